@@ -1,0 +1,1 @@
+//! Accounts, passwords and the two MySQL authentication methods.

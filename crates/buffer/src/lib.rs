@@ -1,0 +1,1 @@
+//! The buffer pool: frames within a hard memory budget, latches, eviction and write-back.

@@ -1,0 +1,1 @@
+//! The data dictionary in the engine itself, data definition statements and metadata locks.

@@ -1,0 +1,1 @@
+//! Character sets and collations with MySQL's ids, names and orders.

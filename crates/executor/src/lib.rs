@@ -1,0 +1,1 @@
+//! Runs physical plans: one operator per file, batches of rows, spill-free within a memory limit.

@@ -1,0 +1,1 @@
+//! Physical plans as plain data: the planner makes them, the executor runs them.

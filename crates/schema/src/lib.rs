@@ -1,0 +1,1 @@
+//! Immutable descriptors of databases, tables, columns and indexes, and their stored form.

@@ -1,0 +1,1 @@
+//! The evenkeel program: options, start-up, listeners, workers and the wire between client and session.

@@ -1,0 +1,2 @@
+//! The `evenkeel` program.
+fn main() {}

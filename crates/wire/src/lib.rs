@@ -1,0 +1,1 @@
+//! The MySQL client/server protocol as a state machine without I/O.
