@@ -283,3 +283,6 @@ fn allocate(file: &fs::File, len: u64) -> io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
