@@ -66,6 +66,15 @@ impl BufferPool {
         }
     }
 
+    /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.
+    pub(crate) fn mark_clean(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is not forgotten");
+        if frame.rec_lsn.swap(0, Ordering::SeqCst) != 0 {
+            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// The copy that was taken of the page is durable.
     pub(crate) fn mark_written(&self, index: FrameIndex) {
         let frame = self.frame(index);
