@@ -178,7 +178,8 @@ impl<'a> Node<'a> {
 
     /// Whether it will be sparse when this many bytes are gone.
     pub(crate) fn is_sparse_without(self, bytes: usize) -> bool {
-        (self.used_bytes() - bytes) * 10 < self.capacity() * 4
+        // A long prefix does not make an empty node full.
+        (self.used_bytes() - self.prefix().len() - bytes) * 10 < self.capacity() * 4
     }
 
     /// The slot of the last insert, if the node has not been rebuilt since.

@@ -23,7 +23,12 @@ pub(super) fn pool_options(page_size: PageSize, frames: usize) -> PoolOptions {
 }
 
 impl Bed {
-    pub(super) async fn create(env: &Env, page_size: PageSize, frames: usize, wal: WalOptions) -> (Self, Tree) {
+    pub(super) async fn create(
+        env: &Env,
+        page_size: PageSize,
+        frames: usize,
+        wal: WalOptions,
+    ) -> (Self, Tree) {
         let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::create(env, "", page_size).await.unwrap());
         let wal = Arc::new(Wal::create(env, wal).await.unwrap());
         let pool = BufferPool::open(env, store, wal.clone(), pool_options(page_size, frames));
