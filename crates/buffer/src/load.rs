@@ -90,7 +90,7 @@ impl BufferPool {
         Ok(PagePin::nothing())
     }
 
-    /// Starts reading pages that will be needed soon. A hint: without a free frame nothing happens, and a
+    /// Starts reading pages that will be needed soon. A hint: when frames are scarce nothing happens, and a
     /// failure is left to whoever really needs the page.
     pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
         for page in pages {
@@ -100,6 +100,9 @@ impl BufferPool {
             let Some(pool) = self.weak.upgrade() else { return };
             let prefetch = async move {
                 let Some(_slot) = pool.loads.prefetches.try_take() else { return };
+                if !pool.eviction.waiters.is_empty() {
+                    return;
+                }
                 bump(&pool.counters.pages_prefetched);
                 drop(pool.load(page).await);
             };
