@@ -31,7 +31,9 @@ struct Request {
 /// The answer to an attempt that does not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    Granted,
+    /// The commit LSN of the newest version, 0 if it is older than anything remembered: whoever returns the
+    /// row to a client makes sure first that this LSN is durable.
+    Granted { newest_lsn: u64 },
     Conflict,
 }
 
@@ -116,14 +118,15 @@ impl RowEntry {
         mode: LockMode,
     ) -> Attempt {
         match self.versions.active_writer() {
-            Some(writer) if Arc::ptr_eq(writer, me) => return Attempt::Granted,
+            Some(writer) if Arc::ptr_eq(writer, me) => return Attempt::Granted { newest_lsn: 0 },
             Some(_) => return Attempt::Conflict,
             None => {}
         }
+        let newest_lsn = self.versions.newest_writer().and_then(|writer| writer.committed_at()).unwrap_or(0);
         let lock = self.lock_mut();
         let held = lock.mode_held(me);
         if held == Some(LockMode::Exclusive) || held == Some(mode) {
-            return Attempt::Granted;
+            return Attempt::Granted { newest_lsn };
         }
         let waiters_come_first = held.is_none() && !lock.queue.is_empty();
         if waiters_come_first || !lock.is_compatible(me, mode) {
@@ -131,7 +134,7 @@ impl RowEntry {
         }
         let remembered = lock.hold(me, mode, name);
         assert!(remembered, "a running transaction has not ended");
-        Attempt::Granted
+        Attempt::Granted { newest_lsn }
     }
 
     pub(super) fn enqueue(
@@ -140,12 +143,12 @@ impl RowEntry {
         name: &RowName,
         mode: LockMode,
     ) -> Enqueued {
-        if self.try_lock(me, name, mode) == Attempt::Granted {
+        if self.try_lock(me, name, mode) != Attempt::Conflict {
             return Enqueued::Granted;
         }
         if let Some(writer) = self.versions.active_writer().cloned() {
             let still_runs = self.lock_mut().hold(&writer, LockMode::Exclusive, name);
-            if !still_runs && self.try_lock(me, name, mode) == Attempt::Granted {
+            if !still_runs && self.try_lock(me, name, mode) != Attempt::Conflict {
                 return Enqueued::Granted;
             }
         }

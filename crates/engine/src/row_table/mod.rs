@@ -235,17 +235,6 @@ impl RowTable {
         rows.get(&NameRef { tree, key } as &dyn NameParts).is_some_and(|entry| entry.versions.len() > 0)
     }
 
-    /// The commit LSN of the newest version, if one is remembered: a current read depends on it.
-    pub fn newest_commit_lsn(&self, tree: TreeId, key: &[u8]) -> Option<u64> {
-        let shard = self.shard(tree, key);
-        if shard.count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        let rows = shard.rows.lock();
-        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts)?;
-        entry.versions.newest_writer()?.committed_at()
-    }
-
     /// Runs `change` on an existing entry and removes the entry when nothing remains in it.
     fn change(&self, name: &RowName, change: impl FnOnce(&mut RowEntry)) {
         let shard = self.shard(name.tree, &name.key);

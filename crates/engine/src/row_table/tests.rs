@@ -81,7 +81,7 @@ fn an_uncommitted_version_is_a_lock_until_its_writer_ends() {
     write(&table, &one, b"k", 0, Before::Absent);
     assert!(conflicts(&table, &two, b"k"));
     assert_eq!(table.try_lock(&two, TREE, b"k", Shared), Attempt::Conflict);
-    assert_eq!(table.try_lock(&one, TREE, b"k", Exclusive), Attempt::Granted);
+    assert_eq!(table.try_lock(&one, TREE, b"k", Exclusive), Attempt::Granted { newest_lsn: 0 });
     let (_, Enqueued::Waiting(cell)) = table.enqueue(&two, TREE, b"k", Exclusive) else { panic!() };
     one.stamp_committed(10);
     end(&table, &one);
@@ -93,7 +93,7 @@ fn an_uncommitted_version_is_a_lock_until_its_writer_ends() {
 fn locks_are_handed_over_in_order() {
     let table = RowTable::new(1);
     let all: Vec<_> = (1..=5).map(transaction).collect();
-    assert_eq!(table.try_lock(&all[0], TREE, b"k", Exclusive), Attempt::Granted);
+    assert_eq!(table.try_lock(&all[0], TREE, b"k", Exclusive), Attempt::Granted { newest_lsn: 0 });
     let cells: Vec<_> = [Shared, Shared, Exclusive, Shared]
         .into_iter()
         .zip(&all[1..])
