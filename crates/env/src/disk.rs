@@ -41,8 +41,11 @@ impl OpenOptions {
 
 /// A root directory. Paths are relative, `/`-separated and must not contain `..`.
 pub trait Disk: Send + Sync {
-    fn open<'a>(&'a self, path: &'a str, options: OpenOptions)
-    -> BoxFuture<'a, Result<Arc<dyn File>, IoError>>;
+    fn open<'a>(
+        &'a self,
+        path: &'a str,
+        options: OpenOptions,
+    ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>>;
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
     /// Replaces `to` when it exists, atomically.
     fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>>;

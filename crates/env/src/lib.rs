@@ -3,18 +3,18 @@
 //! Invariant: everything above this crate is free of `std::fs`, clocks, threads and randomness, so that the
 //! same engine code runs on io_uring, on a thread pool and on the simulated disk of `sim`.
 
-mod error;
 mod buffer;
+mod clock;
 mod completion;
 mod disk;
-mod clock;
-mod random;
-mod task;
 mod environment;
-pub mod sync;
+mod error;
 pub mod local;
+mod random;
 pub mod real;
 pub mod sim;
+pub mod sync;
+mod task;
 
 pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
 pub use clock::Clock;

@@ -88,8 +88,7 @@ impl Disk for RealDisk {
         options: OpenOptions,
     ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>> {
         Box::pin(async move {
-            let (file, direct) =
-                self.cold(IoOp::Open, path, move |path| open_file(&path, options)).await?;
+            let (file, direct) = self.cold(IoOp::Open, path, move |path| open_file(&path, options)).await?;
             let open = Arc::new(OpenFile { file, path: path.to_string(), direct });
             let file: Arc<dyn File> = Arc::new(RealFile { open, pool: self.pool.clone() });
             Ok(file)
@@ -186,8 +185,13 @@ impl File for RealFile {
     fn sync(&self) -> SyncCompletion {
         let (completer, completion) = sync_completion();
         let buffer = IoBuf::empty();
-        let operation =
-            uring::Operation { kind: uring::Kind::Sync, file: self.open.clone(), buffer, offset: 0, completer };
+        let operation = uring::Operation {
+            kind: uring::Kind::Sync,
+            file: self.open.clone(),
+            buffer,
+            offset: 0,
+            completer,
+        };
         if let Some(refused) = uring::submit_here(operation) {
             let (completer, open) = (refused.completer, refused.file);
             self.pool.run(move || {
@@ -262,7 +266,9 @@ fn allocate(file: &fs::File, len: u64) -> io::Result<()> {
     if len <= file.metadata()?.len() {
         return Ok(());
     }
-    let Ok(signed) = libc::off_t::try_from(len) else { return Err(io::Error::from_raw_os_error(libc::EFBIG)) };
+    let Ok(signed) = libc::off_t::try_from(len) else {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    };
     loop {
         // SAFETY: the descriptor is open for as long as `file` is borrowed; the call touches no memory of ours.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, signed) } == 0 {

@@ -154,7 +154,8 @@ impl Drop for Reactor {
         while self.in_flight() > 0 {
             let result = self.state.borrow_mut().submit_and_wait();
             if let Err(error) = result {
-                let transient = matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
+                let transient =
+                    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
                 assert!(transient, "the ring lost its operations in flight: {error}");
             }
             self.reap();
@@ -254,7 +255,8 @@ impl State {
         match self.ring.submit() {
             Ok(count) => self.unsubmitted -= count.min(self.unsubmitted),
             Err(error) => {
-                let transient = matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
+                let transient =
+                    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
                 assert!(transient, "io_uring refuses its own queue: {error}");
             }
         }
