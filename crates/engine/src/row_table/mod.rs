@@ -140,6 +140,14 @@ impl RowTable {
         (entry.versions.newest_before().clone(), entry.versions.len() > 1)
     }
 
+    /// The row before the version that `writer` wrote as `sequence`.
+    pub fn before(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) -> Before {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        entry.versions.before(writer, sequence).expect("a change on the undo stack has a version").clone()
+    }
+
     /// Which version a snapshot sees. `read` gets the before-image when it is not the page's own.
     /// Call it under the leaf latch.
     pub fn visible<R>(
