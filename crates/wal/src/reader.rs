@@ -77,11 +77,12 @@ impl WalReader {
     pub async fn open(env: &Env, directory: &str, from: Lsn, known_durable: Lsn) -> Result<Self, WalError> {
         let missing = || WalError::Missing { directory: directory.into() };
         let numbers = list_segments(&*env.disk, directory).await?.ok_or_else(missing)?;
-        let first = *numbers.first().ok_or_else(missing)?;
-        let file = env.disk.open(&segment_path(directory, first), OpenOptions::existing().direct()).await?;
+        // All have one size; a log that is running renames only its oldest ones.
+        let newest = *numbers.last().ok_or_else(missing)?;
+        let file = env.disk.open(&segment_path(directory, newest), OpenOptions::existing().direct()).await?;
         let segment_bytes = file.len().await?;
         if segment_bytes == 0 || !segment_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            let file = segment_path(directory, first);
+            let file = segment_path(directory, newest);
             let reason = "the file does not have the size of a segment";
             return Err(WalError::Damaged { file, offset: 0, lsn: from, reason });
         }
