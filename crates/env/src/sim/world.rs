@@ -183,6 +183,11 @@ impl World {
         self.machine.state.lock().now_us
     }
 
+    /// Sets or clears the operation at which the machine stops.
+    pub fn set_crash_at(&self, crash_at: Option<u64>) {
+        self.machine.state.lock().options.crash_at = crash_at;
+    }
+
     pub fn set_capacity(&self, capacity_bytes: Option<u64>) {
         self.machine.state.lock().options.capacity_bytes = capacity_bytes;
     }

@@ -1,0 +1,114 @@
+//! Many seeds, on several threads, within a budget. Each seed's world stays on one thread, so threads do not
+//! disturb its determinism.
+
+use crate::run::{Report, RunOptions, Violation, run_seed};
+use crate::subject::Subject;
+use env::sync::Mutex;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// When to stop.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    pub seeds: u64,
+    /// No seed starts after this.
+    pub time: Option<Duration>,
+    pub threads: usize,
+}
+
+/// What all seeds together have done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Summary {
+    pub seeds: u64,
+    pub crash_points: u64,
+    pub recovery_crashes: u64,
+    pub commits: u64,
+    pub elapsed: Duration,
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} seeds, {} crash points, {} crashes during recovery, {} commits, 0 violations in {:.1} s",
+            self.seeds,
+            self.crash_points,
+            self.recovery_crashes,
+            self.commits,
+            self.elapsed.as_secs_f64()
+        )
+    }
+}
+
+/// The progress that the threads share.
+struct Progress {
+    next_seed: u64,
+    summary: Summary,
+    violation: Option<Violation>,
+}
+
+/// Runs seeds from `options.seed` on.
+pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Summary, Violation> {
+    let start = Instant::now();
+    let progress =
+        Mutex::new(Progress { next_seed: options.seed, summary: Summary::default(), violation: None });
+    std::thread::scope(|scope| {
+        for _ in 0..budget.threads {
+            scope.spawn(|| {
+                while let Some(seed) = claim(&progress, options.seed, budget, start) {
+                    let result = run_caught::<S>(&RunOptions { seed, ..options.clone() });
+                    let mut progress = progress.lock();
+                    match result {
+                        Ok(report) => progress.summary.add(&report),
+                        Err(violation) => {
+                            progress.violation.get_or_insert(violation);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut progress = progress.into_inner();
+    progress.summary.elapsed = start.elapsed();
+    match progress.violation {
+        Some(violation) => Err(violation),
+        None => Ok(progress.summary),
+    }
+}
+
+fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant) -> Option<u64> {
+    let mut progress = progress.lock();
+    let seed = progress.next_seed;
+    let in_time = budget.time.is_none_or(|time| start.elapsed() < time);
+    if progress.violation.is_some() || seed - first >= budget.seeds || !in_time {
+        return None;
+    }
+    progress.next_seed += 1;
+    Some(seed)
+}
+
+/// A panic of the subject (a broken invariant) is a violation too.
+fn run_caught<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
+    match catch_unwind(AssertUnwindSafe(|| run_seed::<S>(options))) {
+        Ok(result) => result,
+        Err(panic) => {
+            let what = format!("panic: {}", panic_message(&*panic));
+            Err(Violation { seed: options.seed, crash_point: options.crash_point, what })
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown")
+}
+
+impl Summary {
+    fn add(&mut self, report: &Report) {
+        self.seeds += 1;
+        self.crash_points += report.crash_points;
+        self.recovery_crashes += report.recovery_crashes;
+        self.commits += report.commits;
+    }
+}

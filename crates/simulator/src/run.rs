@@ -1,0 +1,154 @@
+//! One seed: a workload with a crash image at every operation that changes the disk; every image is recovered
+//! and checked, and some recoveries are crashed in turn.
+//!
+//! The images are taken while the workload goes on, so one run of it yields all its crash points.
+
+use crate::history::Contents;
+use crate::subject::Subject;
+use crate::workload::{self, Shared, WorkloadOptions, read_contents};
+use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    pub seed: u64,
+    /// Check only this crash point (as a failure names it); None checks all.
+    pub crash_point: Option<u64>,
+    pub workload: WorkloadOptions,
+    /// How often the machine crashes again during one recovery, at most.
+    pub recovery_crashes: usize,
+}
+
+impl RunOptions {
+    pub fn new(seed: u64) -> Self {
+        Self { seed, crash_point: None, workload: WorkloadOptions::default(), recovery_crashes: 3 }
+    }
+}
+
+/// What a run has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Report {
+    pub crash_points: u64,
+    /// Crashes during recovery, on top.
+    pub recovery_crashes: u64,
+    pub commits: u64,
+    /// Equal for equal runs.
+    pub trace: u64,
+}
+
+/// A promise that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    pub seed: u64,
+    pub crash_point: Option<u64>,
+    pub what: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", self.what)?;
+        write!(f, "replay: cargo run --profile test -p simulator -- --seed {}", self.seed)?;
+        match self.crash_point {
+            Some(point) => write!(f, " --crash-point {point}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs one seed to its end or to the first violation.
+pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
+    let seed = options.seed;
+    let violation = |crash_point, what| Violation { seed, crash_point, what };
+    let world = World::new(seed, SimOptions::default());
+    let mut report = Report::default();
+    let mut found = None;
+    let shared = Shared::new(&Contents::new(), &options.workload);
+    let (env, work) = (world.env(), shared.clone());
+    let workload_options = options.workload.clone();
+    let life = async move {
+        let subject = S::open(env.clone()).await?;
+        workload::run(env, subject.clone(), work, workload_options, seed).await;
+        subject.verify().await.map_err(|what| format!("after the workload: {what}"))
+    };
+    let outcome = world.block_on_observed(life, |world| {
+        let point = world.changes();
+        if found.is_some() || options.crash_point.is_some_and(|only| only != point) {
+            return;
+        }
+        report.crash_points += 1;
+        if let Err(what) = check_crash::<S>(world, point, options, &shared, &mut report) {
+            found = Some(violation(Some(point), what));
+        }
+    });
+    if let Some(found) = found {
+        return Err(found);
+    }
+    match outcome {
+        Outcome::Done(Ok(())) => {}
+        Outcome::Done(Err(what)) => return Err(violation(None, what)),
+        Outcome::Crashed => return Err(violation(None, "the machine crashed unasked".into())),
+        Outcome::Stalled => return Err(violation(None, "the workload hangs".into())),
+    }
+    if let Some(what) = shared.violation.lock().take() {
+        return Err(violation(None, what));
+    }
+    report.commits = shared.history.lock().commits;
+    report.trace = world.trace_hash();
+    Ok(report)
+}
+
+/// Cuts the power in an image of the world, recovers and checks.
+fn check_crash<S: Subject>(
+    world: &World,
+    point: u64,
+    options: &RunOptions,
+    shared: &Shared,
+    report: &mut Report,
+) -> Result<(), String> {
+    let random = SeededRandom::new(options.seed ^ point.rotate_left(32));
+    let mut image = world.crash_image(point, crash_later(&random, options.recovery_crashes > 0));
+    let mut crashes_left = options.recovery_crashes;
+    loop {
+        // Recovering twice must give the same as recovering once.
+        let again = crashes_left > 0 && random.below(8) == 0;
+        let outcome = image.block_on(async {
+            let subject = S::open(image.env()).await.map_err(|what| format!("recovery failed: {what}"))?;
+            let contents = read_contents(&subject).await?;
+            shared.history.lock().explain(&contents)?;
+            subject.verify().await.map_err(|what| format!("after recovery: {what}"))?;
+            if again {
+                return Ok(());
+            }
+            image.set_crash_at(None);
+            check_alive(&subject, &contents).await
+        });
+        match outcome {
+            Outcome::Done(Err(what)) => return Err(what),
+            Outcome::Done(Ok(())) if !again => return Ok(()),
+            Outcome::Stalled => return Err("recovery hangs".into()),
+            Outcome::Done(Ok(())) | Outcome::Crashed => {}
+        }
+        report.recovery_crashes += 1;
+        crashes_left -= 1;
+        image = image.crash(crash_later(&random, crashes_left > 0));
+    }
+}
+
+/// The recovered store takes a transaction.
+async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Contents) -> Result<(), String> {
+    let Some(table) = contents.keys().next_back() else { return Ok(()) };
+    let mut transaction = subject.begin();
+    let key = b"alive".to_vec();
+    S::insert(&mut transaction, *table, &key, b"yes")
+        .await
+        .map_err(|refusal| format!("the recovered store refuses an insert: {refusal:?}"))?;
+    S::commit(transaction)
+        .await
+        .map_err(|refusal| format!("the recovered store refuses a commit: {refusal:?}"))
+}
+
+/// Sometimes a crash soon after the start.
+fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
+    let crash_at = (wanted && random.below(3) == 0).then(|| random.below(40) as u64);
+    SimOptions { crash_at, ..SimOptions::default() }
+}
