@@ -4,8 +4,6 @@
 use crate::run::{Report, RunOptions, Violation, run_seed};
 use crate::subject::Subject;
 use env::sync::Mutex;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// When to stop.
@@ -57,7 +55,7 @@ pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Sum
         for _ in 0..budget.threads {
             scope.spawn(|| {
                 while let Some(seed) = claim(&progress, options.seed, budget, start) {
-                    let result = run_caught::<S>(&RunOptions { seed, ..options.clone() });
+                    let result = run_seed::<S>(&RunOptions { seed, ..options.clone() });
                     let mut progress = progress.lock();
                     match result {
                         Ok(report) => progress.summary.add(&report),
@@ -86,22 +84,6 @@ fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant
     }
     progress.next_seed += 1;
     Some(seed)
-}
-
-/// A panic of the subject (a broken invariant) is a violation too.
-fn run_caught<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
-    match catch_unwind(AssertUnwindSafe(|| run_seed::<S>(options))) {
-        Ok(result) => result,
-        Err(panic) => {
-            let what = format!("panic: {}", panic_message(&*panic));
-            Err(Violation { seed: options.seed, crash_point: options.crash_point, what })
-        }
-    }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown")
 }
 
 impl Summary {

@@ -7,6 +7,7 @@ use crate::history::Contents;
 use crate::subject::Subject;
 use crate::workload::{self, Shared, WorkloadOptions, read_contents};
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -70,20 +71,22 @@ pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
         workload::run(env, subject.clone(), work, workload_options, seed).await;
         subject.verify().await.map_err(|what| format!("after the workload: {what}"))
     };
-    let outcome = world.block_on_observed(life, |world| {
+    let mut observe = |world: &World| {
         let point = world.changes();
         if found.is_some() || options.crash_point.is_some_and(|only| only != point) {
             return;
         }
         report.crash_points += 1;
-        if let Err(what) = check_crash::<S>(world, point, options, &shared, &mut report) {
+        let checked = caught(|| check_crash::<S>(world, point, options, &shared, &mut report));
+        if let Err(what) = checked {
             found = Some(violation(Some(point), what));
         }
-    });
+    };
+    let outcome = caught(|| Ok(world.block_on_observed(life, &mut observe)));
     if let Some(found) = found {
         return Err(found);
     }
-    match outcome {
+    match outcome.map_err(|what| violation(None, what))? {
         Outcome::Done(Ok(())) => {}
         Outcome::Done(Err(what)) => return Err(violation(None, what)),
         Outcome::Crashed => return Err(violation(None, "the machine crashed unasked".into())),
@@ -95,6 +98,15 @@ pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     report.commits = shared.history.lock().commits;
     report.trace = world.trace_hash();
     Ok(report)
+}
+
+/// A panic of the subject (a broken invariant) is a violation like any other.
+fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Err(format!("panic: {}", text.unwrap_or("unknown")))
+    })
 }
 
 /// Cuts the power in an image of the world, recovers and checks.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wal::{Lsn, Priority, Wal, WalError, WalGroup, WalOptions, WalReader};
 
-type Map = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+type Place = (Table, Vec<u8>);
+type Map = BTreeMap<Place, Vec<u8>>;
 
 const SOUND: u8 = 0;
 const ACKNOWLEDGES_EARLY: u8 = 1;
@@ -33,7 +34,7 @@ struct Turn<const FAULT: u8> {
     mine: bool,
     /// What to log, and what to restore on rollback.
     changes: Vec<(u8, Table, Vec<u8>, Vec<u8>)>,
-    undo: Vec<((Table, Vec<u8>), Option<Vec<u8>>)>,
+    undo: Vec<(Place, Option<Vec<u8>>)>,
 }
 
 impl<const FAULT: u8> Turn<FAULT> {
