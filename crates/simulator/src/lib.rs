@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod engine_subject;
+mod faults;
 mod history;
 mod many;
 mod run;
 mod subject;
 mod workload;
 
+pub use faults::run_fault;
 pub use history::{Contents, History, TransactionNumber, catalog_key, table_of_key};
 pub use many::{Budget, Summary, run_many};
 pub use run::{Report, RunOptions, Violation, run_seed};

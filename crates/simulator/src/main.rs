@@ -1,19 +1,21 @@
 //! `simulator`: runs seeds against the storage engine until one fails, a count is reached or time is up.
 
 use engine::Engine;
-use simulator::{Budget, RunOptions, run_many};
+use simulator::{Budget, RunOptions, run_fault, run_many};
 use std::process::ExitCode;
 use std::time::Duration;
 
 const HELP: &str = "\
 usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
-                 [--crash-point P] [--transactions N] [--clients N]
+                 [--crash-point P | --fault F] [--transactions N] [--clients N]
 
   --seed N          the first seed (default 0)
   --seeds COUNT     how many seeds to run (default 1; unlimited with --seconds)
   --seconds S       start no further seed after this time
   --threads T       seeds that run at the same time (default 1)
   --crash-point P   check one crash point only, as a violation names it
+  --fault F         run one injected fault only, as a violation names it
+  --faults COUNT    injected faults per seed, beside the crashes (default 8)
   --transactions N  transactions per seed
   --clients N       clients per seed
 
@@ -21,7 +23,7 @@ Every violation is printed with the command that repeats it; the exit status is 
 ";
 
 fn main() -> ExitCode {
-    let (options, budget) = match parse(std::env::args().skip(1)) {
+    let Request { options, budget, fault } = match parse(std::env::args().skip(1)) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => {
             print!("{HELP}");
@@ -32,7 +34,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run_many::<Engine>(&options, &budget) {
+    let result = match fault {
+        Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
+        None => run_many::<Engine>(&options, &budget).map(|summary| summary.to_string()),
+    };
+    match result {
         Ok(summary) => {
             println!("{summary}");
             ExitCode::SUCCESS
@@ -44,10 +50,17 @@ fn main() -> ExitCode {
     }
 }
 
+struct Request {
+    options: RunOptions,
+    budget: Budget,
+    fault: Option<u64>,
+}
+
 /// None asks for help.
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<(RunOptions, Budget)>, String> {
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>, String> {
     let mut options = RunOptions::new(0);
-    let mut budget = Budget { seeds: 1, time: None, threads: 1 };
+    let mut budget = Budget { seeds: 1, time: None, threads: 1, faults: 8 };
+    let mut fault = None;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
         if name == "--help" || name == "-h" {
@@ -63,7 +76,12 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<(RunOptio
             }
             "--seconds" => budget.time = Some(Duration::from_secs(number)),
             "--threads" => budget.threads = (number as usize).max(1),
-            "--crash-point" => options.crash_point = Some(number),
+            "--crash-point" => {
+                options.crash_point = Some(number);
+                budget.faults = 0;
+            }
+            "--fault" => fault = Some(number),
+            "--faults" => budget.faults = number,
             "--transactions" => options.workload.transactions = number as usize,
             "--clients" => options.workload.clients = (number as usize).clamp(1, 12),
             _ => return Err(format!("unknown option {name}")),
@@ -72,5 +90,5 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<(RunOptio
     if budget.time.is_some() && !seeds_given {
         budget.seeds = u64::MAX;
     }
-    Ok(Some((options, budget)))
+    Ok(Some(Request { options, budget, fault }))
 }

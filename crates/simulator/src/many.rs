@@ -1,6 +1,7 @@
 //! Many seeds, on several threads, within a budget. Each seed's world stays on one thread, so threads do not
 //! disturb its determinism.
 
+use crate::faults::run_fault;
 use crate::run::{Report, RunOptions, Violation, run_seed};
 use crate::subject::Subject;
 use env::sync::Mutex;
@@ -13,6 +14,8 @@ pub struct Budget {
     /// No seed starts after this.
     pub time: Option<Duration>,
     pub threads: usize,
+    /// Runs with an injected fault per seed.
+    pub faults: u64,
 }
 
 /// What all seeds together have done.
@@ -21,6 +24,7 @@ pub struct Summary {
     pub seeds: u64,
     pub crash_points: u64,
     pub recovery_crashes: u64,
+    pub faults: u64,
     pub commits: u64,
     pub elapsed: Duration,
 }
@@ -29,10 +33,11 @@ impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} seeds, {} crash points, {} crashes during recovery, {} commits, 0 violations in {:.1} s",
+            "{} seeds, {} crash points, {} crashes during recovery, {} faults, {} commits, 0 violations in {:.1} s",
             self.seeds,
             self.crash_points,
             self.recovery_crashes,
+            self.faults,
             self.commits,
             self.elapsed.as_secs_f64()
         )
@@ -55,10 +60,13 @@ pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Sum
         for _ in 0..budget.threads {
             scope.spawn(|| {
                 while let Some(seed) = claim(&progress, options.seed, budget, start) {
-                    let result = run_seed::<S>(&RunOptions { seed, ..options.clone() });
+                    let result = run_all::<S>(&RunOptions { seed, ..options.clone() }, budget.faults);
                     let mut progress = progress.lock();
                     match result {
-                        Ok(report) => progress.summary.add(&report),
+                        Ok(reports) => {
+                            progress.summary.seeds += 1;
+                            reports.iter().for_each(|report| progress.summary.add(report));
+                        }
                         Err(violation) => {
                             progress.violation.get_or_insert(violation);
                         }
@@ -75,6 +83,15 @@ pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Sum
     }
 }
 
+/// The crash matrix of a seed and its faults.
+fn run_all<S: Subject>(options: &RunOptions, faults: u64) -> Result<Vec<Report>, Violation> {
+    let mut reports = vec![run_seed::<S>(options)?];
+    for index in 0..faults {
+        reports.push(run_fault::<S>(options, index)?);
+    }
+    Ok(reports)
+}
+
 fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant) -> Option<u64> {
     let mut progress = progress.lock();
     let seed = progress.next_seed;
@@ -88,9 +105,9 @@ fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant
 
 impl Summary {
     fn add(&mut self, report: &Report) {
-        self.seeds += 1;
         self.crash_points += report.crash_points;
         self.recovery_crashes += report.recovery_crashes;
+        self.faults += report.faults;
         self.commits += report.commits;
     }
 }

@@ -6,6 +6,7 @@
 use crate::history::Contents;
 use crate::subject::Subject;
 use crate::workload::{self, Shared, WorkloadOptions, read_contents};
+use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub struct Report {
     pub crash_points: u64,
     /// Crashes during recovery, on top.
     pub recovery_crashes: u64,
+    /// Runs with an injected error or a full disk.
+    pub faults: u64,
     pub commits: u64,
     /// Equal for equal runs.
     pub trace: u64,
@@ -42,6 +45,8 @@ pub struct Report {
 pub struct Violation {
     pub seed: u64,
     pub crash_point: Option<u64>,
+    /// The number of the injected fault, if it was not a crash.
+    pub fault: Option<u64>,
     pub what: String,
 }
 
@@ -49,17 +54,20 @@ impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}", self.what)?;
         write!(f, "replay: cargo run --profile test -p simulator -- --seed {}", self.seed)?;
-        match self.crash_point {
-            Some(point) => write!(f, " --crash-point {point}"),
-            None => Ok(()),
+        if let Some(point) = self.crash_point {
+            write!(f, " --crash-point {point}")?;
         }
+        if let Some(fault) = self.fault {
+            write!(f, " --fault {fault}")?;
+        }
+        Ok(())
     }
 }
 
 /// Runs one seed to its end or to the first violation.
 pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     let seed = options.seed;
-    let violation = |crash_point, what| Violation { seed, crash_point, what };
+    let violation = |crash_point, what| Violation { seed, crash_point, fault: None, what };
     let world = World::new(seed, SimOptions::default());
     let mut report = Report::default();
     let mut found = None;
@@ -95,13 +103,16 @@ pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     if let Some(what) = shared.violation.lock().take() {
         return Err(violation(None, what));
     }
+    if let Some(what) = shared.fatal.lock().take() {
+        return Err(violation(None, format!("the store stopped without cause: {what}")));
+    }
     report.commits = shared.history.lock().commits;
     report.trace = world.trace_hash();
     Ok(report)
 }
 
 /// A panic of the subject (a broken invariant) is a violation like any other.
-fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -124,10 +135,7 @@ fn check_crash<S: Subject>(
         // Recovering twice must give the same as recovering once.
         let again = crashes_left > 0 && random.below(8) == 0;
         let outcome = image.block_on(async {
-            let subject = S::open(image.env()).await.map_err(|what| format!("recovery failed: {what}"))?;
-            let contents = read_contents(&subject).await?;
-            shared.history.lock().explain(&contents)?;
-            subject.verify().await.map_err(|what| format!("after recovery: {what}"))?;
+            let (subject, contents) = recover_and_check::<S>(image.env(), shared).await?;
             if again {
                 return Ok(());
             }
@@ -146,8 +154,20 @@ fn check_crash<S: Subject>(
     }
 }
 
+/// Opens what a crash left and compares it with what the clients were told.
+pub(crate) async fn recover_and_check<S: Subject>(
+    env: Env,
+    shared: &Shared,
+) -> Result<(Arc<S>, Contents), String> {
+    let subject = S::open(env).await.map_err(|what| format!("recovery failed: {what}"))?;
+    let contents = read_contents(&subject).await?;
+    shared.history.lock().explain(&contents)?;
+    subject.verify().await.map_err(|what| format!("after recovery: {what}"))?;
+    Ok((subject, contents))
+}
+
 /// The recovered store takes a transaction.
-async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Contents) -> Result<(), String> {
+pub(crate) async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Contents) -> Result<(), String> {
     let Some(table) = contents.keys().next_back() else { return Ok(()) };
     let mut transaction = subject.begin();
     let key = b"alive".to_vec();

@@ -39,6 +39,8 @@ pub struct Shared {
     pub history: Mutex<History>,
     /// The first contradiction a client has met.
     pub violation: Mutex<Option<String>>,
+    /// Why the store stopped working, when it did.
+    pub fatal: Mutex<Option<String>>,
     tables: Mutex<BTreeMap<Table, MetadataLock>>,
     left: Mutex<usize>,
 }
@@ -56,9 +58,19 @@ impl Shared {
         Arc::new(Self {
             history: Mutex::new(History::new(contents)),
             violation: Mutex::new(None),
+            fatal: Mutex::new(None),
             tables: Mutex::new(tables),
             left: Mutex::new(options.transactions),
         })
+    }
+
+    /// Whether the store can go on after a result; notes when it cannot.
+    fn healthy(&self, result: &Result<(), Refusal>) -> bool {
+        if let Err(Refusal::Fatal(what)) = result {
+            self.fatal.lock().get_or_insert_with(|| what.clone());
+            return false;
+        }
+        true
     }
 
     fn report(&self, violation: String) {
@@ -180,11 +192,12 @@ impl<S: Subject> Client<S> {
     async fn survive(&mut self, number: TransactionNumber, refusal: Refusal, work: Work<S>) -> bool {
         self.shared.history.lock().undo(number, &[]);
         match refusal {
-            Refusal::Fatal(_) => false,
             Refusal::Transaction => true,
             Refusal::Statement | Refusal::Mismatch => {
-                !matches!(S::rollback(work.transaction).await, Err(Refusal::Fatal(_)))
+                let result = S::rollback(work.transaction).await;
+                self.shared.healthy(&result)
             }
+            fatal @ Refusal::Fatal(_) => self.shared.healthy(&Err(fatal)),
         }
     }
 
@@ -344,7 +357,7 @@ impl<S: Subject> Client<S> {
             0 => {
                 let result = S::rollback(work.transaction).await;
                 self.shared.history.lock().undo(number, &[]);
-                (false, !matches!(result, Err(Refusal::Fatal(_))))
+                (false, self.shared.healthy(&result))
             }
             1 if work.effects.is_empty() || self.random.below(2) == 0 => {
                 // A session that disappears.
@@ -354,18 +367,17 @@ impl<S: Subject> Client<S> {
             }
             _ => {
                 self.shared.history.lock().ask_commit(number);
-                match S::commit(work.transaction).await {
-                    Ok(()) => {
-                        self.shared.history.lock().acknowledge(number);
-                        (true, true)
-                    }
+                let result = S::commit(work.transaction).await;
+                if !self.shared.healthy(&result) {
                     // Whether it happened is known after the restart.
-                    Err(Refusal::Fatal(_)) => (false, false),
-                    Err(_) => {
-                        self.shared.history.lock().refuse_commit(number);
-                        (false, true)
-                    }
+                    return (false, false);
                 }
+                let mut history = self.shared.history.lock();
+                match result {
+                    Ok(()) => history.acknowledge(number),
+                    Err(_) => history.refuse_commit(number),
+                }
+                (result.is_ok(), true)
             }
         }
     }

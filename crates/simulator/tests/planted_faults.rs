@@ -2,7 +2,7 @@
 
 use env::Env;
 use env::sync::{Mutex, WaitQueue};
-use simulator::{Refusal, Rows, RunOptions, Subject, Table, WorkloadOptions, run_seed};
+use simulator::{Refusal, Rows, RunOptions, Subject, Table, WorkloadOptions, run_fault, run_seed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wal::{Lsn, Priority, Wal, WalError, WalGroup, WalOptions, WalReader};
@@ -215,7 +215,10 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
     }
 
     async fn commit(mut turn: Turn<FAULT>) -> Result<(), Refusal> {
-        let fatal = |error: wal::AppendError| Refusal::Fatal(error.to_string());
+        let fatal = |error: wal::AppendError| match error {
+            wal::AppendError::NoSpace => Refusal::Transaction,
+            error => Refusal::Fatal(error.to_string()),
+        };
         let mut group = WalGroup::new();
         let mut end = Lsn::ZERO;
         let changes = std::mem::take(&mut turn.changes);
@@ -279,6 +282,16 @@ fn broken_stores_are_found_out() {
     assert!(violations::<KEEPS_ROLLED_BACK>() > 0, "keeps what was rolled back");
     assert!(violations::<FORGETS_A_DELETE>() > 0, "forgets a delete");
     assert!(violations::<CUTS_THE_LOG_SHORT>() > 0, "cuts the log short");
+}
+
+#[test]
+fn a_sound_store_survives_errors_and_full_disks() {
+    for seed in 0..4 {
+        for fault in 0..16 {
+            let result = run_fault::<LogStore<SOUND>>(&options(seed), fault);
+            result.unwrap_or_else(|violation| panic!("{violation}"));
+        }
+    }
 }
 
 #[test]
