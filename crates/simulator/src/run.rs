@@ -11,6 +11,10 @@ use env::sim::{Outcome, SeededRandom, SimOptions, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+const SECOND_LIVES_ONE_IN: usize = 16;
+const SECOND_LIFE_TRANSACTIONS: usize = 20;
+const SECOND_CRASHES_ONE_IN: usize = 4;
+
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     pub seed: u64,
@@ -134,24 +138,60 @@ fn check_crash<S: Subject>(
     loop {
         // Recovering twice must give the same as recovering once.
         let again = crashes_left > 0 && random.below(8) == 0;
-        let outcome = image.block_on(async {
-            let (subject, contents) = recover_and_check::<S>(image.env(), shared).await?;
-            if again {
-                return Ok(());
+        let recovery = recover_and_check::<S>(image.env(), shared);
+        match image.block_on(recovery) {
+            Outcome::Done(Ok((subject, contents))) if !again => {
+                image.set_crash_at(None);
+                return live_on(&image, subject, contents, point, options, report);
             }
-            image.set_crash_at(None);
-            check_alive(&subject, &contents).await
-        });
-        match outcome {
             Outcome::Done(Err(what)) => return Err(what),
-            Outcome::Done(Ok(())) if !again => return Ok(()),
             Outcome::Stalled => return Err("recovery hangs".into()),
-            Outcome::Done(Ok(())) | Outcome::Crashed => {}
+            Outcome::Done(Ok(_)) | Outcome::Crashed => {}
         }
         report.recovery_crashes += 1;
         crashes_left -= 1;
         image = image.crash(crash_later(&random, crashes_left > 0));
     }
+}
+
+/// Uses the recovered store: mostly for one transaction, sometimes for a second life with crashes of its own.
+fn live_on<S: Subject>(
+    world: &World,
+    subject: Arc<S>,
+    contents: Contents,
+    point: u64,
+    options: &RunOptions,
+    report: &mut Report,
+) -> Result<(), String> {
+    let random = SeededRandom::new(options.seed ^ point.rotate_left(48));
+    if random.below(SECOND_LIVES_ONE_IN) > 0 {
+        return match world.block_on(check_alive(&subject, &contents)) {
+            Outcome::Done(result) => result,
+            Outcome::Crashed | Outcome::Stalled => Err("the recovered store hangs".into()),
+        };
+    }
+    let transactions = options.workload.transactions.min(SECOND_LIFE_TRANSACTIONS);
+    let life = WorkloadOptions { transactions, ..options.workload.clone() };
+    let shared = Shared::new(&contents, &life);
+    let mut result = Ok(());
+    let work = workload::run(world.env(), subject, shared.clone(), life, options.seed ^ point);
+    let outcome = world.block_on_observed(work, |world| {
+        if result.is_err() || random.below(SECOND_CRASHES_ONE_IN) > 0 {
+            return;
+        }
+        report.crash_points += 1;
+        let image = world.crash_image(point, SimOptions::default());
+        result = match image.block_on(recover_and_check::<S>(image.env(), &shared)) {
+            Outcome::Done(checked) => checked.map(drop),
+            Outcome::Crashed | Outcome::Stalled => Err("recovery hangs".into()),
+        };
+    });
+    result.map_err(|what| format!("in a second life: {what}"))?;
+    if outcome != Outcome::Done(()) {
+        return Err("the workload hangs in a second life".into());
+    }
+    let violation = shared.violation.lock().take().or_else(|| shared.fatal.lock().take());
+    violation.map_or(Ok(()), |what| Err(format!("in a second life: {what}")))
 }
 
 /// Opens what a crash left and compares it with what the clients were told.
