@@ -94,6 +94,10 @@ impl Subject for Engine {
         transaction.rollback().await.map_err(refusal)
     }
 
+    async fn close(&self) -> Result<(), String> {
+        Engine::close(self).await.map_err(|error| error.to_string())
+    }
+
     async fn verify(&self) -> Result<(), String> {
         Ok(())
     }

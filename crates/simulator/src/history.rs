@@ -22,6 +22,9 @@ enum Status {
     Committed,
 }
 
+/// Part of the message of `explain`: the store was readable, and wrong.
+pub(crate) const UNEXPLAINED: &str = "keys cannot be explained";
+
 /// A value, or the absence of the key.
 type Effect = Option<Vec<u8>>;
 type Place = (Table, Vec<u8>);
@@ -34,7 +37,6 @@ pub struct History {
     effects: BTreeMap<Place, Vec<(TransactionNumber, Effect)>>,
     /// What was there in the beginning.
     base: BTreeMap<Place, Vec<u8>>,
-    /// Tables and who dropped them. A table exists if its row in the catalog does.
     pub commits: u64,
 }
 
@@ -160,7 +162,7 @@ impl History {
             }
         }
         let (count, first) = nearest.expect("at least one subset was tried");
-        Err(format!("{count} keys cannot be explained, the first: {first}"))
+        Err(format!("{count} {UNEXPLAINED}, the first: {first}"))
     }
 
     /// Descriptions of the keys that do not have the value the members gave them.

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod decay;
 mod engine_subject;
 mod faults;
 mod history;
@@ -14,6 +15,7 @@ mod run;
 mod subject;
 mod workload;
 
+pub use decay::run_decay;
 pub use faults::run_fault;
 pub use history::{Contents, History, TransactionNumber, catalog_key, table_of_key};
 pub use many::{Budget, Summary, run_many};

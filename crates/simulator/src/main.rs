@@ -16,6 +16,7 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --crash-point P   check one crash point only, as a violation names it
   --fault F         run one injected fault only, as a violation names it
   --faults COUNT    injected faults per seed, beside the crashes (default 8)
+  --damages COUNT   damaged copies per seed (default 32)
   --transactions N  transactions per seed
   --clients N       clients per seed
 
@@ -59,7 +60,7 @@ struct Request {
 /// None asks for help.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>, String> {
     let mut options = RunOptions::new(0);
-    let mut budget = Budget { seeds: 1, time: None, threads: 1, faults: 8 };
+    let mut budget = Budget { seeds: 1, time: None, threads: 1, faults: 8, damages: 32 };
     let mut fault = None;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
@@ -79,9 +80,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
             "--crash-point" => {
                 options.crash_point = Some(number);
                 budget.faults = 0;
+                budget.damages = 0;
             }
             "--fault" => fault = Some(number),
             "--faults" => budget.faults = number,
+            "--damages" => budget.damages = number,
             "--transactions" => options.workload.transactions = number as usize,
             "--clients" => options.workload.clients = (number as usize).clamp(1, 12),
             _ => return Err(format!("unknown option {name}")),

@@ -1,6 +1,7 @@
 //! Many seeds, on several threads, within a budget. Each seed's world stays on one thread, so threads do not
 //! disturb its determinism.
 
+use crate::decay::run_decay;
 use crate::faults::run_fault;
 use crate::run::{Report, RunOptions, Violation, run_seed};
 use crate::subject::Subject;
@@ -16,6 +17,8 @@ pub struct Budget {
     pub threads: usize,
     /// Runs with an injected fault per seed.
     pub faults: u64,
+    /// Damaged copies per seed.
+    pub damages: u64,
 }
 
 /// What all seeds together have done.
@@ -25,6 +28,8 @@ pub struct Summary {
     pub crash_points: u64,
     pub recovery_crashes: u64,
     pub faults: u64,
+    pub damages: u64,
+    pub damages_noticed: u64,
     pub commits: u64,
     pub elapsed: Duration,
 }
@@ -33,11 +38,13 @@ impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} seeds, {} crash points, {} crashes during recovery, {} faults, {} commits, 0 violations in {:.1} s",
+            "{} seeds, {} crash points, {} crashes during recovery, {} faults, {} damages ({} noticed), {} commits, 0 violations in {:.1} s",
             self.seeds,
             self.crash_points,
             self.recovery_crashes,
             self.faults,
+            self.damages,
+            self.damages_noticed,
             self.commits,
             self.elapsed.as_secs_f64()
         )
@@ -60,7 +67,7 @@ pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Sum
         for _ in 0..budget.threads {
             scope.spawn(|| {
                 while let Some(seed) = claim(&progress, options.seed, budget, start) {
-                    let result = run_all::<S>(&RunOptions { seed, ..options.clone() }, budget.faults);
+                    let result = run_all::<S>(&RunOptions { seed, ..options.clone() }, budget);
                     let mut progress = progress.lock();
                     match result {
                         Ok(reports) => {
@@ -83,11 +90,14 @@ pub fn run_many<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Sum
     }
 }
 
-/// The crash matrix of a seed and its faults.
-fn run_all<S: Subject>(options: &RunOptions, faults: u64) -> Result<Vec<Report>, Violation> {
+/// The crash matrix of a seed, its faults and its damages.
+fn run_all<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Vec<Report>, Violation> {
     let mut reports = vec![run_seed::<S>(options)?];
-    for index in 0..faults {
+    for index in 0..budget.faults {
         reports.push(run_fault::<S>(options, index)?);
+    }
+    if budget.damages > 0 {
+        reports.push(run_decay::<S>(options, budget.damages)?);
     }
     Ok(reports)
 }
@@ -108,6 +118,8 @@ impl Summary {
         self.crash_points += report.crash_points;
         self.recovery_crashes += report.recovery_crashes;
         self.faults += report.faults;
+        self.damages += report.damages;
+        self.damages_noticed += report.damages_noticed;
         self.commits += report.commits;
     }
 }

@@ -39,6 +39,9 @@ pub struct Report {
     pub recovery_crashes: u64,
     /// Runs with an injected error or a full disk.
     pub faults: u64,
+    /// Damaged copies, and those whose damage was noticed; the others were repaired or not concerned.
+    pub damages: u64,
+    pub damages_noticed: u64,
     pub commits: u64,
     /// Equal for equal runs.
     pub trace: u64,

@@ -81,6 +81,8 @@ pub trait Subject: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<(), Refusal>> + Send;
     fn commit(transaction: Self::Transaction) -> impl Future<Output = Result<(), Refusal>> + Send;
     fn rollback(transaction: Self::Transaction) -> impl Future<Output = Result<(), Refusal>> + Send;
+    /// Ends the work in order.
+    fn close(&self) -> impl Future<Output = Result<(), String>> + Send;
     /// Checks the structure of everything that is stored.
     fn verify(&self) -> impl Future<Output = Result<(), String>> + Send;
 }

@@ -64,6 +64,11 @@ impl Shared {
         })
     }
 
+    /// Allows another run of so many transactions.
+    pub fn refill(&self, transactions: usize) {
+        *self.left.lock() = transactions;
+    }
+
     /// Whether the store can go on after a result; notes when it cannot.
     fn healthy(&self, result: &Result<(), Refusal>) -> bool {
         if let Err(Refusal::Fatal(what)) = result {

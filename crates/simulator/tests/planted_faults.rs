@@ -250,6 +250,10 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
         Ok(())
     }
 
+    async fn close(&self) -> Result<(), String> {
+        self.wal.close().await.map_err(|error| error.to_string())
+    }
+
     async fn verify(&self) -> Result<(), String> {
         Ok(())
     }
