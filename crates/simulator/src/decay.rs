@@ -4,7 +4,7 @@
 use crate::history::Contents;
 use crate::run::{Report, RunOptions, Violation, caught, recover_and_check};
 use crate::subject::Subject;
-use crate::workload::{self, Shared};
+use crate::workload::{self, Shared, WorkloadOptions};
 use env::sim::{Outcome, SECTOR_BYTES, SeededRandom, SimOptions, World};
 
 /// Runs a workload, closes the store and damages `samples` copies of what it left, one place in each.
@@ -15,16 +15,17 @@ pub fn run_decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Repor
 
 fn decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, String> {
     let world = World::new(options.seed, SimOptions::default());
-    let shared = Shared::new(&Contents::new(), &options.workload);
+    let transactions = options.workload.transactions / 2;
+    let life = WorkloadOptions { transactions, ..options.workload.clone() };
+    let shared = Shared::new(&Contents::new(), &life);
     let mut early = Vec::new();
-    let (env, life) = (world.env(), options.workload.clone());
+    let env = world.env();
     let outcome = world.block_on(async {
         let subject = S::open(env.clone()).await?;
-        let half = workload::WorkloadOptions { transactions: life.transactions / 2, ..life.clone() };
-        workload::run(env.clone(), subject.clone(), shared.clone(), half, options.seed).await;
+        workload::run(env.clone(), subject.clone(), shared.clone(), life.clone(), options.seed).await;
         // Sectors of now are stale after the second half.
         early = files(&world);
-        shared.refill(life.transactions / 2);
+        shared.refill(transactions);
         workload::run(env, subject.clone(), shared.clone(), life, options.seed + 1).await;
         subject.close().await
     });
