@@ -127,7 +127,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, S
     })
 }
 
-/// Cuts the power in an image of the world, recovers and checks.
+/// Cuts the power (or kills the process) in an image of the world, recovers and checks.
 fn check_crash<S: Subject>(
     world: &World,
     point: u64,
@@ -136,7 +136,11 @@ fn check_crash<S: Subject>(
     report: &mut Report,
 ) -> Result<(), String> {
     let random = SeededRandom::new(options.seed ^ point.rotate_left(32));
-    let mut image = world.crash_image(point, crash_later(&random, options.recovery_crashes > 0));
+    let image_options = crash_later(&random, options.recovery_crashes > 0);
+    // Mostly the power fails; sometimes only the process dies, and the power, if at all, fails later.
+    let killed = random.below(5) == 0;
+    let mut image =
+        if killed { world.kill_image(point, image_options) } else { world.crash_image(point, image_options) };
     let mut crashes_left = options.recovery_crashes;
     loop {
         // Recovering twice must give the same as recovering once.

@@ -162,8 +162,14 @@ impl World {
 
     /// Kills the process but not the machine: completed writes stay, unsynced as they are.
     pub fn kill(self, options: SimOptions) -> Self {
-        let mut state = self.machine.state.lock();
-        let seed = state.rng.u64();
+        let salt = self.machine.state.lock().rng.u64();
+        self.kill_image(salt, options)
+    }
+
+    /// What a killed process would leave now, in a new machine; this one goes on.
+    pub fn kill_image(&self, salt: u64, options: SimOptions) -> Self {
+        let state = self.machine.state.lock();
+        let seed = mix(state.trace ^ salt.rotate_left(23));
         let disk = state.killed_disk(&mut Rng::new(seed));
         drop(state);
         Self::with_disk(mix(seed), options, disk)
