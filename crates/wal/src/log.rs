@@ -128,17 +128,20 @@ impl Wal {
     ///
     /// # Panics
     /// If the group is larger than the reservation.
-    pub fn append_reserved(&self, room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
+    pub fn append_reserved(&self, mut room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
         assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
         let checksum = crc32c::crc32c(group.record_bytes());
-        let lsns = {
-            let mut state = self.shared.state.lock();
-            if let Some(failure) = &state.failure {
-                return Err(failure.clone());
-            }
-            self.shared.append(&mut state, group, checksum)
-        };
-        drop(room);
+        let mut state = self.shared.state.lock();
+        if let Some(failure) = &state.failure {
+            let failure = failure.clone();
+            drop(state);
+            return Err(failure);
+        }
+        state.reserved -= std::mem::take(&mut room.cost);
+        let lsns = self.shared.append(&mut state, group, checksum);
+        drop(state);
+        // A small group in a large reservation leaves room for others.
+        self.shared.space_waiters.wake_all();
         Ok(lsns)
     }
 
@@ -244,6 +247,9 @@ impl Drop for Wal {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        if self.cost == 0 {
+            return; // It was used.
+        }
         self.shared.state.lock().reserved -= self.cost;
         self.shared.space_waiters.wake_all();
     }

@@ -213,7 +213,7 @@ impl World {
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
         let state = self.machine.state.lock();
         match state.disk.names.get(path) {
-            Some(Node::File(index)) => Some(state.disk.files[index.0].content().to_vec()),
+            Some(Node::File(index)) => Some(state.disk.files[index.0].content()),
             _ => None,
         }
     }
@@ -225,7 +225,10 @@ impl World {
     pub fn damage(&self, path: &str, damage: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.machine.state.lock();
         let Some(Node::File(index)) = state.disk.names.get(path) else { panic!("there is no file '{path}'") };
-        damage(state.disk.files[index.0].content_mut());
+        let file = &mut state.disk.files[index.0];
+        let mut content = file.content();
+        damage(&mut content);
+        file.set_content(&content);
     }
 
     pub fn flip_bit(&self, path: &str, bit: usize) {
