@@ -21,6 +21,9 @@ use wal::{AppendError, Lsn, Priority, WalGroup};
 /// A checkpoint is due whenever the log has grown by this share of its capacity.
 const CAPACITY_SHARE: u64 = 16;
 
+/// While something else still holds the checkpoint back and the log is nearly full.
+const STUCK_RETRY_US: u64 = 10_000;
+
 /// A record of pending frees names at most this many chains.
 const CHAINS_PER_RECORD: usize = 4096;
 
@@ -31,14 +34,12 @@ pub(crate) struct Checkpointer {
     is_due: AtomicBool,
     running: AtomicBool,
     checkpoint_lsn: AtomicU64,
-    /// One at a time; the counter of checkpoints made.
-    turn: Mutex<()>,
     pins: Mutex<BTreeMap<u64, usize>>,
 }
 
 /// Keeps the checkpoint from passing an LSN until it is dropped.
-pub(crate) struct CheckpointPin<'a> {
-    checkpointer: &'a Checkpointer,
+pub(crate) struct CheckpointPin {
+    engine: Arc<Engine>,
     lsn: u64,
 }
 
@@ -51,7 +52,6 @@ impl Checkpointer {
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
             checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
-            turn: Mutex::new(()),
             pins: Mutex::default(),
         }
     }
@@ -67,21 +67,14 @@ impl Checkpointer {
         }
     }
 
-    pub fn pin(&self, lsn: impl FnOnce() -> u64) -> CheckpointPin<'_> {
-        let mut pins = self.pins.lock();
-        let lsn = lsn();
-        *pins.entry(lsn).or_default() += 1;
-        CheckpointPin { checkpointer: self, lsn }
-    }
-
     fn oldest_pin(&self) -> Option<u64> {
         self.pins.lock().keys().next().copied()
     }
 }
 
-impl Drop for CheckpointPin<'_> {
+impl Drop for CheckpointPin {
     fn drop(&mut self) {
-        let mut pins = self.checkpointer.pins.lock();
+        let mut pins = self.engine.checkpointer.pins.lock();
         let count = pins.get_mut(&self.lsn).expect("it was pinned");
         *count -= 1;
         if *count == 0 {
@@ -91,6 +84,12 @@ impl Drop for CheckpointPin<'_> {
 }
 
 impl Engine {
+    /// Keeps the checkpoint from passing `lsn`, which it has not passed yet.
+    pub(crate) fn pin_checkpoint(self: &Arc<Self>, lsn: u64) -> CheckpointPin {
+        *self.checkpointer.pins.lock().entry(lsn).or_default() += 1;
+        CheckpointPin { engine: self.clone(), lsn }
+    }
+
     /// Starts a checkpoint in the background if one is due and none is running.
     pub(crate) fn start_due_checkpoint(self: &Arc<Self>) {
         let checkpointer = &self.checkpointer;
@@ -98,11 +97,28 @@ impl Engine {
             return;
         }
         self.spawn("checkpoint", |engine| async move {
-            let result = engine.checkpoint(false).await;
+            let result = engine.checkpoint_until_roomy().await;
             engine.checkpointer.is_due.store(false, Ordering::Relaxed);
             engine.checkpointer.running.store(false, Ordering::Release);
             result
         });
+    }
+
+    /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
+    async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
+        loop {
+            let behind = self.wal.end_lsn().0.saturating_sub(self.wal.capacity_bytes() / 2);
+            self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
+            let before = self.checkpointer.checkpoint_lsn();
+            self.checkpoint(false).await?;
+            let stuck = self.checkpointer.checkpoint_lsn() == before;
+            if self.wal.used_bytes() < self.wal.capacity_bytes() / 4 * 3 {
+                return Ok(());
+            }
+            if stuck {
+                self.env.clock.sleep(STUCK_RETRY_US).await;
+            }
+        }
     }
 
     /// Makes one checkpoint as far forward as it can be now. `clean`: nothing is dirty or active.

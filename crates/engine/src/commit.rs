@@ -55,13 +55,15 @@ impl Work {
         });
         let record =
             LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
+        // Before the commit record can be at the end of the log.
+        let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
         let mut group = WalGroup::new();
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         loop {
             match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
                 Ok(lsn) => {
                     if !dropped_trees.is_empty() {
-                        self.engine.drop_committed(lsn, dropped_trees);
+                        self.engine.drop_committed(pin, &dropped_trees);
                     }
                     return Ok(lsn);
                 }

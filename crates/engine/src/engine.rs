@@ -42,6 +42,8 @@ pub struct Engine {
     pub(crate) ghosts: GhostQueue,
     /// Every commit at or before it is stamped.
     pub(crate) last_commit_lsn: AtomicU64,
+    /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
+    pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) stats: Counters,
     pub(crate) prune_running: AtomicBool,
@@ -68,6 +70,8 @@ impl Engine {
 
     /// Changes `innodb_flush_log_at_trx_commit` for all later commits.
     pub fn set_flush_at_commit(&self, mode: FlushAtCommit) {
+        // What was visible stays visible.
+        self.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
         self.wal.set_flush_mode(flush_mode(mode));
     }
 
@@ -144,7 +148,9 @@ impl Engine {
     /// What a snapshot taken now sees: every commit that is stamped and acknowledged.
     pub(crate) fn visible_lsn(&self) -> u64 {
         let acknowledged = match self.wal.flush_mode() {
-            FlushMode::Durable => self.wal.durable_lsn().0,
+            FlushMode::Durable => {
+                self.wal.durable_lsn().0.max(self.acknowledged_floor.load(Ordering::Acquire))
+            }
             FlushMode::Written | FlushMode::Lazy => u64::MAX,
         };
         self.last_commit_lsn.load(Ordering::Acquire).min(acknowledged)
@@ -195,7 +201,7 @@ impl Engine {
     /// Merges an underfull leaf with a neighbour if that needs no waiting; the tree is right without it.
     fn merge(&self, tree: &Tree, key: &[u8]) {
         for _ in 0..3 {
-            match tree.merge_at(&self.space, &self.pool, key) {
+            match tree.merge_at(&self.pool, &self.space, key) {
                 Err(Stop::Restart) => {}
                 Ok(_) | Err(_) => return,
             }

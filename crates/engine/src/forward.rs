@@ -16,6 +16,9 @@ use wal::{AppendError, WalGroup};
 /// A transaction that pins more than this share of the log is forwarded.
 const CAPACITY_SHARE: u64 = 4;
 
+/// Undo records of one transaction beyond this share of the log are refused: forwarding would not fit.
+const UNDO_SHARE: u64 = 4;
+
 /// One group holds about this many bytes of undo records.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -27,6 +30,17 @@ impl Engine {
             if state.first_lsn() < limit {
                 self.forward(&state).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses to let a transaction grow beyond what can be forwarded.
+    pub(crate) fn check_undo_size(&self, state: &TransactionState) -> Result<(), EngineError> {
+        let limit = self.wal.capacity_bytes() / UNDO_SHARE;
+        let bytes = state.undo_bytes();
+        if bytes > limit {
+            let (bytes, limit) = (bytes as usize, limit as usize);
+            return Err(EngineError::TooLarge { bytes, limit });
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ use crate::transaction_state::TransactionId;
 
 /// The payload of an undo record besides key and image.
 pub(crate) const UNDO_BYTES: usize = 1 + 8 + 8 + 4;
+/// What the log adds to each record, generously.
+pub(crate) const RECORD_OVERHEAD_BYTES: usize = 16;
 pub(crate) const COMPENSATED_BYTES: usize = 8;
 
 /// Kinds from here on are the engine's; the page layers use those below.

@@ -17,8 +17,8 @@ use crate::superblock::Superblock;
 use crate::trees::{META_TREE, Trees};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions};
-use btree::{Space, Tree};
-use buffer::{BufferError, BufferPool, PoolOptions};
+use btree::{Mtr, Space, Tree};
+use buffer::{BufferPool, PoolOptions, Stop};
 use env::Env;
 use pagestore::{InPlaceStore, PageSize, PageStore, StoreError};
 use parking_lot::Mutex;
@@ -79,13 +79,13 @@ impl Engine {
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, options, Arc::new(store), Arc::new(wal));
         recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
-        let meta = Tree::new(pagestore::TreeId(META_TREE.0), superblock.meta_root);
+        let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
         let next_txn = superblock.next_transaction.max(analysis.transaction_max + 1);
         let checkpoint = Checkpoint { lsn: from.0, next_txn };
         let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
         engine.last_commit_lsn.store(end.0, Ordering::Release);
-        let pin = engine.checkpointer.pin(|| from.0);
+        let pin = engine.pin_checkpoint(from.0);
         engine.finish_recovery(analysis).await?;
         drop(pin);
         engine.checkpoint(false).await?;
@@ -94,10 +94,10 @@ impl Engine {
 
     async fn finish_recovery(self: &Arc<Self>, analysis: Analysis) -> Result<(), EngineError> {
         let Analysis { losers, dropped, chains, .. } = analysis;
-        self.load_trees().await?;
+        let unfinished = self.load_trees().await?;
         self.undo_losers(losers).await?;
         self.history.lock().add_pending_chains(chains.iter().copied());
-        self.resume_drops(dropped).await?;
+        self.resume_drops(dropped, unfinished).await?;
         if !chains.is_empty() {
             let chains = chains.into_iter().collect();
             self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
@@ -161,8 +161,31 @@ impl Parts {
         let mut pool_options = PoolOptions::new(options.buffer_pool_bytes as usize, btree::check_page);
         pool_options.log_budget_bytes = options.redo_capacity_bytes / 4;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
-        let space = Space::open(&pool);
+        let space = Space::new(&pool);
         Parts { env, options, wal, pool, space }
+    }
+
+    /// On the first start: the space map and the tree of trees.
+    async fn format_trees(&self) -> Result<Tree, EngineError> {
+        self.group(|mtr| self.space.format(mtr)).await?;
+        let id = pagestore::TreeId(META_TREE.0);
+        self.group(|mtr| Tree::create(mtr, &self.space, id)).await
+    }
+
+    async fn group<T>(
+        &self,
+        mut plan: impl FnMut(&mut Mtr<'_>) -> Result<T, Stop>,
+    ) -> Result<T, EngineError> {
+        let done = self.pool.run(|| {
+            let mut mtr = Mtr::begin(&self.pool);
+            let planned = plan(&mut mtr)?;
+            mtr.reserve(0)?;
+            Ok((planned, mtr.commit()))
+        });
+        let (planned, committed) =
+            done.await.map_err(|error| EngineError::Io { what: error.to_string() })?;
+        committed.map_err(|error| recovery::log_error(&error))?;
+        Ok(planned)
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
@@ -248,8 +271,4 @@ fn store_error(error: StoreError) -> EngineError {
     } else {
         EngineError::Io { what: error.to_string() }
     }
-}
-
-pub(crate) fn plain_pool_error(error: &BufferError) -> EngineError {
-    EngineError::Io { what: error.to_string() }
 }

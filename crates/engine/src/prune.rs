@@ -5,7 +5,7 @@
 
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::record::chain_of;
+use crate::record::stub_of;
 use crate::row_table::Before;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +42,7 @@ impl Engine {
             let pruned = self.rows.prune(name, horizon_lsn);
             for before in &pruned.dropped {
                 if let Before::Record(record) = before {
-                    chains.extend(chain_of(record).map(|chain| chain.first_page.0));
+                    chains.extend(stub_of(record).map(|stub| stub.first.0));
                 }
             }
             if *may_be_ghost && pruned.is_empty {

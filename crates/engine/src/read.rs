@@ -4,12 +4,13 @@
 //! in between the page and the chain.
 
 use crate::lock_wait::Waited;
-use crate::record::{Chain, Record, chain_of};
+use crate::record::{Record, stub_of};
 use crate::row_table::{Attempt, Before, RowTable, Visible};
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
+use btree::overflow::Stub;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wal::Lsn;
@@ -30,7 +31,7 @@ impl Transaction {
         match found {
             Found::Absent => Ok(None),
             Found::Value(value) => Ok(Some(value)),
-            Found::Chain(chain) => self.work.engine.read_chain(chain).await.map(Some),
+            Found::Chain(stub) => self.work.engine.read_chain(stub).await.map(Some),
             Found::Damaged => Err(damaged(tree)),
         }
     }
@@ -109,7 +110,7 @@ impl View {
         read: impl FnOnce(Option<&[u8]>) -> R,
     ) -> R {
         // A dirty read must not follow a chain that its writer may be freeing.
-        let dirty = self.dirty && record.is_none_or(|record| chain_of(record).is_none());
+        let dirty = self.dirty && record.is_none_or(|record| stub_of(record).is_none());
         if page_lsn.0 < self.snapshot.low_lsn || dirty {
             return read(record);
         }
@@ -125,7 +126,7 @@ impl View {
 pub(crate) enum Found {
     Absent,
     Value(Vec<u8>),
-    Chain(Chain),
+    Chain(Stub),
     /// Bytes that no engine wrote.
     Damaged,
 }
@@ -135,7 +136,7 @@ impl Found {
         match record.map(Record::decode) {
             None | Some(Some(Record::Ghost)) => Found::Absent,
             Some(Some(Record::Value(value))) => Found::Value(value.to_vec()),
-            Some(Some(Record::Chain(chain))) => Found::Chain(chain),
+            Some(Some(Record::Chain(stub))) => Found::Chain(stub),
             Some(None) => Found::Damaged,
         }
     }

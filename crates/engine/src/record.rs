@@ -4,9 +4,9 @@
 //! |---|---|
 //! | 0 | the value |
 //! | `GHOST` | nothing: the record is deleted, older versions may still be visible |
-//! | `CHAIN` | first page (8) and length in bytes (8) of the value's overflow chain |
+//! | `CHAIN` | the stub of the value's overflow chain |
 
-use pagestore::PageId;
+use btree::overflow::{STUB_BYTES, Stub};
 
 const PLAIN: u8 = 0;
 const GHOST: u8 = 1;
@@ -23,14 +23,7 @@ pub(crate) const RECORD_HEADER_BYTES: usize = 1;
 pub(crate) enum Record<'a> {
     Value(&'a [u8]),
     Ghost,
-    Chain(Chain),
-}
-
-/// Where a long value lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chain {
-    pub first_page: PageId,
-    pub value_bytes: u64,
+    Chain(Stub),
 }
 
 impl Record<'_> {
@@ -40,10 +33,8 @@ impl Record<'_> {
             (&PLAIN, value) => Some(Record::Value(value)),
             (&GHOST, []) => Some(Record::Ghost),
             (&CHAIN, rest) => {
-                let (first_page, value_bytes) = rest.split_first_chunk::<8>()?;
-                let first_page = PageId(u64::from_le_bytes(*first_page));
-                let value_bytes = u64::from_le_bytes(value_bytes.try_into().ok()?);
-                Some(Record::Chain(Chain { first_page, value_bytes }))
+                let stub: &[u8; STUB_BYTES] = rest.try_into().ok()?;
+                Some(Record::Chain(Stub::decode(stub)))
             }
             _ => None,
         }
@@ -56,9 +47,9 @@ pub(crate) fn is_live(record: Option<&[u8]>) -> bool {
 }
 
 /// The chain that a record owns.
-pub(crate) fn chain_of(record: &[u8]) -> Option<Chain> {
+pub(crate) fn stub_of(record: &[u8]) -> Option<Stub> {
     match Record::decode(record) {
-        Some(Record::Chain(chain)) => Some(chain),
+        Some(Record::Chain(stub)) => Some(stub),
         _ => None,
     }
 }
@@ -70,10 +61,9 @@ pub(crate) fn encode_value(value: &[u8]) -> Vec<u8> {
     record
 }
 
-pub(crate) fn encode_chain(chain: Chain) -> Vec<u8> {
+pub(crate) fn encode_stub(stub: Stub) -> Vec<u8> {
     let mut record = vec![CHAIN];
-    record.extend_from_slice(&chain.first_page.0.to_le_bytes());
-    record.extend_from_slice(&chain.value_bytes.to_le_bytes());
+    record.extend_from_slice(&stub.encode());
     record
 }
 
@@ -84,11 +74,11 @@ mod tests {
 
     #[test]
     fn records_come_back() {
-        let chain = Chain { first_page: PageId(77), value_bytes: 1 << 20 };
+        let stub = Stub { first: pagestore::PageId(77), length: 1 << 20 };
         assert_eq!(Record::decode(&encode_value(b"abc")), Some(Record::Value(b"abc")));
         assert_eq!(Record::decode(&encode_value(b"")), Some(Record::Value(b"")));
         assert_eq!(Record::decode(GHOST_RECORD), Some(Record::Ghost));
-        assert_eq!(Record::decode(&encode_chain(chain)), Some(Record::Chain(chain)));
+        assert_eq!(Record::decode(&encode_stub(stub)), Some(Record::Chain(stub)));
         assert!(is_live(Some(&encode_value(b""))) && !is_live(Some(GHOST_RECORD)) && !is_live(None));
     }
 

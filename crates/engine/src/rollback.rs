@@ -5,13 +5,13 @@
 //! that is cut off, by a dropped future or by a crash, goes on where it stopped.
 
 use crate::engine::Engine;
-use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation};
+use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, RECORD_OVERHEAD_BYTES};
 use crate::record::GHOST_RECORD;
 use crate::row_table::{Before, RowName};
 use crate::transaction::{Transaction, Work};
 use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
 use crate::{EngineError, Savepoint, TreeId};
-use btree::{Decision, Edit, Extra, LeafContext};
+use btree::{Decision, Edit, Extra, LeafContext, Tree};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wal::{Priority, WalGroup};
@@ -54,7 +54,7 @@ impl Work {
                 }
             }
             UndoItem::Tree { tree, root } => {
-                engine.undo_create_tree(Some(&state), state.id, sequence, Tree::new(tree, root)).await?;
+                engine.undo_create_tree(Some(&state), state.id, sequence, Tree { id: pagestore::TreeId(tree.0), root }).await?;
             }
             UndoItem::Chain(page) => {
                 engine.undo_create_chain(Some(&state), state.id, sequence, page).await?;
@@ -170,7 +170,7 @@ impl Edit for RestoreEdit<'_> {
     }
 
     fn extra_bytes(&self) -> usize {
-        COMPENSATED_BYTES
+        COMPENSATED_BYTES + RECORD_OVERHEAD_BYTES
     }
 
     fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) {

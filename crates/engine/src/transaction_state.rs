@@ -209,6 +209,16 @@ impl TransactionState {
         self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// The newest item is a chain that begins here now; it is pushed when it is not there yet.
+    pub fn set_chain(&self, sequence: u64, first: PageId) {
+        let mut undo = self.undo.lock();
+        let index = sequence as usize;
+        assert!(index == undo.items.len() || index + 1 == undo.items.len(), "only the newest item changes");
+        undo.items.truncate(index);
+        undo.items.push(UndoItem::Chain(first));
+        undo.in_step = false;
+    }
+
     pub fn newest_undo(&self) -> Option<UndoItem> {
         self.undo.lock().items.last().cloned()
     }

@@ -6,7 +6,7 @@
 
 use crate::intervals::IntervalLocks;
 use crate::lock_wait::Waited;
-use crate::log_record::{LogRecord, Operation};
+use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES};
 use crate::record::{self, GHOST_RECORD};
 use crate::row_table::{Attempt, Before, Prepared, RowName, RowTable};
 use crate::transaction::{Transaction, Work};
@@ -106,8 +106,8 @@ impl Work {
             return self.write(tree, key, &record, kind, duplicate_lock, wait).await;
         }
         let mark = self.sequence();
-        let chain = self.write_chain(tree, value).await?;
-        let record = record::encode_chain(chain);
+        let stub = self.write_chain(tree, value).await?;
+        let record = record::encode_stub(stub);
         let written = self.write(tree, key, &record, kind, duplicate_lock, wait).await;
         if let Err(error) = &written
             && !error.rolled_back()
@@ -154,6 +154,7 @@ impl Work {
         self.withdraw();
         let state = self.state();
         let engine = self.engine.clone();
+        engine.check_undo_size(&state)?;
         let handle = engine.tree(tree)?;
         let sequence = self.sequence();
         let mut edit = RowEdit {
@@ -171,12 +172,14 @@ impl Work {
             before_bytes: 0,
         };
         let item = engine.modify(&handle, key, &mut edit, wal::Priority::Normal).await;
-        let outcome = edit.outcome;
+        let (outcome, before_bytes) = (edit.outcome, edit.before_bytes);
+        engine.start_due_checkpoint();
         match item {
             Ok(Some(change)) => {
                 let name = self.announced.take().expect("a change is announced first");
                 let Change { operation, old_chain } = change;
-                self.push_undo(UndoItem::Row { name, operation, old_chain }, key.len() + record.len());
+                let bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before_bytes;
+                self.push_undo(UndoItem::Row { name, operation, old_chain }, bytes);
                 Ok(Written::Done)
             }
             Ok(None) => {
@@ -275,7 +278,7 @@ impl Edit for RowEdit<'_> {
     }
 
     fn extra_bytes(&self) -> usize {
-        crate::log_record::UNDO_BYTES + self.key.len() + self.before_bytes
+        UNDO_BYTES + self.key.len() + self.before_bytes + RECORD_OVERHEAD_BYTES
     }
 
     fn apply(
@@ -297,6 +300,6 @@ impl Edit for RowEdit<'_> {
         self.state.begin_step();
         let undo = LogRecord::Undo { operation, sequence, tree, key, before };
         extra.log(undo.kind(), self.state.id.0, &undo.payload());
-        Some(Change { operation, old_chain: record::chain_of(before).map(|chain| chain.first_page) })
+        Some(Change { operation, old_chain: record::stub_of(before).map(|stub| stub.first) })
     }
 }

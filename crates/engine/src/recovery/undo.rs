@@ -47,7 +47,7 @@ impl Engine {
                 self.restore_from_log(txn, sequence, record.tree, &record.key, before).await
             }
             Operation::CreateTree => {
-                let tree = Tree::new(pagestore::TreeId(record.tree.0), page()?);
+                let tree = Tree { id: pagestore::TreeId(record.tree.0), root: page()? };
                 self.undo_create_tree(None, txn, sequence, tree).await
             }
             Operation::CreateChain => self.undo_create_chain(None, txn, sequence, page()?).await,

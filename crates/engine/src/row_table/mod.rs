@@ -172,6 +172,18 @@ impl RowTable {
         }
     }
 
+    /// True while another transaction has changed the row and not ended.
+    pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
+        let shard = self.shard(tree, key);
+        if shard.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let rows = shard.rows.lock();
+        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        let writer = entry.and_then(|entry| entry.versions.active_writer());
+        writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
+    }
+
     /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record
     /// only after `Granted`.
     pub fn try_lock(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) -> Attempt {
