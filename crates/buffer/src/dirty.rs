@@ -29,7 +29,7 @@ impl DirtyPages {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The oldest entry, which may be stale: a lower bound for the age of the others.
+    /// The oldest entry, which may be stale: no page in the queue is older.
     pub(crate) fn oldest(&self) -> Option<Lsn> {
         self.queue.lock().front().map(|entry| entry.rec_lsn)
     }
@@ -46,8 +46,15 @@ impl DirtyPages {
         }
     }
 
+    /// Keeps the order. The place is at the end or near it: only a page that changed while it was written is late.
     fn push(&self, entry: DirtyEntry) {
-        self.queue.lock().push_back(entry);
+        let mut queue = self.queue.lock();
+        if queue.back().is_none_or(|last| last.rec_lsn <= entry.rec_lsn) {
+            queue.push_back(entry);
+            return;
+        }
+        let place = queue.partition_point(|other| other.rec_lsn <= entry.rec_lsn);
+        queue.insert(place, entry);
     }
 }
 
@@ -63,6 +70,15 @@ impl BufferPool {
             self.dirty.push(DirtyEntry { index, rec_lsn });
         } else if frame.writing.load(Ordering::Relaxed) && frame.rec_lsn_next.load(Ordering::Relaxed) == 0 {
             frame.rec_lsn_next.store(rec_lsn.0, Ordering::Relaxed);
+        }
+    }
+
+    /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.
+    pub(crate) fn mark_clean(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is not forgotten");
+        if frame.rec_lsn.swap(0, Ordering::SeqCst) != 0 {
+            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -90,7 +106,7 @@ impl BufferPool {
         frame.rec_lsn_next.store(0, Ordering::Relaxed);
         frame.writing.store(false, Ordering::Relaxed);
         let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
-        self.dirty.put_back(std::iter::once(DirtyEntry { index, rec_lsn }));
+        self.dirty.push(DirtyEntry { index, rec_lsn });
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_shared() }
     }

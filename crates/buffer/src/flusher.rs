@@ -198,7 +198,9 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     if demand.for_frames {
         candidates = cold_candidates(pool, demand.pages);
     }
-    if candidates.is_empty() {
+    // Those found by the clock hand stay in the queue as well; their entries there are stale once written.
+    let from_queue = candidates.is_empty();
+    if from_queue {
         candidates = oldest_candidates(pool, demand.pages);
     }
     if candidates.is_empty() {
@@ -216,11 +218,14 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
             Copy::Done => copied.frames.push(candidate.entry.index),
             Copy::LogFirst(lsn) => {
                 not_durable = not_durable.max(lsn);
-                skipped.push(candidate.entry);
+                if from_queue {
+                    skipped.push(candidate.entry);
+                }
             }
             Copy::Gone => {}
         }
     }
+    skipped.sort_unstable_by_key(|entry: &DirtyEntry| entry.rec_lsn);
     pool.dirty.put_back(skipped.into_iter());
     if copied.frames.is_empty() {
         if not_durable > Lsn::ZERO {

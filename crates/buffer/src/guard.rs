@@ -24,7 +24,7 @@ pub struct SharedGuard<'p> {
 pub struct ExclusiveGuard<'p> {
     pool: &'p BufferPool,
     index: FrameIndex,
-    /// The page was created by this guard and has no log record yet: dropping the guard forgets it.
+    /// The page was created by this guard and no logged change was confirmed: dropping the guard forgets it.
     unborn: bool,
     _not_send: NotSend,
 }
@@ -106,8 +106,12 @@ impl<'p> ExclusiveGuard<'p> {
 
     /// Says that the page is about to change by a log group that lies at or after `rec_lsn`.
     pub fn mark_dirty(&mut self, rec_lsn: Lsn) {
-        self.unborn = false;
         self.pool.mark_dirty(self.index, rec_lsn);
+    }
+
+    /// Says that the log has the change and the bytes have it too: a created page is real from now on.
+    pub fn confirm(&mut self) {
+        self.unborn = false;
     }
 }
 

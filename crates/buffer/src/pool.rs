@@ -171,7 +171,7 @@ impl BufferPool {
     }
 
     /// Latches a page whose old content does not matter, without reading it from disk. The bytes are zeros, or
-    /// the old content when the page was in memory. Without `mark_dirty` the guard leaves no trace.
+    /// the old content when the page was in memory. Without `ExclusiveGuard::confirm` it leaves no trace.
     pub fn create(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
         self.check_id(page)?;
         if page.0 >= self.store.page_count() {
@@ -220,6 +220,7 @@ impl BufferPool {
     pub(crate) fn forget(&self, page: PageId, index: FrameIndex) {
         let replaced = self.table.replace(page, Word::Frame(index), Word::Disk);
         assert!(replaced, "a page in memory is moved only under its exclusive latch");
+        self.mark_clean(index);
         self.frame(index).set_page(None);
     }
 
