@@ -354,7 +354,7 @@ fn looks_like_datetime(text: &[u8]) -> bool {
     let mut cursor = Cursor { text, at: 0 };
     match read_parts(&mut cursor) {
         Ok(parts) => (parts.count > 3 || parts.has_space) && !parts.is_delimited_without_space,
-        Err(ParseFailure::Invalid) => true,
+        Err(ParseFailure::Invalid) => false,
     }
 }
 
