@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 
 use collation::{Charset, CollationId};
-use datum::{SqlError, Value, error_code};
+use datum::{DateTime, SqlError, Time, Value, error_code};
 
 use crate::function::Arguments;
 
@@ -40,6 +40,29 @@ impl<'a> Arguments<'a> {
             Value::Int(number) => Some(*number as u64),
             Value::UInt(number) => Some(*number),
             wrong => return Err(mistyped(wrong, "an integer")),
+        })
+    }
+
+    /// The moment of an argument that binding has made a DATETIME.
+    pub(super) fn datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::DateTime(moment) => Some(*moment),
+            wrong => return Err(mistyped(wrong, "a DATETIME")),
+        })
+    }
+
+    /// As `datetime`, but NULL for a date with a zero month or day, which has no place in the calendar.
+    pub(super) fn real_datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        let moment = self.datetime(index)?;
+        Ok(moment.filter(|moment| moment.date().month() != 0 && moment.date().day() != 0))
+    }
+
+    pub(super) fn time(&self, index: usize) -> Result<Option<Time>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Time(time) => Some(*time),
+            wrong => return Err(mistyped(wrong, "a TIME")),
         })
     }
 

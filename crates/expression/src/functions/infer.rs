@@ -168,3 +168,40 @@ pub(super) fn system_text(length: u64) -> ExprType {
 pub(super) fn binary_result(length: u64) -> ExprType {
     ExprType::new(text_column(length, CollationId::BINARY), Coercibility::Implicit)
 }
+
+/// Makes the argument a DATETIME with the digits it has; gives those digits.
+pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::DateTime { fsp } => return Ok(fsp),
+        TypeKind::Time { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    Ok(fsp)
+}
+
+/// Makes the argument a TIME with the digits it has; gives those digits.
+pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::Time { fsp } => return Ok(fsp),
+        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::Time { fsp })))?;
+    Ok(fsp)
+}
+
+pub(super) fn cast_decimal(
+    bind: &BindContext,
+    expr: &mut Expr,
+    precision: u8,
+    scale: u8,
+) -> Result<(), SqlError> {
+    replace(expr, |old| bind.cast(old, ColumnType::decimal(precision, scale)))
+}

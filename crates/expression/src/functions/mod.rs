@@ -15,6 +15,10 @@ mod string_build;
 mod string_case;
 mod string_measure;
 mod string_part;
+mod temporal_format;
+mod temporal_make;
+mod temporal_now;
+mod temporal_parts;
 
 static FAMILIES: &[&[Function]] = &[
     encoding::FUNCTIONS,
@@ -24,6 +28,10 @@ static FAMILIES: &[&[Function]] = &[
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,
     string_part::FUNCTIONS,
+    temporal_format::FUNCTIONS,
+    temporal_make::FUNCTIONS,
+    temporal_now::FUNCTIONS,
+    temporal_parts::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.
