@@ -17,6 +17,8 @@ pub use compare::CompareMode;
 pub use decimal::Decimal;
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use sql_mode::SqlMode;
-pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use temporal::{
+    Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
+};
 pub use time_zone::TimeZone;
 pub use value::Value;
