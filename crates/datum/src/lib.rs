@@ -18,8 +18,7 @@ pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use sql_mode::SqlMode;
 pub use temporal::{
-    Civil, Date, DateFlags, DateTime, Interval, ParseFailure, ParsedDateTime, ParsedTime, Span, Time,
-    Timestamp, days_in_month, days_in_year, week_number, weekday_from_day_number,
+    Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
 };
-pub use time_zone::{TimeZone, ZonedInstant};
+pub use time_zone::TimeZone;
 pub use value::Value;
