@@ -70,7 +70,7 @@ fn replace(expr: &mut Expr, make: impl FnOnce(Expr) -> Result<Expr, SqlError>) -
 }
 
 /// Makes the argument text: numbers and temporals become text of the connection's character set.
-pub(super) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     if is_text(&expr.ty.column.kind) || matches!(expr.ty.column.kind, TypeKind::Null) {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(super) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
     Ok(())
 }
 
-pub(super) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+pub(crate) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     use TypeKind::{Int24, Long, LongLong, Null, Short, Tiny};
     if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), Sq
 }
 
 /// A nullable text type of at most `length` characters.
-pub(super) fn text_column(length: u64, collation: CollationId) -> ColumnType {
+pub(crate) fn text_column(length: u64, collation: CollationId) -> ColumnType {
     let binary = collation == CollationId::BINARY;
     let bytes = length.saturating_mul(u64::from(collation.charset().bytes_per_character_max()));
     if bytes <= VARCHAR_BYTES_MAX {
@@ -197,7 +197,7 @@ pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlEr
     Ok(fsp)
 }
 
-pub(super) fn cast_decimal(
+pub(crate) fn cast_decimal(
     bind: &BindContext,
     expr: &mut Expr,
     precision: u8,

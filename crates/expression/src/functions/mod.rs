@@ -9,6 +9,7 @@ use crate::function::Function;
 mod arguments;
 mod encoding;
 mod infer;
+pub(crate) use infer::{cast_decimal, cast_integer, cast_text, text_column};
 mod information;
 mod network;
 mod string_build;
