@@ -4,7 +4,7 @@ use datum::{ColumnType, SqlError, TypeKind, error_code};
 use super::{AggregateCall, AggregateFunction};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
-use crate::functions::{cast_decimal, cast_integer, cast_text, text_column};
+use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 
 impl AggregateCall {
     /// Binds an aggregate: infers its type and inserts conversions into the arguments.
@@ -100,14 +100,6 @@ fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Re
             number(ColumnType::double())
         }
     })
-}
-
-fn cast_double(bind: &BindContext, argument: &mut Expr) -> Result<(), SqlError> {
-    if !matches!(argument.ty.column.kind, TypeKind::Double { .. } | TypeKind::Null) {
-        let old = std::mem::replace(argument, Expr::null());
-        *argument = bind.cast(old, ColumnType::double())?;
-    }
-    Ok(())
 }
 
 /// MIN and MAX of ENUM and SET compare the members' text.

@@ -33,6 +33,14 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    pub(super) fn double(&self, index: usize) -> Result<Option<f64>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Double(number) => Some(*number),
+            wrong => return Err(mistyped(wrong, "a DOUBLE")),
+        })
+    }
+
     /// The bits of an integer argument.
     pub(super) fn bits(&self, index: usize) -> Result<Option<u64>, SqlError> {
         Ok(match &*self.value(index)? {

@@ -205,3 +205,10 @@ pub(crate) fn cast_decimal(
 ) -> Result<(), SqlError> {
     replace(expr, |old| bind.cast(old, ColumnType::decimal(precision, scale)))
 }
+
+pub(crate) fn cast_double(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    if matches!(expr.ty.column.kind, TypeKind::Double { .. } | TypeKind::Null) {
+        return Ok(());
+    }
+    replace(expr, |old| bind.cast(old, ColumnType::double()))
+}

@@ -9,9 +9,11 @@ use crate::function::Function;
 mod arguments;
 mod encoding;
 mod infer;
-pub(crate) use infer::{cast_decimal, cast_integer, cast_text, text_column};
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 mod information;
 mod network;
+mod numeric_exact;
+mod numeric_real;
 mod string_build;
 mod string_case;
 mod string_measure;
@@ -25,6 +27,8 @@ static FAMILIES: &[&[Function]] = &[
     encoding::FUNCTIONS,
     information::FUNCTIONS,
     network::FUNCTIONS,
+    numeric_exact::FUNCTIONS,
+    numeric_real::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,
