@@ -30,7 +30,7 @@ pub(super) fn is_text(kind: &TypeKind) -> bool {
 }
 
 /// The most characters a value of the type shows.
-pub(super) fn characters_max(column: &ColumnType) -> u64 {
+pub(crate) fn characters_max(column: &ColumnType) -> u64 {
     let maximum = match &column.kind {
         TypeKind::Null => 0,
         TypeKind::Tiny => 4,

@@ -9,7 +9,7 @@ use crate::function::Function;
 mod arguments;
 mod encoding;
 mod infer;
-pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
+pub(crate) use infer::{characters_max, cast_decimal, cast_double, cast_integer, cast_text, text_column};
 mod information;
 mod network;
 mod numeric_exact;
