@@ -12,6 +12,7 @@ mod key;
 mod moment;
 mod number;
 mod number_text;
+mod row;
 mod sql_mode;
 mod temporal;
 mod text;
@@ -29,6 +30,7 @@ pub use number::{
     NumberPrefix, WarningSink, double_prefix, integer_value, is_exact_integer, no_warning, shown, truncated,
 };
 pub use number_text::{write_double, write_float};
+pub use row::{InvalidRow, RowReader, RowWriter};
 pub use sql_mode::SqlMode;
 pub use temporal::{
     Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
