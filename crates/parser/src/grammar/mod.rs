@@ -20,7 +20,7 @@ mod insert;
 mod into;
 mod json;
 mod keyword_function;
-mod literal;
+pub mod literal;
 mod load;
 mod maintenance;
 mod name;
