@@ -14,9 +14,11 @@ mod value;
 
 pub use column_type::{ColumnType, Members, TypeKind};
 pub use compare::CompareMode;
-pub use decimal::Decimal;
+pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use sql_mode::SqlMode;
-pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use temporal::{
+    Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
+};
 pub use time_zone::TimeZone;
 pub use value::Value;
