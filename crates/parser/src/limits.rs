@@ -9,3 +9,6 @@ pub const VERSION: u32 = 90_700;
 
 /// How much of the text an error message quotes, in bytes, as in MySQL.
 pub const NEAR_LENGTH_MAX: usize = 80;
+
+/// Spans are 32 bits wide. A packet is never this long.
+pub const TEXT_LENGTH_MAX: usize = u32::MAX as usize - 1;
