@@ -2,6 +2,7 @@
 use crate::block::{Clause, IndexHints, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::ResolvedTable;
 use crate::condition::split_conjuncts;
+use crate::error_codes::{ER_TOO_MANY_TABLES, ER_VIEW_WRONG_LIST};
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
@@ -73,6 +74,18 @@ impl<'p> Planner<'p> {
         }
     }
 
+    pub fn bind_table_name(
+        &mut self,
+        name: ast::ObjectName<'p>,
+        usage: TableUsage,
+    ) -> Result<Joined, SqlError> {
+        let span = name.name.span;
+        self.bind_named_table(
+            &ast::NamedTable { name, partitions: &[], alias: None, index_hints: &[], span },
+            usage,
+        )
+    }
+
     fn bind_named_table(
         &mut self,
         named: &ast::NamedTable<'p>,
@@ -112,7 +125,7 @@ impl<'p> Planner<'p> {
     pub fn add_source(&mut self, source: Source) -> Result<Joined, SqlError> {
         let block = self.block();
         if block.sources.len() == TABLES_MAX {
-            return Err(error_code::ER_TOO_MANY_TABLES.with(&[&TABLES_MAX]));
+            return Err(ER_TOO_MANY_TABLES.with(&[&TABLES_MAX]));
         }
         let twice =
             |known: &Source| same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database);
@@ -154,7 +167,7 @@ impl<'p> Planner<'p> {
         self.blocks = outer;
         let planned = planned?;
         if !names.is_empty() && names.len() != planned.columns.len() {
-            return Err(error_code::ER_VIEW_WRONG_LIST.plain());
+            return Err(ER_VIEW_WRONG_LIST.plain());
         }
         let mut columns: Vec<SourceColumn> = Vec::with_capacity(planned.columns.len());
         for (position, column) in planned.columns.into_iter().enumerate() {

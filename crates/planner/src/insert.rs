@@ -201,7 +201,7 @@ impl<'p> Planner<'p> {
         new_row.database = String::new();
         if let Some(alias) = insert.row_alias {
             if !alias.columns.is_empty() && alias.columns.len() != new_row.columns.len() {
-                return Err(error_code::ER_VIEW_WRONG_LIST.plain());
+                return Err(crate::error_codes::ER_VIEW_WRONG_LIST.plain());
             }
             for (column, name) in new_row.columns.iter_mut().zip(alias.columns) {
                 column.name = name.name.to_owned();

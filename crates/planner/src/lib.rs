@@ -25,6 +25,7 @@ mod bind;
 mod block;
 mod condition;
 mod defaults;
+mod error_codes;
 mod planner;
 mod walk;
 

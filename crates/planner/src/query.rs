@@ -55,7 +55,7 @@ impl<'p> Planner<'p> {
     }
 
     /// A branch of a set operation.
-    fn plan_body(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn plan_body(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
         match body {
             ast::QueryBody::Select(select) => self.plan_select(select, Tail::default()),
             ast::QueryBody::Parenthesized(query) => self.plan_query(query),

@@ -1,6 +1,7 @@
 //! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
 use crate::block::{AliasUse, Block, Clause, SourceKind};
 use crate::condition::split_conjuncts;
+use crate::error_codes::ER_UNRESOLVED_TABLE_LOCK;
 use crate::from::Joined;
 use crate::planner::{Planner, not_supported};
 use crate::query::{PlannedQuery, Tail};
@@ -113,7 +114,7 @@ impl<'p> Planner<'p> {
                 let named = |source: &&mut crate::block::Source| source.is_named(database, Some(name.name.name));
                 match block.sources.iter_mut().find(named) {
                     Some(source) => source.lock = Some(lock),
-                    None => return Err(error_code::ER_UNRESOLVED_TABLE_LOCK.with(&[&name.name.name])),
+                    None => return Err(ER_UNRESOLVED_TABLE_LOCK.with(&[&name.name.name])),
                 }
             }
         }

@@ -18,15 +18,10 @@ impl<'p> Planner<'p> {
     }
 
     fn plan_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
-        self.plan_query(&ast::Query {
-            with: None,
-            body,
-            order_by: &[],
-            limit: None,
-            locking: &[],
-            into: None,
-            span: ast::Span::default(),
-        })
+        self.enter()?;
+        let planned = self.plan_body(body);
+        self.leave();
+        planned
     }
 
     fn combine(

@@ -215,7 +215,7 @@ impl<'p> Planner<'p> {
             return Err(not_supported("a correlated subquery as an assigned value"));
         }
         let wanted = crate::select_build::wanted_order(block, &keys, &limit);
-        let RowSource { mut node, ordered } = self.build_row_source(block, tree, conditions, wanted, false)?;
+        let RowSource { mut node, ordered } = self.build_row_source(block, Some(tree), conditions, wanted, false)?;
         if block.subqueries.iter().any(|subquery| !subquery.placed) {
             return Err(not_supported("a correlated subquery as an assigned value"));
         }

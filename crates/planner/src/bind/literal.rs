@@ -75,16 +75,16 @@ impl Planner<'_> {
         };
         let (value, column_type) = match kind {
             ast::TemporalKind::Date => {
-                let date = Date::parse(bytes, false).filter(|parsed| parsed.clean).ok_or_else(wrong)?;
+                let date = Date::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
                 (Value::Date(date.value), ColumnType::new(TypeKind::Date))
             }
             ast::TemporalKind::Time => {
-                let time = Time::parse(bytes).filter(|parsed| parsed.clean).ok_or_else(wrong)?;
+                let time = Time::parse(bytes).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
                 let fsp = fraction_digits(bytes);
                 (Value::Time(time.value), ColumnType::new(TypeKind::Time { fsp }))
             }
             ast::TemporalKind::Timestamp => {
-                let at = DateTime::parse(bytes, false).filter(|parsed| parsed.clean).ok_or_else(wrong)?;
+                let at = DateTime::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
                 let fsp = fraction_digits(bytes);
                 (Value::DateTime(at.value), ColumnType::new(TypeKind::DateTime { fsp }))
             }
