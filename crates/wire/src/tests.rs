@@ -1,0 +1,1 @@
+//! Tests of the protocol as a client sees it.
