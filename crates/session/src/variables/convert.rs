@@ -3,10 +3,9 @@
 //! Numbers out of range are moved to the nearest limit with a warning, as MySQL does; everything else that does
 //! not fit is refused.
 use collation::{Charset, CollationId};
-use datum::{Condition, SqlError, Value, error_code};
+use datum::{Condition, SqlError, SqlMode, Value, error_code};
 
-use super::definition::{Definition, Kind, SQL_MODES, Setting};
-use super::sql_mode;
+use super::definition::{Definition, Kind, Setting};
 
 pub struct Converted {
     pub setting: Setting,
@@ -81,7 +80,7 @@ fn from_integer(definition: &Definition, number: i128) -> Result<Converted, SqlE
             .and_then(|index| words.get(index))
             .map(|word| Converted::exact(Setting::text(word)))
             .ok_or_else(|| wrong_value(definition, &number.to_string())),
-        Kind::Flags { words, .. } => from_bits(definition, words, number),
+        Kind::SqlMode { .. } => from_bits(definition, number),
         Kind::Charset { .. } => {
             let collation = u16::try_from(number).ok().and_then(CollationId::by_number);
             let charset = collation.map(CollationId::charset);
@@ -97,16 +96,15 @@ fn from_integer(definition: &Definition, number: i128) -> Result<Converted, SqlE
     }
 }
 
-fn from_bits(
-    definition: &Definition,
-    words: &'static [&'static str],
-    number: i128,
-) -> Result<Converted, SqlError> {
-    let bits = u64::try_from(number)
+fn from_bits(definition: &Definition, number: i128) -> Result<Converted, SqlError> {
+    let known = SqlMode::NAMED.iter().fold(SqlMode::default(), |all, (mode, _)| all.with(*mode));
+    let mode = u64::try_from(number)
         .ok()
-        .filter(|bits| (0..64).all(|bit| bits >> bit & 1 == 0 || words.get(bit).is_some_and(|w| !w.is_empty())))
+        .map(SqlMode)
+        .filter(|mode| known.contains(*mode))
         .ok_or_else(|| wrong_value(definition, &number.to_string()))?;
-    Ok(Converted::exact(Setting::text(&sql_mode::words_of(sql_mode::expand(bits)))))
+    // Reading the words again lets ANSI and TRADITIONAL bring their members along.
+    from_text(definition, &mode.to_text())
 }
 
 fn from_fraction(definition: &Definition, number: f64) -> Result<Converted, SqlError> {
@@ -144,10 +142,9 @@ fn from_text(definition: &Definition, text: &str) -> Result<Converted, SqlError>
             .find(|word| word.eq_ignore_ascii_case(text))
             .map(|word| Converted::exact(Setting::text(word)))
             .ok_or_else(|| wrong_value(definition, text)),
-        Kind::Flags { words, .. } => {
-            debug_assert!(std::ptr::eq(words, SQL_MODES), "sql_mode is the only variable of flags");
-            let bits = sql_mode::parse(text).map_err(|word| wrong_value(definition, &word))?;
-            Ok(Converted::exact(Setting::text(&sql_mode::words_of(bits))))
+        Kind::SqlMode { .. } => {
+            let mode = SqlMode::parse(text).map_err(|word| wrong_value(definition, word))?;
+            Ok(Converted::exact(Setting::text(&mode.to_text())))
         }
         Kind::Charset { .. } => Charset::by_name(text)
             .map(|charset| Converted::exact(Setting::text(charset.name())))

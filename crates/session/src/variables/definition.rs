@@ -26,16 +26,38 @@ pub enum Effect {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    Boolean { default: bool },
-    Unsigned { default: u64, min: u64, max: u64 },
-    Double { default: f64, min: f64, max: f64 },
-    Text { default: &'static str },
+    Boolean {
+        default: bool,
+    },
+    Unsigned {
+        default: u64,
+        min: u64,
+        max: u64,
+    },
+    Double {
+        default: f64,
+        min: f64,
+        max: f64,
+    },
+    Text {
+        default: &'static str,
+    },
     /// One of the words; a number counts them from 0.
-    Choice { default: &'static str, words: &'static [&'static str] },
+    Choice {
+        default: &'static str,
+        words: &'static [&'static str],
+    },
     /// Any of the words, joined by commas; a number is a bit set.
-    Flags { default: &'static str, words: &'static [&'static str] },
-    Charset { default: &'static str },
-    Collation { default: &'static str },
+    Flags {
+        default: &'static str,
+        words: &'static [&'static str],
+    },
+    Charset {
+        default: &'static str,
+    },
+    Collation {
+        default: &'static str,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,43 +80,6 @@ pub enum Setting {
     /// `character_set_results` may be NULL.
     Null,
 }
-
-/// The bits of `sql_mode`, lowest first; unnamed bits once meant other products.
-pub const SQL_MODES: &[&str] = &[
-    "REAL_AS_FLOAT",
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "IGNORE_SPACE",
-    "",
-    "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_DIR_IN_CREATE",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "ANSI",
-    "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES",
-    "STRICT_TRANS_TABLES",
-    "STRICT_ALL_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "ALLOW_INVALID_DATES",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "TRADITIONAL",
-    "",
-    "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
-];
 
 impl Definition {
     const fn new(name: &'static str, scope: Scope, kind: Kind) -> Definition {
@@ -132,7 +117,7 @@ impl Definition {
             Kind::Double { default, .. } => Setting::Double(default),
             Kind::Text { default }
             | Kind::Choice { default, .. }
-            | Kind::Flags { default, .. }
+            | Kind::SqlMode { default }
             | Kind::Charset { default }
             | Kind::Collation { default } => Setting::text(default),
         }
@@ -207,13 +192,8 @@ pub(super) const fn choice(
     Definition::new(name, scope, Kind::Choice { default, words })
 }
 
-pub(super) const fn flags(
-    name: &'static str,
-    scope: Scope,
-    default: &'static str,
-    words: &'static [&'static str],
-) -> Definition {
-    Definition::new(name, scope, Kind::Flags { default, words })
+pub(super) const fn sql_mode(name: &'static str, scope: Scope, default: &'static str) -> Definition {
+    Definition::new(name, scope, Kind::SqlMode { default })
 }
 
 pub(super) const fn charset(name: &'static str, scope: Scope, default: &'static str) -> Definition {

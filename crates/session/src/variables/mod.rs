@@ -1,8 +1,7 @@
 //! System variables: declarations, conversion of values, and where the values live.
+mod convert;
 mod definition;
 mod registry;
-mod convert;
-pub mod sql_mode;
 mod store;
 
 pub use convert::{from_value, parse_text};
@@ -12,8 +11,17 @@ pub use store::{GlobalVariables, SessionVariables};
 
 /// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.
 pub fn storage_engine(name: &str) -> Option<&'static str> {
-    const ENGINES: &[&str] =
-        &["InnoDB", "MyISAM", "MEMORY", "ARCHIVE", "BLACKHOLE", "CSV", "MRG_MYISAM", "FEDERATED", "ndbcluster"];
+    const ENGINES: &[&str] = &[
+        "InnoDB",
+        "MyISAM",
+        "MEMORY",
+        "ARCHIVE",
+        "BLACKHOLE",
+        "CSV",
+        "MRG_MYISAM",
+        "FEDERATED",
+        "ndbcluster",
+    ];
     if name.eq_ignore_ascii_case("HEAP") {
         return Some("MEMORY");
     }

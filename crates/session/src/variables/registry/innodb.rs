@@ -20,7 +20,13 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_fill_factor", Global, 100, 10, 100),
     unsigned("innodb_flush_log_at_timeout", Global, 1, 0, 2700),
     unsigned("innodb_flush_log_at_trx_commit", Global, 1, 0, 2).at_start(),
-    choice("innodb_flush_method", Global, "O_DIRECT", &["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"]).read_only(),
+    choice(
+        "innodb_flush_method",
+        Global,
+        "O_DIRECT",
+        &["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"],
+    )
+    .read_only(),
     unsigned("innodb_flush_neighbors", Global, 0, 0, 2),
     unsigned("innodb_force_recovery", Global, 0, 0, 6).read_only().fixed(),
     unsigned("innodb_io_capacity", Global, 10000, 100, 4294967295),
@@ -39,7 +45,8 @@ pub(super) const INNODB: &[Definition] = &[
     boolean("innodb_stats_on_metadata", Global, false),
     boolean("innodb_stats_persistent", Global, true),
     unsigned("innodb_stats_persistent_sample_pages", Global, 20, 1, u64::MAX),
-    boolean("innodb_strict_mode", Both, true).obeyed("Whether odd table options are errors instead of warnings."),
+    boolean("innodb_strict_mode", Both, true)
+        .obeyed("Whether odd table options are errors instead of warnings."),
     unsigned("innodb_sync_spin_loops", Global, 30, 0, 4294967295),
     boolean("innodb_table_locks", Both, true),
     unsigned("innodb_thread_concurrency", Global, 0, 0, 1000),

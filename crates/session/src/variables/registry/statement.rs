@@ -3,7 +3,9 @@
 //! Each row: name, scope, default (and limits), then what the server does with it. Rows without a word at the
 //! end are accepted and shown but change no result.
 use super::super::definition::Scope::{Both, Global, Session};
-use super::super::definition::{Definition, boolean, charset, choice, collation, double, flags, text, unsigned, SQL_MODES};
+use super::super::definition::{
+    Definition, boolean, charset, choice, collation, double, sql_mode, text, unsigned,
+};
 
 pub(super) const STATEMENT: &[Definition] = &[
     unsigned("auto_increment_increment", Both, 1, 1, 65535).obeyed("The distance between generated numbers."),
@@ -66,7 +68,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("sql_buffer_result", Both, false),
     boolean("sql_generate_invisible_primary_key", Both, false).fixed(),
     boolean("sql_log_bin", Session, true),
-    flags("sql_mode", Both, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", SQL_MODES).obeyed("How strictly statements and values are judged, and how text is read."),
+    sql_mode("sql_mode", Both, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION").obeyed("How strictly statements and values are judged, and how text is read."),
     boolean("sql_notes", Both, true).obeyed("Whether notes are kept as conditions."),
     boolean("sql_require_primary_key", Both, false).obeyed("Refuses tables without a primary key."),
     boolean("sql_safe_updates", Both, false).obeyed("Refuses UPDATE and DELETE without a key in WHERE or a LIMIT."),
