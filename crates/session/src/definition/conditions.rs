@@ -19,7 +19,7 @@ pub const ER_WARN_DEPRECATED_FLOAT_DIGITS: ErrorCode = ErrorCode::new(
      release.",
 );
 pub const ER_INVALID_YEAR_COLUMN_LENGTH: ErrorCode =
-    ErrorCode::new(1818, "HY000", "Supports only YEAR or YEAR(4) column.");
+    ErrorCode::new(1818, "HY000", "Invalid display width. Use YEAR instead.");
 pub const ER_INVALID_FIELD_SIZE: ErrorCode =
     ErrorCode::new(3013, "42000", "Invalid size for column '%s'.");
 pub const ER_TOO_BIG_ENUM: ErrorCode =
@@ -49,3 +49,11 @@ pub const WARN_UNSUPPORTED_INDEX_TYPE: ErrorCode = ErrorCode::new(
     "HY000",
     "This storage engine does not support the %s index algorithm, storage engine default was used instead.",
 );
+pub const ER_DB_DOES_NOT_EXIST: ErrorCode = ErrorCode::new(3503, "42Y07", "Database '%s' doesn't exist");
+pub const ER_KEY_PART_0: ErrorCode = ErrorCode::new(1391, "HY000", "Key part '%s' length cannot be 0");
+pub const ER_CHECK_CONSTRAINT_NOT_FOUND: ErrorCode =
+    ErrorCode::new(3821, "HY000", "Check constraint '%s' is not found in the table.");
+pub const ER_CONSTRAINT_NOT_FOUND: ErrorCode =
+    ErrorCode::new(3940, "HY000", "Constraint '%s' does not exist.");
+pub const ER_ILLEGAL_HA: ErrorCode =
+    ErrorCode::new(1031, "HY000", "Table storage engine for '%s' doesn't have this option");
