@@ -90,7 +90,8 @@ impl RowBatch {
             if keep(self.row(index))? {
                 if kept != index {
                     let (left, right) = self.values.split_at_mut(index * self.width);
-                    left[kept * self.width..(kept + 1) * self.width].swap_with_slice(&mut right[..self.width]);
+                    left[kept * self.width..(kept + 1) * self.width]
+                        .swap_with_slice(&mut right[..self.width]);
                 }
                 kept += 1;
             }

@@ -11,10 +11,7 @@ mod memory;
 mod outcome;
 mod sink;
 
-mod change;
 mod execute;
-mod operator;
-mod point;
 
 pub use batch::RowBatch;
 pub use context::{ExecContext, ExecSettings, Interrupt};

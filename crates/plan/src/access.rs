@@ -71,7 +71,10 @@ pub enum KeyCondition {
     IsNull,
     Between(Interval),
     /// `LIKE pattern ESCAPE character`: the pattern's fixed head bounds the range.
-    Like { pattern: Expr, escape: Option<u8> },
+    Like {
+        pattern: Expr,
+        escape: Option<u8>,
+    },
 }
 
 /// NULL is outside of every interval that has a bound. An empty interval with `not_null` is IS NOT NULL.
@@ -131,7 +134,9 @@ pub fn key_length(column_type: &ColumnType, prefix_length: Option<u32>) -> u32 {
             Decimal { precision, scale } => decimal_bytes(precision - scale) + decimal_bytes(*scale),
             Char | Binary => text,
             VarChar | VarBinary => text + 2,
-            TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob | Json => text + 2,
+            TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob | Json => {
+                text + 2
+            }
             Time { fsp } => 3 + fraction(*fsp),
             DateTime { fsp } => 5 + fraction(*fsp),
             Timestamp { fsp } => 4 + fraction(*fsp),

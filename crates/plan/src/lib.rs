@@ -16,15 +16,17 @@ mod output;
 mod statement;
 mod subquery;
 
-pub use access::{AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess};
+pub use access::{
+    AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess,
+};
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{
-    Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource, InsertValue,
-    UpdatePlan, UpdateTarget,
+    Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource,
+    InsertValue, UpdatePlan, UpdateTarget,
 };
 pub use explain::{ExplainRow, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
-pub use statement::{Plan, PlanKind, QueryPlan, TableUse, TableUsage};
+pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Quantifier};

@@ -2,7 +2,7 @@
 use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::node::Node;
 use crate::output::OutputColumn;
-use datum::{Condition, ColumnType};
+use datum::{ColumnType, Condition};
 use schema::{TableDef, TableId};
 use std::sync::Arc;
 

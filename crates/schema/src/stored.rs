@@ -92,7 +92,8 @@ impl TableDef {
         if version != FORMAT_VERSION {
             return Err(error(format!("format version {version} is not known")));
         }
-        let mut table = TableDef::new(TableId(number(&form, "id")?), text(&form, "database")?, text(&form, "name")?);
+        let mut table =
+            TableDef::new(TableId(number(&form, "id")?), text(&form, "database")?, text(&form, "name")?);
         table.columns = list(&form, "columns")?.iter().map(read_column).collect::<Read<_>>()?;
         table.indexes = list(&form, "indexes")?.iter().map(read_index).collect::<Read<_>>()?;
         table.clustered_by = match field(&form, "clustered_by")? {

@@ -140,8 +140,11 @@ mod tests {
         let mut table = TableDef::new(TableId(1), "d", "t");
         table.columns.push(ColumnDef::new("a", ColumnType::int()));
         table.columns.push(ColumnDef::new("b", ColumnType::int().not_null()));
-        table.indexes =
-            vec![index(1, IndexKind::Plain, 0), index(2, IndexKind::Unique, 0), index(3, IndexKind::Unique, 1)];
+        table.indexes = vec![
+            index(1, IndexKind::Plain, 0),
+            index(2, IndexKind::Unique, 0),
+            index(3, IndexKind::Unique, 1),
+        ];
         table.arrange_indexes();
         table.choose_clustering();
         assert_eq!(table.clustered_by, Some(IndexId(3)));

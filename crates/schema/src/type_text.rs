@@ -44,8 +44,8 @@ fn base_text(column_type: &ColumnType) -> String {
         DateTime { fsp } => with_fraction("datetime", *fsp),
         Timestamp { fsp } => with_fraction("timestamp", *fsp),
         Year => "year".to_owned(),
-        Enum(members) => with_members("enum", members, column_type),
-        Set(members) => with_members("set", members, column_type),
+        Enum(members) => with_members("enum", members),
+        Set(members) => with_members("set", members),
         Bit(bits) => format!("bit({bits})"),
         Json => "json".to_owned(),
     }
@@ -72,13 +72,13 @@ fn with_fraction(name: &str, fsp: u8) -> String {
     if fsp == 0 { name.to_owned() } else { format!("{name}({fsp})") }
 }
 
-fn with_members(name: &str, members: &datum::Members, column_type: &ColumnType) -> String {
+fn with_members(name: &str, members: &datum::Members) -> String {
     let mut text = format!("{name}(");
     for (position, member) in members.iter().enumerate() {
         if position > 0 {
             text.push(',');
         }
-        let member = column_type.collation.charset().to_utf8_lossy(member);
+        let member = String::from_utf8_lossy(member);
         write!(text, "{}", quote_text(&member)).expect("writing to a String cannot fail");
     }
     text.push(')');

@@ -6,26 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod auto_increment;
-mod change;
-mod codec;
 mod error;
 mod handle;
-mod index_codec;
-mod layout;
-mod range;
 mod resolver;
-mod row_codec;
-mod scan;
-mod statistics;
 
 pub use auto_increment::AutoIncrement;
-pub use change::{InsertOutcome, UpdateOutcome};
-pub use codec::DecodeError;
 pub use error::engine_error;
 pub use handle::TableHandle;
-pub use index_codec::IndexLayout;
-pub use layout::{Projection, RowLayout};
-pub use range::{Bound, encode_bound, encode_equal};
 pub use resolver::TableResolver;
-pub use scan::{IndexScan, ScanRequest};
-pub use statistics::Statistics;

@@ -108,7 +108,9 @@ impl Walk {
                 });
                 self.block(input, inner, "DERIVED");
             }
-            NodeKind::Filter { input, .. } => self.node(input, id, select_type, Above { filter: true, ..above }),
+            NodeKind::Filter { input, .. } => {
+                self.node(input, id, select_type, Above { filter: true, ..above })
+            }
             NodeKind::Project { input, .. } | NodeKind::Limit { input, .. } => {
                 self.node(input, id, select_type, above);
             }
@@ -124,12 +126,22 @@ impl Walk {
             }
             NodeKind::NestedLoop(join) => {
                 self.node(&join.outer, id, select_type, above);
-                self.node(&join.inner, id, select_type, Above { filter: !join.on.is_empty(), ..Above::default() });
+                self.node(
+                    &join.inner,
+                    id,
+                    select_type,
+                    Above { filter: !join.on.is_empty(), ..Above::default() },
+                );
             }
             NodeKind::HashJoin(join) => {
                 self.node(&join.outer, id, select_type, above);
                 let first = self.rows.len();
-                self.node(&join.inner, id, select_type, Above { filter: !join.on.is_empty(), ..Above::default() });
+                self.node(
+                    &join.inner,
+                    id,
+                    select_type,
+                    Above { filter: !join.on.is_empty(), ..Above::default() },
+                );
                 for row in &mut self.rows[first..] {
                     add_extra(row, "Using join buffer (hash join)");
                 }
@@ -181,9 +193,10 @@ impl Walk {
             access.possible_indexes.iter().map(|&index| access.table.indexes[index].name.as_str()).collect();
         let key = key_text(access);
         let is_range = matches!(&access.path, AccessPath::Ranges { .. }) && access_type(access) == "range";
-        let primary = access.path.index().is_some_and(|index| {
-            access.table.clustered_by == Some(access.table.indexes[index].id)
-        });
+        let primary = access
+            .path
+            .index()
+            .is_some_and(|index| access.table.clustered_by == Some(access.table.indexes[index].id));
         self.rows.push(ExplainRow {
             id: Some(id),
             select_type: select_type.to_owned(),
@@ -196,7 +209,10 @@ impl Walk {
             rows: Some(whole(node.estimate.rows)),
             filtered: Some(node.estimate.filtered),
             extra: extra(&[
-                (is_range && !primary && !access.covering && access.filter.is_empty(), "Using index condition"),
+                (
+                    is_range && !primary && !access.covering && access.filter.is_empty(),
+                    "Using index condition",
+                ),
                 (!access.filter.is_empty() || above.filter, "Using where"),
                 (access.backward, "Backward index scan"),
                 (access.covering && !primary, "Using index"),
@@ -282,7 +298,8 @@ fn is_single_value(condition: &crate::KeyCondition) -> bool {
 }
 
 fn reads_frame(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Column(_)) || matches!(&expr.kind, ExprKind::Cast(inner) if reads_frame(inner))
+    matches!(expr.kind, ExprKind::Column(_))
+        || matches!(&expr.kind, ExprKind::Cast(inner) if reads_frame(inner))
 }
 
 fn key_text(access: &TableAccess) -> Option<String> {

@@ -42,7 +42,9 @@ fn line(text: &mut String, node: &Node, depth: usize) {
         NodeKind::Values { rows } => (format!("Rows fetched before execution ({} rows)", rows.len()), vec![]),
         NodeKind::Table(access) => (table_text(access) + &rows, vec![]),
         NodeKind::Virtual(access) => (format!("Table scan on {}", access.alias), vec![]),
-        NodeKind::Derived { input, alias, .. } => (format!("Table scan on {alias}: Materialize"), vec![input]),
+        NodeKind::Derived { input, alias, .. } => {
+            (format!("Table scan on {alias}: Materialize"), vec![input])
+        }
         NodeKind::Filter { input, predicates } => {
             (format!("Filter: {} condition(s){rows}", predicates.len()), vec![input])
         }
@@ -52,9 +54,15 @@ fn line(text: &mut String, node: &Node, depth: usize) {
             (format!("Sort: {} key(s){limited}", keys.len()), vec![input])
         }
         NodeKind::Limit { input, .. } => ("Limit".to_owned(), vec![input]),
-        NodeKind::Distinct { input, .. } => ("Remove duplicates with temporary table".to_owned(), vec![input]),
+        NodeKind::Distinct { input, .. } => {
+            ("Remove duplicates with temporary table".to_owned(), vec![input])
+        }
         NodeKind::Aggregate(aggregate) => {
-            let how = if aggregate.ordered || aggregate.single { "Group aggregate" } else { "Aggregate using temporary table" };
+            let how = if aggregate.ordered || aggregate.single {
+                "Group aggregate"
+            } else {
+                "Aggregate using temporary table"
+            };
             (how.to_owned(), vec![&aggregate.input])
         }
         NodeKind::NestedLoop(join) => {
@@ -87,7 +95,8 @@ fn kind_text(kind: JoinKind) -> &'static str {
 }
 
 fn table_text(access: &TableAccess) -> String {
-    let index = access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
+    let index =
+        access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
     let backward = if access.backward { " (reverse)" } else { "" };
     let covering = if access.covering { "Covering index" } else { "Index" };
     let filter = if access.filter.is_empty() { "" } else { ", filtered" };

@@ -82,9 +82,7 @@ pub fn read(form: &Json) -> Read<ColumnType> {
 fn read_kind(form: &Json) -> Read<TypeKind> {
     let word = text(form, "kind")?;
     Ok(match word.as_str() {
-        "decimal" => {
-            TypeKind::Decimal { precision: small(form, "precision")?, scale: small(form, "scale")? }
-        }
+        "decimal" => TypeKind::Decimal { precision: small(form, "precision")?, scale: small(form, "scale")? },
         "float" => TypeKind::Float { digits: read_digits(form)? },
         "double" => TypeKind::Double { digits: read_digits(form)? },
         "time" => TypeKind::Time { fsp: small(form, "fsp")? },
