@@ -1,1 +1,22 @@
 //! SQL values and types: MySQL's domains, conversions, comparisons and the order-preserving key encoding.
+#![forbid(unsafe_code)]
+
+pub mod error_code;
+
+mod column_type;
+mod compare;
+mod decimal;
+mod error;
+mod sql_mode;
+mod temporal;
+mod time_zone;
+mod value;
+
+pub use column_type::{ColumnType, Members, TypeKind};
+pub use compare::CompareMode;
+pub use decimal::Decimal;
+pub use error::{Condition, ErrorCode, Severity, SqlError};
+pub use sql_mode::SqlMode;
+pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use time_zone::TimeZone;
+pub use value::Value;
