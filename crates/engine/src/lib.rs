@@ -8,6 +8,13 @@
 
 mod api;
 mod error;
+mod wait;
+mod transaction_state;
+mod row_table;
+mod intervals;
+mod deadlock;
+mod snapshot;
+mod log_record;
 mod stand_in;
 
 pub use api::{

@@ -1,0 +1,1 @@
+//! The simulated machine: disk, clock, randomness and scheduler from one seed.
