@@ -10,6 +10,12 @@ mod server;
 mod session;
 mod sink;
 mod variables;
+mod definition;
+mod diagnostics;
+mod settings;
+mod shared_state;
+mod time_zones;
+mod transaction_control;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};
 pub use kill::{KillKind, KillSwitch};

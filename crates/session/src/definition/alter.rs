@@ -292,9 +292,10 @@ fn convert_members(
     to: collation::Charset,
     column: &str,
 ) -> Result<datum::Members, SqlError> {
-    let converted: Option<Vec<Box<[u8]>>> = members
-        .iter()
-        .map(|member| super::text::encode(&from.to_utf8_lossy(member), to).map(Vec::into_boxed_slice))
-        .collect();
+    let convert = |member: &[u8]| {
+        let converted = from.convert_to(to, member);
+        (!converted.is_lossy).then(|| converted.bytes.into_boxed_slice())
+    };
+    let converted: Option<Vec<Box<[u8]>>> = members.iter().map(|member| convert(member)).collect();
     converted.map(Into::into).ok_or_else(|| error_code::ER_INVALID_DEFAULT.with(&[&column]))
 }

@@ -3,13 +3,16 @@ use collation::Charset;
 
 /// The UTF-8 text in another character set; `None` when a character is missing there.
 pub fn encode(text: &str, charset: Charset) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
     match charset {
-        Charset::Utf8mb4 | Charset::Binary => Some(text.as_bytes().to_vec()),
-        Charset::Utf8mb3 if text.chars().all(|character| character <= '\u{FFFF}') => {
-            Some(text.as_bytes().to_vec())
+        Charset::Binary => bytes.extend_from_slice(text.as_bytes()),
+        _ => {
+            for character in text.chars() {
+                if !charset.encode(character, &mut bytes) {
+                    return None;
+                }
+            }
         }
-        Charset::Ascii if text.is_ascii() => Some(text.as_bytes().to_vec()),
-        Charset::Latin1 => charset.encode_utf8(text),
-        _ => None,
     }
+    Some(bytes)
 }
