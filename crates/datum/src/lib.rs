@@ -14,9 +14,12 @@ mod value;
 
 pub use column_type::{ColumnType, Members, TypeKind};
 pub use compare::CompareMode;
-pub use decimal::Decimal;
+pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use sql_mode::SqlMode;
-pub use temporal::{Date, DateTime, Time, Timestamp};
-pub use time_zone::TimeZone;
+pub use temporal::{
+    Civil, Date, DateFlags, DateTime, Interval, ParseFailure, ParsedDateTime, ParsedTime, Span, Time,
+    Timestamp, days_in_month, days_in_year, week_number, weekday_from_day_number,
+};
+pub use time_zone::{TimeZone, ZonedInstant};
 pub use value::Value;
