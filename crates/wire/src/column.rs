@@ -5,7 +5,6 @@
 
 use std::ops::BitOr;
 
-use crate::capability::{Capabilities, StatusFlags};
 use crate::field::{put_length_encoded_bytes, put_length_encoded_integer};
 use crate::packet::PacketWriter;
 
@@ -169,16 +168,10 @@ impl ColumnDefinitions {
 }
 
 impl PacketWriter {
-    /// Begins a result set: the column count, the definitions and, for older clients, their end.
-    pub fn result_start(
-        &mut self,
-        capabilities: Capabilities,
-        columns: &ColumnDefinitions,
-        status: StatusFlags,
-    ) {
+    /// Begins a result set: the column count and the definitions. `definitions_end` follows for older clients.
+    pub fn result_start(&mut self, columns: &ColumnDefinitions) {
         self.packet(|out| put_length_encoded_integer(out, columns.count as u64));
         self.definitions(columns);
-        self.definitions_end(capabilities, status);
     }
 
     /// The bare definitions, as COM_STMT_PREPARE wants them.

@@ -16,7 +16,9 @@ pub const PRE_AUTH_PACKET_MAX: usize = 64 * 1024;
 
 const HEADER_LENGTH: usize = 4;
 /// A drained buffer larger than this goes back to the allocator instead of waiting for the next large packet.
-const BUFFER_KEPT_MAX: usize = 64 * 1024;
+const BUFFER_KEPT_MAX: usize = 256 * 1024;
+/// The most that a connection keeps while it waits for its client; a typical command fits.
+const IDLE_BUFFER_MAX: usize = 1024;
 
 /// Cuts fed bytes into packets.
 #[derive(Debug, Default)]
@@ -75,9 +77,9 @@ impl PacketReader {
         &self.buffer[range]
     }
 
-    /// Gives the memory of an idle connection back.
+    /// Gives the memory of an idle connection back, but for a little.
     pub fn release_memory(&mut self) {
-        if self.pending() == 0 {
+        if self.pending() == 0 && self.buffer.capacity() > IDLE_BUFFER_MAX {
             self.buffer = Vec::new();
             self.start = 0;
         }
@@ -216,11 +218,11 @@ impl PacketWriter {
         self.sequence = sequence;
     }
 
-    /// Gives the memory of an idle connection back.
-    pub fn release_memory(&mut self) {
-        if self.buffer.is_empty() {
-            self.buffer = Vec::new();
-        }
+    /// Exchanges the (empty) buffer, so that idle connections need none and busy ones can share.
+    #[must_use]
+    pub fn replace_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+        assert!(self.buffer.is_empty() && buffer.is_empty(), "a buffer changes hands between responses");
+        std::mem::replace(&mut self.buffer, buffer)
     }
 
     fn finish_packet(&mut self, mut header: usize) {

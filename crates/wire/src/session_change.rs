@@ -52,7 +52,7 @@ impl SessionChanges {
     }
 
     /// The eight letters of the protocol, such as `T_______`.
-    pub fn transaction_state(&mut self, state: &[u8; 8]) {
+    pub fn transaction_state(&mut self, state: &[u8]) {
         self.text_entry(TRANSACTION_STATE, state);
     }
 

@@ -147,14 +147,17 @@ mod tests {
         let options = read(&main).expect("readable");
         let pairs: Vec<_> =
             options.iter().map(|option| (option.name.as_str(), option.value.as_deref())).collect();
-        assert_eq!(pairs, [
-            ("skip-log-bin", None),
-            ("socket", Some("/tmp/a b#c")),
-            ("sql_mode", Some("a b")),
-            ("port", Some("1")),
-            ("port", Some("2")),
-            ("user", Some("x")),
-        ]);
+        assert_eq!(
+            pairs,
+            [
+                ("skip-log-bin", None),
+                ("socket", Some("/tmp/a b#c")),
+                ("sql_mode", Some("a b")),
+                ("port", Some("1")),
+                ("port", Some("2")),
+                ("user", Some("x")),
+            ]
+        );
         assert!(options[0].place.ends_with("my.cnf:5"), "{}", options[0].place);
         fs::remove_dir_all(here).expect("removable");
     }

@@ -61,7 +61,9 @@ pub(super) fn parse_size(value: &str) -> Option<u64> {
 fn parse_choice(value: &str, words: &[&str]) -> Result<String, String> {
     let word = words.iter().find(|word| word.eq_ignore_ascii_case(value));
     let boolean = parse_boolean(value).and_then(|on| words.get(usize::from(on)).filter(|_| words.len() == 2));
-    word.or(boolean).map(|word| (*word).to_owned()).ok_or_else(|| format!("'{value}' is none of {}", words.join(", ")))
+    word.or(boolean)
+        .map(|word| (*word).to_owned())
+        .ok_or_else(|| format!("'{value}' is none of {}", words.join(", ")))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use mysql_common::constants::{
     CapabilityFlags, ColumnFlags as TheirFlags, ColumnType as TheirType, StatusFlags as TheirStatus,
 };
 use mysql_common::io::ParseBuf;
+use mysql_common::packets::session_state_change::SessionStateChange;
 use mysql_common::packets::{
     AuthPlugin, AuthSwitchRequest, Column, ComChangeUser, ComStmtExecuteRequestBuilder, CommonOkPacket,
     ErrPacket, HandshakePacket, HandshakeResponse, OkPacketDeserializer, ResultSetTerminator, StmtPacket,
 };
-use mysql_common::packets::session_state_change::SessionStateChange;
 use mysql_common::proto::{Binary, MyDeserialize, MySerialize, Text};
 use mysql_common::row::RowDeserializer;
 use mysql_common::value::{ServerSide, Value};
@@ -212,11 +212,8 @@ fn prebuilt_definitions_get_the_right_numbers() {
     for first in [1, 200, 254] {
         let mut writer = PacketWriter::new();
         writer.set_sequence(first);
-        writer.result_start(
-            Capabilities::SERVER.without(Capabilities::DEPRECATE_EOF),
-            &columns,
-            StatusFlags(2),
-        );
+        writer.result_start(&columns);
+        writer.definitions_end(Capabilities::SERVER.without(Capabilities::DEPRECATE_EOF), StatusFlags(2));
         let mut rest = writer.pending();
         let mut payloads = Vec::new();
         let mut expected = first;
