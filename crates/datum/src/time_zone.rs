@@ -1,175 +1,117 @@
-//! Session time zones: SYSTEM, fixed offsets and named zones.
+//! Session time zones: SYSTEM, fixed offsets and the zones of the tz database.
 //!
-//! Civil times that a zone skips (clocks going forward) map to the instant of the change; those it repeats map to
-//! the earlier one, as MySQL does.
+//! The rules of named zones come from `jiff`; zones of a fixed offset, which most servers run with, take a
+//! shortcut of one addition.
 use jiff::civil;
-use jiff::tz::Offset;
+use jiff::tz;
 
-use crate::temporal::{Civil, DateTime};
+use crate::temporal::{Date, DateTime, MICROS_PER_SECOND};
+
+const EPOCH_LINEAR_MICROS: i64 = 719_528 * 86_400 * MICROS_PER_SECOND;
+/// '-13:59' to '+14:00', the range MySQL 8 allows.
+const OFFSET_SECONDS: std::ops::RangeInclusive<i32> = -(13 * 3600 + 59 * 60)..=14 * 3600;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeZone {
-    /// As `@@time_zone` shows it.
+    /// As `SELECT @@time_zone` shows it.
     name: Box<str>,
-    zone: jiff::tz::TimeZone,
-    /// The offset in microseconds of zones that have only one, so that common zones skip the zone rules.
-    fixed_offset_micros: Option<i64>,
+    rules: Rules,
 }
 
-/// A civil time as an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZonedInstant {
-    pub utc_micros: i64,
-    /// The civil time does not exist in the zone.
-    pub is_in_gap: bool,
+#[derive(Clone, Debug, PartialEq)]
+enum Rules {
+    /// Seconds east of UTC, always the same.
+    Fixed(i32),
+    Named(tz::TimeZone),
 }
 
 impl TimeZone {
     pub fn utc() -> TimeZone {
-        TimeZone::fixed("+00:00", 0)
+        TimeZone { name: "UTC".into(), rules: Rules::Fixed(0) }
     }
 
-    /// The zone of the machine, shown as SYSTEM.
+    /// The zone of the machine, named SYSTEM.
     pub fn system() -> TimeZone {
-        let zone = jiff::tz::TimeZone::system();
-        let fixed_offset_micros =
-            zone.to_fixed_offset().ok().map(|offset| i64::from(offset.seconds()) * 1_000_000);
-        TimeZone { name: "SYSTEM".into(), zone, fixed_offset_micros }
+        TimeZone { name: "SYSTEM".into(), rules: rules_of(tz::TimeZone::system()) }
     }
 
-    fn fixed(name: &str, offset_seconds: i32) -> TimeZone {
-        let offset =
-            Offset::from_seconds(offset_seconds).expect("callers check that offsets are within a day");
-        TimeZone {
-            name: name.into(),
-            zone: jiff::tz::TimeZone::fixed(offset),
-            fixed_offset_micros: Some(i64::from(offset_seconds) * 1_000_000),
-        }
-    }
-
-    /// What `SET time_zone` accepts: SYSTEM, ±hh:mm from -13:59 to +14:00, or a zone of the machine's database.
+    /// 'SYSTEM', '+hh:mm', '-h:mm' or a name of the tz database; `None` if it is none of these.
     pub fn parse(name: &str) -> Option<TimeZone> {
         if name.eq_ignore_ascii_case("SYSTEM") {
             return Some(TimeZone::system());
         }
         if name.starts_with(['+', '-']) {
-            let offset_seconds = parse_offset(name)?;
-            return Some(TimeZone::fixed(name, offset_seconds));
+            let seconds = parse_offset(name.as_bytes())?;
+            let sign = if seconds < 0 { '-' } else { '+' };
+            let minutes = seconds.abs() / 60;
+            let name = format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+            return Some(TimeZone { name: name.into(), rules: Rules::Fixed(seconds) });
         }
-        if name.eq_ignore_ascii_case("UTC") {
-            return Some(TimeZone::fixed("UTC", 0));
-        }
-        let zone = jiff::tz::TimeZone::get(name).ok()?;
-        Some(TimeZone { name: name.into(), zone, fixed_offset_micros: None })
+        let zone = tz::TimeZone::get(name).ok()?;
+        Some(TimeZone { name: name.into(), rules: rules_of(zone) })
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The civil time of an instant; `None` outside the calendar.
-    pub fn to_civil(&self, utc_micros: i64) -> Option<DateTime> {
-        let offset_micros = match self.fixed_offset_micros {
-            Some(offset) => offset,
-            None => {
-                let instant = jiff::Timestamp::from_microsecond(utc_micros).ok()?;
-                i64::from(self.zone.to_offset(instant).seconds()) * 1_000_000
+    /// The clock reading at microseconds since the epoch; `None` outside year 1 to 9999.
+    pub fn to_local(&self, unix_micros: i64) -> Option<DateTime> {
+        let offset = match &self.rules {
+            Rules::Fixed(seconds) => *seconds,
+            Rules::Named(zone) => {
+                zone.to_offset(jiff::Timestamp::from_microsecond(unix_micros).ok()?).seconds()
             }
         };
-        DateTime::from_utc_micros(utc_micros.checked_add(offset_micros)?)
+        let local = unix_micros.checked_add(i64::from(offset) * MICROS_PER_SECOND)?;
+        DateTime::from_linear_micros(local.checked_add(EPOCH_LINEAR_MICROS)?)
     }
 
-    /// The instant of a civil time; `None` for dates with zero parts and outside the calendar.
-    pub fn to_instant(&self, civil: DateTime) -> Option<ZonedInstant> {
-        if civil.date().has_zero_part() {
+    /// Microseconds since the epoch of a clock reading. One that the zone skips counts as after the gap, one
+    /// that it has twice as the first.
+    pub fn to_unix_micros(&self, local: DateTime) -> Option<i64> {
+        let date: Date = local.date();
+        if date.month() == 0 || date.day() == 0 {
             return None;
         }
-        if let Some(offset) = self.fixed_offset_micros {
-            return Some(ZonedInstant { utc_micros: civil.to_utc_micros() - offset, is_in_gap: false });
-        }
-        let ambiguous = self.zone.to_ambiguous_timestamp(to_jiff(civil.civil())?);
-        match ambiguous.offset() {
-            jiff::tz::AmbiguousOffset::Gap { before, after } => {
-                // The first instant after the gap: the civil time at which the clocks jumped, in the old offset.
-                let jumped = civil.to_utc_micros() - i64::from(before.seconds()) * 1_000_000;
-                let transition = self.transition_before(jumped, after);
-                Some(ZonedInstant { utc_micros: transition, is_in_gap: true })
-            }
-            _ => {
-                let utc_micros = ambiguous.earlier().ok()?.as_microsecond();
-                Some(ZonedInstant { utc_micros, is_in_gap: false })
+        let linear = local.linear_micros() - EPOCH_LINEAR_MICROS;
+        match &self.rules {
+            Rules::Fixed(seconds) => Some(linear - i64::from(*seconds) * MICROS_PER_SECOND),
+            Rules::Named(zone) => {
+                let civil = civil::DateTime::new(
+                    i16::try_from(date.year()).ok()?,
+                    date.month() as i8,
+                    date.day() as i8,
+                    local.hour() as i8,
+                    local.minute() as i8,
+                    local.second() as i8,
+                    local.micros() as i32 * 1000,
+                );
+                Some(zone.to_timestamp(civil.ok()?).ok()?.as_microsecond())
             }
         }
     }
+}
 
-    fn transition_before(&self, utc_micros: i64, after: Offset) -> i64 {
-        let Ok(instant) = jiff::Timestamp::from_microsecond(utc_micros + 1) else { return utc_micros };
-        self.zone
-            .preceding(instant)
-            .find(|transition| transition.offset() == after)
-            .map_or(utc_micros, |transition| transition.timestamp().as_microsecond())
+fn rules_of(zone: tz::TimeZone) -> Rules {
+    match zone.to_fixed_offset() {
+        Ok(offset) => Rules::Fixed(offset.seconds()),
+        Err(_) => Rules::Named(zone),
     }
 }
 
-fn to_jiff(civil: Civil) -> Option<civil::DateTime> {
-    civil::DateTime::new(
-        civil.year as i16,
-        civil.month as i8,
-        civil.day as i8,
-        civil.hour as i8,
-        civil.minute as i8,
-        civil.second as i8,
-        civil.microsecond as i32 * 1000,
-    )
-    .ok()
-}
-
-/// The seconds of `±h:mm` or `±hh:mm` within MySQL's bounds.
-pub(crate) fn parse_offset(text: &str) -> Option<i32> {
-    let (sign, rest) = match text.as_bytes().first()? {
-        b'+' => (1, &text[1..]),
-        b'-' => (-1, &text[1..]),
-        _ => return None,
-    };
-    let (hours, minutes) = rest.split_once(':')?;
-    let is_number =
-        |part: &str| !part.is_empty() && part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
-    if !is_number(hours) || !is_number(minutes) || minutes.len() != 2 {
+/// '+hh:mm' or '-h:mm' in seconds east of UTC.
+pub(crate) fn parse_offset(text: &[u8]) -> Option<i32> {
+    let (sign, rest) = text.split_first()?;
+    let colon = rest.iter().position(|byte| *byte == b':')?;
+    let (hours, minutes) = (&rest[..colon], &rest[colon + 1..]);
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    if !(1..=2).contains(&hours.len()) || minutes.len() != 2 || !digits(hours) || !digits(minutes) {
         return None;
     }
-    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let total = sign * (hours * 60 + minutes);
-    (minutes < 60 && (-839..=840).contains(&total)).then_some(total * 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn offsets_within_bounds() {
-        for (text, expected) in [
-            ("+00:00", Some(0)),
-            ("+05:30", Some(19_800)),
-            ("-13:59", Some(-50_340)),
-            ("+14:00", Some(50_400)),
-            ("+14:01", None),
-            ("-14:00", None),
-            ("+5:3", None),
-            ("5:30", None),
-        ] {
-            assert_eq!(parse_offset(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn civil_times_and_instants() {
-        let noon =
-            DateTime::new(Civil { year: 2024, month: 7, day: 1, hour: 12, ..Civil::default() }).unwrap();
-        let india = TimeZone::parse("+05:30").unwrap();
-        let instant = india.to_instant(noon).unwrap();
-        assert_eq!(instant.utc_micros, 1_719_815_400_000_000);
-        assert_eq!(india.to_civil(instant.utc_micros), Some(noon));
-        assert_eq!(TimeZone::parse("Mars/Olympus"), None);
-    }
+    let number = |text: &[u8]| text.iter().fold(0, |number, digit| number * 10 + i32::from(digit - b'0'));
+    let minutes = number(minutes);
+    let magnitude = number(hours) * 3600 + minutes * 60;
+    let seconds = if *sign == b'-' { -magnitude } else { magnitude };
+    (minutes < 60 && OFFSET_SECONDS.contains(&seconds)).then_some(seconds)
 }

@@ -1,74 +1,28 @@
-//! Dates and times from the relaxed text and number formats MySQL accepts.
+//! Dates and times from text and numbers, with everything MySQL's relaxed formats allow.
 //!
-//! Parsing says what it read and what it had to ignore; which of that is a warning or an error is the caller's
-//! decision, because it depends on the statement. Callers: casts, storing into columns, comparison with text.
-use super::calendar::days_in_month;
-use super::{Civil, Date, DateTime, Time};
-use crate::sql_mode::SqlMode;
+//! Parsing says what it read and whether it had to ignore or cut anything; which of that is a warning or an error
+//! is the caller's decision, because it depends on the statement. Bytes that are no date give `None`, never a
+//! panic. Callers: casts, storing into columns, comparison with text.
+use super::{Date, DateTime, MICROS_PER_SECOND, Time};
 use crate::time_zone::parse_offset;
 
-/// What kinds of odd dates are accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DateFlags {
-    /// Refuse '2020-00-10'.
-    pub no_zero_in_date: bool,
-    /// Refuse '0000-00-00'.
-    pub no_zero_date: bool,
-    /// Accept '2020-02-31'.
-    pub allow_invalid_dates: bool,
-}
-
-impl DateFlags {
-    /// What sql_mode asks for when storing.
-    pub fn from_mode(mode: SqlMode) -> DateFlags {
-        DateFlags {
-            no_zero_in_date: mode.contains(SqlMode::NO_ZERO_IN_DATE),
-            no_zero_date: mode.contains(SqlMode::NO_ZERO_DATE),
-            allow_invalid_dates: mode.contains(SqlMode::ALLOW_INVALID_DATES),
-        }
-    }
-
-    /// Whether the parts make an acceptable date.
-    pub fn accepts(self, year: u32, month: u32, day: u32) -> bool {
-        if year > 9999 || month > 12 || day > 31 {
-            return false;
-        }
-        if year == 0 && month == 0 && day == 0 {
-            return !self.no_zero_date;
-        }
-        if month == 0 || day == 0 {
-            return !self.no_zero_in_date;
-        }
-        self.allow_invalid_dates || day <= days_in_month(year, month)
-    }
-}
-
+/// A value read from text and whether text was left over, clipped or otherwise lost (warning 1292).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParsedDateTime {
-    pub value: DateTime,
-    /// Only a date was given.
-    pub is_date_only: bool,
-    /// Something after the value was ignored.
-    pub is_truncated: bool,
-    /// Digits after the sixth of the fraction round up.
-    pub rounds_up: bool,
-    /// The text ended in ±hh:mm: the value is the civil time at this offset from UTC, in seconds.
+pub struct Parsed<T> {
+    pub value: T,
+    pub truncated: bool,
+    /// The offset from UTC in seconds that a datetime literal carried.
     pub offset_seconds: Option<i32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParsedTime {
-    pub value: Time,
-    pub is_truncated: bool,
-    /// The value was beyond ±838:59:59 and was cut to it.
-    pub is_out_of_range: bool,
-}
+impl<T> Parsed<T> {
+    fn whole(value: T) -> Parsed<T> {
+        Parsed { value, truncated: false, offset_seconds: None }
+    }
 
-/// Why a text or number is no date or time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParseFailure {
-    /// It cannot be read at all, or a part is out of range.
-    Invalid,
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> Parsed<U> {
+        Parsed { value: change(self.value), truncated: self.truncated, offset_seconds: self.offset_seconds }
+    }
 }
 
 struct Cursor<'a> {
@@ -92,11 +46,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads up to `limit` digits; saturates at a value no part accepts.
-    fn number(&mut self, limit: usize) -> (u64, usize) {
+    fn number(&mut self, limit: usize) -> (u32, usize) {
         let start = self.at;
-        let mut number = 0u64;
+        let mut number = 0u32;
         while self.is_digit() && self.at - start < limit {
-            number = number.saturating_mul(10).saturating_add(u64::from(self.text[self.at] - b'0'));
+            number = number.saturating_mul(10).saturating_add(u32::from(self.text[self.at] - b'0'));
             self.at += 1;
         }
         (number, self.at - start)
@@ -117,7 +71,7 @@ const FRACTION: usize = 6;
 
 /// The numbers read so far, in the order year to microsecond.
 struct Parts {
-    numbers: [u64; 7],
+    numbers: [u32; 7],
     lengths: [usize; 7],
     count: usize,
     /// Parts were separated, and none of it by spaces: as a TIME such a text is no date.
@@ -125,92 +79,84 @@ struct Parts {
     has_space: bool,
 }
 
+/// A datetime and whether only a date was given.
+type ReadDateTime = (Parsed<DateTime>, bool);
+
 impl DateTime {
-    pub fn parse(text: &[u8], flags: DateFlags) -> Result<ParsedDateTime, ParseFailure> {
-        let mut cursor = Cursor { text, at: 0 };
-        cursor.skip_spaces();
-        if !cursor.is_digit() {
-            return Err(ParseFailure::Invalid);
-        }
-        let parts = read_parts(&mut cursor)?;
-        let mut rounds_up = false;
-        if parts.count == 7 && parts.lengths[FRACTION] == 6 && cursor.is_digit() {
-            rounds_up = cursor.text[cursor.at] >= b'5';
-            cursor.number(usize::MAX);
-        }
-        let offset_seconds = if parts.count >= 6 { read_offset(&mut cursor) } else { None };
-        let mut year = parts.numbers[0];
-        let is_nonzero = parts.numbers.iter().any(|number| *number != 0);
-        if parts.lengths[0] == 2 && is_nonzero {
-            year += if year < 70 { 2000 } else { 1900 };
-        }
-        let limits = [9999, 12, 31, 23, 59, 59, 999_999];
-        let mut numbers = parts.numbers;
-        numbers[0] = year;
-        let missing = 6usize.saturating_sub(parts.lengths[FRACTION]) as u32;
-        if parts.count == 7 {
-            numbers[FRACTION] *= 10u64.pow(missing);
-        }
-        let in_range = numbers.iter().zip(limits).all(|(number, limit)| *number <= limit);
-        if parts.count < 3 || !in_range {
-            return Err(ParseFailure::Invalid);
-        }
-        let [year, month, day, hour, minute, second, microsecond] = numbers.map(|number| number as u32);
-        let garbage = cursor.has_garbage();
-        if !flags.accepts(year, month, day) || (!is_nonzero && garbage) {
-            return Err(ParseFailure::Invalid);
-        }
-        let civil = Civil { year, month, day, hour, minute, second, microsecond };
-        Ok(ParsedDateTime {
-            value: DateTime::from_date_and_civil(Date::from_parts(year, month, day), civil),
-            is_date_only: parts.count == 3,
-            is_truncated: garbage,
-            rounds_up,
-            offset_seconds,
-        })
+    /// `lenient` allows days that the month does not have (SQL mode ALLOW_INVALID_DATES).
+    pub fn parse(text: &[u8], lenient: bool) -> Option<Parsed<DateTime>> {
+        read_datetime(text, lenient).map(|(parsed, _)| parsed)
     }
 
     /// YYMMDD, YYYYMMDD, YYMMDDHHMMSS or YYYYMMDDHHMMSS as a number.
-    pub fn from_number(number: i64, flags: DateFlags) -> Result<ParsedDateTime, ParseFailure> {
-        let (full, is_date_only) = match number {
-            0 => (0, false),
-            101..=691_231 => ((number + 20_000_000) * 1_000_000, true),
-            700_101..=991_231 => ((number + 19_000_000) * 1_000_000, true),
-            10_000_101..=99_991_231 => (number * 1_000_000, true),
-            101_000_000..=691_231_235_959 => (number + 20_000_000_000_000, false),
-            700_101_000_000..=991_231_235_959 => (number + 19_000_000_000_000, false),
-            10_000_101_000_000..=99_991_231_235_959 => (number, false),
-            _ => return Err(ParseFailure::Invalid),
+    pub fn from_number(number: i64, lenient: bool) -> Option<DateTime> {
+        let full = match number {
+            0 => return Some(DateTime::ZERO),
+            101..=691_231 => (number + 20_000_000) * 1_000_000,
+            700_101..=991_231 => (number + 19_000_000) * 1_000_000,
+            10_000_101..=99_991_231 => number * 1_000_000,
+            101_000_000..=691_231_235_959 => number + 20_000_000_000_000,
+            700_101_000_000..=991_231_235_959 => number + 19_000_000_000_000,
+            10_000_101_000_000..=99_991_231_235_959 => number,
+            _ => return None,
         };
         let part = |divisor: i64, modulus: i64| (full / divisor % modulus) as u32;
-        let civil = Civil {
-            year: part(10_000_000_000, 10_000),
-            month: part(100_000_000, 100),
-            day: part(1_000_000, 100),
-            hour: part(10_000, 100),
-            minute: part(100, 100),
-            second: part(1, 100),
-            microsecond: 0,
-        };
-        let is_valid = flags.accepts(civil.year, civil.month, civil.day)
-            && civil.hour < 24
-            && civil.minute < 60
-            && civil.second < 60;
-        if !is_valid {
-            return Err(ParseFailure::Invalid);
-        }
-        let date = Date::from_parts(civil.year, civil.month, civil.day);
-        Ok(ParsedDateTime {
-            value: DateTime::from_date_and_civil(date, civil),
-            is_date_only,
-            is_truncated: false,
-            rounds_up: false,
-            offset_seconds: None,
-        })
+        let numbers =
+            [part(10_000_000_000, 10_000), part(100_000_000, 100), part(1_000_000, 100), part(10_000, 100)];
+        assemble(numbers, part(100, 100), part(1, 100), 0, lenient)
     }
 }
 
-fn read_parts(cursor: &mut Cursor<'_>) -> Result<Parts, ParseFailure> {
+fn assemble(
+    [year, month, day, hour]: [u32; 4],
+    minute: u32,
+    second: u32,
+    micros: u32,
+    lenient: bool,
+) -> Option<DateTime> {
+    let year = u16::try_from(year).ok()?;
+    let [month, day, hour, minute, second] =
+        [month, day, hour, minute, second].map(|part| u8::try_from(part).unwrap_or(u8::MAX));
+    let new = if lenient { Date::new_lenient } else { Date::new };
+    DateTime::new(new(year, month, day)?, hour, minute, second, micros)
+}
+
+fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
+    let mut cursor = Cursor { text, at: 0 };
+    cursor.skip_spaces();
+    if !cursor.is_digit() {
+        return None;
+    }
+    let parts = read_parts(&mut cursor)?;
+    if parts.count < 3 {
+        return None;
+    }
+    let mut rounds_up = false;
+    if parts.lengths[FRACTION] == 6 && cursor.is_digit() {
+        rounds_up = cursor.text[cursor.at] >= b'5';
+        cursor.number(usize::MAX);
+    }
+    let offset_seconds = if parts.count >= 6 { read_offset(&mut cursor) } else { None };
+    let [mut year, month, day, hour, minute, second, mut micros] = parts.numbers;
+    let is_nonzero = parts.numbers.iter().any(|number| *number != 0);
+    if parts.lengths[0] == 2 && is_nonzero {
+        year += if year < 70 { 2000 } else { 1900 };
+    }
+    if parts.count == 7 {
+        micros *= 10u32.pow(6 - parts.lengths[FRACTION] as u32);
+    }
+    let truncated = cursor.has_garbage();
+    if !is_nonzero && truncated {
+        return None;
+    }
+    let mut value = assemble([year, month, day, hour], minute, second, micros, lenient)?;
+    if rounds_up {
+        value = value.add_micros(1)?;
+    }
+    Some((Parsed { value, truncated, offset_seconds }, parts.count == 3))
+}
+
+fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
     let run = cursor.rest().iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
     let is_compact = matches!(cursor.rest().get(run), None | Some(b'.'));
     let year_length = if is_compact && !(run == 4 || run == 8 || run >= 14) { 2 } else { 4 };
@@ -233,7 +179,7 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Result<Parts, ParseFailure> {
         };
         let (number, length) = cursor.number(limit);
         if number > 999_999 {
-            return Err(ParseFailure::Invalid);
+            return None;
         }
         parts.numbers[index] = number;
         parts.lengths[index] = length;
@@ -257,17 +203,17 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Result<Parts, ParseFailure> {
     cursor.at = end;
     parts.is_delimited_without_space = has_delimiter && !has_space;
     parts.has_space = has_space;
-    Ok(parts)
+    Some(parts)
 }
 
 /// Any punctuation separates parts; spaces only separate the day from the hour. Tells whether there was a space.
-fn skip_delimiters(cursor: &mut Cursor<'_>, index: usize) -> Result<bool, ParseFailure> {
+fn skip_delimiters(cursor: &mut Cursor<'_>, index: usize) -> Option<bool> {
     let mut has_space = false;
     while let Some(byte) = cursor.peek() {
         if byte.is_ascii_whitespace() {
             let is_allowed = index == DAY || !cursor.has_garbage();
             if !is_allowed {
-                return Err(ParseFailure::Invalid);
+                return None;
             }
             has_space = true;
         } else if !byte.is_ascii_punctuation() {
@@ -275,7 +221,7 @@ fn skip_delimiters(cursor: &mut Cursor<'_>, index: usize) -> Result<bool, ParseF
         }
         cursor.at += 1;
     }
-    Ok(has_space)
+    Some(has_space)
 }
 
 fn read_offset(cursor: &mut Cursor<'_>) -> Option<i32> {
@@ -284,17 +230,30 @@ fn read_offset(cursor: &mut Cursor<'_>) -> Option<i32> {
         return None;
     }
     // '-14:00' is accepted here although it is no session time zone; '-00:00' is not.
-    let text = std::str::from_utf8(rest).ok()?;
-    let offset = if text == "-14:00" { Some(-50_400) } else { parse_offset(text) }?;
-    if text == "-00:00" {
-        return None;
-    }
+    let offset = match rest {
+        b"-14:00" => -50_400,
+        b"-00:00" => return None,
+        _ => parse_offset(rest)?,
+    };
     cursor.at = cursor.text.len();
     Some(offset)
 }
 
+impl Date {
+    /// The date part of what `DateTime::parse` reads.
+    pub fn parse(text: &[u8], lenient: bool) -> Option<Parsed<Date>> {
+        DateTime::parse(text, lenient).map(|parsed| parsed.map(DateTime::date))
+    }
+
+    pub fn from_number(number: i64, lenient: bool) -> Option<Date> {
+        DateTime::from_number(number, lenient).map(DateTime::date)
+    }
+}
+
 impl Time {
-    pub fn parse(text: &[u8]) -> Result<ParsedTime, ParseFailure> {
+    /// '[-][D ]HH:MM:SS[.f]', 'HH:MM', '[-]HHMMSS', 'SS', or the time of a full datetime. Too large a value is
+    /// clipped and flagged.
+    pub fn parse(text: &[u8]) -> Option<Parsed<Time>> {
         let mut cursor = Cursor { text, at: 0 };
         cursor.skip_spaces();
         let is_negative = cursor.peek() == Some(b'-');
@@ -303,63 +262,50 @@ impl Time {
         }
         // Long texts are dates with times first of all; a date alone is read as a time all the same.
         if cursor.rest().len() >= 12 && !is_negative && looks_like_datetime(cursor.rest()) {
-            let parsed = DateTime::parse(cursor.rest(), DateFlags::default())?;
-            return if parsed.is_date_only { Err(ParseFailure::Invalid) } else { Ok(time_of_day(parsed)) };
+            let (parsed, is_date_only) = read_datetime(cursor.rest(), false)?;
+            return if is_date_only { None } else { Some(parsed.map(DateTime::time)) };
         }
-        let Some([days, hours, minutes, seconds]) = read_clock(&mut cursor) else {
-            return Err(ParseFailure::Invalid);
-        };
+        let [days, hours, minutes, seconds] = read_clock(&mut cursor)?;
         let (micros, rounds_up) = read_fraction(&mut cursor);
         if minutes > 59 || seconds > 59 {
-            return Err(ParseFailure::Invalid);
+            return None;
         }
-        let is_truncated = cursor.has_garbage();
         let hours = days.saturating_mul(24).saturating_add(hours).min(1_000_000);
-        let whole = hours as i64 * 3600 + minutes as i64 * 60 + seconds as i64;
-        let total = whole * 1_000_000 + i64::from(micros) + i64::from(rounds_up);
-        let signed = if is_negative { -total } else { total };
-        let value = Time::from_micros_clamped(signed);
-        Ok(ParsedTime { value, is_truncated, is_out_of_range: value.micros() != signed })
+        let whole = i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds);
+        let total = whole * MICROS_PER_SECOND + i64::from(micros) + i64::from(rounds_up);
+        let (value, is_clipped) = clip(if is_negative { -total } else { total });
+        Some(Parsed { value, truncated: is_clipped || cursor.has_garbage(), offset_seconds: None })
     }
 
-    /// HHMMSS as a number; longer numbers are dates with times.
-    pub fn from_number(number: i64) -> Result<ParsedTime, ParseFailure> {
+    /// HHMMSS as a number; numbers of a whole datetime give its time.
+    pub fn from_number(number: i64) -> Option<Parsed<Time>> {
         let magnitude = number.unsigned_abs();
         if magnitude > 8_385_959 {
-            if number >= 10_000_000_000
-                && let Ok(parsed) = DateTime::from_number(number, DateFlags::default())
-            {
-                return Ok(time_of_day(parsed));
-            }
-            return Err(ParseFailure::Invalid);
+            let moment = DateTime::from_number(number, false).filter(|_| number >= 10_000_000_000)?;
+            return Some(Parsed::whole(moment.time()));
         }
-        let (hours, minutes, seconds) = (magnitude / 10_000, magnitude / 100 % 100, magnitude % 100);
-        if minutes > 59 || seconds > 59 {
-            return Err(ParseFailure::Invalid);
-        }
-        let micros = ((hours * 60 + minutes) * 60 + seconds) as i64 * 1_000_000;
-        let value = Time::from_micros_clamped(if number < 0 { -micros } else { micros });
-        Ok(ParsedTime { value, is_truncated: false, is_out_of_range: false })
+        let [minutes, seconds] = [magnitude / 100 % 100, magnitude % 100].map(|part| part as u8);
+        Time::new(number < 0, (magnitude / 10_000) as u16, minutes, seconds, 0).map(Parsed::whole)
     }
 }
 
-fn time_of_day(parsed: ParsedDateTime) -> ParsedTime {
-    let micros = parsed.value.micros_of_day() + i64::from(parsed.rounds_up);
-    let value = Time::from_micros_clamped(micros);
-    ParsedTime { value, is_truncated: parsed.is_truncated, is_out_of_range: false }
+/// Text is cut to 838:59:59 without a fraction, although arithmetic may go up to 838:59:59.999999.
+fn clip(micros: i64) -> (Time, bool) {
+    let clipped = micros.clamp(Time::MIN.to_micros(), Time::MAX.to_micros());
+    (Time::from_micros(clipped).expect("clamped into the range"), clipped != micros)
 }
 
 /// A date followed by something that starts like a time: its failure is not retried as a time.
 fn looks_like_datetime(text: &[u8]) -> bool {
     let mut cursor = Cursor { text, at: 0 };
     match read_parts(&mut cursor) {
-        Ok(parts) => (parts.count > 3 || parts.has_space) && !parts.is_delimited_without_space,
-        Err(ParseFailure::Invalid) => false,
+        Some(parts) => (parts.count > 3 || parts.has_space) && !parts.is_delimited_without_space,
+        None => false,
     }
 }
 
 /// Days, hours, minutes and seconds of `[D ]H:M:S`, `[D ]H:M`, `D H`, or `HHMMSS` without colons.
-fn read_clock(cursor: &mut Cursor<'_>) -> Option<[u64; 4]> {
+fn read_clock(cursor: &mut Cursor<'_>) -> Option<[u32; 4]> {
     let (mut first, length) = cursor.number(usize::MAX);
     if length == 0 && !matches!(cursor.peek(), Some(b':' | b'.')) {
         return None;
@@ -403,7 +349,7 @@ fn read_fraction(cursor: &mut Cursor<'_>) -> (u32, bool) {
     }
     cursor.at += 1;
     let (number, length) = cursor.number(6);
-    let micros = number as u32 * 10u32.pow(6 - length as u32);
+    let micros = number * 10u32.pow(6 - length as u32);
     let rounds_up = cursor.peek().is_some_and(|byte| (b'5'..=b'9').contains(&byte));
     cursor.number(usize::MAX);
     (micros, rounds_up)

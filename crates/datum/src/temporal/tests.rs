@@ -1,273 +1,168 @@
-//! Texts and numbers as MySQL 9.7 reads them with an empty sql_mode, and calendar facts.
+//! Parsing, printing and calendar arithmetic with results as MySQL 9.7 gives them.
 use super::*;
+use crate::TimeZone;
 
-fn datetime_text(parsed: Result<ParsedDateTime, ParseFailure>) -> Option<String> {
-    let parsed = parsed.ok()?;
-    let mut value = parsed.value;
-    if let Some(offset) = parsed.offset_seconds {
-        value = value.plus_micros(i64::from(-offset) * MICROS_PER_SECOND)?;
-    }
-    if parsed.rounds_up {
-        value = value.plus_micros(1)?;
-    }
-    let mut text = Vec::new();
-    value.write_text(6, &mut text);
-    Some(String::from_utf8(text).unwrap())
+fn datetime(text: &str) -> Option<String> {
+    DateTime::parse(text.as_bytes(), false).map(|parsed| shown(parsed.value))
 }
 
-fn time_text(parsed: Result<ParsedTime, ParseFailure>) -> Option<String> {
-    let mut text = Vec::new();
-    parsed.ok()?.value.write_text(6, &mut text);
-    Some(String::from_utf8(text).unwrap())
+fn shown(value: DateTime) -> String {
+    let mut out = Vec::new();
+    value.write_text(if value.micros() == 0 { 0 } else { 6 }, &mut out);
+    String::from_utf8(out).expect("ASCII")
 }
 
-#[test]
-fn datetime_texts() {
-    for (text, expected) in [
-        ("1-2-3", Some("0001-02-03 00:00:00.000000")),
-        ("20-1-2", Some("2020-01-02 00:00:00.000000")),
-        ("2020-1-2", Some("2020-01-02 00:00:00.000000")),
-        ("2020-01-02 3:4:5", Some("2020-01-02 03:04:05.000000")),
-        ("2020-01-02T03:04:05", Some("2020-01-02 03:04:05.000000")),
-        ("20200102030405", Some("2020-01-02 03:04:05.000000")),
-        ("200102030405", Some("2020-01-02 03:04:05.000000")),
-        ("20200102", Some("2020-01-02 00:00:00.000000")),
-        ("200102", Some("2020-01-02 00:00:00.000000")),
-        ("2020.01.02", Some("2020-01-02 00:00:00.000000")),
-        ("2020^01^02 11-12-13", Some("2020-01-02 11:12:13.000000")),
-        ("2020-01-02 03:04:05.1234567", Some("2020-01-02 03:04:05.123457")),
-        ("2020-01-02 23:59:59.9999999", Some("2020-01-03 00:00:00.000000")),
-        ("2020-02-30", None),
-        ("2020-00-00", Some("2020-00-00 00:00:00.000000")),
-        ("0000-00-00", Some("0000-00-00 00:00:00.000000")),
-        ("2020-13-01", None),
-        ("abc", None),
-        ("", None),
-        ("2020-01-02abc", Some("2020-01-02 00:00:00.000000")),
-        ("2020-01-02 25:00:00", None),
-        ("2020", None),
-        ("2020-01", None),
-        ("  2020-01-02  ", Some("2020-01-02 00:00:00.000000")),
-        ("2020-01-02 03", Some("2020-01-02 03:00:00.000000")),
-        ("2020-01-02 03:04", Some("2020-01-02 03:04:00.000000")),
-        ("20200102T030405", Some("2020-01-02 03:04:05.000000")),
-        ("2020-01-02 03:04:05+05:30", Some("2020-01-01 21:34:05.000000")),
-        ("2020-01-02 03:04:05 x", Some("2020-01-02 03:04:05.000000")),
-        ("20200102030405.5", Some("2020-01-02 03:04:05.500000")),
-        ("99991231235959.9999999", None),
-        ("1", None),
-        ("101", None),
-        ("0", None),
-        ("00-00-00", Some("0000-00-00 00:00:00.000000")),
-        ("70-1-1", Some("1970-01-01 00:00:00.000000")),
-        ("69-1-1", Some("2069-01-01 00:00:00.000000")),
-        ("2020-1-1 1:1:1.5", Some("2020-01-01 01:01:01.500000")),
-        ("12345", None),
-        ("1234567", None),
-        ("123456789", None),
-        ("1234567890", None),
-        ("12345678901", None),
-        ("2020--01-02", Some("2020-01-02 00:00:00.000000")),
-        ("2020-01-02  03:04:05", Some("2020-01-02 03:04:05.000000")),
-        ("2020:01:02 03:04:05", Some("2020-01-02 03:04:05.000000")),
-        ("0099-01-01", Some("0099-01-01 00:00:00.000000")),
-        ("099-01-01", Some("0099-01-01 00:00:00.000000")),
-        ("10000-01-01", None),
-        ("2020-01-02 03:04:05.", Some("2020-01-02 03:04:05.000000")),
-        ("2020-01-02 03:04:05-14:00", Some("2020-01-02 17:04:05.000000")),
-        ("2023-02-29", None),
-        ("2020-01-0 ", Some("2020-01-00 00:00:00.000000")),
-        ("2020-1-2 3 4 5", None),
-    ] {
-        let parsed = DateTime::parse(text.as_bytes(), DateFlags::default());
-        assert_eq!(datetime_text(parsed).as_deref(), expected, "{text:?}");
-    }
+fn time(text: &str) -> Option<(String, bool)> {
+    Time::parse(text.as_bytes()).map(|parsed| {
+        let mut out = Vec::new();
+        parsed.value.write_text(if parsed.value.micros() == 0 { 0 } else { 6 }, &mut out);
+        (String::from_utf8(out).expect("ASCII"), parsed.truncated)
+    })
+}
+
+fn date(text: &str) -> Date {
+    Date::parse(text.as_bytes(), false).expect("a date").value
 }
 
 #[test]
-fn time_texts() {
+fn relaxed_datetime_literals() {
     for (text, expected) in [
-        ("1-2-3", Some("00:00:01.000000")),
-        ("20-1-2", Some("00:00:20.000000")),
-        ("2020-1-2", Some("00:20:20.000000")),
-        ("2020-01-02 3:4:5", Some("03:04:05.000000")),
-        ("2020-01-02T03:04:05", Some("00:20:20.000000")),
-        ("20200102030405", Some("03:04:05.000000")),
-        ("200102030405", Some("03:04:05.000000")),
-        ("20200102", Some("838:59:59.000000")),
-        ("200102", Some("20:01:02.000000")),
-        ("2020.01.02", Some("00:20:20.010000")),
-        ("2020^01^02 11-12-13", Some("11:12:13.000000")),
-        ("2020-01-02 03:04:05.1234567", Some("03:04:05.123457")),
-        ("2020-01-02 23:59:59.9999999", Some("24:00:00.000000")),
-        ("2020-02-30", Some("00:20:20.000000")),
-        ("2020-00-00", Some("00:20:20.000000")),
-        ("0000-00-00", Some("00:00:00.000000")),
-        ("2020-13-01", Some("00:20:20.000000")),
-        ("abc", None),
-        ("", None),
-        ("2020-01-02abc", Some("00:20:20.000000")),
-        ("2020-01-02 25:00:00", None),
-        ("2020", Some("00:20:20.000000")),
-        ("2020-01", Some("00:20:20.000000")),
-        ("  2020-01-02  ", None),
-        ("2020-01-02 03", Some("03:00:00.000000")),
-        ("2020-01-02 03:04", Some("03:04:00.000000")),
-        ("20200102T030405", Some("03:04:05.000000")),
-        ("2020-01-02 03:04:05 x", Some("03:04:05.000000")),
-        ("20200102030405.5", Some("03:04:05.500000")),
-        ("99991231235959.9999999", Some("24:00:00.000000")),
-        ("1", Some("00:00:01.000000")),
-        ("101", Some("00:01:01.000000")),
-        ("0", Some("00:00:00.000000")),
-        ("00-00-00", Some("00:00:00.000000")),
-        ("70-1-1", None),
-        ("69-1-1", None),
-        ("2020-1-1 1:1:1.5", Some("01:01:01.500000")),
-        ("12345", Some("01:23:45.000000")),
-        ("1234567", None),
-        ("123456789", None),
-        ("1234567890", None),
-        ("12345678901", None),
-        ("2020--01-02", Some("00:20:20.000000")),
-        ("2020-01-02  03:04:05", Some("03:04:05.000000")),
-        ("2020:01:02 03:04:05", Some("03:04:05.000000")),
-        ("0099-01-01", None),
-        ("099-01-01", None),
-        ("10000-01-01", Some("01:00:00.000000")),
-        ("2020-01-02 03:04:05.", Some("03:04:05.000000")),
-        ("2023-02-29", Some("00:20:23.000000")),
-        ("2020-01-0 ", Some("00:20:20.000000")),
-        ("2020-1-2 3 4 5", Some("00:20:20.000000")),
-        ("10", Some("00:00:10.000000")),
-        ("100", Some("00:01:00.000000")),
-        ("1000", Some("00:10:00.000000")),
-        ("10:11", Some("10:11:00.000000")),
-        ("10:11:12", Some("10:11:12.000000")),
-        ("1 10:11:12", Some("34:11:12.000000")),
-        ("34 22:59:59", Some("838:59:59.000000")),
-        ("35 10:00:00", Some("838:59:59.000000")),
-        ("-10:11:12", Some("-10:11:12.000000")),
-        ("838:59:59.9", Some("838:59:59.000000")),
-        ("839:00:00", Some("838:59:59.000000")),
-        ("101112", Some("10:11:12.000000")),
-        ("8385959", Some("838:59:59.000000")),
-        ("8395959", Some("838:59:59.000000")),
-        ("10:60:00", None),
-        ("1 10", Some("34:00:00.000000")),
-        ("10:11:12.1234567", Some("10:11:12.123457")),
-        ("-00:00:01", Some("-00:00:01.000000")),
-        ("10:11:12abc", Some("10:11:12.000000")),
-        ("99:99:99", None),
-        ("1 2:3", Some("26:03:00.000000")),
-        (".5", Some("00:00:00.500000")),
-        ("10.5", Some("00:00:10.500000")),
-        ("1112", Some("00:11:12.000000")),
-        ("111260", None),
-        ("12:34:56.999999", Some("12:34:56.999999")),
-        (":10:11", Some("00:10:11.000000")),
-        ("10:", Some("00:00:10.000000")),
-        ("1:1:1:1", Some("01:01:01.000000")),
-        ("20200102101112", Some("10:11:12.000000")),
-        ("2020-01-02 10:11:12", Some("10:11:12.000000")),
-        ("-1 10:11:12", Some("-34:11:12.000000")),
-        ("1d", Some("00:00:01.000000")),
-        ("123456789", None),
-        ("0:0:0", Some("00:00:00.000000")),
-        ("12:3", Some("12:03:00.000000")),
-        ("10::11", Some("00:00:10.000000")),
+        ("2024-02-29 12:30:45", "2024-02-29 12:30:45"),
+        ("2024^02@29 12+30", "2024-02-29 12:30:00"),
+        ("20240229123045", "2024-02-29 12:30:45"),
+        ("240229", "2024-02-29 00:00:00"),
+        ("20240229", "2024-02-29 00:00:00"),
+        ("2024-2-9 1:2:3", "2024-02-09 01:02:03"),
+        ("2024-02-29T12:30:45.1234567", "2024-02-29 12:30:45.123457"),
+        ("2024-12-31 23:59:59.9999999", "2025-01-01 00:00:00"),
+        ("70-01-01", "1970-01-01 00:00:00"),
+        ("69-12-31", "2069-12-31 00:00:00"),
+        ("0000-00-00", "0000-00-00 00:00:00"),
+        ("2024-00-10", "2024-00-10 00:00:00"),
+        ("2024-02-29 12:30:45+02:00", "2024-02-29 12:30:45"),
     ] {
-        assert_eq!(time_text(Time::parse(text.as_bytes())).as_deref(), expected, "{text:?}");
+        assert_eq!(datetime(text).as_deref(), Some(expected), "{text}");
     }
+    for text in ["", "abc", "2023-02-29", "2024-13-01", "2024-01-32", "2024-01-01 25:00:00", "x2024-01-01"] {
+        assert_eq!(datetime(text), None, "{text}");
+    }
+    let parsed = DateTime::parse(b"2024-01-01x", false).expect("a date and rubbish");
+    assert!(parsed.truncated);
+    assert!(DateTime::parse(b"2023-02-31", true).is_some());
+}
+
+#[test]
+fn times() {
+    for (text, expected, truncated) in [
+        ("12:34:56", "12:34:56", false),
+        ("-12:34:56.5", "-12:34:56.500000", false),
+        ("1 10:11:12", "34:11:12", false),
+        ("11:12", "11:12:00", false),
+        ("1112", "00:11:12", false),
+        ("12", "00:00:12", false),
+        ("850:00:00", "838:59:59", true),
+        ("-850:00:00", "-838:59:59", true),
+        ("2024-01-01 10:11:12", "10:11:12", false),
+        ("101112", "10:11:12", false),
+        ("10:11:12x", "10:11:12", true),
+    ] {
+        assert_eq!(time(text), Some((expected.to_string(), truncated)), "{text}");
+    }
+    assert_eq!(time("10:61:00"), None);
+    assert_eq!(time("x"), None);
 }
 
 #[test]
 fn numbers() {
-    for (number, datetime, time) in [
-        (0, Some("0000-00-00 00:00:00.000000"), Some("00:00:00.000000")),
-        (1, None, Some("00:00:01.000000")),
-        (100, None, Some("00:01:00.000000")),
-        (101, Some("2000-01-01 00:00:00.000000"), Some("00:01:01.000000")),
-        (1231, Some("2000-12-31 00:00:00.000000"), Some("00:12:31.000000")),
-        (691231, Some("2069-12-31 00:00:00.000000"), Some("69:12:31.000000")),
-        (700101, Some("1970-01-01 00:00:00.000000"), Some("70:01:01.000000")),
-        (991231, Some("1999-12-31 00:00:00.000000"), Some("99:12:31.000000")),
-        (10000101, Some("1000-01-01 00:00:00.000000"), None),
-        (20200102, Some("2020-01-02 00:00:00.000000"), None),
-        (101000000, Some("2000-01-01 00:00:00.000000"), None),
-        (200102030405, Some("2020-01-02 03:04:05.000000"), Some("03:04:05.000000")),
-        (20200102030405, Some("2020-01-02 03:04:05.000000"), Some("03:04:05.000000")),
-        (991232, None, Some("99:12:32.000000")),
-        (20201301, None, None),
-        (700100, None, Some("70:01:00.000000")),
-        (20200230, None, None),
-        (99991231235959, Some("9999-12-31 23:59:59.000000"), Some("23:59:59.000000")),
-        (123456, None, Some("12:34:56.000000")),
-        (-1, None, Some("-00:00:01.000000")),
-        (-101112, None, Some("-10:11:12.000000")),
-        (8385959, None, Some("838:59:59.000000")),
-        (8395959, None, None),
-        (12345678901, None, None),
-    ] {
-        let parsed = DateTime::from_number(number, DateFlags::default());
-        assert_eq!(datetime_text(parsed).as_deref(), datetime, "{number}");
-        assert_eq!(time_text(Time::from_number(number)).as_deref(), time, "{number}");
-    }
+    assert_eq!(DateTime::from_number(20_240_229, false).map(shown).as_deref(), Some("2024-02-29 00:00:00"));
+    assert_eq!(DateTime::from_number(700_101, false).map(shown).as_deref(), Some("1970-01-01 00:00:00"));
+    assert_eq!(
+        DateTime::from_number(20_240_229_010_203, false).map(shown).as_deref(),
+        Some("2024-02-29 01:02:03")
+    );
+    assert_eq!(DateTime::from_number(700_100, false), None);
+    assert_eq!(Time::from_number(-123_456).map(|parsed| parsed.value.to_number()), Some(-123_456));
+    assert_eq!(Time::from_number(9_000_000), None);
+    assert_eq!(Time::from_number(1260), None);
 }
 
 #[test]
-fn day_numbers() {
-    for (year, month, day, number) in [
-        (1970, 1, 1, 719_528),
-        (2000, 2, 29, 730_544),
-        (9999, 12, 31, 3_652_424),
-        (1, 1, 1, 366),
-        (2024, 3, 1, 739_311),
-    ] {
-        let date = Date::new(year, month, day).unwrap();
+fn day_numbers_agree_both_ways() {
+    assert_eq!(date("1970-01-01").day_number(), 719_528);
+    assert_eq!(date("2008-10-07").day_number(), 733_687);
+    assert_eq!(date("0000-01-01").day_number(), 1);
+    for number in (366..=3_652_424).step_by(97).chain([366, 3_652_424]) {
+        let date = Date::from_day_number(number).expect("in range");
         assert_eq!(date.day_number(), number);
-        assert_eq!(Date::from_day_number(number), Some(date));
+        assert_eq!(Date::new(date.year(), date.month(), date.day()), Some(date));
     }
     assert_eq!(Date::from_day_number(3_652_425), None);
-    assert_eq!(Date::new(2024, 2, 30), None);
-    let mut expected = 366;
-    for year in 1..=9999 {
-        for month in 1..=12 {
-            assert_eq!(Date::new(year, month, 1).unwrap().day_number(), expected);
-            assert_eq!(
-                date_text(Date::from_day_number(expected).unwrap()),
-                format!("{year:04}-{month:02}-01")
-            );
-            expected += i64::from(days_in_month(year, month));
-        }
+    assert_eq!(date("2024-03-01").weekday(), 4);
+    assert_eq!(date("2024-12-31").day_of_year(), 366);
+}
+
+#[test]
+fn arithmetic() {
+    assert_eq!(date("2024-01-31").add_months(1), Some(date("2024-02-29")));
+    assert_eq!(date("2024-01-31").add_months(-2), Some(date("2023-11-30")));
+    assert_eq!(date("9999-12-31").add_days(1), None);
+    let end = DateTime::parse(b"2024-12-31 23:59:59", false).expect("valid").value;
+    assert_eq!(end.add_micros(1_000_000).map(shown).as_deref(), Some("2025-01-01 00:00:00"));
+    let fine = DateTime::parse(b"2024-12-31 23:59:59.9996", false).expect("valid").value;
+    assert_eq!(fine.rounded(3).map(shown).as_deref(), Some("2025-01-01 00:00:00"));
+    assert_eq!(shown(fine.truncated(0)), "2024-12-31 23:59:59");
+}
+
+#[test]
+fn weeks_by_mode() {
+    // Each row: WEEK(date, 0) to WEEK(date, 7).
+    for (text, weeks) in [
+        ("2008-02-20", [7, 8, 7, 8, 8, 7, 8, 7]),
+        ("2000-01-01", [0, 0, 52, 52, 0, 0, 52, 52]),
+        ("2008-12-31", [52, 53, 52, 1, 53, 52, 53, 52]),
+        ("2024-12-30", [52, 53, 52, 1, 53, 53, 1, 53]),
+        ("2023-01-01", [1, 0, 1, 52, 1, 0, 1, 52]),
+    ] {
+        let found: Vec<u8> = (0..8).map(|mode| date(text).week(mode).1).collect();
+        assert_eq!(found, weeks, "{text}");
     }
-}
-
-fn date_text(date: Date) -> String {
-    let mut text = Vec::new();
-    date.write_text(&mut text);
-    String::from_utf8(text).unwrap()
+    assert_eq!(date("1987-01-01").week(2), (1986, 52));
 }
 
 #[test]
-fn rounding_carries() {
-    let parse = |text: &str| DateTime::parse(text.as_bytes(), DateFlags::default()).unwrap().value;
-    let rounded = parse("2020-12-31 23:59:59.999").round_to(2, false).unwrap();
-    assert_eq!(rounded, parse("2021-01-01"));
-    assert_eq!(parse("2020-12-31 23:59:59.999").round_to(2, true).unwrap(), parse("2020-12-31 23:59:59.99"));
-    assert_eq!(parse("9999-12-31 23:59:59.999").round_to(0, false), None);
-    let time = |text: &str| Time::parse(text.as_bytes()).unwrap().value;
-    assert_eq!(time("-10:00:00.55").round_to(1, false), time("-10:00:00.6"));
+fn packed_numbers_order_as_moments() {
+    let early = DateTime::parse(b"2024-01-31 23:59:59.999999", false).expect("valid").value;
+    let late = DateTime::parse(b"2024-02-01", false).expect("valid").value;
+    assert!(early < late);
+    assert_eq!(DateTime::from_packed(early.to_packed()), Some(early));
+    assert_eq!(DateTime::from_packed(u64::MAX), None);
+    assert_eq!(Date::from_packed(u32::MAX), None);
 }
 
 #[test]
-fn intervals() {
-    let parse = |text: &str| DateTime::parse(text.as_bytes(), DateFlags::default()).unwrap().value;
-    assert_eq!(parse("2020-01-31").plus(Interval::Months(1)), Some(parse("2020-02-29")));
-    assert_eq!(parse("2020-03-31").plus(Interval::Months(-13)), Some(parse("2019-02-28")));
-    assert_eq!(parse("9999-12-31").plus(Interval::Months(1)), None);
-    assert_eq!(parse("2020-01-01").plus(Interval::Micros(-1)), Some(parse("2019-12-31 23:59:59.999999")));
-    assert_eq!(parse("2020-03-31").since(parse("2020-02-29")).months, 1);
-    assert_eq!(parse("2020-02-29").since(parse("2020-03-31")).months, -1);
-    assert_eq!(parse("2020-03-28").since(parse("2020-02-29")).months, 0);
+fn zones() {
+    let berlin = TimeZone::parse("+02:00").expect("an offset");
+    let local = DateTime::parse(b"2024-06-01 12:00:00", false).expect("valid").value;
+    let instant = Timestamp::from_zone(local, &berlin).expect("in range");
+    assert_eq!(shown(instant.in_zone(&TimeZone::utc())), "2024-06-01 10:00:00");
+    assert_eq!(instant.in_zone(&berlin), local);
+    assert_eq!(TimeZone::parse("-1:30").map(|zone| zone.name().to_string()).as_deref(), Some("-01:30"));
+    for wrong in ["+15:00", "-14:00", "+1", "+aa:bb", "Mars/Base", ""] {
+        assert_eq!(TimeZone::parse(wrong), None, "{wrong}");
+    }
+    assert_eq!(Timestamp::from_unix_micros(i64::MAX), None);
+    assert_eq!(Timestamp::from_unix_micros(-1), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_panic(bytes: Vec<u8>, number: i64) {
+        let _ = (DateTime::parse(&bytes, false), Time::parse(&bytes), Date::parse(&bytes, true));
+        let _ = (DateTime::from_number(number, true), Time::from_number(number));
+    }
+
+    #[test]
+    fn what_looks_like_a_date_does_not_panic(text in "[0-9:. T+-]{0,30}") {
+        let _ = (DateTime::parse(text.as_bytes(), false), Time::parse(text.as_bytes()));
+    }
 }
