@@ -1,9 +1,19 @@
 //! The digest of a statement: a hash of its text without its literals, made in one pass.
 //!
 //! Two texts have the same digest when they are equal but for the values of their literals; the kinds of the
-//! literals, white space, comments and letter case all count. So a plan found by digest needs no look at the text.
-use crate::SqlMode;
+//! literals, the digits of decimals, white space, comments and letter case all count. So a plan found by its digest
+//! needs no look at the text: `bind` gives the new literals their values.
+//! The session asks for the digest before it parses; `LiteralUse` of the parsed text says whether a plan may be kept.
+mod bind;
+mod hash;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
 use crate::ast::Span;
+
+pub use walk::digest;
 
 /// A 128-bit keyed hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +30,7 @@ pub enum LiteralKind {
     Integer,
     /// Fits `u64` but not `i64`.
     UnsignedInteger,
+    /// Has a point, or is beyond 64 bits.
     Decimal,
     Float,
     /// A quoted string; its value may hold escapes (see `LiteralSpan::escaped`).
@@ -44,11 +55,4 @@ pub struct LiteralSpan {
 pub struct DigestOutput {
     /// In the order of the text: the index is the `LiteralOrdinal`.
     pub literals: Vec<LiteralSpan>,
-}
-
-/// Returns `None` when the text is no single statement that may be looked up: several statements, versioned
-/// comments or optimizer hints, or something that does not lex.
-pub fn digest(_text: &[u8], _mode: SqlMode, _seed: DigestSeed, output: &mut DigestOutput) -> Option<Digest> {
-    output.literals.clear();
-    None
 }
