@@ -33,7 +33,7 @@ COLUMNS = [
     ("c_varbinary", "VARBINARY(100)", bytes(range(100))),
     ("c_blob", "BLOB", bytes(range(256)) * 3),
     ("c_date", "DATE", datetime.date(2024, 2, 29)),
-    ("c_time", "TIME(6)", datetime.timedelta(hours=838, minutes=59, seconds=58, microseconds=7)),
+    ("c_time", "TIME(6)", datetime.timedelta(hours=23, minutes=59, seconds=58, microseconds=7)),
     ("c_datetime", "DATETIME(6)", datetime.datetime(9999, 12, 31, 23, 59, 58, 123456)),
     ("c_timestamp", "TIMESTAMP NULL", datetime.datetime(2024, 2, 29, 12, 34, 56)),
     ("c_year", "YEAR", 2155),
