@@ -7,16 +7,27 @@ mod column_type;
 mod compare;
 mod decimal;
 mod error;
+mod moment;
+mod number;
+mod number_text;
 mod sql_mode;
 mod temporal;
+mod text;
 mod time_zone;
 mod value;
 
 pub use column_type::{ColumnType, Members, TypeKind};
 pub use compare::CompareMode;
-pub use decimal::Decimal;
+pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
+pub use moment::{MomentContext, NoMoment, fraction_digits};
+pub use number::{
+    NumberPrefix, WarningSink, double_prefix, integer_value, is_exact_integer, no_warning, shown, truncated,
+};
+pub use number_text::{write_double, write_float};
 pub use sql_mode::SqlMode;
-pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use temporal::{
+    Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
+};
 pub use time_zone::TimeZone;
 pub use value::Value;

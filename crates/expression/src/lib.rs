@@ -12,7 +12,9 @@ mod operator;
 
 mod aggregate;
 mod build;
+mod collations;
 mod evaluate;
+mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
 pub use build::BindContext;
