@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Poll, Waker};
 
+use executor::Interrupt;
 use parking_lot::Mutex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ const CONNECTION_KILLED: u8 = 2;
 #[derive(Debug, Default)]
 pub struct KillSwitch {
     state: AtomicU8,
+    /// The same news for code that does not wait: the executor asks it between batches.
+    pub(crate) interrupt: Interrupt,
     /// Tasks waiting for the switch; a leaf lock, held for a push or a take.
     wakers: Mutex<Vec<Waker>>,
 }
@@ -34,6 +37,7 @@ impl KillSwitch {
             KillKind::Connection => CONNECTION_KILLED,
         };
         self.state.fetch_max(value, Ordering::SeqCst);
+        self.interrupt.kill();
         for waker in std::mem::take(&mut *self.wakers.lock()) {
             waker.wake();
         }
@@ -52,6 +56,9 @@ impl KillSwitch {
     /// Forgets a query kill; called when a statement starts and when it has ended.
     pub fn clear_query(&self) {
         let _ = self.state.compare_exchange(QUERY_KILLED, RUNNING, Ordering::SeqCst, Ordering::SeqCst);
+        if self.state().is_none() {
+            self.interrupt.clear();
+        }
     }
 
     /// Resolves when the connection is killed (not merely a query); for the connection's idle read.

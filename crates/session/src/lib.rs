@@ -3,12 +3,19 @@
 //! The connection gives a [`Session`] the commands it decodes and a [`ResultSink`] that encodes the outcome.
 #![forbid(unsafe_code)]
 
-mod sink;
 mod connection_info;
 mod kill;
 mod process_list;
 mod server;
 mod session;
+mod sink;
+mod variables;
+mod definition;
+mod diagnostics;
+mod settings;
+mod shared_state;
+mod time_zones;
+mod transaction_control;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};
 pub use kill::{KillKind, KillSwitch};

@@ -47,10 +47,9 @@ pub enum Kind {
         default: &'static str,
         words: &'static [&'static str],
     },
-    /// Any of the words, joined by commas; a number is a bit set.
-    Flags {
+    /// `sql_mode`: words joined by commas; a number is a bit set.
+    SqlMode {
         default: &'static str,
-        words: &'static [&'static str],
     },
     Charset {
         default: &'static str,
