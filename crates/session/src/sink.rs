@@ -74,7 +74,10 @@ impl StatusFlags {
 /// One entry of session state tracking, sent when the client asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateChange {
-    SystemVariable { name: String, value: String },
+    SystemVariable {
+        name: String,
+        value: String,
+    },
     Schema(String),
     /// `SESSION_TRACK_STATE_CHANGE`: something of the session's state changed.
     StateChanged,
