@@ -19,5 +19,6 @@ def connect(database):
     return connection
 
 
-acceptance.run("connector", connect, mysql.connector.Error,
+# The driver reads YEAR as a string when it comes in the binary protocol.
+acceptance.run("connector", connect, mysql.connector.Error, without=("c_year",),
                make_cursor=lambda connection: connection.cursor(prepared=True))
