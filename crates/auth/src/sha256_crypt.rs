@@ -1,5 +1,5 @@
 //! The slow salted hash that `caching_sha2_password` stores: SHA-256 crypt (U. Drepper's specification) with
-//! a salt of 20 bytes, written as `$A$005$<salt><43 digits>`, where 005 means 5,000 rounds.
+//! a salt of 20 bytes, written as `$A$005$<salt><43 digits>`, where hexadecimal 005 means 5 times 1,000 rounds.
 //!
 //! Called by `proof` (verify) and `account` (new passwords).
 
@@ -11,9 +11,11 @@ use crate::base64::push_crypt_digits;
 pub(crate) const SALT_LENGTH: usize = 20;
 const DIGEST_LENGTH: usize = 32;
 const ENCODED_LENGTH: usize = 43;
+/// What new passwords are stored with.
 const PREFIX: &[u8] = b"$A$005$";
 const STORED_LENGTH: usize = PREFIX.len() + SALT_LENGTH + ENCODED_LENGTH;
-const ROUND_COUNT: usize = 5_000;
+const ROUND_UNIT: usize = 1_000;
+const ROUND_COUNT: usize = 5 * ROUND_UNIT;
 
 /// The stored form of `password`.
 pub(crate) fn store(password: &[u8], salt: &[u8; SALT_LENGTH]) -> Vec<u8> {
@@ -25,17 +27,25 @@ pub(crate) fn store(password: &[u8], salt: &[u8; SALT_LENGTH]) -> Vec<u8> {
 
 /// Whether `stored` has the form that this module writes.
 pub(crate) fn is_well_formed(stored: &[u8]) -> bool {
-    stored.len() == STORED_LENGTH && stored.starts_with(PREFIX)
+    round_count(stored).is_some()
+}
+
+fn round_count(stored: &[u8]) -> Option<usize> {
+    let digits = stored.strip_prefix(b"$A$")?.first_chunk::<3>()?;
+    if stored.len() != STORED_LENGTH || stored[PREFIX.len() - 1] != b'$' {
+        return None;
+    }
+    let digits = std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
+    let thousands = usize::from_str_radix(digits, 16).ok()?;
+    (thousands >= ROUND_COUNT / ROUND_UNIT).then_some(thousands * ROUND_UNIT)
 }
 
 /// Whether `password` is the one behind `stored`; a malformed `stored` fits no password.
 pub(crate) fn verify(password: &[u8], stored: &[u8]) -> bool {
-    if !is_well_formed(stored) {
-        return false;
-    }
+    let Some(round_count) = round_count(stored) else { return false };
     let salt = &stored[PREFIX.len()..PREFIX.len() + SALT_LENGTH];
     let expected = &stored[PREFIX.len() + SALT_LENGTH..];
-    verify_slices_are_equal(&encode(&hash(password, salt, ROUND_COUNT)), expected).is_ok()
+    verify_slices_are_equal(&encode(&hash(password, salt, round_count)), expected).is_ok()
 }
 
 /// The specification's steps; its letters name the digests: B of password and salt, A seeded by it, DP and DS
@@ -144,5 +154,17 @@ mod tests {
         assert!(!verify(b"Secret", &stored));
         assert!(!verify(b"secret", &stored[..69]));
         assert!(!verify(b"", b""));
+    }
+
+    #[test]
+    fn hashes_with_more_rounds_are_understood() {
+        // What MySQL 9.7 stored for a password, with its 10,000 rounds.
+        let mut stored = b"$A$00A$\x1aGM12+\x1c\x19\tp{Y(\x05\x7fXI=|\x1c".to_vec();
+        stored.extend_from_slice(b".XSAOgZ9y0q/rlG5vsBJtrqs43hpDiYdOQghq0T2IYC");
+        assert!(verify(b"secret", &stored) && !verify(b"Secret", &stored));
+        stored[5] = b'0';
+        assert!(!is_well_formed(&stored), "too few rounds");
+        stored[4] = b'x';
+        assert!(!is_well_formed(&stored));
     }
 }

@@ -75,6 +75,6 @@ mod tests {
         for spec in OPTIONS {
             assert!(text.contains(&format!("--{}=", spec.name)), "{}", spec.name);
         }
-        assert!(text.lines().all(|line| line.len() <= 110));
+        assert!(text.lines().all(|line| line.len() <= 130));
     }
 }
