@@ -13,9 +13,11 @@ mod grammar;
 mod lexer;
 mod limits;
 mod mode;
+mod restore;
 
 pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, digest};
 pub use entry::{LiteralUse, ParseOptions, Parsed, parse, parse_one};
 pub use error::{ParseError, ParseErrorKind};
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
+pub use restore::{RestoreOptions, RestoredExpr, RestoredQuery, restore, restore_query};
