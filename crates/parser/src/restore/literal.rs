@@ -53,26 +53,33 @@ impl Restorer<'_, '_, '_> {
             LiteralValue::Integer(value) => write!(self.out, "{value}"),
             LiteralValue::Decimal(digits) | LiteralValue::Float(digits) => self.text(digits),
             LiteralValue::String { bytes, charset } => {
-                self.introducer(charset.or(self.options.string_charset))?;
+                let charset = charset.or(self.options.string_charset);
                 match std::str::from_utf8(bytes) {
-                    Ok(text) => write_string(self.out, text),
-                    Err(_) => write_hex(self.out, bytes),
+                    Ok(text) => {
+                        self.introducer(charset, "")?;
+                        write_string(self.out, text)
+                    }
+                    Err(_) => {
+                        self.introducer(charset, " ")?;
+                        write_hex(self.out, bytes)
+                    }
                 }
             }
             LiteralValue::Hex { bytes, charset } => {
-                self.introducer(charset)?;
+                self.introducer(charset, " ")?;
                 write_hex(self.out, bytes)
             }
             LiteralValue::Bit { bytes, charset } => {
-                self.introducer(charset)?;
+                self.introducer(charset, " ")?;
                 write_bits(self.out, bytes)
             }
         }
     }
 
-    fn introducer(&mut self, charset: Option<&str>) -> Result {
+    /// `after` keeps the introducer apart from a literal that begins with a letter.
+    fn introducer(&mut self, charset: Option<&str>, after: &str) -> Result {
         match charset {
-            Some(charset) => write!(self.out, "_{charset}"),
+            Some(charset) => write!(self.out, "_{charset}{after}"),
             None => Ok(()),
         }
     }
