@@ -26,7 +26,7 @@ fn check(name: &str) {
     let mut actual = String::new();
     for statement in expected.lines().filter_map(|line| line.strip_prefix('>')) {
         let statement = statement.trim_start();
-        actual += &format!("> {statement}").trim_end();
+        actual += format!("> {statement}").trim_end();
         actual += "\n";
         actual += &describe(statement);
     }
