@@ -1,9 +1,13 @@
 //! Aggregate functions: the bound call and the accumulator that gathers one group.
-use datum::{SqlError, Value};
-
-use crate::build::BindContext;
-use crate::context::EvalContext;
+//!
+//! `bind` infers types and casts arguments, `accumulator` gathers rows, `distinct` remembers what was seen.
 use crate::expr::{Expr, ExprType};
+
+mod accumulator;
+mod bind;
+mod distinct;
+
+pub use accumulator::Accumulator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AggregateFunction {
@@ -64,53 +68,15 @@ pub struct AggregateCall {
     pub ty: ExprType,
 }
 
-/// The state of one aggregate over one group.
-#[derive(Clone, Debug, Default)]
-pub struct Accumulator {}
-
 impl AggregateCall {
-    /// Binds an aggregate: infers its type and inserts conversions into the arguments.
-    pub fn new(
-        bind: &BindContext,
-        function: AggregateFunction,
-        arguments: Vec<Expr>,
-        distinct: bool,
-    ) -> Result<AggregateCall, SqlError> {
-        let _ = (bind, function, arguments, distinct);
-        Err(datum::error_code::ER_NOT_SUPPORTED_YET.with(&[&"aggregate"]))
-    }
-
     /// ORDER BY and SEPARATOR of GROUP_CONCAT.
     #[must_use]
     pub fn with_order(self, order_by: Vec<AggregateOrder>, separator: Vec<u8>) -> AggregateCall {
         AggregateCall { order_by, separator, ..self }
     }
 
+    /// The empty state for one group.
     pub fn accumulator(&self) -> Accumulator {
-        Accumulator::default()
-    }
-}
-
-impl Accumulator {
-    /// Takes one row of the group.
-    pub fn add(
-        &mut self,
-        call: &AggregateCall,
-        row: &[Value],
-        context: &EvalContext,
-    ) -> Result<(), SqlError> {
-        let _ = (call, row, context);
-        Ok(())
-    }
-
-    /// The result for the group; a group without rows gives COUNT 0, BIT_AND all ones, others NULL.
-    pub fn finish(&mut self, call: &AggregateCall, context: &EvalContext) -> Result<Value, SqlError> {
-        let _ = (call, context);
-        Ok(Value::Null)
-    }
-
-    /// Bytes held beyond the accumulator itself, for the memory limit of grouping.
-    pub fn memory_bytes(&self) -> usize {
-        0
+        Accumulator::new(self)
     }
 }
