@@ -70,7 +70,7 @@ fn find_cycle(me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) 
 mod tests {
     use super::*;
     use crate::row_table::{Enqueued, RowTable};
-    use crate::transaction_state::{TransactionId, Waiting};
+    use crate::transaction_state::{TransactionId, UndoItem, Waiting};
     use crate::{Isolation, LockMode, TreeId};
     use LockMode::{Exclusive, Shared};
 
@@ -95,10 +95,10 @@ mod tests {
             match self.rows.enqueue(state, TREE, key, mode) {
                 (_, Enqueued::Granted) => Some(Outcome::Granted),
                 (name, Enqueued::Waiting(cell)) => {
-                    let target = WaitTarget::Row(name, mode);
+                    let target = WaitTarget::Row(name);
                     state.set_waiting(Some(Waiting { target, cell: cell.clone(), since_us: 0 }));
                     self.detector.check(state, |state, target| match target {
-                        WaitTarget::Row(name, _) => self.rows.blockers(state, name),
+                        WaitTarget::Row(name) => self.rows.blockers(state, name),
                         WaitTarget::Gap(..) => Vec::new(),
                     });
                     cell.outcome()
@@ -111,7 +111,7 @@ mod tests {
     fn the_lighter_of_two_is_the_victim() {
         let world = world();
         let (heavy, light) = (transaction(1), transaction(2));
-        heavy.undo_bytes.store(1000, std::sync::atomic::Ordering::Relaxed);
+        heavy.push_undo(UndoItem::DropTree(TREE), 1000);
         world.lock(&heavy, b"a", Exclusive);
         world.lock(&light, b"b", Exclusive);
         assert_eq!(world.lock(&light, b"a", Exclusive), None);

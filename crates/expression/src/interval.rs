@@ -58,7 +58,9 @@ impl IntervalUnit {
     }
 
     pub(crate) fn has_microseconds(self) -> bool {
-        use IntervalUnit::{DayMicrosecond, HourMicrosecond, Microsecond, MinuteMicrosecond, SecondMicrosecond};
+        use IntervalUnit::{
+            DayMicrosecond, HourMicrosecond, Microsecond, MinuteMicrosecond, SecondMicrosecond,
+        };
         matches!(self, Microsecond | SecondMicrosecond | MinuteMicrosecond | HourMicrosecond | DayMicrosecond)
     }
 

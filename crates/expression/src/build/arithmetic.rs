@@ -54,7 +54,12 @@ fn integer(unsigned: bool) -> ColumnType {
 }
 
 impl BindContext {
-    pub fn arithmetic(&self, operator: ArithmeticOperator, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    pub fn arithmetic(
+        &self,
+        operator: ArithmeticOperator,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Expr, SqlError> {
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let column = match (operator, l, r) {
             (ArithmeticOperator::IntegerDivide, ..) => {
@@ -66,7 +71,9 @@ impl BindContext {
                 let scale = s1.saturating_add(self.division_precision_increment).min(SCALE_MAX);
                 decimal((p1 - s1).saturating_add(s2), scale)
             }
-            (ArithmeticOperator::Modulo, Domain::Integer { unsigned, .. }, Domain::Integer { .. }) => integer(unsigned),
+            (ArithmeticOperator::Modulo, Domain::Integer { unsigned, .. }, Domain::Integer { .. }) => {
+                integer(unsigned)
+            }
             (_, Domain::Integer { unsigned: a, .. }, Domain::Integer { unsigned: b, .. }) => {
                 let signed = operator == ArithmeticOperator::Subtract
                     && self.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);

@@ -78,7 +78,9 @@ impl BindContext {
         let same_kind = std::mem::discriminant(&column.kind) == std::mem::discriminant(&ty.column.kind);
         let both_text = column.kind.is_string() && ty.column.kind.is_string();
         let integers = column.kind.is_integer() && ty.column.kind.is_integer();
-        let fits = both_text || (integers && column.unsigned == ty.column.unsigned) || (same_kind && *column == ty.column);
+        let fits = both_text
+            || (integers && column.unsigned == ty.column.unsigned)
+            || (same_kind && *column == ty.column);
         if fits || column.kind == TypeKind::Null { Ok(expr) } else { self.cast(expr, ty.column.clone()) }
     }
 
@@ -124,6 +126,9 @@ impl BindContext {
         let mut ty = left.ty.clone();
         ty.column.nullable = true;
         let nothing = Expr { kind: ExprKind::Literal(Value::Null), ty: ty.clone() };
-        Ok(Expr { kind: ExprKind::Case { whens: vec![(equal, nothing)], otherwise: Some(Box::new(left)) }, ty })
+        Ok(Expr {
+            kind: ExprKind::Case { whens: vec![(equal, nothing)], otherwise: Some(Box::new(left)) },
+            ty,
+        })
     }
 }

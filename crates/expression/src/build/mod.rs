@@ -15,8 +15,6 @@ mod conditional;
 mod logic;
 mod temporal;
 
-pub(crate) use conditional::unified_column;
-
 /// What binding needs to know of the session.
 #[derive(Clone, Debug)]
 pub struct BindContext {

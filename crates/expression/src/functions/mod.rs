@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use crate::function::Function;
 
 mod arguments;
+mod choice;
 mod encoding;
 mod infer;
-pub(crate) use infer::{characters_max, cast_decimal, cast_double, cast_integer, cast_text, text_column};
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
 mod information;
 mod network;
 mod numeric_exact;
@@ -22,8 +23,10 @@ mod temporal_format;
 mod temporal_make;
 mod temporal_now;
 mod temporal_parts;
+mod temporal_unit;
 
 static FAMILIES: &[&[Function]] = &[
+    choice::FUNCTIONS,
     encoding::FUNCTIONS,
     information::FUNCTIONS,
     network::FUNCTIONS,
@@ -37,6 +40,7 @@ static FAMILIES: &[&[Function]] = &[
     temporal_make::FUNCTIONS,
     temporal_now::FUNCTIONS,
     temporal_parts::FUNCTIONS,
+    temporal_unit::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.
