@@ -73,10 +73,6 @@ impl Places {
         let place = Place { taken: self.taken.clone(), is_reserved: before >= self.max };
         (before <= self.max).then_some(place)
     }
-
-    pub(crate) fn taken_count(&self) -> usize {
-        self.taken.load(Ordering::Relaxed)
-    }
 }
 
 impl Drop for Place {
@@ -95,7 +91,6 @@ mod tests {
         let held: Vec<_> = (0..3).map(|_| places.take().expect("free")).collect();
         assert_eq!(held.iter().map(|place| place.is_reserved).collect::<Vec<_>>(), [false, false, true]);
         assert!(places.take().is_none());
-        assert_eq!(places.taken_count(), 3);
         drop(held);
         assert!(!places.take().expect("free again").is_reserved);
     }
