@@ -5,13 +5,15 @@
 //! order of visibility and the order of the history are the same. A commit is acknowledged only after its
 //! record is as durable as `flush_at_commit` asks.
 
-use crate::EngineError;
+use crate::{EngineError, TreeId};
 use crate::engine::Engine;
 use crate::history::Committed;
 use crate::log_record::{LogRecord, Operation};
 use crate::row_table::RowName;
-use crate::transaction::{Transaction, UndoItem, Work};
-use std::sync::atomic::Ordering::Relaxed;
+use crate::transaction::{Transaction, Work};
+use crate::transaction_state::{TransactionState, UndoItem};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
 
 impl Transaction {
@@ -22,7 +24,7 @@ impl Transaction {
         let engine = self.work.engine.clone();
         let changed = self.has_changes();
         let lsn = if changed { self.work.append_commit().await? } else { self.work.seen_lsn };
-        let changes = self.work.finish_commit();
+        let changes = self.work.finish_commit(changed);
         if lsn > 0 {
             engine.acknowledge(lsn).await?;
         }
@@ -46,18 +48,23 @@ impl Transaction {
 impl Work {
     async fn append_commit(&mut self) -> Result<u64, EngineError> {
         let state = self.state();
-        let chains: Vec<u64> = self.undo.iter().filter_map(old_chain).collect();
-        let record = LogRecord::Commit {
-            dropped_trees: self.dropped.iter().map(|(tree, _)| *tree).collect(),
-            freed_chains: chains.clone(),
-        };
+        let (chains, dropped_trees, mut rows) = state.with_undo(|undo| {
+            let chains: Vec<u64> = undo.iter().filter_map(old_chain).collect();
+            let dropped: Vec<TreeId> = undo.iter().filter_map(dropped_tree).collect();
+            (chains, dropped, committed_rows(undo))
+        });
+        let record =
+            LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
+        // Before the commit record can be at the end of the log.
+        let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
         let mut group = WalGroup::new();
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
-        let mut rows = committed_rows(&self.undo);
         loop {
             match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
                 Ok(lsn) => {
-                    self.engine.drop_trees(&state, std::mem::take(&mut self.dropped));
+                    if !dropped_trees.is_empty() {
+                        self.engine.drop_committed(pin, &dropped_trees);
+                    }
                     return Ok(lsn);
                 }
                 Err(AppendError::Full) => {
@@ -70,24 +77,23 @@ impl Work {
     }
 
     /// After the commit record is in the log: lets the others go on. Answers how much was changed.
-    fn finish_commit(&mut self) -> usize {
+    fn finish_commit(&mut self, changed: bool) -> usize {
         self.release_locks();
-        if let Some(state) = self.state.take() {
-            self.engine.writers.no_longer_active(&state);
-            if state.is_active() {
-                // It only locked, so there is nothing to see.
-                state.stamp_aborted();
-                self.engine.writers.seen(&state);
-            }
+        let Some(state) = self.state.take() else { return 0 };
+        self.engine.writers.no_longer_active(&state);
+        if !changed {
+            // It only locked, so there is nothing to see.
+            state.stamp_aborted();
+            self.engine.writers.seen(&state);
         }
-        std::mem::take(&mut self.undo).len()
+        state.take_undo().len()
     }
 }
 
 impl Engine {
     fn commit_at_log_end(
         &self,
-        state: &std::sync::Arc<crate::transaction_state::TransactionState>,
+        state: &Arc<TransactionState>,
         group: &WalGroup,
         rows: &mut Vec<(RowName, bool)>,
         chains: &[u64],
@@ -96,7 +102,7 @@ impl Engine {
         let lsn = self.wal.append_reserve(group)?.end.0;
         state.stamp_committed(lsn);
         history.push(Committed { lsn, state: state.clone(), rows: std::mem::take(rows) }, chains);
-        self.last_commit_lsn.store(lsn, std::sync::atomic::Ordering::Release);
+        self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
     }
 
@@ -106,10 +112,17 @@ impl Engine {
     }
 }
 
+fn dropped_tree(item: &UndoItem) -> Option<TreeId> {
+    match item {
+        UndoItem::DropTree(tree) => Some(*tree),
+        UndoItem::Row { .. } | UndoItem::Tree { .. } | UndoItem::Chain(_) => None,
+    }
+}
+
 fn old_chain(item: &UndoItem) -> Option<u64> {
     match item {
         UndoItem::Row { old_chain, .. } => old_chain.map(|page| page.0),
-        UndoItem::Tree(_) | UndoItem::Chain(_) => None,
+        UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
     }
 }
 
@@ -118,7 +131,7 @@ fn committed_rows(undo: &[UndoItem]) -> Vec<(RowName, bool)> {
     undo.iter()
         .filter_map(|item| match item {
             UndoItem::Row { name, operation, .. } => Some((name.clone(), *operation == Operation::Delete)),
-            UndoItem::Tree(_) | UndoItem::Chain(_) => None,
+            UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
         })
         .collect()
 }

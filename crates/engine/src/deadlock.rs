@@ -70,7 +70,7 @@ fn find_cycle(me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) 
 mod tests {
     use super::*;
     use crate::row_table::{Enqueued, RowTable};
-    use crate::transaction_state::{TransactionId, Waiting};
+    use crate::transaction_state::{TransactionId, UndoItem, Waiting};
     use crate::{Isolation, LockMode, TreeId};
     use LockMode::{Exclusive, Shared};
 
@@ -111,7 +111,7 @@ mod tests {
     fn the_lighter_of_two_is_the_victim() {
         let world = world();
         let (heavy, light) = (transaction(1), transaction(2));
-        heavy.undo_bytes.store(1000, std::sync::atomic::Ordering::Relaxed);
+        heavy.push_undo(UndoItem::DropTree(TREE), 1000);
         world.lock(&heavy, b"a", Exclusive);
         world.lock(&light, b"b", Exclusive);
         assert_eq!(world.lock(&light, b"a", Exclusive), None);

@@ -67,8 +67,9 @@ impl History {
         self.queue.front().map(|front| front.lsn)
     }
 
-    pub fn pending_chains(&self) -> impl Iterator<Item = u64> {
-        self.pending_chains.iter().copied()
+    /// The chains left to free, from this page number on.
+    pub fn pending_chains(&self, from: u64) -> impl Iterator<Item = u64> {
+        self.pending_chains.range(from..).copied()
     }
 
     pub fn add_pending_chains(&mut self, chains: impl IntoIterator<Item = u64>) {

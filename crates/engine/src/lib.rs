@@ -8,18 +8,49 @@
 
 mod api;
 mod error;
-mod wait;
+mod stats;
+mod engine;
+mod open;
+mod in_memory;
+mod memory_disk;
+mod transaction;
 mod transaction_state;
+mod writers;
+mod snapshot;
 mod row_table;
 mod intervals;
+mod wait;
+mod lock_wait;
 mod deadlock;
-mod snapshot;
+mod record;
+mod read;
+mod scan;
+mod write;
+mod unique;
+mod chains;
+mod trees;
+mod whole_tree;
+mod commit;
+mod rollback;
+mod history;
+mod prune;
+mod ghosts;
 mod log_record;
-mod stand_in;
+mod superblock;
+mod checkpoint;
+mod forward;
+mod recovery;
+mod verify;
+#[cfg(test)]
+mod tests;
 
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode, ReadMode,
     Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
+pub use engine::Engine;
 pub use error::EngineError;
-pub use stand_in::{Cursor, Engine, Transaction};
+pub use scan::Cursor;
+pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
+pub use transaction::Transaction;
+pub use verify::VerifyReport;

@@ -2,17 +2,25 @@
 //!
 //! | kind | payload |
 //! |---|---|
-//! | `UNDO` | operation (1), tree (8), key length (4), key, image of the record before (rest) |
-//! | `COMPENSATED` | nothing: the newest undo record of the transaction is done |
+//! | `UNDO` | operation (1), sequence (8), tree (8), key length (4), key, image of the record before (rest) |
+//! | `COMPENSATED` | sequence (8): this undo record is done |
 //! | `COMMIT` | count (4) and trees (8 each) to drop; the rest: pages (8 each) of old overflow chains to free |
 //! | `ROLLED_BACK` | nothing: the transaction is completely undone |
 //! | `PENDING_FREES` | pages (8 each) of overflow chains that committed transactions have left to free |
 //! | `FREED` | page (8): the overflow chain that starts there is freed |
 //!
 //! All numbers are little-endian; the transaction is in the record's header. The decoder takes any bytes.
+//! A sequence is the change's place on its transaction's undo stack; an undo record with a sequence that is
+//! already there is the same one, logged again so that the log before it can be given up.
 
 use crate::TreeId;
 use crate::transaction_state::TransactionId;
+
+/// The payload of an undo record besides key and image.
+pub(crate) const UNDO_BYTES: usize = 1 + 8 + 8 + 4;
+/// What the log adds to each record, generously.
+pub(crate) const RECORD_OVERHEAD_BYTES: usize = 16;
+pub(crate) const COMPENSATED_BYTES: usize = 8;
 
 /// Kinds from here on are the engine's; the page layers use those below.
 pub(crate) const KIND_FIRST: u8 = 128;
@@ -36,13 +44,15 @@ pub(crate) enum Operation {
     Delete = 3,
     /// A tree was created; the key is empty and the image holds its root page: free the tree.
     CreateTree = 4,
+    /// An overflow chain was written; the key is empty and the image holds its first page: free the chain.
+    CreateChain = 5,
 }
 
 /// A decoded record. Borrowed from the log's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogRecord<'a> {
-    Undo { operation: Operation, tree: TreeId, key: &'a [u8], before: &'a [u8] },
-    Compensated,
+    Undo { operation: Operation, sequence: u64, tree: TreeId, key: &'a [u8], before: &'a [u8] },
+    Compensated { sequence: u64 },
     Commit { dropped_trees: Vec<TreeId>, freed_chains: Vec<u64> },
     RolledBack,
     PendingFrees { chains: Vec<u64> },
@@ -59,7 +69,7 @@ impl LogRecord<'_> {
     pub fn kind(&self) -> u8 {
         match self {
             LogRecord::Undo { .. } => UNDO,
-            LogRecord::Compensated => COMPENSATED,
+            LogRecord::Compensated { .. } => COMPENSATED,
             LogRecord::Commit { .. } => COMMIT,
             LogRecord::RolledBack => ROLLED_BACK,
             LogRecord::PendingFrees { .. } => PENDING_FREES,
@@ -70,8 +80,9 @@ impl LogRecord<'_> {
     /// Appends the payload.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            LogRecord::Undo { operation, tree, key, before } => {
+            LogRecord::Undo { operation, sequence, tree, key, before } => {
                 out.push(*operation as u8);
+                out.extend_from_slice(&sequence.to_le_bytes());
                 out.extend_from_slice(&tree.0.to_le_bytes());
                 let key_len = u32::try_from(key.len()).expect("keys are far below 4 GiB");
                 out.extend_from_slice(&key_len.to_le_bytes());
@@ -88,7 +99,8 @@ impl LogRecord<'_> {
                 chains.iter().for_each(|page| out.extend_from_slice(&page.to_le_bytes()));
             }
             LogRecord::Freed { chain } => out.extend_from_slice(&chain.to_le_bytes()),
-            LogRecord::Compensated | LogRecord::RolledBack => {}
+            LogRecord::Compensated { sequence } => out.extend_from_slice(&sequence.to_le_bytes()),
+            LogRecord::RolledBack => {}
         }
     }
 
@@ -104,14 +116,11 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
     let unknown = UnknownRecord { kind };
     match kind {
         UNDO => decode_undo(payload).ok_or(unknown),
-        COMPENSATED if payload.is_empty() => Ok(LogRecord::Compensated),
+        COMPENSATED => Ok(LogRecord::Compensated { sequence: number(payload).ok_or(unknown)? }),
         ROLLED_BACK if payload.is_empty() => Ok(LogRecord::RolledBack),
         COMMIT => decode_commit(payload).ok_or(unknown),
         PENDING_FREES => Ok(LogRecord::PendingFrees { chains: numbers(payload).ok_or(unknown)? }),
-        FREED => match payload.try_into() {
-            Ok(page) => Ok(LogRecord::Freed { chain: u64::from_le_bytes(page) }),
-            Err(_) => Err(unknown),
-        },
+        FREED => Ok(LogRecord::Freed { chain: number(payload).ok_or(unknown)? }),
         _ => Err(unknown),
     }
 }
@@ -123,12 +132,15 @@ fn decode_undo(payload: &[u8]) -> Option<LogRecord<'_>> {
         2 => Operation::Update,
         3 => Operation::Delete,
         4 => Operation::CreateTree,
+        5 => Operation::CreateChain,
         _ => return None,
     };
+    let (sequence, rest) = rest.split_first_chunk::<8>()?;
     let (tree, rest) = rest.split_first_chunk::<8>()?;
     let (key_len, rest) = rest.split_first_chunk::<4>()?;
     let (key, before) = rest.split_at_checked(u32::from_le_bytes(*key_len) as usize)?;
-    Some(LogRecord::Undo { operation, tree: TreeId(u64::from_le_bytes(*tree)), key, before })
+    let (sequence, tree) = (u64::from_le_bytes(*sequence), TreeId(u64::from_le_bytes(*tree)));
+    Some(LogRecord::Undo { operation, sequence, tree, key, before })
 }
 
 fn decode_commit(payload: &[u8]) -> Option<LogRecord<'_>> {
@@ -137,6 +149,10 @@ fn decode_commit(payload: &[u8]) -> Option<LogRecord<'_>> {
     let (trees, pages) = rest.split_at_checked(trees_len)?;
     let dropped_trees = numbers(trees)?.into_iter().map(TreeId).collect();
     Some(LogRecord::Commit { dropped_trees, freed_chains: numbers(pages)? })
+}
+
+fn number(bytes: &[u8]) -> Option<u64> {
+    bytes.try_into().ok().map(u64::from_le_bytes)
 }
 
 fn numbers(bytes: &[u8]) -> Option<Vec<u64>> {
@@ -168,9 +184,10 @@ mod tests {
 
     #[test]
     fn records_come_back() {
-        check(LogRecord::Undo { operation: Operation::Insert, tree: TreeId(7), key: b"k", before: b"" });
-        check(LogRecord::Undo { operation: Operation::Update, tree: TreeId(7), key: b"", before: b"old" });
-        check(LogRecord::Compensated);
+        check(LogRecord::Undo { operation: Operation::Insert, sequence: 0, tree: TreeId(7), key: b"k", before: b"" });
+        let (sequence, tree) = (u64::MAX, TreeId(7));
+        check(LogRecord::Undo { operation: Operation::Update, sequence, tree, key: b"", before: b"old" });
+        check(LogRecord::Compensated { sequence: 9 });
         check(LogRecord::RolledBack);
         check(LogRecord::Commit { dropped_trees: vec![TreeId(3)], freed_chains: vec![1, 2] });
         check(LogRecord::Commit { dropped_trees: vec![], freed_chains: vec![] });

@@ -6,14 +6,12 @@
 //! is in `work.announced`. So a future that is dropped at any await leaves something that can be undone.
 
 use crate::engine::Engine;
-use crate::log_record::Operation;
-use crate::row_table::RowName;
+use crate::lock_wait::Waited;
+use crate::row_table::{Attempt, RowName};
 use crate::snapshot::Snapshot;
-use crate::transaction_state::TransactionState;
-use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId};
-use pagestore::PageId;
+use crate::transaction_state::{TransactionState, UndoItem};
+use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// One transaction, used by one task at a time. Dropping it without `commit` rolls it back (in the
 /// background); call [`Transaction::rollback`] to wait for that.
@@ -22,7 +20,7 @@ pub struct Transaction {
     pub(crate) access: AccessMode,
     snapshot: Option<Snapshot>,
     /// Held locks before the current statement: see `unlock_unmatched`.
-    statement_mark: usize,
+    pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
     pub(crate) duplicate_lock: LockMode,
 }
@@ -33,27 +31,10 @@ pub(crate) struct Work {
     pub isolation: Isolation,
     /// Made by the first lock or change.
     pub state: Option<Arc<TransactionState>>,
-    pub undo: Vec<UndoItem>,
     /// A version in the row table whose page change has not happened (yet).
     pub announced: Option<RowName>,
-    /// Trees to drop at commit, with the length of the undo stack at that time.
-    pub dropped: Vec<(TreeId, usize)>,
     /// The newest commit that a locking read depended on: results are given out when it is durable.
     pub seen_lsn: u64,
-}
-
-/// One change on the undo stack; its position is the sequence number of its version.
-pub(crate) enum UndoItem {
-    Row {
-        name: RowName,
-        operation: Operation,
-        /// The overflow chain of the record before, to be freed when nobody sees it any more.
-        old_chain: Option<PageId>,
-    },
-    /// A new tree.
-    Tree(TreeId),
-    /// A new overflow chain.
-    Chain(PageId),
 }
 
 impl Transaction {
@@ -62,9 +43,7 @@ impl Transaction {
             engine,
             isolation,
             state: None,
-            undo: Vec::new(),
             announced: None,
-            dropped: Vec::new(),
             seen_lsn: 0,
         };
         Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
@@ -81,7 +60,7 @@ impl Transaction {
 
     /// True once the transaction has changed anything.
     pub fn has_changes(&self) -> bool {
-        !self.work.undo.is_empty() || !self.work.dropped.is_empty()
+        self.work.sequence() > 0
     }
 
     /// Marks the start of a statement: at ReadCommitted the next snapshot read sees all that is committed now.
@@ -104,7 +83,7 @@ impl Transaction {
     }
 
     pub fn savepoint(&self) -> Savepoint {
-        Savepoint(self.work.undo.len() as u64)
+        Savepoint(self.work.sequence())
     }
 
     /// At ReadCommitted: gives up the lock on a record that a locking read returned but the statement's
@@ -113,12 +92,7 @@ impl Transaction {
         if self.isolation() >= Isolation::RepeatableRead {
             return;
         }
-        if let Some(state) = &self.work.state
-            && state.forget_lock_since(self.statement_mark, tree, key)
-        {
-            let name = RowName { tree, key: key.into() };
-            self.work.engine.rows.release(state, &name);
-        }
+        self.work.unlock_row(tree, key, self.statement_mark);
     }
 
     /// The snapshot of the transaction or statement, taken at its first use.
@@ -149,9 +123,7 @@ impl Drop for Transaction {
             engine,
             isolation: self.work.isolation,
             state: self.work.state.take(),
-            undo: std::mem::take(&mut self.work.undo),
             announced: self.work.announced.take(),
-            dropped: Vec::new(),
             seen_lsn: 0,
         };
         rest.abandon();
@@ -167,15 +139,12 @@ impl Work {
 
     /// The number of the next change.
     pub fn sequence(&self) -> u64 {
-        self.undo.len() as u64
+        self.state.as_ref().map_or(0, |state| state.undo_len())
     }
 
     /// Records a change that has just happened.
     pub fn push_undo(&mut self, item: UndoItem, bytes: usize) {
-        self.undo.push(item);
-        let state = self.state.as_ref().expect("a change needs a state");
-        state.undo_records.store(self.undo.len() as u64, Ordering::Relaxed);
-        state.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.state.as_ref().expect("a change needs a state").push_undo(item, bytes);
     }
 
     /// Withdraws the announcement of a change that did not happen.
@@ -183,6 +152,32 @@ impl Work {
         if let Some(name) = self.announced.take() {
             let state = self.state.as_ref().expect("an announcement needs a state");
             self.engine.rows.pop_version(state, &name, self.sequence(), false);
+        }
+    }
+
+    /// Takes a row's lock, waiting as the policy says; `SkipLocked` fails like `NoWait`.
+    pub async fn lock_row(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        let state = self.state();
+        while self.engine.rows.try_lock(&state, tree, key, mode) == Attempt::Conflict {
+            if self.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
+                return Err(EngineError::LockNotAvailable);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up an explicit lock before the transaction ends.
+    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8], since: usize) {
+        if let Some(state) = &self.state
+            && state.forget_lock_since(since, tree, key)
+        {
+            self.engine.rows.release(state, &RowName { tree, key: key.into() });
         }
     }
 

@@ -4,9 +4,11 @@
 //! Invariant: `commit_lsn` moves once, from active to a commit LSN or to aborted; it is stamped under the
 //! commit mutex, in the order of the log. After `held.ended` nobody adds to the list of held locks.
 
+use crate::log_record::Operation;
 use crate::row_table::RowName;
 use crate::wait::{WaitCell, WaitTarget};
 use crate::{Isolation, TreeId};
+use pagestore::PageId;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,10 +28,11 @@ pub(crate) struct TransactionState {
     /// `ACTIVE`, `ABORTED` or the LSN after which the commit record is durable.
     commit_lsn: AtomicU64,
     /// No record of this transaction lies before this LSN.
-    pub first_lsn: u64,
+    first_lsn: AtomicU64,
     /// How much a rollback would have to undo; the deadlock detector spares the heavy.
-    pub undo_bytes: AtomicU64,
-    pub undo_records: AtomicU64,
+    undo_bytes: AtomicU64,
+    /// Changed by the owner alone, read by the checkpoint. A leaf lock.
+    undo: Mutex<UndoStack>,
     held: Mutex<Held>,
     /// A leaf lock like `held`; set by the waiting task itself.
     waiting: Mutex<Option<Waiting>>,
@@ -40,6 +43,30 @@ struct Held {
     names: Vec<RowName>,
     interval_trees: Vec<TreeId>,
     ended: bool,
+}
+
+#[derive(Default)]
+struct UndoStack {
+    items: Vec<UndoItem>,
+    /// The log is one record ahead of the stack, for an instant.
+    in_step: bool,
+}
+
+/// One change on the undo stack; its position is its sequence.
+#[derive(Clone)]
+pub(crate) enum UndoItem {
+    Row {
+        name: RowName,
+        operation: Operation,
+        /// The overflow chain of the record before, to be freed when nobody sees it any more.
+        old_chain: Option<PageId>,
+    },
+    /// A new tree.
+    Tree { tree: TreeId, root: PageId },
+    /// A new overflow chain.
+    Chain(PageId),
+    /// A tree to drop at commit. Not in the log, since there is nothing to undo.
+    DropTree(TreeId),
 }
 
 /// What a waiting transaction waits for.
@@ -63,9 +90,9 @@ impl TransactionState {
             isolation,
             started_us,
             commit_lsn: AtomicU64::new(ACTIVE),
-            first_lsn,
+            first_lsn: AtomicU64::new(first_lsn),
             undo_bytes: AtomicU64::new(0),
-            undo_records: AtomicU64::new(0),
+            undo: Mutex::default(),
             held: Mutex::default(),
             waiting: Mutex::new(None),
         })
@@ -149,6 +176,73 @@ impl TransactionState {
     /// Fewest undo bytes and locks first: the cost of choosing this transaction as a deadlock victim.
     pub fn weight(&self) -> u64 {
         self.undo_bytes.load(Ordering::Relaxed) + self.held.lock().names.len() as u64
+    }
+
+    pub fn first_lsn(&self) -> u64 {
+        self.first_lsn.load(Ordering::Acquire)
+    }
+
+    /// All its undo records are in the log at or after `lsn` again.
+    pub fn undo_moved_to(&self, lsn: u64) {
+        self.first_lsn.fetch_max(lsn, Ordering::AcqRel);
+    }
+
+    pub fn undo_len(&self) -> u64 {
+        self.undo.lock().items.len() as u64
+    }
+
+    pub fn undo_bytes(&self) -> u64 {
+        self.undo_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Called right before the log record of a change, or of its undoing, is appended; the stack follows
+    /// when `push_undo` or `pop_undo` is called, without an await in between.
+    pub fn begin_step(&self) {
+        self.undo.lock().in_step = true;
+    }
+
+    pub fn push_undo(&self, item: UndoItem, bytes: usize) {
+        let mut undo = self.undo.lock();
+        undo.items.push(item);
+        undo.in_step = false;
+        drop(undo);
+        self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The newest item is a chain that begins here now; it is pushed when it is not there yet.
+    pub fn set_chain(&self, sequence: u64, first: PageId) {
+        let mut undo = self.undo.lock();
+        let index = sequence as usize;
+        assert!(index == undo.items.len() || index + 1 == undo.items.len(), "only the newest item changes");
+        undo.items.truncate(index);
+        undo.items.push(UndoItem::Chain(first));
+        undo.in_step = false;
+    }
+
+    pub fn newest_undo(&self) -> Option<UndoItem> {
+        self.undo.lock().items.last().cloned()
+    }
+
+    pub fn pop_undo(&self) {
+        let mut undo = self.undo.lock();
+        undo.items.pop();
+        undo.in_step = false;
+    }
+
+    /// The undo stack of a transaction that has committed.
+    pub fn take_undo(&self) -> Vec<UndoItem> {
+        std::mem::take(&mut self.undo.lock().items)
+    }
+
+    /// Shows the undo stack to `read`, while it cannot change.
+    pub fn with_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> R {
+        read(&self.undo.lock().items)
+    }
+
+    /// The same for the checkpoint; `None` while log and stack may disagree.
+    pub fn with_settled_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> Option<R> {
+        let undo = self.undo.lock();
+        (!undo.in_step).then(|| read(&undo.items))
     }
 
     pub fn set_waiting(&self, waiting: Option<Waiting>) {

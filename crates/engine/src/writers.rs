@@ -44,7 +44,7 @@ impl Writers {
         maps.next_id += 1;
         let state = TransactionState::new(id, isolation, now_us, log_end());
         maps.active.insert(id, state.clone());
-        maps.unseen.insert(id, state.first_lsn);
+        maps.unseen.insert(id, state.first_lsn());
         state
     }
 
@@ -71,7 +71,7 @@ impl Writers {
 
     /// The log is needed from here on to undo the active transactions.
     pub fn oldest_active_lsn(&self) -> Option<u64> {
-        self.maps.lock().active.first_key_value().map(|(_, state)| state.first_lsn)
+        self.maps.lock().active.values().map(|state| state.first_lsn()).min()
     }
 
     pub fn active(&self) -> Vec<Arc<TransactionState>> {

@@ -48,6 +48,34 @@ impl IntervalUnit {
         (IntervalUnit::YearMonth, "YEAR_MONTH"),
     ];
 
+    /// The position in `NAMES`, by which bound calls carry a unit.
+    pub(crate) fn number(self) -> i64 {
+        self as i64
+    }
+
+    pub(crate) fn by_number(number: i64) -> Option<IntervalUnit> {
+        usize::try_from(number).ok().and_then(|index| Self::NAMES.get(index)).map(|(unit, _)| *unit)
+    }
+
+    pub(crate) fn has_microseconds(self) -> bool {
+        use IntervalUnit::{
+            DayMicrosecond, HourMicrosecond, Microsecond, MinuteMicrosecond, SecondMicrosecond,
+        };
+        matches!(self, Microsecond | SecondMicrosecond | MinuteMicrosecond | HourMicrosecond | DayMicrosecond)
+    }
+
+    /// Whether adding the unit to a DATE gives a DATETIME.
+    pub(crate) fn has_time(self) -> bool {
+        use IntervalUnit::{Day, Month, Quarter, Week, Year, YearMonth};
+        !matches!(self, Day | Week | Month | Quarter | Year | YearMonth)
+    }
+
+    /// Whether the unit can be added to a TIME without making it a date.
+    pub(crate) fn is_time_only(self) -> bool {
+        use IntervalUnit::{DayHour, DayMicrosecond, DayMinute, DaySecond};
+        self.has_time() && !matches!(self, DayHour | DayMicrosecond | DayMinute | DaySecond)
+    }
+
     /// Finds a unit by its keyword; the `SQL_TSI_` prefix of TIMESTAMPADD is accepted.
     pub fn by_name(name: &str) -> Option<IntervalUnit> {
         let upper = name.to_ascii_uppercase();

@@ -51,6 +51,10 @@ pub enum StoreError {
     NoSuperblock {
         path: String,
     },
+    /// `create` found a store in use.
+    AlreadyExists {
+        path: String,
+    },
     /// The store was written with a format version that this program does not know.
     UnknownVersion {
         path: String,
@@ -87,6 +91,7 @@ impl fmt::Display for StoreError {
             Self::Io(error) => error.fmt(f),
             Self::Corrupt(corrupt) => corrupt.fmt(f),
             Self::NoSuperblock { path } => write!(f, "'{path}' has no valid superblock"),
+            Self::AlreadyExists { path } => write!(f, "'{path}' is a page store in use"),
             Self::UnknownVersion { path, version } => {
                 write!(f, "'{path}' has unknown format version {version}")
             }

@@ -1,5 +1,8 @@
 //! The entry points.
-use crate::ast::{Span, Statement, StatementKind};
+use crate::ast::Statement;
+use crate::grammar::Parser;
+use crate::lexer::{TokenKind, tokenize};
+use crate::limits::TEXT_LENGTH_MAX;
 use crate::{ParseError, ParseErrorKind, SqlMode};
 use bumpalo::Bump;
 
@@ -43,21 +46,42 @@ pub struct Parsed<'a> {
 
 /// Parses a text that holds one statement; a `;` may end it, and a second statement is a syntax error.
 pub fn parse<'a>(text: &'a [u8], options: ParseOptions, arena: &'a Bump) -> Result<Parsed<'a>, ParseError> {
-    parse_one(text, options, arena)
+    let parsed = parse_one(text, options, arena)?;
+    if parsed.consumed == text.len() {
+        return Ok(parsed);
+    }
+    // What follows may be white space and comments only.
+    let rest = tokenize(&text[parsed.consumed..], options.mode, arena);
+    match rest.tokens[0].kind {
+        TokenKind::End if parsed.consumed + rest.consumed == text.len() => Ok(parsed),
+        _ => {
+            let tokens = tokenize(text, options.mode, arena);
+            let parser = Parser::new(text, options, &tokens, arena);
+            Err(*parser.syntax_error_from(parsed.consumed as u32 + rest.tokens[0].start))
+        }
+    }
 }
 
 /// Parses the first statement of a text that may hold several. Literal ordinals, parameter indexes and spans count
 /// from the start of `text`.
 pub fn parse_one<'a>(
     text: &'a [u8],
-    _options: ParseOptions,
-    _arena: &'a Bump,
+    options: ParseOptions,
+    arena: &'a Bump,
 ) -> Result<Parsed<'a>, ParseError> {
-    if !text.trim_ascii().is_empty() {
-        let kind = ParseErrorKind::NotSupported { what: "any statement".to_owned() };
+    if text.len() > TEXT_LENGTH_MAX {
+        let kind = ParseErrorKind::NotSupported { what: "a statement of 4 GiB or more".to_owned() };
         return Err(ParseError { kind, position: 0 });
     }
-    let statement = Statement { kind: StatementKind::Empty, span: Span::default() };
-    let literal_use = LiteralUse::default();
-    Ok(Parsed { statement, consumed: text.len(), literal_count: 0, parameter_count: 0, literal_use })
+    let tokens = tokenize(text, options.mode, arena);
+    let mut parser = Parser::new(text, options, &tokens, arena);
+    let statement = parser.complete_statement().map_err(|error| *error)?;
+    let consumed = if parser.takes_all_text { text.len() } else { tokens.consumed };
+    Ok(Parsed {
+        statement,
+        consumed,
+        literal_count: tokens.literal_count,
+        parameter_count: tokens.parameter_count,
+        literal_use: parser.literal_use,
+    })
 }

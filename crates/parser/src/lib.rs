@@ -9,6 +9,8 @@ pub mod ast;
 mod digest;
 mod entry;
 mod error;
+mod grammar;
+mod lexer;
 mod limits;
 mod mode;
 

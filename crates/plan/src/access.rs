@@ -22,6 +22,9 @@ pub struct TableAccess {
     pub covering: bool,
     /// Conditions on this table and the ones before it in the join; a row that fails one is never returned.
     pub filter: Vec<Expr>,
+    /// Conditions that hold for every row of the path, as long as all its bounds can be expressed exactly in the
+    /// key's order when their values are known; else they are checked like `filter`.
+    pub implied: Vec<Expr>,
     /// `None` for a snapshot read.
     pub lock: Option<LockClause>,
     /// Indexes that could have been used, for EXPLAIN.
@@ -56,7 +59,7 @@ impl AccessPath {
 
 /// Conditions on a prefix of an index's parts, one for each part. All but the last are `OneOf`, `SameAs` or
 /// `IsNull`. The row set is at least what the conditions say: a bound that cannot be expressed in the key's order
-/// when its value is known is widened, so the planner keeps the condition as a filter too.
+/// when its value is known is widened, and the condition is checked for each row.
 #[derive(Debug, Clone, Default)]
 pub struct RangeCondition {
     pub parts: Vec<KeyCondition>,

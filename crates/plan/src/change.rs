@@ -1,5 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 use crate::node::Node;
+use crate::subquery::Initialiser;
 use datum::Value;
 use expression::Expr;
 use schema::TableDef;
@@ -14,6 +15,8 @@ pub struct InsertPlan {
     pub omitted: Vec<(usize, DefaultSource)>,
     pub source: InsertSource,
     pub duplicates: DuplicateRule,
+    /// Subqueries among the values, run once before the first row.
+    pub initialisers: Vec<Initialiser>,
     /// INSERT IGNORE: errors of a row become warnings and the row is left out or adjusted.
     pub ignore: bool,
 }

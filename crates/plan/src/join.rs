@@ -1,5 +1,6 @@
 //! Joins of two inputs that share the block's frame.
 use crate::node::Node;
+use datum::CompareMode;
 use expression::Expr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct HashJoin {
     /// Pairwise equal by `=`: a NULL matches nothing.
     pub outer_keys: Vec<Expr>,
     pub inner_keys: Vec<Expr>,
+    /// How each pair is compared.
+    pub modes: Vec<CompareMode>,
     pub on: Vec<Expr>,
     pub inner_positions: Vec<usize>,
 }

@@ -35,6 +35,8 @@ pub struct Apply {
     pub input: Box<Node>,
     pub query: Box<Node>,
     pub kind: ApplyKind,
+    /// (slot, expression over the input's frame): the left side of a comparison, set before rows are compared.
+    pub left: Vec<(usize, Expr)>,
     /// The frame position that receives the value.
     pub position: usize,
     /// (slot, expression over the input's frame). Empty for a query that is the same for all rows: its rows
@@ -53,8 +55,8 @@ pub enum ApplyKind {
     },
 }
 
-/// The comparison of the left side with a row of the query: an expression over a frame of the input followed
-/// by the query's columns.
+/// The comparison of the left side with a row of the query: an expression over the query's row that reads the left
+/// side's values from their slots.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     pub condition: Expr,

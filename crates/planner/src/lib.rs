@@ -6,7 +6,33 @@
 
 mod catalog_view;
 mod context;
+
 mod statement;
+
+mod query;
+mod select;
+mod set_operation;
+
+mod from;
+mod grouping;
+mod select_build;
+mod select_items;
+
+mod insert;
+mod update;
+
+mod bind;
+mod block;
+mod condition;
+mod defaults;
+mod error_codes;
+mod planner;
+mod walk;
+
+mod access;
+mod join_list;
+mod join_order;
+mod range;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};

@@ -62,3 +62,17 @@ impl ColumnDef {
         )
     }
 }
+
+impl ColumnDef {
+    /// Whether a full (not truncated) index part gives the exact value back. Text that is ordered by weights or by
+    /// padding does not.
+    pub fn is_decodable_from_key(&self) -> bool {
+        use TypeKind::*;
+        match self.column_type.kind {
+            Char | VarChar | TinyText | Text | MediumText | LongText | Json | Null => false,
+            Tiny | Short | Int24 | Long | LongLong | Decimal { .. } | Float { .. } | Double { .. } => true,
+            Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => true,
+            Date | Time { .. } | DateTime { .. } | Timestamp { .. } | Year | Enum(_) | Set(_) | Bit(_) => true,
+        }
+    }
+}

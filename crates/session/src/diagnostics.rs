@@ -8,19 +8,29 @@ pub struct Diagnostics {
     conditions: Vec<Condition>,
     count: u64,
     error_count: u64,
+    /// The counts of the statement before, which `@@warning_count` and `@@error_count` tell.
+    previous: (u64, u64),
     kept_max: usize,
     keeps_notes: bool,
 }
 
 impl Default for Diagnostics {
     fn default() -> Diagnostics {
-        Diagnostics { conditions: Vec::new(), count: 0, error_count: 0, kept_max: 1024, keeps_notes: true }
+        Diagnostics {
+            conditions: Vec::new(),
+            count: 0,
+            error_count: 0,
+            previous: (0, 0),
+            kept_max: 1024,
+            keeps_notes: true,
+        }
     }
 }
 
 impl Diagnostics {
     /// Forgets everything; limits apply to what follows.
     pub fn start(&mut self, kept_max: usize, keeps_notes: bool) {
+        self.previous = (self.count, self.error_count);
         self.conditions.clear();
         self.count = 0;
         self.error_count = 0;
@@ -56,6 +66,14 @@ impl Diagnostics {
 
     pub fn error_count(&self) -> u64 {
         self.error_count
+    }
+
+    pub fn previous_count(&self) -> u64 {
+        self.previous.0
+    }
+
+    pub fn previous_error_count(&self) -> u64 {
+        self.previous.1
     }
 
     /// What the OK packet has room for.

@@ -3,8 +3,7 @@
 //! Invariant: a connection kill, once set, is never taken back; a query kill lasts until the statement it hit
 //! has ended. Shared by the session (checks it between awaits), the connection (waits on it while idle) and
 //! `Server::kill`.
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Poll, Waker};
 
@@ -73,28 +72,9 @@ impl KillSwitch {
         .await
     }
 
-    /// Runs `work` unless the switch is thrown first; then `work` is dropped where it waits.
-    pub async fn race<T>(&self, work: impl Future<Output = T>) -> Result<T, KillKind> {
-        let mut work = pin!(work);
-        let mut registered = false;
-        poll_fn(|context| {
-            if let Some(kind) = self.state() {
-                return Poll::Ready(Err(kind));
-            }
-            if let Poll::Ready(output) = work.as_mut().poll(context) {
-                return Poll::Ready(Ok(output));
-            }
-            // A statement that never waits never pays for the registration.
-            if !registered {
-                self.register(context.waker());
-                registered = true;
-            }
-            match self.state() {
-                Some(kind) => Poll::Ready(Err(kind)),
-                None => Poll::Pending,
-            }
-        })
-        .await
+    /// Wakes the task when anything is killed.
+    pub(crate) fn wake_on_kill(&self, waker: &Waker) {
+        self.register(waker);
     }
 
     fn register(&self, waker: &Waker) {
@@ -108,7 +88,6 @@ impl KillSwitch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::task::Context;
 
     #[test]
     fn a_connection_kill_outlasts_a_query_kill() {
@@ -121,15 +100,5 @@ mod tests {
         switch.kill(KillKind::Query);
         switch.clear_query();
         assert_eq!(switch.state(), Some(KillKind::Connection));
-    }
-
-    #[test]
-    fn a_waiting_future_is_given_up_when_killed() {
-        let switch = KillSwitch::default();
-        let mut race = pin!(switch.race(std::future::pending::<()>()));
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(race.as_mut().poll(&mut context).is_pending());
-        switch.kill(KillKind::Query);
-        assert_eq!(race.as_mut().poll(&mut context), Poll::Ready(Err(KillKind::Query)));
     }
 }

@@ -12,9 +12,9 @@ mod sink;
 mod variables;
 mod definition;
 mod diagnostics;
+mod result;
 mod settings;
 mod shared_state;
-mod time_zones;
 mod transaction_control;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};

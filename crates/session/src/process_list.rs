@@ -29,8 +29,30 @@ pub struct Activity {
     pub command: &'static str,
     pub since: Instant,
     pub state: &'static str,
-    /// The text of the running statement.
-    pub info: Option<Arc<str>>,
+    /// The text of the running statement, when `has_info`; the buffer is kept from statement to statement.
+    info: String,
+    has_info: bool,
+}
+
+/// How much of a statement's text others can see.
+const INFO_BYTES_MAX: usize = 65_536;
+
+impl Activity {
+    pub fn info(&self) -> Option<&str> {
+        self.has_info.then_some(&self.info)
+    }
+
+    pub(crate) fn set_info(&mut self, text: Option<&[u8]>) {
+        self.has_info = text.is_some();
+        self.info.clear();
+        if let Some(text) = text {
+            let text = &text[..text.len().min(INFO_BYTES_MAX)];
+            match std::str::from_utf8(text) {
+                Ok(text) => self.info.push_str(text),
+                Err(_) => self.info.push_str(&String::from_utf8_lossy(text)),
+            }
+        }
+    }
 }
 
 impl ProcessEntry {
@@ -42,7 +64,8 @@ impl ProcessEntry {
             command: "Sleep",
             since: Instant::now(),
             state: "",
-            info: None,
+            info: String::new(),
+            has_info: false,
         };
         ProcessEntry { id, kill: KillSwitch::default(), activity: Mutex::new(activity) }
     }

@@ -6,7 +6,6 @@ use datum::{SqlMode, TimeZone};
 use engine::{AccessMode, Isolation};
 use expression::{BindContext, StatementSettings};
 
-use crate::time_zones;
 use crate::variables::SessionVariables;
 
 #[derive(Clone, Debug)]
@@ -65,7 +64,7 @@ impl Settings {
             results_charset,
             results_collation: results_charset.unwrap_or(Charset::Utf8mb4).default_collation(),
             connection_collation: collation_named(text("collation_connection")),
-            time_zone: time_zones::parse(text("time_zone")).unwrap_or_else(TimeZone::utc),
+            time_zone: TimeZone::parse(text("time_zone")).unwrap_or_else(TimeZone::utc),
             lock_wait_timeout_s: number("lock_wait_timeout"),
             row_lock_wait_timeout_s: number("innodb_lock_wait_timeout"),
             max_execution_time_ms: number("max_execution_time"),

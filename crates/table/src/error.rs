@@ -18,3 +18,8 @@ pub fn engine_error(table: &str, error: EngineError) -> SqlError {
         other => error_code::ER_INTERNAL_ERROR.with(&[&format!("table {table}: {other}")]),
     }
 }
+
+/// A key or record that is not what the descriptor says.
+pub fn damaged(table: &str) -> SqlError {
+    error_code::ER_INTERNAL_ERROR.with(&[&format!("table {table}: a record is damaged")])
+}

@@ -34,7 +34,8 @@ const MAGIC: u32 = 0x4c57_4b45;
 const VERSION: u16 = 1;
 const CHECKED_FROM: usize = 8;
 
-const _: () = assert!(BLOCK_BYTES as u64 % env::DIRECT_ALIGNMENT == 0, "chunks are written with direct I/O");
+const _: () =
+    assert!((BLOCK_BYTES as u64).is_multiple_of(env::DIRECT_ALIGNMENT), "chunks are written with direct I/O");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkHeader {

@@ -10,6 +10,7 @@ use crate::staging::Staging;
 use crate::{LogTail, Lsn, Wal, WalError, WalOptions, WalReader, flusher, segments};
 use env::{Env, File, IoBuf, IoError, OpenOptions};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 impl Wal {
@@ -79,9 +80,8 @@ impl Wal {
             file.sync().await?;
             files.insert(number, file);
         }
-        if !files.contains_key(&current) {
-            let file = create_segment(disk, directory, current, tail.segment_bytes).await?;
-            files.insert(current, file);
+        if let Entry::Vacant(missing) = files.entry(current) {
+            missing.insert(create_segment(disk, directory, current, tail.segment_bytes).await?);
         }
         Self::start(env, options, tail, files, recyclable).await
     }

@@ -60,6 +60,13 @@ impl VersionChain {
         &self.versions.back().expect("the caller checked the newest version").before
     }
 
+    pub fn before(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<&Before> {
+        let mut versions = self.versions.iter().rev();
+        let found = versions
+            .find(|version| version.sequence == sequence && Arc::ptr_eq(&version.writer, writer));
+        found.map(|version| &version.before)
+    }
+
     pub fn newest_writer(&self) -> Option<&Arc<TransactionState>> {
         self.versions.back().map(|newest| &newest.writer)
     }

@@ -140,6 +140,14 @@ impl RowTable {
         (entry.versions.newest_before().clone(), entry.versions.len() > 1)
     }
 
+    /// The row before the version that `writer` wrote as `sequence`.
+    pub fn before(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) -> Before {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        entry.versions.before(writer, sequence).expect("a change on the undo stack has a version").clone()
+    }
+
     /// Which version a snapshot sees. `read` gets the before-image when it is not the page's own.
     /// Call it under the leaf latch.
     pub fn visible<R>(
@@ -162,6 +170,18 @@ impl RowTable {
                 read(Visible::Page)
             }
         }
+    }
+
+    /// True while another transaction has changed the row and not ended.
+    pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
+        let shard = self.shard(tree, key);
+        if shard.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let rows = shard.rows.lock();
+        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        let writer = entry.and_then(|entry| entry.versions.active_writer());
+        writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
     }
 
     /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record

@@ -96,7 +96,7 @@ impl Disk for RealDisk {
     }
 
     fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.cold(IoOp::Remove, path, |path| fs::remove_file(path))
+        self.cold(IoOp::Remove, path, fs::remove_file)
     }
 
     fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
@@ -118,7 +118,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.cold(IoOp::CreateDir, path, |path| fs::create_dir_all(path))
+        self.cold(IoOp::CreateDir, path, fs::create_dir_all)
     }
 
     fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
@@ -283,3 +283,6 @@ fn allocate(file: &fs::File, len: u64) -> io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

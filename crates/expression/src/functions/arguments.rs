@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 
 use collation::{Charset, CollationId};
-use datum::{SqlError, Value, error_code};
+use datum::{DateTime, SqlError, Time, Value, error_code};
 
 use crate::function::Arguments;
 
@@ -33,6 +33,14 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    pub(super) fn double(&self, index: usize) -> Result<Option<f64>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Double(number) => Some(*number),
+            wrong => return Err(mistyped(wrong, "a DOUBLE")),
+        })
+    }
+
     /// The bits of an integer argument.
     pub(super) fn bits(&self, index: usize) -> Result<Option<u64>, SqlError> {
         Ok(match &*self.value(index)? {
@@ -40,6 +48,29 @@ impl<'a> Arguments<'a> {
             Value::Int(number) => Some(*number as u64),
             Value::UInt(number) => Some(*number),
             wrong => return Err(mistyped(wrong, "an integer")),
+        })
+    }
+
+    /// The moment of an argument that binding has made a DATETIME.
+    pub(super) fn datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::DateTime(moment) => Some(*moment),
+            wrong => return Err(mistyped(wrong, "a DATETIME")),
+        })
+    }
+
+    /// As `datetime`, but NULL for a date with a zero month or day, which has no place in the calendar.
+    pub(super) fn real_datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        let moment = self.datetime(index)?;
+        Ok(moment.filter(|moment| moment.date().month() != 0 && moment.date().day() != 0))
+    }
+
+    pub(super) fn time(&self, index: usize) -> Result<Option<Time>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Time(time) => Some(*time),
+            wrong => return Err(mistyped(wrong, "a TIME")),
         })
     }
 

@@ -224,7 +224,7 @@ fn to_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn from_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
     let symbols: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if symbols.len() % 4 != 0 {
+    if !symbols.len().is_multiple_of(4) {
         return Ok(Value::Null);
     }
     let padding = symbols.iter().rev().take_while(|byte| **byte == b'=').count();

@@ -30,7 +30,7 @@ pub(super) fn is_text(kind: &TypeKind) -> bool {
 }
 
 /// The most characters a value of the type shows.
-pub(super) fn characters_max(column: &ColumnType) -> u64 {
+pub(crate) fn characters_max(column: &ColumnType) -> u64 {
     let maximum = match &column.kind {
         TypeKind::Null => 0,
         TypeKind::Tiny => 4,
@@ -70,7 +70,7 @@ fn replace(expr: &mut Expr, make: impl FnOnce(Expr) -> Result<Expr, SqlError>) -
 }
 
 /// Makes the argument text: numbers and temporals become text of the connection's character set.
-pub(super) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     if is_text(&expr.ty.column.kind) || matches!(expr.ty.column.kind, TypeKind::Null) {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(super) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
     Ok(())
 }
 
-pub(super) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+pub(crate) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     use TypeKind::{Int24, Long, LongLong, Null, Short, Tiny};
     if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), Sq
 }
 
 /// A nullable text type of at most `length` characters.
-pub(super) fn text_column(length: u64, collation: CollationId) -> ColumnType {
+pub(crate) fn text_column(length: u64, collation: CollationId) -> ColumnType {
     let binary = collation == CollationId::BINARY;
     let bytes = length.saturating_mul(u64::from(collation.charset().bytes_per_character_max()));
     if bytes <= VARCHAR_BYTES_MAX {
@@ -167,4 +167,48 @@ pub(super) fn system_text(length: u64) -> ExprType {
 
 pub(super) fn binary_result(length: u64) -> ExprType {
     ExprType::new(text_column(length, CollationId::BINARY), Coercibility::Implicit)
+}
+
+/// Makes the argument a DATETIME with the digits it has; gives those digits.
+pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::DateTime { fsp } => return Ok(fsp),
+        TypeKind::Time { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    Ok(fsp)
+}
+
+/// Makes the argument a TIME with the digits it has; gives those digits.
+pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::Time { fsp } => return Ok(fsp),
+        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::Time { fsp })))?;
+    Ok(fsp)
+}
+
+pub(crate) fn cast_decimal(
+    bind: &BindContext,
+    expr: &mut Expr,
+    precision: u8,
+    scale: u8,
+) -> Result<(), SqlError> {
+    replace(expr, |old| bind.cast(old, ColumnType::decimal(precision, scale)))
+}
+
+pub(crate) fn cast_double(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    if matches!(expr.ty.column.kind, TypeKind::Double { .. } | TypeKind::Null) {
+        return Ok(());
+    }
+    replace(expr, |old| bind.cast(old, ColumnType::double()))
 }

@@ -7,23 +7,40 @@ use std::sync::OnceLock;
 use crate::function::Function;
 
 mod arguments;
+mod choice;
 mod encoding;
 mod infer;
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
 mod information;
 mod network;
+mod numeric_exact;
+mod numeric_real;
 mod string_build;
 mod string_case;
 mod string_measure;
 mod string_part;
+mod temporal_format;
+mod temporal_make;
+mod temporal_now;
+mod temporal_parts;
+mod temporal_unit;
 
 static FAMILIES: &[&[Function]] = &[
+    choice::FUNCTIONS,
     encoding::FUNCTIONS,
     information::FUNCTIONS,
     network::FUNCTIONS,
+    numeric_exact::FUNCTIONS,
+    numeric_real::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,
     string_part::FUNCTIONS,
+    temporal_format::FUNCTIONS,
+    temporal_make::FUNCTIONS,
+    temporal_now::FUNCTIONS,
+    temporal_parts::FUNCTIONS,
+    temporal_unit::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.

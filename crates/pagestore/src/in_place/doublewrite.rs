@@ -48,6 +48,7 @@ impl Doublewrite {
 }
 
 /// Restores home pages that are damaged and have an intact copy here; returns the last sequence.
+/// The caller syncs the data file.
 pub(super) async fn repair(
     copies: &Arc<dyn File>,
     data: &Arc<dyn File>,
@@ -57,7 +58,6 @@ pub(super) async fn repair(
     let Some(block) = read_if_present(copies, 0, BATCH_HEADER_BYTES).await? else { return Ok(0) };
     let Some((sequence, entries)) = decode(block.as_slice()) else { return Ok(0) };
     let size = page_size.bytes();
-    let mut repaired = false;
     for (index, (page, checksum)) in entries.into_iter().enumerate() {
         let Some(home_offset) = page.0.checked_mul(size as u64) else { continue };
         if home_offset + size as u64 > data_length {
@@ -76,10 +76,6 @@ pub(super) async fn repair(
         }
         let (_, result) = data.write_at(home_offset, copy).await;
         result?;
-        repaired = true;
-    }
-    if repaired {
-        data.sync().await?;
     }
     Ok(sequence)
 }

@@ -47,10 +47,20 @@ pub struct InPlaceStore {
 }
 
 impl InPlaceStore {
-    /// Creates an empty store in the directory, which must exist and hold none.
+    /// Creates an empty store in the directory, which must exist. What a crash left of an earlier creation is
+    /// overwritten; a store with a checkpoint record is refused.
     pub async fn create(env: &Env, directory: &str, page_size: PageSize) -> Result<Self, StoreError> {
-        let data = open_file(env, directory, DATA_FILE, OpenOptions::create_new().direct()).await?;
-        let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create_new().direct()).await?;
+        let data = open_file(env, directory, DATA_FILE, OpenOptions::create().direct()).await?;
+        let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
+        match superblock::load(&data).await {
+            Ok((_, found)) if !found.record.is_empty() => {
+                return Err(StoreError::AlreadyExists { path: data.path().to_owned() });
+            }
+            Ok(_) | Err(StoreError::NoSuperblock { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        data.set_len(0).await?;
+        copies.set_len(0).await?;
         data.allocate(GROW_BYTES_MIN).await?;
         let superblock = superblock::format(&data, page_size).await?;
         env.disk.sync_dir(directory).await?;
@@ -64,6 +74,9 @@ impl InPlaceStore {
         let (page_size, superblock) = superblock::load(&data).await?;
         let length = data.len().await?;
         let sequence = doublewrite::repair(&copies, &data, page_size, length).await?;
+        // A killed process may have left home pages unsynced. They must be durable before the next batch
+        // overwrites their copies.
+        data.sync().await?;
         Ok(Self::assemble(page_size, data, copies, length, sequence, superblock))
     }
 

@@ -12,8 +12,9 @@ pub struct Query<'a> {
     pub limit: Option<Limit<'a>>,
     pub locking: &'a [Locking<'a>],
     pub into: Option<&'a Into<'a>>,
-    /// A PROCEDURE ANALYSE or similar is refused, so there is no field for it.
     pub span: Span,
+    /// The longest way down through expressions, joins and queries below, bounded as `Expr::height` is.
+    pub height: u32,
 }
 
 #[derive(Debug, Clone, Copy)]

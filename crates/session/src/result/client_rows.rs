@@ -3,7 +3,7 @@
 //! Invariant: `columns` has been called before the first row, and columns that need no conversion are passed on
 //! without a copy when no column of the row needs one.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, TimeZone, TypeKind, Value, error_code};
+use datum::{ColumnType, DateTime, SqlError, TimeZone, Timestamp, TypeKind, Value, error_code};
 use executor::RowSink;
 use schema::LocalFuture;
 
@@ -103,7 +103,7 @@ impl RowSink for ClientRows<'_> {
 fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone: &TimeZone) -> Value {
     match (conversion, value) {
         (Conversion::None, _) | (_, Value::Null) => value.clone(),
-        (Conversion::LocalTime, Value::Timestamp(timestamp)) => Value::DateTime(zone.to_local(*timestamp)),
+        (Conversion::LocalTime, Value::Timestamp(timestamp)) => local_time(*timestamp, zone),
         (Conversion::Members(column_type), value) => {
             let text = member_text(value, column_type);
             let stored = column_type.collation.charset();
@@ -121,6 +121,12 @@ fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone
     }
 }
 
+/// The zero TIMESTAMP is the zero DATETIME in every zone.
+fn local_time(timestamp: Timestamp, zone: &TimeZone) -> Value {
+    let local = if timestamp.is_zero() { None } else { zone.to_civil(timestamp.micros()) };
+    local.or_else(|| DateTime::from_packed(0)).map_or(Value::Null, Value::DateTime)
+}
+
 /// The text of an ENUM or SET value in the column's character set.
 fn member_text(value: &Value, column_type: &ColumnType) -> Vec<u8> {
     match (value, &column_type.kind) {
@@ -131,7 +137,7 @@ fn member_text(value: &Value, column_type: &ColumnType) -> Vec<u8> {
         (Value::Set(bits), TypeKind::Set(members)) => {
             let chosen = members.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
             let chosen: Vec<&[u8]> = chosen.map(|(_, member)| &**member).collect();
-            chosen.join(&b','[..])
+            chosen.join(&b',')
         }
         (Value::Bytes(bytes), _) => bytes.clone(),
         _ => Vec::new(),

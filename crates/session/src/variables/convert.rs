@@ -3,7 +3,7 @@
 //! Numbers out of range are moved to the nearest limit with a warning, as MySQL does; everything else that does
 //! not fit is refused.
 use collation::{Charset, CollationId};
-use datum::{Condition, SqlError, SqlMode, Value, error_code};
+use datum::{Condition, SqlError, SqlMode, TimeZone, Value, error_code};
 
 use super::definition::{Definition, Kind, Setting};
 
@@ -161,6 +161,10 @@ fn text_value(definition: &Definition, text: &str) -> Result<Converted, SqlError
         "default_storage_engine" => match super::storage_engine(text) {
             Some(name) => Ok(Converted::exact(Setting::text(name))),
             None => Err(error_code::ER_UNKNOWN_STORAGE_ENGINE.with(&[&text])),
+        },
+        "time_zone" => match TimeZone::parse(text) {
+            Some(zone) => Ok(Converted::exact(Setting::text(zone.name()))),
+            None => Err(error_code::ER_UNKNOWN_TIME_ZONE.with(&[&text])),
         },
         _ => Ok(Converted::exact(Setting::text(text))),
     }

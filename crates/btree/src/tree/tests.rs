@@ -1,0 +1,7 @@
+//! Tests of trees on the simulated machine: a model, crashes, and many tasks on few frames.
+
+mod bed;
+mod crash;
+mod model;
+mod stress;
+mod structure;
