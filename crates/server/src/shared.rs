@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auth::{AccountStore, KeyPair};
+use auth::KeyPair;
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) struct Shared {
     pub server: Arc<session::Server>,
-    pub accounts: Arc<AccountStore>,
     pub tls: Option<TlsAcceptor>,
     pub requires_secure_transport: bool,
     pub connect_timeout: Duration,
@@ -24,13 +23,11 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         server: Arc<session::Server>,
-        accounts: Arc<AccountStore>,
         tls: Option<TlsAcceptor>,
         settings: &crate::options::Settings,
     ) -> Arc<Self> {
         let shared = Arc::new(Self {
             server,
-            accounts,
             tls,
             requires_secure_transport: settings.requires_secure_transport,
             connect_timeout: Duration::from_secs(settings.connect_timeout_s),
