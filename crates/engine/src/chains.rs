@@ -8,7 +8,7 @@
 use crate::engine::Engine;
 use crate::log_record::{COMPENSATED_BYTES, LogRecord, NO_TRANSACTION, Operation, UNDO_BYTES};
 use crate::transaction::Work;
-use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
+use crate::transaction_state::{TransactionId, TransactionState};
 use crate::{EngineError, TreeId};
 use btree::Mtr;
 use btree::overflow::{self, Reader, Stub, Writer};
@@ -33,7 +33,7 @@ impl Work {
                 let step = writer.step(&engine.space, &mut mtr, value)?;
                 mtr.reserve(RECORD_BYTES)?;
                 state.begin_step();
-                log_chain_undo(&mut mtr, state.id, sequence, step.first);
+                log_chain_undo(&mut mtr, state.id, sequence, step.pages[0]);
                 Ok((step, mtr.commit()))
             });
             let (step, committed) = match step.await {
@@ -44,7 +44,7 @@ impl Work {
                 }
             };
             committed.map_err(|error| engine.log_failed(&error))?;
-            state.set_chain(sequence, step.first);
+            state.set_chain(sequence, step.pages[0]);
             writer.advance(step);
             if let Some(stub) = writer.stub() {
                 return Ok(stub);

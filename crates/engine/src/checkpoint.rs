@@ -129,7 +129,8 @@ impl Engine {
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
         let mut checkpoint_lsn = start.0.min(self.pool.min_rec_lsn().0);
-        checkpoint_lsn = self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
+        checkpoint_lsn =
+            self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn = self.checkpointer.oldest_pin().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         let durable = self.wal.end_lsn();
         self.wal.wait_durable(durable).await.map_err(|error| self.log_failed(&error))?;

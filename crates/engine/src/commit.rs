@@ -5,13 +5,13 @@
 //! order of visibility and the order of the history are the same. A commit is acknowledged only after its
 //! record is as durable as `flush_at_commit` asks.
 
-use crate::{EngineError, TreeId};
 use crate::engine::Engine;
 use crate::history::Committed;
 use crate::log_record::{LogRecord, Operation};
 use crate::row_table::RowName;
 use crate::transaction::{Transaction, Work};
 use crate::transaction_state::{TransactionState, UndoItem};
+use crate::{EngineError, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
@@ -53,8 +53,7 @@ impl Work {
             let dropped: Vec<TreeId> = undo.iter().filter_map(dropped_tree).collect();
             (chains, dropped, committed_rows(undo))
         });
-        let record =
-            LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
+        let record = LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
         // Before the commit record can be at the end of the log.
         let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
         let mut group = WalGroup::new();

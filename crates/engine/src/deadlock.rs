@@ -95,10 +95,10 @@ mod tests {
             match self.rows.enqueue(state, TREE, key, mode) {
                 (_, Enqueued::Granted) => Some(Outcome::Granted),
                 (name, Enqueued::Waiting(cell)) => {
-                    let target = WaitTarget::Row(name, mode);
+                    let target = WaitTarget::Row(name);
                     state.set_waiting(Some(Waiting { target, cell: cell.clone(), since_us: 0 }));
                     self.detector.check(state, |state, target| match target {
-                        WaitTarget::Row(name, _) => self.rows.blockers(state, name),
+                        WaitTarget::Row(name) => self.rows.blockers(state, name),
                         WaitTarget::Gap(..) => Vec::new(),
                     });
                     cell.outcome()

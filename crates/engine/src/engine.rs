@@ -16,7 +16,7 @@ use crate::transaction_state::TransactionState;
 use crate::trees::Trees;
 use crate::wait::WaitTarget;
 use crate::writers::Writers;
-use crate::{AccessMode, EngineError, EngineOptions, EngineStats, FlushAtCommit, Isolation, KeyRange, TreeId};
+use crate::{AccessMode, EngineError, EngineStats, FlushAtCommit, Isolation, KeyRange, TreeId};
 use btree::{Edit, Mtr, Space, Tree};
 use buffer::{BufferError, BufferPool, Stop};
 use env::Env;
@@ -27,7 +27,6 @@ use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
 
 pub struct Engine {
     pub(crate) env: Env,
-    pub(crate) options: EngineOptions,
     pub(crate) wal: Arc<Wal>,
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) space: Space,
@@ -113,7 +112,7 @@ impl Engine {
         let waiting = state.waiting().map(|waiting| {
             let blockers = self.blockers(state, &waiting.target).iter().map(|state| state.id.0).collect();
             let (tree, key) = match &waiting.target {
-                WaitTarget::Row(name, _) => (name.tree, name.key.to_vec()),
+                WaitTarget::Row(name) => (name.tree, name.key.to_vec()),
                 WaitTarget::Gap(tree, key) => (*tree, key.to_vec()),
             };
             LockWaitInfo { tree, key, for_us: now_us.saturating_sub(waiting.since_us), blockers }
@@ -136,7 +135,7 @@ impl Engine {
         target: &WaitTarget,
     ) -> Vec<Arc<TransactionState>> {
         match target {
-            WaitTarget::Row(name, _) => self.rows.blockers(state, name),
+            WaitTarget::Row(name) => self.rows.blockers(state, name),
             WaitTarget::Gap(tree, key) => self.intervals.blockers(state, *tree, key),
         }
     }
@@ -171,7 +170,7 @@ impl Engine {
         key: &[u8],
         mut read: impl FnMut(Option<&[u8]>, Lsn) -> R,
     ) -> Result<R, EngineError> {
-        let found = self.pool.run(|| tree.lookup(&self.pool, key, |record, lsn| read(record, lsn))).await;
+        let found = self.pool.run(|| tree.lookup(&self.pool, key, &mut read)).await;
         found.map_err(|error| self.pool_error(error))
     }
 
@@ -199,7 +198,7 @@ impl Engine {
     }
 
     /// Merges an underfull leaf with a neighbour if that needs no waiting; the tree is right without it.
-    fn merge(&self, tree: &Tree, key: &[u8]) {
+    pub(crate) fn merge(&self, tree: &Tree, key: &[u8]) {
         for _ in 0..3 {
             match tree.merge_at(&self.pool, &self.space, key) {
                 Err(Stop::Restart) => {}

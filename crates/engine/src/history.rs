@@ -63,10 +63,6 @@ impl History {
         self.row_count
     }
 
-    pub fn oldest_lsn(&self) -> Option<u64> {
-        self.queue.front().map(|front| front.lsn)
-    }
-
     /// The chains left to free, from this page number on.
     pub fn pending_chains(&self, from: u64) -> impl Iterator<Item = u64> {
         self.pending_chains.range(from..).copied()
@@ -107,6 +103,6 @@ mod tests {
         assert_eq!(history.row_count(), 3);
         let step = history.take(20, 3);
         assert_eq!((step.rows.len(), step.finished.len()), (3, 1));
-        assert_eq!(history.oldest_lsn(), None);
+        assert_eq!(history.row_count(), 0);
     }
 }

@@ -49,6 +49,7 @@ impl TreeIntervals {
 }
 
 impl IntervalLocks {
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }

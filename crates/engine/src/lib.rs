@@ -7,42 +7,42 @@
 #![forbid(unsafe_code)]
 
 mod api;
-mod error;
-mod stats;
-mod engine;
-mod open;
-mod in_memory;
-mod memory_disk;
-mod transaction;
-mod transaction_state;
-mod writers;
-mod snapshot;
-mod row_table;
-mod intervals;
-mod wait;
-mod lock_wait;
-mod deadlock;
-mod record;
-mod read;
-mod scan;
-mod write;
-mod unique;
 mod chains;
-mod trees;
-mod whole_tree;
-mod commit;
-mod rollback;
-mod history;
-mod prune;
-mod ghosts;
-mod log_record;
-mod superblock;
 mod checkpoint;
+mod commit;
+mod deadlock;
+mod engine;
+mod error;
 mod forward;
+mod ghosts;
+mod history;
+mod in_memory;
+mod intervals;
+mod lock_wait;
+mod log_record;
+mod memory_disk;
+mod open;
+mod prune;
+mod read;
+mod record;
 mod recovery;
-mod verify;
+mod rollback;
+mod row_table;
+mod scan;
+mod snapshot;
+mod stats;
+mod superblock;
 #[cfg(test)]
 mod tests;
+mod transaction;
+mod transaction_state;
+mod trees;
+mod unique;
+mod verify;
+mod wait;
+mod whole_tree;
+mod write;
+mod writers;
 
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode, ReadMode,

@@ -39,7 +39,7 @@ impl Work {
         match self.engine.rows.enqueue(&state, tree, key, mode) {
             (_, Enqueued::Granted) => Ok(Waited::Granted),
             (name, Enqueued::Waiting(cell)) => {
-                self.wait(state, WaitTarget::Row(name, mode), cell, timeout_us).await
+                self.wait(state, WaitTarget::Row(name), cell, timeout_us).await
             }
         }
     }
@@ -129,7 +129,7 @@ impl Drop for RegisteredWait<'_> {
     fn drop(&mut self) {
         self.state.set_waiting(None);
         match &self.target {
-            WaitTarget::Row(name, _) => self.engine.rows.cancel(name, &self.cell),
+            WaitTarget::Row(name) => self.engine.rows.cancel(name, &self.cell),
             WaitTarget::Gap(tree, _) => self.engine.intervals.cancel(*tree, &self.cell),
         }
         let stats = &self.engine.stats;

@@ -184,7 +184,13 @@ mod tests {
 
     #[test]
     fn records_come_back() {
-        check(LogRecord::Undo { operation: Operation::Insert, sequence: 0, tree: TreeId(7), key: b"k", before: b"" });
+        check(LogRecord::Undo {
+            operation: Operation::Insert,
+            sequence: 0,
+            tree: TreeId(7),
+            key: b"k",
+            before: b"",
+        });
         let (sequence, tree) = (u64::MAX, TreeId(7));
         check(LogRecord::Undo { operation: Operation::Update, sequence, tree, key: b"", before: b"old" });
         check(LogRecord::Compensated { sequence: 9 });

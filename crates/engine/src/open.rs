@@ -49,11 +49,14 @@ impl Engine {
     async fn format(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
         let page_size = PageSize::from_bytes(options.page_size_bytes as u64)
             .ok_or_else(|| EngineError::Io { what: format!("page size {}", options.page_size_bytes) })?;
+        // The log first: a store without a log is known to be unfinished.
+        remove_files(&env, LOG_DIRECTORY).await?;
         remove_files(&env, DATA_DIRECTORY).await?;
         env.disk.create_dir(DATA_DIRECTORY).await.map_err(io_error)?;
         env.disk.sync_dir("").await.map_err(io_error)?;
         let store = InPlaceStore::create(&env, DATA_DIRECTORY, page_size).await.map_err(store_error)?;
-        let wal = Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
+        let wal =
+            Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, options, Arc::new(store), Arc::new(wal));
         let meta = parts.format_trees().await?;
         let end = parts.wal.end_lsn().0;
@@ -182,8 +185,7 @@ impl Parts {
             mtr.reserve(0)?;
             Ok((planned, mtr.commit()))
         });
-        let (planned, committed) =
-            done.await.map_err(|error| EngineError::Io { what: error.to_string() })?;
+        let (planned, committed) = done.await.map_err(|error| EngineError::Io { what: error.to_string() })?;
         committed.map_err(|error| recovery::log_error(&error))?;
         Ok(planned)
     }
@@ -208,7 +210,6 @@ impl Parts {
             closed: AtomicBool::new(false),
             failure: Mutex::new(None),
             env,
-            options,
             wal,
             pool,
             space,
@@ -240,7 +241,7 @@ async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
     for name in names {
         env.disk.remove(&format!("{directory}/{name}")).await.map_err(io_error)?;
     }
-    Ok(())
+    env.disk.sync_dir(directory).await.map_err(io_error)
 }
 
 fn wal_options(options: &EngineOptions) -> WalOptions {
@@ -253,7 +254,7 @@ fn wal_options(options: &EngineOptions) -> WalOptions {
         segment_bytes,
         capacity_bytes,
         reserve_bytes: segment_bytes / 4,
-        buffer_bytes: group_bytes_max.max((capacity_bytes / 64).min(16 << 20) as usize),
+        buffer_bytes: (capacity_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
         group_bytes_max,
         flush_mode: flush_mode(options.flush_at_commit),
     }

@@ -54,7 +54,14 @@ impl Work {
                 }
             }
             UndoItem::Tree { tree, root } => {
-                engine.undo_create_tree(Some(&state), state.id, sequence, Tree { id: pagestore::TreeId(tree.0), root }).await?;
+                engine
+                    .undo_create_tree(
+                        Some(&state),
+                        state.id,
+                        sequence,
+                        Tree { id: pagestore::TreeId(tree.0), root },
+                    )
+                    .await?;
             }
             UndoItem::Chain(page) => {
                 engine.undo_create_chain(Some(&state), state.id, sequence, page).await?;

@@ -352,11 +352,13 @@ fn is_empty(range: &KeyRange) -> bool {
 /// True when a scan in this direction has left the range at `key`.
 fn is_beyond(range: &KeyRange, direction: btree::Direction, key: &[u8]) -> bool {
     match direction {
-        btree::Direction::Forward => range.upper.as_deref().is_some_and(|upper| {
-            if range.upper_excluded { key >= upper } else { key > upper }
-        }),
-        btree::Direction::Backward => range.lower.as_deref().is_some_and(|lower| {
-            if range.lower_excluded { key <= lower } else { key < lower }
-        }),
+        btree::Direction::Forward => range
+            .upper
+            .as_deref()
+            .is_some_and(|upper| if range.upper_excluded { key >= upper } else { key > upper }),
+        btree::Direction::Backward => range
+            .lower
+            .as_deref()
+            .is_some_and(|lower| if range.lower_excluded { key <= lower } else { key < lower }),
     }
 }

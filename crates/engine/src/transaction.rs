@@ -39,13 +39,7 @@ pub(crate) struct Work {
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work = Work {
-            engine,
-            isolation,
-            state: None,
-            announced: None,
-            seen_lsn: 0,
-        };
+        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0 };
         Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
     }
 

@@ -166,8 +166,8 @@ impl Engine {
             let step = self.pool.run(|| {
                 let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
                 let finished = tree.discard_step(&self.space, &mut mtr)?;
+                mtr.reserve(LAST_BYTES)?;
                 if finished {
-                    mtr.reserve(LAST_BYTES)?;
                     last(&mut mtr);
                 }
                 Ok((finished, mtr.commit()))
@@ -240,7 +240,8 @@ impl Engine {
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
             let tree = Tree { id: pagestore::TreeId(id), root };
             self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
-            let live = LiveTree { tree, with_chains: [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state) };
+            let live =
+                LiveTree { tree, with_chains: [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state) };
             if [DROPPED, DROPPED_WITH_CHAINS].contains(&state) {
                 unfinished.push(live);
             } else {
@@ -297,7 +298,11 @@ fn decode_meta(key: &[u8], value: &[u8]) -> Option<(u64, u8, PageId)> {
     let id = u64::from_be_bytes(key.try_into().ok()?);
     let (state, root) = value.split_first()?;
     let root = u64::from_le_bytes(root.try_into().ok()?);
-    matches!(*state, LIVE | LIVE_WITH_CHAINS | DROPPED | DROPPED_WITH_CHAINS).then_some((id, *state, PageId(root)))
+    matches!(*state, LIVE | LIVE_WITH_CHAINS | DROPPED | DROPPED_WITH_CHAINS).then_some((
+        id,
+        *state,
+        PageId(root),
+    ))
 }
 
 /// Sets or removes a record without a log record of the engine.

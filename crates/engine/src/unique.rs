@@ -74,7 +74,8 @@ impl Work {
                             _ => Rival::Busy(name),
                         }))
                     });
-                    let goes_on = leaf.fence().is_some_and(|fence| end.as_deref().is_none_or(|end| fence < end));
+                    let goes_on =
+                        leaf.fence().is_some_and(|fence| end.as_deref().is_none_or(|end| fence < end));
                     (found.break_value(), goes_on)
                 })
             });

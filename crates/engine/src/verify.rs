@@ -55,7 +55,8 @@ impl Engine {
         report: &mut VerifyReport,
     ) -> Result<(), EngineError> {
         let fault = |what: String| EngineError::Corrupt { what: format!("tree {}: {what}", id.0) };
-        let structure = tree.verify(&self.pool, &self.space).await.map_err(|error| fault(error.to_string()))?;
+        let structure =
+            tree.verify(&self.pool, &self.space).await.map_err(|error| fault(error.to_string()))?;
         report.trees += 1;
         report.tree_pages += structure.pages.len() as u64;
         for page in structure.pages {

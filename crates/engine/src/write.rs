@@ -281,12 +281,7 @@ impl Edit for RowEdit<'_> {
         UNDO_BYTES + self.key.len() + self.before_bytes + RECORD_OVERHEAD_BYTES
     }
 
-    fn apply(
-        &mut self,
-        current: Option<&[u8]>,
-        _leaf: LeafContext,
-        extra: &mut Extra<'_>,
-    ) -> Option<Change> {
+    fn apply(&mut self, current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) -> Option<Change> {
         if self.outcome != Written::Done {
             return None;
         }

@@ -38,7 +38,9 @@ pub(crate) async fn analyse(
 
 pub(crate) fn log_error(error: &WalError) -> EngineError {
     match error {
-        WalError::Damaged { .. } | WalError::Missing { .. } => EngineError::Corrupt { what: error.to_string() },
+        WalError::Damaged { .. } | WalError::Missing { .. } => {
+            EngineError::Corrupt { what: error.to_string() }
+        }
         WalError::Failed(_) | WalError::Io(_) => EngineError::Io { what: error.to_string() },
     }
 }

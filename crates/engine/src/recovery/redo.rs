@@ -15,8 +15,7 @@ pub(crate) async fn redo(
     from: Lsn,
     end: Lsn,
 ) -> Result<(), EngineError> {
-    let mut reader =
-        WalReader::open(env, directory, from, end).await.map_err(|error| log_error(&error))?;
+    let mut reader = WalReader::open(env, directory, from, end).await.map_err(|error| log_error(&error))?;
     while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {
         if group.end <= from {
             continue;

@@ -62,8 +62,8 @@ impl VersionChain {
 
     pub fn before(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<&Before> {
         let mut versions = self.versions.iter().rev();
-        let found = versions
-            .find(|version| version.sequence == sequence && Arc::ptr_eq(&version.writer, writer));
+        let found =
+            versions.find(|version| version.sequence == sequence && Arc::ptr_eq(&version.writer, writer));
         found.map(|version| &version.before)
     }
 

@@ -33,7 +33,9 @@ struct Request {
 pub(crate) enum Attempt {
     /// The commit LSN of the newest version, 0 if it is older than anything remembered: whoever returns the
     /// row to a client makes sure first that this LSN is durable.
-    Granted { newest_lsn: u64 },
+    Granted {
+        newest_lsn: u64,
+    },
     Conflict,
 }
 
@@ -111,12 +113,7 @@ impl RowEntry {
         written || self.lock.as_ref().is_some_and(|lock| !lock.is_compatible(me, LockMode::Exclusive))
     }
 
-    pub(super) fn try_lock(
-        &mut self,
-        me: &Arc<TransactionState>,
-        name: &RowName,
-        mode: LockMode,
-    ) -> Attempt {
+    pub(super) fn try_lock(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Attempt {
         match self.versions.active_writer() {
             Some(writer) if Arc::ptr_eq(writer, me) => return Attempt::Granted { newest_lsn: 0 },
             Some(_) => return Attempt::Conflict,
@@ -137,12 +134,7 @@ impl RowEntry {
         Attempt::Granted { newest_lsn }
     }
 
-    pub(super) fn enqueue(
-        &mut self,
-        me: &Arc<TransactionState>,
-        name: &RowName,
-        mode: LockMode,
-    ) -> Enqueued {
+    pub(super) fn enqueue(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Enqueued {
         if self.try_lock(me, name, mode) != Attempt::Conflict {
             return Enqueued::Granted;
         }

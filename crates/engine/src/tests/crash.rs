@@ -26,7 +26,8 @@ async fn workload(engine: Arc<Engine>, model: Arc<Mutex<Model>>, random: SeededR
             let value = vec![random.below(256) as u8; length];
             let savepoint = transaction.savepoint();
             let before = rows.clone();
-            if !rows.contains_key(&key) {
+            let exists = rows.contains_key(&key);
+            if !exists {
                 transaction.insert(CATALOG, &key, &value, Uniqueness::Key, WAIT).await.expect("insert");
                 rows.insert(key, value);
             } else if random.below(3) == 0 {

@@ -58,7 +58,8 @@ fn scans_go_both_ways_within_their_bounds() {
         writer.commit().await.unwrap();
         let mut reader = repeatable(&engine);
         for (lower, upper) in [(0, 300), (10, 11), (10, 10), (5, 250), (299, 300)] {
-            for (lower_excluded, upper_excluded) in [(false, false), (true, false), (false, true), (true, true)]
+            for (lower_excluded, upper_excluded) in
+                [(false, false), (true, false), (false, true), (true, true)]
             {
                 let key = |n: usize| Some(format!("k{n:03}").into_bytes());
                 let range = KeyRange { lower: key(lower), lower_excluded, upper: key(upper), upper_excluded };
@@ -103,7 +104,11 @@ fn a_scan_sees_its_snapshot_while_others_write() {
                     _ => {}
                 }
             }
-            if step % 2 == 0 { writer.commit().await.unwrap() } else { writer.rollback().await.unwrap() }
+            if step % 2 == 0 {
+                writer.commit().await.unwrap()
+            } else {
+                writer.rollback().await.unwrap()
+            }
             step += 1;
         }
         assert_eq!(batch.len(), 200);

@@ -136,11 +136,8 @@ fn shared_locks_share() {
 fn a_locked_range_keeps_inserts_out_at_repeatable_read() {
     with_engine(|engine| async move {
         fill(&engine, &[("b", "1"), ("d", "1"), ("f", "1")]).await;
-        let range = KeyRange {
-            lower: Some(b"b".to_vec()),
-            upper: Some(b"e".to_vec()),
-            ..KeyRange::default()
-        };
+        let range =
+            KeyRange { lower: Some(b"b".to_vec()), upper: Some(b"e".to_vec()), ..KeyRange::default() };
         let mut one = repeatable(&engine);
         let rows = collect(&mut one, CATALOG, range.clone(), Direction::Forward, EXCLUSIVE).await.unwrap();
         assert_eq!(rows, ["b=1", "d=1"]);
