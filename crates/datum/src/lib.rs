@@ -1,1 +1,41 @@
 //! SQL values and types: MySQL's domains, conversions, comparisons and the order-preserving key encoding.
+#![forbid(unsafe_code)]
+
+pub mod error_code;
+
+mod column_type;
+mod compare;
+mod decimal;
+mod error;
+mod json;
+mod key;
+mod moment;
+mod number;
+mod number_text;
+mod row;
+mod sql_mode;
+mod store;
+mod temporal;
+mod text;
+mod time_zone;
+mod value;
+
+pub use column_type::{ColumnType, Members, TypeKind};
+pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type};
+pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
+pub use error::{Condition, ErrorCode, Severity, SqlError};
+pub use json::{InvalidJson, compare_documents, json_text, normalize_json, parse_json};
+pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
+pub use moment::{MomentContext, NoMoment, fraction_digits};
+pub use number::{
+    NumberPrefix, WarningSink, double_prefix, integer_value, is_exact_integer, no_warning, shown, truncated,
+};
+pub use number_text::{write_double, write_float};
+pub use row::{InvalidRow, RowReader, RowWriter};
+pub use sql_mode::SqlMode;
+pub use store::{ConversionError, ConversionProblem, StoreMode, Stored};
+pub use temporal::{
+    Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
+};
+pub use time_zone::TimeZone;
+pub use value::Value;

@@ -1,1 +1,29 @@
 //! Runs physical plans: one operator per file, batches of rows, spill-free within a memory limit.
+//!
+//! A statement that fails may have changed rows already: the caller (session) takes a savepoint before `execute`
+//! and rolls back to it on every error, except when `EngineError::rolled_back` ended the whole transaction
+//! (error 1213). Futures of this crate may be dropped at any await; the same roll back then applies.
+#![forbid(unsafe_code)]
+
+mod execute;
+
+mod point;
+
+mod change;
+mod operator;
+
+mod bound;
+mod range;
+
+mod batch;
+mod context;
+mod memory;
+mod outcome;
+mod sink;
+
+pub use batch::RowBatch;
+pub use context::{ExecContext, ExecSettings, Interrupt};
+pub use execute::execute;
+pub use memory::MemoryBudget;
+pub use outcome::Outcome;
+pub use sink::{CollectRows, RowSink};

@@ -1,1 +1,25 @@
 //! Bound expressions and their evaluation: operators, scalar functions and aggregates.
+//!
+//! The planner builds `Expr` trees through the constructors of `build`, which infer result types and insert the
+//! conversions MySQL makes silently; the executor evaluates them against rows with an `EvalContext`.
+#![forbid(unsafe_code)]
+
+mod context;
+mod expr;
+mod function;
+mod interval;
+mod operator;
+
+mod aggregate;
+mod build;
+mod collations;
+mod evaluate;
+mod functions;
+
+pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
+pub use build::BindContext;
+pub use context::{EvalContext, SessionServices, StatementSettings};
+pub use expr::{Coercibility, Expr, ExprKind, ExprType};
+pub use function::{Arguments, Function, Volatility};
+pub use interval::IntervalUnit;
+pub use operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};

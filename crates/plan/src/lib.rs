@@ -1,1 +1,32 @@
 //! Physical plans as plain data: the planner makes them, the executor runs them.
+//!
+//! A plan is immutable, `Send + Sync` and shared by `Arc` between sessions; what differs from one execution to
+//! the next comes in through `ExprKind::Parameter`. Rows inside a query block are *frames*: vectors of values with a
+//! position for each column or intermediate value that the block uses. All nodes below an aggregation or projection
+//! of a block share one frame layout; a join fills the positions of its inner side into the frame of the outer.
+#![forbid(unsafe_code)]
+
+mod access;
+mod aggregate;
+mod change;
+mod explain;
+mod join;
+mod node;
+mod output;
+mod statement;
+mod subquery;
+
+pub use access::{
+    AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess,
+};
+pub use aggregate::{Aggregate, AggregateColumn};
+pub use change::{
+    Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource,
+    InsertValue, UpdatePlan, UpdateTarget,
+};
+pub use explain::{ExplainRow, explain_rows, explain_tree};
+pub use join::{HashJoin, JoinKind, NestedLoop};
+pub use node::{Estimate, Node, NodeKind, SortKey};
+pub use output::OutputColumn;
+pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
+pub use subquery::{Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Quantifier};

@@ -1,1 +1,39 @@
 //! Names to columns, expressions to types, tables to access paths: from syntax tree to physical plan.
+//!
+//! `plan_statement` is a pure function of the tree, the catalog view and the context: it reads no data and takes no
+//! locks. The session holds metadata locks on the tables it resolves.
+#![forbid(unsafe_code)]
+
+mod catalog_view;
+mod context;
+
+mod statement;
+
+mod query;
+mod select;
+mod set_operation;
+
+mod from;
+mod grouping;
+mod select_build;
+mod select_items;
+
+mod insert;
+mod update;
+
+mod bind;
+mod block;
+mod condition;
+mod defaults;
+mod error_codes;
+mod planner;
+mod walk;
+
+mod access;
+mod join_list;
+mod join_order;
+mod range;
+
+pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
+pub use context::{Literals, PlannerContext, SessionValues};
+pub use statement::{is_plannable, plan_expressions, plan_statement};

@@ -1,1 +1,25 @@
 //! Immutable descriptors of databases, tables, columns and indexes, and their stored form.
+//!
+//! Descriptors are shared by `Arc` and never change: DDL makes a new one. Columns and indexes are named by
+//! position inside one descriptor, tables by `TableId`. No I/O happens here.
+#![forbid(unsafe_code)]
+
+mod column;
+mod create_text;
+mod database;
+mod identifier;
+mod index;
+mod stored;
+mod table;
+mod type_text;
+mod virtual_table;
+
+pub use column::{ColumnDef, ColumnDefault};
+pub use create_text::create_table_text;
+pub use database::DatabaseDef;
+pub use identifier::{quote_identifier, quote_text};
+pub use index::{IndexDef, IndexId, IndexKind, IndexPart};
+pub use stored::StoredFormError;
+pub use table::{ROW_FORMAT_CURRENT, TableDef, TableId};
+pub use type_text::type_text;
+pub use virtual_table::{LocalFuture, VirtualTable};

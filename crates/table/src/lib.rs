@@ -1,1 +1,30 @@
 //! Rows of a table in the engine: row codec, primary and secondary index maintenance, scans.
+//!
+//! Invariant: after each change that returns `Done`, every row has exactly one entry in each index of its table, made
+//! from the row's current values; after an error the caller rolls back to its savepoint.
+//! The executor reads and changes rows through it, the catalog builds indexes with it.
+#![forbid(unsafe_code)]
+
+mod resolver;
+
+mod handle;
+
+mod change;
+mod duplicate;
+
+mod auto_increment;
+mod layout;
+
+mod key_codec;
+mod storage_kind;
+
+mod error;
+
+pub use auto_increment::AutoIncrement;
+pub use change::ChangeOutcome;
+pub use error::{damaged, engine_error};
+pub use handle::TableHandle;
+pub use key_codec::{DecodeError, KeyPart};
+pub use layout::{IndexLayout, Projection, TableLayout};
+pub use resolver::TableResolver;
+pub use storage_kind::StorageKind;

@@ -13,7 +13,7 @@ use env::{Env, File};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::Poll;
 
 /// How long bytes that nobody waits for may stay unsynced in the modes `Written` and `Lazy`.
@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) written: AtomicU64,
     /// A copy of the end that can be read without the lock.
     end: AtomicU64,
+    /// Set after `State::failure`; lets waiters look without taking the lock.
+    failed: AtomicBool,
     /// What the flusher has been asked to make durable, and to write.
     pub(crate) sync_target: AtomicU64,
     pub(crate) write_target: AtomicU64,
@@ -126,17 +128,20 @@ impl Wal {
     ///
     /// # Panics
     /// If the group is larger than the reservation.
-    pub fn append_reserved(&self, room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
+    pub fn append_reserved(&self, mut room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
         assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
         let checksum = crc32c::crc32c(group.record_bytes());
-        let lsns = {
-            let mut state = self.shared.state.lock();
-            if let Some(failure) = &state.failure {
-                return Err(failure.clone());
-            }
-            self.shared.append(&mut state, group, checksum)
-        };
-        drop(room);
+        let mut state = self.shared.state.lock();
+        if let Some(failure) = &state.failure {
+            let failure = failure.clone();
+            drop(state);
+            return Err(failure);
+        }
+        state.reserved -= std::mem::take(&mut room.cost);
+        let lsns = self.shared.append(&mut state, group, checksum);
+        drop(state);
+        // A small group in a large reservation leaves room for others.
+        self.shared.space_waiters.wake_all();
         Ok(lsns)
     }
 
@@ -242,6 +247,9 @@ impl Drop for Wal {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        if self.cost == 0 {
+            return; // It was used.
+        }
         self.shared.state.lock().reserved -= self.cost;
         self.shared.space_waiters.wake_all();
     }
@@ -269,6 +277,7 @@ impl Shared {
             durable: AtomicU64::new(end),
             written: AtomicU64::new(end),
             end: AtomicU64::new(end),
+            failed: AtomicBool::new(false),
             sync_target: AtomicU64::new(0),
             write_target: AtomicU64::new(0),
             flush_mode,
@@ -362,10 +371,11 @@ impl Shared {
             if reached.load(Ordering::Acquire) >= lsn.0 {
                 return Poll::Ready(Ok(()));
             }
-            match &self.state.lock().failure {
-                Some(failure) => Poll::Ready(Err(failure.clone())),
-                None => Poll::Pending,
+            if !self.failed.load(Ordering::Acquire) {
+                return Poll::Pending;
             }
+            let failure = self.state.lock().failure.clone();
+            Poll::Ready(Err(failure.expect("it is set before the flag")))
         })
         .await
     }
@@ -395,6 +405,7 @@ impl Shared {
             state.failure = Some(WalError::Failed(error));
         }
         drop(state);
+        self.failed.store(true, Ordering::Release);
         self.durable_waiters.wake_through(Lsn::MAX);
         self.written_waiters.wake_through(Lsn::MAX);
         self.space_waiters.wake_all();

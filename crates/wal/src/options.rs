@@ -53,6 +53,21 @@ impl Default for WalOptions {
 }
 
 impl WalOptions {
+    /// Sizes that fit together for a log of about `capacity_bytes` (at least 2 MiB): 16 segments, of which the
+    /// reserve and the largest group are parts.
+    pub fn with_capacity(capacity_bytes: u64) -> Self {
+        let capacity_bytes = capacity_bytes.max(2 << 20);
+        let segment_bytes = (capacity_bytes / 16).next_multiple_of(BLOCK_BYTES as u64).min(64 << 20);
+        Self {
+            segment_bytes,
+            capacity_bytes,
+            reserve_bytes: segment_bytes / 4,
+            buffer_bytes: (segment_bytes as usize / 2).clamp(128 << 10, 16 << 20),
+            group_bytes_max: (segment_bytes as usize / 2 - 2 * BLOCK_BYTES).min(4 << 20),
+            ..Self::default()
+        }
+    }
+
     /// A log small enough that a test crosses segments and fills it within a few hundred groups.
     pub fn tiny() -> Self {
         Self {
@@ -77,5 +92,19 @@ impl WalOptions {
         assert!(self.group_bytes_max <= self.buffer_bytes, "the buffer must hold a group");
         let least = 2 * self.segment_bytes + self.reserve_bytes + group_cost;
         assert!(self.capacity_bytes >= least, "the capacity must be at least two segments and the reserve");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_capacity_gives_sizes_that_fit_together() {
+        WalOptions::default().check();
+        WalOptions::tiny().check();
+        for capacity_bytes in [0, 2 << 20, 3_333_333, 8 << 20, 100 << 20, 1 << 30, 1 << 40] {
+            WalOptions::with_capacity(capacity_bytes).check();
+        }
     }
 }

@@ -292,3 +292,107 @@ impl Window {
         Ok(file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WalGroup;
+    use env::sim::{SeededRandom, SimOptions, World};
+    use env::{Disk, Random};
+
+    const SEGMENT_BYTES: usize = 64 << 10;
+
+    /// Writes a segment that starts with a chunk around `groups` and reads it to the end.
+    fn read_chunk(groups: &[u8]) -> Result<usize, WalError> {
+        let mut segment = vec![0; SEGMENT_BYTES];
+        segment[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + groups.len()].copy_from_slice(groups);
+        let used = (CHUNK_HEADER_BYTES + groups.len()) as u32;
+        let (start, durable) = (Lsn::ZERO, Lsn::ZERO);
+        let header = ChunkHeader { log_id: 1, start, epoch: 2, previous_epoch: 0, durable, used, flags: 0 };
+        header.seal(&mut segment);
+        let world = World::new(1, SimOptions::default());
+        let env = world.env();
+        let read = async {
+            write_segment(&*env.disk, &segment).await;
+            let mut reader = WalReader::open(&env, "wal", Lsn::ZERO, Lsn::ZERO).await?;
+            let mut count = 0;
+            while let Some(group) = reader.next_group().await? {
+                count += group.records().count();
+            }
+            Ok(count)
+        };
+        world.block_on(read).unwrap()
+    }
+
+    async fn write_segment(disk: &dyn Disk, segment: &[u8]) {
+        disk.create_dir("wal").await.unwrap();
+        let file = disk.open(&segment_path("wal", 0), OpenOptions::create().direct()).await.unwrap();
+        let (_, result) = file.write_at(0, IoBuf::copy_of(segment)).await;
+        result.unwrap();
+    }
+
+    fn encoded(group: &WalGroup, start: Lsn) -> Vec<u8> {
+        let checksum = group_checksum(crc32c::crc32c(group.record_bytes()), start);
+        let length = (group.record_bytes().len() as u32).to_le_bytes();
+        [&length[..], &checksum.to_le_bytes(), group.record_bytes()].concat()
+    }
+
+    #[test]
+    fn a_chunk_of_valid_groups_is_read() {
+        let mut group = WalGroup::new();
+        group.push(1, 1, b"one");
+        group.push(2, 1, b"two");
+        let first = encoded(&group, Lsn(64));
+        let second = encoded(&group, Lsn(64 + first.len() as u64));
+        assert_eq!(read_chunk(&[first.clone(), second].concat()), Ok(4));
+        // The same bytes in another place are not the same group.
+        assert!(matches!(read_chunk(&[first.clone(), first].concat()), Err(WalError::Damaged { .. })));
+    }
+
+    #[test]
+    fn any_bytes_under_a_right_chunk_checksum_are_damage_and_no_panic() {
+        let random = SeededRandom::new(1);
+        let mut group = WalGroup::new();
+        group.push(1, 1, &[3; 100]);
+        let valid = encoded(&group, Lsn(64));
+        for round in 0..300 {
+            let mut bytes = valid.clone();
+            if round % 3 == 0 {
+                random.fill(&mut bytes);
+            } else {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+                bytes.truncate(bytes.len() - random.below(3) * random.below(20));
+            }
+            let read = read_chunk(&bytes);
+            assert!(matches!(read, Err(WalError::Damaged { .. })), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_as_a_segment_are_no_panic() {
+        let random = SeededRandom::new(2);
+        for _ in 0..100 {
+            let mut segment = vec![0; SEGMENT_BYTES];
+            let (start, durable, used) = (Lsn::ZERO, Lsn(random.below(200_000) as u64), random.u64() as u32);
+            let header =
+                ChunkHeader { log_id: 1, start, epoch: 2, previous_epoch: 0, durable, used: 64, flags: 1 };
+            header.seal(&mut segment);
+            random.fill(&mut segment[4096..]);
+            // A header that lies about its size.
+            let mut lie = vec![0; BLOCK_BYTES];
+            ChunkHeader { start: Lsn(4096), ..header }.seal(&mut lie);
+            lie[48..52].copy_from_slice(&used.to_le_bytes());
+            segment[4096..8192].copy_from_slice(&lie);
+            let world = World::new(1, SimOptions::default());
+            let env = world.env();
+            let read = async {
+                write_segment(&*env.disk, &segment).await;
+                let mut reader = WalReader::open(&env, "wal", Lsn::ZERO, Lsn::ZERO).await?;
+                reader.next_group().await.map(|group| group.is_some())
+            };
+            let read = world.block_on(read).unwrap();
+            assert!(matches!(read, Ok(false) | Err(WalError::Damaged { .. })), "{read:?}");
+        }
+    }
+}

@@ -4,7 +4,9 @@
 //! all, newest first, which gives the synced content, and then does each again sector by sector at random. A
 //! sector that was written twice can thus end up with either version or the synced one.
 
+use super::content::Content;
 use super::rng::Rng;
+use std::sync::Arc;
 
 /// The unit that a device writes atomically, at best.
 pub const SECTOR_BYTES: usize = 512;
@@ -12,7 +14,7 @@ pub const SECTOR_BYTES: usize = 512;
 #[derive(Debug, Clone, Default)]
 pub(super) struct FileState {
     /// The view before a crash: everything written.
-    content: Vec<u8>,
+    content: Content,
     unsynced: Vec<Change>,
     sequence: u64,
     /// After a failed sync nothing that follows becomes durable, though later syncs return Ok: the kernel
@@ -24,8 +26,8 @@ pub(super) struct FileState {
 struct Change {
     sequence: u64,
     offset: usize,
-    replaced: Vec<u8>,
-    written: Vec<u8>,
+    replaced: Arc<[u8]>,
+    written: Arc<[u8]>,
     length_before: usize,
     length_after: usize,
 }
@@ -35,52 +37,45 @@ impl FileState {
         self.content.len() as u64
     }
 
-    pub(super) fn content(&self) -> &[u8] {
-        &self.content
+    pub(super) fn content(&self) -> Vec<u8> {
+        self.content.to_vec()
     }
 
     /// Changes bytes behind everybody's back, durably: decay of the medium.
-    pub(super) fn content_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.content
+    pub(super) fn set_content(&mut self, bytes: &[u8]) {
+        self.content = Content::from_slice(bytes);
     }
 
     /// False when the range ends behind the end of the file.
     pub(super) fn read(&self, offset: u64, bytes: &mut [u8]) -> bool {
-        let start = offset as usize;
-        match self.content.get(start..start + bytes.len()) {
-            Some(found) => {
-                bytes.copy_from_slice(found);
-                true
-            }
-            None => false,
-        }
+        self.content.read(offset as usize, bytes)
     }
 
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) {
         let start = offset as usize;
         let end = start + bytes.len();
         let length_before = self.content.len();
-        let replaced_end = end.min(length_before).max(start.min(length_before));
-        let replaced = self.content[start.min(length_before)..replaced_end].to_vec();
+        let replaced = self.content.copy(start.min(length_before)..end.min(length_before));
         if end > length_before {
-            self.content.resize(end, 0);
+            self.content.resize(end);
         }
-        self.content[start..end].copy_from_slice(bytes);
-        self.note(start, replaced, bytes.to_vec(), length_before);
+        self.content.write(start, bytes);
+        self.note(start, replaced, bytes, length_before);
     }
 
     pub(super) fn set_len(&mut self, length: u64) {
         let length = length as usize;
         let length_before = self.content.len();
-        let cut = self.content.get(length..).unwrap_or_default().to_vec();
-        self.content.resize(length, 0);
-        self.note(length.min(length_before), cut, Vec::new(), length_before);
+        let cut = self.content.copy(length.min(length_before)..length_before);
+        self.content.resize(length);
+        self.note(length.min(length_before), cut, &[], length_before);
     }
 
-    fn note(&mut self, offset: usize, replaced: Vec<u8>, written: Vec<u8>, length_before: usize) {
+    fn note(&mut self, offset: usize, replaced: Vec<u8>, written: &[u8], length_before: usize) {
         self.sequence += 1;
         let length_after = self.content.len();
         let sequence = self.sequence;
+        let (replaced, written) = (replaced.into(), written.into());
         self.unsynced.push(Change { sequence, offset, replaced, written, length_before, length_after });
     }
 
@@ -118,10 +113,10 @@ impl FileState {
     fn undo(&mut self, change: &Change) {
         let end = change.offset + change.replaced.len();
         if self.content.len() < end.max(change.length_before) {
-            self.content.resize(end.max(change.length_before), 0);
+            self.content.resize(end.max(change.length_before));
         }
-        self.content[change.offset..end].copy_from_slice(&change.replaced);
-        self.content.truncate(change.length_before);
+        self.content.write(change.offset, &change.replaced);
+        self.content.resize(change.length_before);
     }
 
     fn redo(&mut self, change: &Change, fate: Fate, rng: &mut Rng, torn_sectors: bool) {
@@ -132,7 +127,7 @@ impl FileState {
             // An extension may survive without its data, and its data never without it.
             let shrinks = change.length_after < change.length_before;
             if shrinks || change.length_after > self.content.len() {
-                self.content.resize(change.length_after, 0);
+                self.content.resize(change.length_after);
             }
         }
         let mut done = 0;
@@ -140,7 +135,7 @@ impl FileState {
             let start = change.offset + done;
             let length = (SECTOR_BYTES - start % SECTOR_BYTES).min(change.written.len() - done);
             let new = &change.written[done..done + length];
-            if let Some(old) = self.content.get_mut(start..start + length) {
+            if let Some(old) = self.content.sector_mut(start, length) {
                 match fate {
                     Fate::Kept => old.copy_from_slice(new),
                     _ => redo_sector(old, new, rng, torn_sectors),

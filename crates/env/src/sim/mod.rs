@@ -7,6 +7,7 @@
 //! 512-byte sector that was not synced is old, new, torn, zero or garbage, and names and lengths that were not
 //! synced may be lost, each independently of the others.
 
+mod content;
 mod disk;
 mod executor;
 mod faults;

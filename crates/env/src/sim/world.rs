@@ -162,8 +162,14 @@ impl World {
 
     /// Kills the process but not the machine: completed writes stay, unsynced as they are.
     pub fn kill(self, options: SimOptions) -> Self {
-        let mut state = self.machine.state.lock();
-        let seed = state.rng.u64();
+        let salt = self.machine.state.lock().rng.u64();
+        self.kill_image(salt, options)
+    }
+
+    /// What a killed process would leave now, in a new machine; this one goes on.
+    pub fn kill_image(&self, salt: u64, options: SimOptions) -> Self {
+        let state = self.machine.state.lock();
+        let seed = mix(state.trace ^ salt.rotate_left(23));
         let disk = state.killed_disk(&mut Rng::new(seed));
         drop(state);
         Self::with_disk(mix(seed), options, disk)
@@ -181,6 +187,16 @@ impl World {
 
     pub fn now_us(&self) -> u64 {
         self.machine.state.lock().now_us
+    }
+
+    /// Stops the machine now: the run ends as `Crashed`.
+    pub fn halt(&self) {
+        self.machine.state.lock().crashed = true;
+    }
+
+    /// Sets or clears the operation at which the machine stops.
+    pub fn set_crash_at(&self, crash_at: Option<u64>) {
+        self.machine.state.lock().options.crash_at = crash_at;
     }
 
     pub fn set_capacity(&self, capacity_bytes: Option<u64>) {
@@ -202,7 +218,7 @@ impl World {
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
         let state = self.machine.state.lock();
         match state.disk.names.get(path) {
-            Some(Node::File(index)) => Some(state.disk.files[index.0].content().to_vec()),
+            Some(Node::File(index)) => Some(state.disk.files[index.0].content()),
             _ => None,
         }
     }
@@ -214,7 +230,10 @@ impl World {
     pub fn damage(&self, path: &str, damage: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.machine.state.lock();
         let Some(Node::File(index)) = state.disk.names.get(path) else { panic!("there is no file '{path}'") };
-        damage(state.disk.files[index.0].content_mut());
+        let file = &mut state.disk.files[index.0];
+        let mut content = file.content();
+        damage(&mut content);
+        file.set_content(&content);
     }
 
     pub fn flip_bit(&self, path: &str, bit: usize) {

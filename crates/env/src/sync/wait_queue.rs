@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::task::{Context, Poll, Waker};
 
 /// First come, first served.
@@ -47,9 +47,11 @@ impl WaitQueue {
         let slot = Arc::new(Slot { state: Mutex::new(SlotState { woken: false, waker: None }) });
         let mut slots = self.slots.lock();
         slots.push_back(slot.clone());
-        // SeqCst pairs with the load in `wake_*`: a waker that misses this registration has changed the
-        // condition before the registered task tests it.
         self.waiting.store(slots.len(), Ordering::SeqCst);
+        drop(slots);
+        // Pairs with the fence in `is_empty`: a waker that misses this registration has changed the condition
+        // before the registered task tests it.
+        fence(Ordering::SeqCst);
         Waiter { queue: self, slot, finished: false }
     }
 
@@ -85,8 +87,8 @@ impl WaitQueue {
     }
 
     pub fn is_empty(&self) -> bool {
-        // The fence orders the caller's change of the condition before this load (see `register`).
-        std::sync::atomic::fence(Ordering::SeqCst);
+        // Orders the caller's change of the condition before this load (see `register`).
+        fence(Ordering::SeqCst);
         self.waiting.load(Ordering::SeqCst) == 0
     }
 }

@@ -1,0 +1,116 @@
+//! Order-preserving sort keys: `memcmp` of two keys gives the order of the strings.
+//!
+//! Invariant: no key is a prefix of another, so keys may be followed by other key parts.
+//!
+//! - Bytes without padding: the bytes, 0x00 written as 00 FF, ended by 00 00.
+//! - Weights without padding: two bytes each, most significant first, ended by 00 00 (no weight is 0).
+//! - With padding (PAD SPACE) a string stands for itself followed by endless spaces. A run of spaces is written as
+//!   one space weight and a tag that says how the run ends: 01 and the run's length before something lower than a
+//!   space, 02 at the end of the string, 03 and the inverted length before something higher.
+use crate::registry::{CollationId, PadAttribute, Weighing};
+use crate::weights::Weights;
+
+const TAG_LOWER: u8 = 1;
+const TAG_END: u8 = 2;
+const TAG_HIGHER: u8 = 3;
+
+impl CollationId {
+    pub fn write_sort_key(self, bytes: &[u8], key: &mut Vec<u8>) {
+        let collation = self.collation();
+        match (collation.weighing, collation.pad) {
+            (Weighing::Bytes, PadAttribute::NoPad) => write_escaped(bytes, key),
+            (weighing, PadAttribute::NoPad) => {
+                key.reserve(bytes.len() * 2 + 2);
+                for weight in Weights::new(weighing, bytes) {
+                    key.extend_from_slice(&weight.to_be_bytes());
+                }
+                key.extend_from_slice(&[0, 0]);
+            }
+            (Weighing::General, PadAttribute::PadSpace) => {
+                let weights = Weights::new(Weighing::General, collation.without_padding(bytes));
+                write_padded(weights, u16::from(b' '), key, |weight, key| {
+                    key.extend_from_slice(&weight.to_be_bytes());
+                });
+            }
+            (Weighing::ByteTable(table), PadAttribute::PadSpace) => {
+                let weights =
+                    collation.without_padding(bytes).iter().map(|byte| u16::from(table[*byte as usize]));
+                let space = u16::from(table[usize::from(b' ')]);
+                write_padded(weights, space, key, |weight, key| key.push(weight as u8));
+            }
+            (_, PadAttribute::PadSpace) => {
+                let weights = collation.without_padding(bytes).iter().map(|byte| u16::from(*byte));
+                write_padded(weights, u16::from(b' '), key, |weight, key| key.push(weight as u8));
+            }
+        }
+    }
+}
+
+/// Reads back what the key of a `binary` or `utf8mb4_0900_bin` string holds; the count of key bytes read is the
+/// second part. `None` when the bytes are no such key.
+pub fn read_escaped(key: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let mut bytes = Vec::with_capacity(key.len());
+    let mut at = 0;
+    loop {
+        match *key.get(at)? {
+            0 => match *key.get(at + 1)? {
+                0 => return Some((bytes, at + 2)),
+                0xFF => {
+                    bytes.push(0);
+                    at += 2;
+                }
+                _ => return None,
+            },
+            byte => {
+                bytes.push(byte);
+                at += 1;
+            }
+        }
+    }
+}
+
+fn write_escaped(bytes: &[u8], key: &mut Vec<u8>) {
+    key.reserve(bytes.len() + 2);
+    for byte in bytes {
+        key.push(*byte);
+        if *byte == 0 {
+            key.push(0xFF);
+        }
+    }
+    key.extend_from_slice(&[0, 0]);
+}
+
+fn write_padded(
+    weights: impl Iterator<Item = u16>,
+    space: u16,
+    key: &mut Vec<u8>,
+    write: impl Fn(u16, &mut Vec<u8>),
+) {
+    let mut run = 0u32;
+    for weight in weights {
+        if weight == space {
+            run += 1;
+            continue;
+        }
+        if run > 0 {
+            write(space, key);
+            write_run(run, weight < space, key);
+            run = 0;
+        }
+        write(weight, key);
+    }
+    // Spaces of the table's own making (characters that weigh as a space) may still end the string.
+    write(space, key);
+    key.push(TAG_END);
+}
+
+/// Longer runs are nearer to the endless spaces: higher when followed by less, lower when followed by more.
+fn write_run(run: u32, is_before_lower: bool, key: &mut Vec<u8>) {
+    if is_before_lower {
+        key.push(TAG_LOWER);
+        key.extend_from_slice(&run.to_be_bytes());
+    } else {
+        key.push(TAG_HIGHER);
+        key.extend_from_slice(&(!run).to_be_bytes());
+    }
+}

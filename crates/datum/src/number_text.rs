@@ -1,0 +1,122 @@
+//! Text of FLOAT and DOUBLE as MySQL prints them.
+//!
+//! DOUBLE shows the shortest digits that read back to it, FLOAT six significant digits. Numbers are written out
+//! when their decimal exponent is -15..15 or when digits after the point would be lost, otherwise as 1.5e20.
+
+const EXPONENT_MIN: i32 = -15;
+const EXPONENT_MAX: i32 = 14;
+
+/// `digits` is the (M,D) of the column type, which fixes the digits after the point.
+pub fn write_double(number: f64, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
+    match digits {
+        Some((_, scale)) => write_fixed(number, scale, text),
+        None => write_scientific(&format!("{number:e}"), text),
+    }
+}
+
+pub fn write_float(number: f32, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
+    match digits {
+        Some((_, scale)) => write_fixed(f64::from(number), scale, text),
+        None => write_scientific(&format!("{:.5e}", f64::from(number)), text),
+    }
+}
+
+fn write_fixed(number: f64, scale: u8, text: &mut Vec<u8>) {
+    text.extend_from_slice(format!("{number:.*}", usize::from(scale)).as_bytes());
+}
+
+/// Rewrites Rust's `d.ddde[-]x`; infinities and NaN do not occur in SQL values.
+fn write_scientific(scientific: &str, text: &mut Vec<u8>) {
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        text.extend_from_slice(scientific.as_bytes());
+        return;
+    };
+    let exponent: i32 = exponent.parse().expect("the exponent of a formatted number is an integer");
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    let all_digits: String = mantissa.chars().filter(|character| *character != '.').collect();
+    let digits = match all_digits.trim_end_matches('0') {
+        "" => "0",
+        trimmed => trimmed,
+    };
+    text.extend_from_slice(sign.as_bytes());
+    let count = digits.len() as i32;
+    let is_plain = exponent >= EXPONENT_MIN && (exponent <= EXPONENT_MAX || count > exponent + 1);
+    if !is_plain {
+        text.extend_from_slice(&digits.as_bytes()[..1]);
+        if digits.len() > 1 {
+            text.push(b'.');
+            text.extend_from_slice(&digits.as_bytes()[1..]);
+        }
+        text.push(b'e');
+        text.extend_from_slice(exponent.to_string().as_bytes());
+    } else if exponent < 0 {
+        text.extend_from_slice(b"0.");
+        text.extend(std::iter::repeat_n(b'0', (-exponent - 1) as usize));
+        text.extend_from_slice(digits.as_bytes());
+    } else if count <= exponent + 1 {
+        text.extend_from_slice(digits.as_bytes());
+        text.extend(std::iter::repeat_n(b'0', (exponent + 1 - count) as usize));
+    } else {
+        let (integer, fraction) = digits.split_at(exponent as usize + 1);
+        text.extend_from_slice(integer.as_bytes());
+        text.push(b'.');
+        text.extend_from_slice(fraction.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_as_mysql_prints_them() {
+        for (number, expected) in [
+            (1e14, "100000000000000"),
+            (1e15, "1e15"),
+            (123_456_789_012_345.0, "123456789012345"),
+            (1_234_567_890_123_456.0, "1.234567890123456e15"),
+            (1_234_567_890_123_456.8, "1234567890123456.8"),
+            (1_000_000_000_000_000.5, "1000000000000000.5"),
+            (1e-5, "0.00001"),
+            (1e-15, "0.000000000000001"),
+            (1e-16, "1e-16"),
+            (1.234_567_890_123_456e-10, "0.0000000001234567890123456"),
+            (0.1, "0.1"),
+            (-1.5, "-1.5"),
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (f64::MAX, "1.7976931348623157e308"),
+            (5e-324, "5e-324"),
+            (1.0 / 3.0, "0.3333333333333333"),
+        ] {
+            let mut text = Vec::new();
+            write_double(number, None, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn floats_have_six_digits() {
+        for (number, expected) in [
+            (1.234_567_f32, "1.23457"),
+            (16_777_216.0, "16777200"),
+            (1e10, "10000000000"),
+            (0.1, "0.1"),
+            (1e20, "1e20"),
+            (3.402_823_4e38, "3.40282e38"),
+            (1_234_565.0, "1234560"),
+            (999_999.5, "1000000"),
+            (0.000_123_456_79, "0.000123457"),
+        ] {
+            let mut text = Vec::new();
+            write_float(number, None, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+        let mut text = Vec::new();
+        write_float(1.2, Some((10, 3)), &mut text);
+        assert_eq!(text, b"1.200");
+    }
+}

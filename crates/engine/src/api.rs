@@ -1,0 +1,180 @@
+//! The plain data types of the public interface. Callers: crates `table`, `catalog` and `session`.
+
+/// Names one tree (an ordered table of byte keys and byte values) for ever; never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TreeId(pub u64);
+
+impl TreeId {
+    /// The one tree that exists from the first start: the data dictionary keeps itself there.
+    pub const CATALOG: TreeId = TreeId(1);
+}
+
+/// How a transaction sees the others' work, from loose to strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Isolation {
+    ReadUncommitted,
+    ReadCommitted,
+    #[default]
+    RepeatableRead,
+    Serializable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccessMode {
+    #[default]
+    ReadWrite,
+    ReadOnly,
+}
+
+/// `innodb_flush_log_at_trx_commit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlushAtCommit {
+    /// 1: a commit is acknowledged once its log record is on stable storage.
+    #[default]
+    Durable,
+    /// 2: written to the operating system at commit, made durable within about a second.
+    Written,
+    /// 0: written and made durable within about a second.
+    Lazy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockMode {
+    Shared,
+    Exclusive,
+}
+
+/// What a locking operation does when another transaction holds the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitPolicy {
+    /// Wait at most this long, then [`crate::EngineError::LockWaitTimeout`].
+    Wait { timeout_us: u64 },
+    /// Fail at once with [`crate::EngineError::LockNotAvailable`].
+    NoWait,
+    /// Leave the record out of the result.
+    SkipLocked,
+}
+
+/// How a read sees records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadMode {
+    /// The transaction's snapshot plus its own changes; takes no locks. At ReadCommitted every statement
+    /// (see `Transaction::begin_statement`) has a new snapshot, at RepeatableRead the first read makes it.
+    Snapshot,
+    /// The newest committed version plus own changes, each returned record locked (and, from
+    /// RepeatableRead on, the scanned range protected against inserts by others).
+    Locking(LockMode, WaitPolicy),
+}
+
+/// What must be unique when inserting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uniqueness {
+    /// The whole key.
+    Key,
+    /// The first so many bytes of the key (a unique secondary index: columns first, then the primary key).
+    Prefix(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+}
+
+/// A range of keys: `lower` is included unless `lower_excluded`; `upper` likewise. `None` = unbounded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRange {
+    pub lower: Option<Vec<u8>>,
+    pub lower_excluded: bool,
+    pub upper: Option<Vec<u8>>,
+    pub upper_excluded: bool,
+}
+
+impl KeyRange {
+    /// Every key.
+    pub fn all() -> KeyRange {
+        KeyRange::default()
+    }
+
+    /// Every key that starts with `prefix`.
+    pub fn prefix(prefix: &[u8]) -> KeyRange {
+        let mut upper = prefix.to_vec();
+        while upper.last() == Some(&0xFF) {
+            upper.pop();
+        }
+        let upper = match upper.last_mut() {
+            Some(last) => {
+                *last += 1;
+                Some(upper)
+            }
+            None => None,
+        };
+        KeyRange { lower: Some(prefix.to_vec()), lower_excluded: false, upper, upper_excluded: true }
+    }
+}
+
+/// Keys and values of consecutive records, packed into one buffer that the caller reuses.
+#[derive(Debug, Default)]
+pub struct EntryBatch {
+    bytes: Vec<u8>,
+    /// (end of key, end of value) of each entry in `bytes`.
+    ends: Vec<(usize, usize)>,
+}
+
+impl EntryBatch {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    /// Key and value of entry `index`.
+    pub fn get(&self, index: usize) -> (&[u8], &[u8]) {
+        let start = if index == 0 { 0 } else { self.ends[index - 1].1 };
+        let (key_end, value_end) = self.ends[index];
+        (&self.bytes[start..key_end], &self.bytes[key_end..value_end])
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+}
+
+/// A point in a transaction to which it can be rolled back; earlier ones stay valid, later ones do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Savepoint(pub u64);
+
+/// Everything the engine can be told at open.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Used when the store is created; afterwards the store's own size holds. 4096, 8192 or 16384.
+    pub page_size_bytes: usize,
+    pub buffer_pool_bytes: u64,
+    pub redo_capacity_bytes: u64,
+    pub flush_at_commit: FlushAtCommit,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            page_size_bytes: 8192,
+            buffer_pool_bytes: 128 << 20,
+            redo_capacity_bytes: 1 << 30,
+            flush_at_commit: FlushAtCommit::Durable,
+        }
+    }
+}

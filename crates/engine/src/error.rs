@@ -1,0 +1,73 @@
+//! What can go wrong in the engine, as its callers need to tell it apart.
+
+use crate::TreeId;
+
+/// An error of one engine call. Unless said otherwise the transaction stays open and only the failed
+/// operation had no effect; [`EngineError::rolled_back`] tells the exception.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// Another live record has the same key (or unique prefix); its full key is given.
+    DuplicateKey { existing_key: Vec<u8> },
+    /// The key to update does not exist (any more).
+    NotFound,
+    /// The transaction was chosen as a deadlock victim and has been rolled back as a whole.
+    Deadlock,
+    /// A lock was not granted within the wait policy's time.
+    LockWaitTimeout,
+    /// A lock is held by another transaction and the policy was not to wait.
+    LockNotAvailable,
+    /// A read-only transaction tried to change something.
+    ReadOnly,
+    /// The version that the snapshot needs is gone.
+    SnapshotTooOld,
+    /// No space on the data or log disk; the statement is undone, reads go on.
+    DiskFull,
+    /// A tree that does not exist.
+    NoSuchTree(TreeId),
+    /// A key or value beyond the engine's limits, in bytes.
+    TooLarge { bytes: usize, limit: usize },
+    /// The transaction has changed so much that the log could not undo it; it can only be ended.
+    TransactionTooLarge { bytes: u64, limit: u64 },
+    /// A page or log record failed its checks; `what` names it.
+    Corrupt { what: String },
+    /// The log or the data files failed; the engine refuses all further changes.
+    Io { what: String },
+    /// The engine is shutting down.
+    Closed,
+}
+
+impl EngineError {
+    /// True when the whole transaction is already rolled back, not only the failed operation.
+    pub fn rolled_back(&self) -> bool {
+        matches!(self, EngineError::Deadlock)
+    }
+}
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            EngineError::DuplicateKey { .. } => write!(f, "a record with this key exists"),
+            EngineError::NotFound => write!(f, "no record has this key"),
+            EngineError::Deadlock => write!(f, "deadlock found; the transaction was rolled back"),
+            EngineError::LockWaitTimeout => write!(f, "lock wait timeout exceeded"),
+            EngineError::LockNotAvailable => write!(f, "the lock is held by another transaction"),
+            EngineError::ReadOnly => write!(f, "the transaction is read only"),
+            EngineError::SnapshotTooOld => write!(f, "the snapshot is too old"),
+            EngineError::DiskFull => write!(f, "no space left on the disk"),
+            EngineError::NoSuchTree(tree) => write!(f, "no tree {}", tree.0),
+            EngineError::TooLarge { bytes, limit } => write!(f, "{bytes} bytes exceed the limit of {limit}"),
+            EngineError::TransactionTooLarge { bytes, limit } => {
+                write!(
+                    f,
+                    "the transaction's undo records have {bytes} bytes, more than the {limit} that the log allows"
+                )
+            }
+            EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),
+            EngineError::Io { what } => write!(f, "input/output error: {what}"),
+            EngineError::Closed => write!(f, "the engine is shutting down"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

@@ -1,0 +1,101 @@
+//! What an execution needs from outside the plan.
+use crate::memory::MemoryBudget;
+use datum::{SqlError, error_code};
+use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
+use expression::EvalContext;
+use plan::{LockClause, LockWait};
+use std::any::Any;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use table::TableResolver;
+
+/// One execution of one statement. The session makes it; operators borrow it call by call.
+pub struct ExecContext<'a> {
+    pub transaction: &'a mut Transaction,
+    /// Its `parameters` are set by the session; `slots` are sized and filled by `execute`.
+    pub eval: &'a mut EvalContext,
+    pub tables: &'a dyn TableResolver,
+    /// Handed to virtual tables.
+    pub viewer: &'a dyn Any,
+    pub interrupt: &'a Interrupt,
+    pub settings: ExecSettings,
+    pub memory: MemoryBudget,
+}
+
+#[derive(Debug, Clone)]
+pub struct ExecSettings {
+    /// `innodb_lock_wait_timeout`.
+    pub lock_wait: WaitPolicy,
+    pub auto_increment_increment: u64,
+    pub auto_increment_offset: u64,
+    /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
+    pub share_reads: bool,
+    /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
+    pub select_limit: u64,
+}
+
+impl Default for ExecSettings {
+    fn default() -> ExecSettings {
+        ExecSettings {
+            lock_wait: WaitPolicy::Wait { timeout_us: 50_000_000 },
+            auto_increment_increment: 1,
+            auto_increment_offset: 1,
+            share_reads: false,
+            select_limit: u64::MAX,
+        }
+    }
+}
+
+/// Set by KILL or a timer of another task, asked for every batch.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicU8);
+
+impl Interrupt {
+    const KILLED: u8 = 1;
+    const TIMED_OUT: u8 = 2;
+
+    /// KILL QUERY and KILL CONNECTION.
+    pub fn kill(&self) {
+        self.0.store(Self::KILLED, Relaxed);
+    }
+
+    /// `max_execution_time` is over.
+    pub fn time_out(&self) {
+        self.0.store(Self::TIMED_OUT, Relaxed);
+    }
+
+    /// Before the next statement.
+    pub fn clear(&self) {
+        self.0.store(0, Relaxed);
+    }
+
+    /// The error that ends the statement, if it was interrupted.
+    pub fn check(&self) -> Result<(), SqlError> {
+        match self.0.load(Relaxed) {
+            0 => Ok(()),
+            Self::TIMED_OUT => Err(error_code::ER_QUERY_TIMEOUT.plain()),
+            _ => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
+        }
+    }
+}
+
+impl ExecContext<'_> {
+    /// How a table with this lock clause is read.
+    pub(crate) fn read_mode(&self, lock: Option<LockClause>) -> ReadMode {
+        match lock {
+            None if self.settings.share_reads => ReadMode::Locking(LockMode::Shared, self.settings.lock_wait),
+            None => ReadMode::Snapshot,
+            Some(lock) => {
+                let mode = if lock.exclusive { LockMode::Exclusive } else { LockMode::Shared };
+                ReadMode::Locking(mode, self.wait_policy(lock.wait))
+            }
+        }
+    }
+
+    fn wait_policy(&self, wait: LockWait) -> WaitPolicy {
+        match wait {
+            LockWait::Session => self.settings.lock_wait,
+            LockWait::NoWait => WaitPolicy::NoWait,
+            LockWait::SkipLocked => WaitPolicy::SkipLocked,
+        }
+    }
+}

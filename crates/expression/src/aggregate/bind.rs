@@ -1,0 +1,121 @@
+//! Types of aggregates: what the arguments are cast to and what the result is.
+use datum::{ColumnType, SqlError, TypeKind, error_code};
+
+use super::{AggregateCall, AggregateFunction};
+use crate::build::BindContext;
+use crate::expr::{Coercibility, Expr, ExprType};
+use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
+
+impl AggregateCall {
+    /// Binds an aggregate: infers its type and inserts conversions into the arguments.
+    pub fn new(
+        bind: &BindContext,
+        function: AggregateFunction,
+        mut arguments: Vec<Expr>,
+        distinct: bool,
+    ) -> Result<AggregateCall, SqlError> {
+        check_count(function, &arguments, distinct)?;
+        let ty = match function {
+            AggregateFunction::Count => number(ColumnType::bigint().not_null()),
+            AggregateFunction::Sum => sum_type(bind, &mut arguments[0], 22, 0)?,
+            AggregateFunction::Avg => {
+                sum_type(bind, &mut arguments[0], 4, bind.division_precision_increment)?
+            }
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
+                same_type(bind, &mut arguments[0])?
+            }
+            AggregateFunction::GroupConcat => concat_type(bind, &mut arguments)?,
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                cast_integer(bind, &mut arguments[0])?;
+                number(ColumnType::bigint_unsigned().not_null())
+            }
+            AggregateFunction::StddevPop
+            | AggregateFunction::StddevSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::VarSamp => {
+                cast_double(bind, &mut arguments[0])?;
+                number(ColumnType::double())
+            }
+        };
+        Ok(AggregateCall {
+            function,
+            arguments,
+            distinct,
+            order_by: Vec::new(),
+            separator: b",".to_vec(),
+            ty,
+        })
+    }
+}
+
+fn check_count(function: AggregateFunction, arguments: &[Expr], distinct: bool) -> Result<(), SqlError> {
+    let valid = match function {
+        AggregateFunction::Count if distinct => !arguments.is_empty(),
+        AggregateFunction::Count => arguments.len() <= 1,
+        AggregateFunction::GroupConcat => !arguments.is_empty(),
+        _ => arguments.len() == 1,
+    };
+    if valid { Ok(()) } else { Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain()) }
+}
+
+fn number(column: ColumnType) -> ExprType {
+    ExprType::new(column, Coercibility::Numeric)
+}
+
+/// The most decimal digits of an integer type, which SUM's precision starts from.
+fn integer_digits(column: &ColumnType) -> Option<u8> {
+    Some(match column.kind {
+        TypeKind::Tiny => 3,
+        TypeKind::Short => 5,
+        TypeKind::Int24 => 8,
+        TypeKind::Long => 10,
+        TypeKind::LongLong if column.unsigned => 20,
+        TypeKind::LongLong => 19,
+        TypeKind::Year => 4,
+        _ => return None,
+    })
+}
+
+/// Exact numbers give DECIMAL with `wider` more digits, `finer` of them (and the same number again for SUM's
+/// integer part) after the point; everything else is summed as DOUBLE.
+fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Result<ExprType, SqlError> {
+    match argument.ty.column.kind {
+        TypeKind::Year | TypeKind::Bit(_) | TypeKind::Date => cast_integer(bind, argument)?,
+        TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
+            cast_decimal(bind, argument, 14 + fsp, fsp)?;
+        }
+        _ => {}
+    }
+    let exact = match argument.ty.column.kind {
+        TypeKind::Decimal { precision, scale } => Some((precision, scale)),
+        _ => integer_digits(&argument.ty.column).map(|digits| (digits, 0)),
+    };
+    Ok(match exact {
+        Some((precision, scale)) => {
+            let scale = (scale + finer).min(datum::SCALE_MAX);
+            number(ColumnType::decimal((precision + wider).min(datum::PRECISION_MAX), scale))
+        }
+        None => {
+            cast_double(bind, argument)?;
+            number(ColumnType::double())
+        }
+    })
+}
+
+/// MIN and MAX of ENUM and SET compare the members' text.
+fn same_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlError> {
+    if matches!(argument.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_)) {
+        cast_text(bind, argument)?;
+    }
+    let column = ColumnType { nullable: true, ..argument.ty.column.clone() };
+    Ok(ExprType::new(column, argument.ty.coercibility))
+}
+
+/// The result can be as long as `group_concat_max_len`, which a statement does not know when it is bound.
+fn concat_type(bind: &BindContext, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    for argument in arguments.iter_mut() {
+        cast_text(bind, argument)?;
+    }
+    let (collation, coercibility) = bind.aggregate_collations("group_concat", arguments)?;
+    Ok(ExprType::new(text_column(65_536, collation), coercibility))
+}

@@ -1,0 +1,51 @@
+//! AND, OR, XOR, NOT and the IS tests.
+use datum::SqlError;
+
+use super::{BindContext, boolean};
+use crate::expr::{Expr, ExprKind};
+use crate::operator::TruthTest;
+
+fn any_nullable(operands: &[Expr]) -> bool {
+    operands.iter().any(|operand| operand.ty.column.nullable)
+}
+
+impl BindContext {
+    /// Nested conjunctions are flattened, so that the planner sees all of them side by side.
+    pub fn and(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
+        let mut flat = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match operand.kind {
+                ExprKind::And(inner) => flat.extend(inner),
+                _ => flat.push(operand),
+            }
+        }
+        let nullable = any_nullable(&flat);
+        Ok(boolean(ExprKind::And(flat), nullable))
+    }
+
+    pub fn or(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
+        let mut flat = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match operand.kind {
+                ExprKind::Or(inner) => flat.extend(inner),
+                _ => flat.push(operand),
+            }
+        }
+        let nullable = any_nullable(&flat);
+        Ok(boolean(ExprKind::Or(flat), nullable))
+    }
+
+    pub fn xor(&self, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+        let nullable = left.ty.column.nullable || right.ty.column.nullable;
+        Ok(boolean(ExprKind::Xor(Box::new(left), Box::new(right)), nullable))
+    }
+
+    pub fn not(&self, operand: Expr) -> Result<Expr, SqlError> {
+        let nullable = operand.ty.column.nullable;
+        Ok(boolean(ExprKind::Not(Box::new(operand)), nullable))
+    }
+
+    pub fn truth_test(&self, test: TruthTest, operand: Expr) -> Result<Expr, SqlError> {
+        Ok(boolean(ExprKind::TruthTest(test, Box::new(operand)), false))
+    }
+}

@@ -1,0 +1,96 @@
+//! Constructors of bound expressions: type inference, collation aggregation and implicit conversions.
+//!
+//! Operands keep their own types: evaluation converts values by the operand's and the node's type, so conversions
+//! become `Cast` nodes only where a value changes its kind for good (CASE branches, function arguments).
+use collation::CollationId;
+use datum::{ColumnType, SqlMode, TypeKind, Value};
+
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+
+mod arithmetic;
+mod call;
+mod cast;
+mod comparison;
+mod conditional;
+mod logic;
+mod temporal;
+
+/// What binding needs to know of the session.
+#[derive(Clone, Debug)]
+pub struct BindContext {
+    pub sql_mode: SqlMode,
+    /// `collation_connection`: of literals, and of numbers turned into text.
+    pub connection_collation: CollationId,
+    pub division_precision_increment: u8,
+    pub max_allowed_packet: u64,
+}
+
+impl Default for BindContext {
+    fn default() -> BindContext {
+        BindContext {
+            sql_mode: SqlMode::DEFAULT,
+            connection_collation: CollationId::UTF8MB4_0900_AI_CI,
+            division_precision_increment: 4,
+            max_allowed_packet: 64 * 1024 * 1024,
+        }
+    }
+}
+
+impl Expr {
+    /// A literal of the statement. Text literals have the connection's collation and yield to columns.
+    pub fn literal(value: Value, column: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Literal(value), ty: ExprType::new(column, Coercibility::Coercible) }
+    }
+
+    pub fn null() -> Expr {
+        let column = ColumnType::new(TypeKind::Null);
+        Expr { kind: ExprKind::Literal(Value::Null), ty: ExprType::new(column, Coercibility::Ignorable) }
+    }
+
+    pub fn int(number: i64) -> Expr {
+        Expr::literal(Value::Int(number), ColumnType::bigint().not_null())
+    }
+
+    pub fn column(index: usize, column: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Column(index), ty: ExprType::new(column, Coercibility::Implicit) }
+    }
+
+    pub fn parameter(index: usize, column: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Parameter(index), ty: ExprType::new(column, Coercibility::Coercible) }
+    }
+
+    pub fn slot(index: usize, column: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Slot(index), ty: ExprType::new(column, Coercibility::Implicit) }
+    }
+}
+
+impl BindContext {
+    pub fn text_literal(&self, text: &[u8]) -> Expr {
+        let charset = self.connection_collation.charset();
+        let length = u32::try_from(charset.character_count(text)).unwrap_or(u32::MAX);
+        Expr::literal(Value::bytes(text), ColumnType::varchar(length, self.connection_collation).not_null())
+    }
+
+    pub fn user_variable(&self, name: &str, column: ColumnType) -> Expr {
+        let ty = ExprType::new(column, Coercibility::Implicit);
+        Expr { kind: ExprKind::UserVariable(name.to_lowercase().into()), ty }
+    }
+
+    /// `@name := value`.
+    pub fn set_user_variable(&self, name: &str, value: Expr) -> Expr {
+        let ty = ExprType::new(value.ty.column.clone(), Coercibility::Implicit);
+        Expr { kind: ExprKind::SetUserVariable(name.to_lowercase().into(), Box::new(value)), ty }
+    }
+}
+
+/// A numeric result that may be NULL when an operand may.
+fn numeric(kind: ExprKind, column: ColumnType, operands_nullable: bool) -> Expr {
+    let column = ColumnType { nullable: operands_nullable || column.nullable, ..column };
+    Expr { kind, ty: ExprType::new(column, Coercibility::Numeric) }
+}
+
+/// MySQL's booleans: BIGINT shown one digit wide.
+fn boolean(kind: ExprKind, nullable: bool) -> Expr {
+    let column = ColumnType { length: 1, nullable, ..ColumnType::bigint() };
+    Expr { kind, ty: ExprType::new(column, Coercibility::Numeric) }
+}

@@ -1,0 +1,105 @@
+//! What evaluation needs from outside the row: parameters, subquery slots, statement settings and the session.
+//!
+//! Evaluation takes `&EvalContext`; what it changes (warnings, user variables) goes through `SessionServices`,
+//! which the session implements. Callers: every operator of the executor.
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use collation::CollationId;
+use datum::{ColumnType, Condition, SqlError, SqlMode, Value};
+
+/// The session as expressions see it. Methods take `&self` because several operators of a plan share it.
+pub trait SessionServices: Send + Sync {
+    /// Takes a warning or note for SHOW WARNINGS; the session enforces max_error_count.
+    fn warn(&self, condition: Condition);
+
+    /// The value and type of `@name` (lower case), `None` when it was never set.
+    fn user_variable(&self, name: &str) -> Option<(Value, ColumnType)>;
+    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType);
+
+    /// LAST_INSERT_ID(): the first id the previous INSERT generated.
+    fn last_insert_id(&self) -> u64;
+    /// LAST_INSERT_ID(expr).
+    fn set_last_insert_id(&self, id: u64);
+    fn row_count(&self) -> i64;
+    fn found_rows(&self) -> u64;
+
+    /// Whether the statement was killed or timed out; asked by functions that run long.
+    fn check_interrupted(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+}
+
+/// Settings and clock readings that stay the same during one statement.
+#[derive(Clone, Debug)]
+pub struct StatementSettings {
+    /// The statement's clock reading, microseconds since 1970-01-01 UTC; NOW() is made from it.
+    pub now_utc_micros: i64,
+    pub time_zone: datum::TimeZone,
+    pub sql_mode: SqlMode,
+    pub connection_id: u64,
+    /// USER(): the name and host the client gave.
+    pub user: Arc<str>,
+    /// CURRENT_USER(): the account that was matched.
+    pub current_user: Arc<str>,
+    pub database: Option<Arc<str>>,
+    pub version: Arc<str>,
+    pub connection_collation: CollationId,
+    pub division_precision_increment: u8,
+    pub max_allowed_packet: u64,
+    pub group_concat_max_len: u64,
+    /// `default_week_format`, 0..=7.
+    pub default_week_format: u8,
+}
+
+impl Default for StatementSettings {
+    fn default() -> StatementSettings {
+        StatementSettings {
+            now_utc_micros: 0,
+            time_zone: datum::TimeZone::utc(),
+            sql_mode: SqlMode::DEFAULT,
+            connection_id: 0,
+            user: Arc::from("root@localhost"),
+            current_user: Arc::from("root@localhost"),
+            database: None,
+            version: Arc::from("9.7.0"),
+            connection_collation: CollationId::UTF8MB4_0900_AI_CI,
+            division_precision_increment: 4,
+            max_allowed_packet: 64 * 1024 * 1024,
+            group_concat_max_len: 1024,
+            default_week_format: 0,
+        }
+    }
+}
+
+/// Everything an evaluation may read beside its row.
+pub struct EvalContext {
+    /// Values of `?` markers, by index.
+    pub parameters: Vec<Value>,
+    /// Results of subqueries and values of outer columns; the executor fills them before it evaluates.
+    pub slots: Vec<Value>,
+    pub settings: Arc<StatementSettings>,
+    pub session: Arc<dyn SessionServices>,
+    /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
+    pub(crate) random_states: Mutex<HashMap<usize, (u32, u32)>>,
+}
+
+impl EvalContext {
+    pub fn new(settings: Arc<StatementSettings>, session: Arc<dyn SessionServices>) -> EvalContext {
+        EvalContext {
+            parameters: Vec::new(),
+            slots: Vec::new(),
+            settings,
+            session,
+            random_states: Mutex::new(HashMap::new()),
+        }
+    }
+
+    pub fn with_parameters(self, parameters: Vec<Value>) -> EvalContext {
+        EvalContext { parameters, ..self }
+    }
+
+    pub(crate) fn warn(&self, error: SqlError) {
+        self.session.warn(error.into_warning());
+    }
+}

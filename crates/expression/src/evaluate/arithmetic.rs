@@ -1,0 +1,204 @@
+//! `+ - * / DIV %`, negation and bit operations, with MySQL's overflow errors.
+use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_value};
+
+use crate::context::EvalContext;
+use crate::expr::Expr;
+use crate::operator::{ArithmeticOperator, BitOperator};
+
+pub(super) fn arithmetic(
+    node: &Expr,
+    operator: ArithmeticOperator,
+    left: &Expr,
+    right: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let (l, r) = (left.eval_ref(row, context)?, right.eval_ref(row, context)?);
+    if l.is_null() || r.is_null() {
+        return Ok(Value::Null);
+    }
+    let mut warn = |warning| context.warn(warning);
+    let (left_column, right_column) = (&left.ty.column, &right.ty.column);
+    let is_integer = node.ty.column.kind.is_integer();
+    let by_decimals = operator == ArithmeticOperator::IntegerDivide
+        && !(left_column.kind.is_integer() && right_column.kind.is_integer());
+    if is_integer && !by_decimals {
+        if let (Value::Int(l), Value::Int(r), false) = (&*l, &*r, node.ty.column.unsigned) {
+            let quick = match operator {
+                ArithmeticOperator::Add => l.checked_add(*r),
+                ArithmeticOperator::Subtract => l.checked_sub(*r),
+                ArithmeticOperator::Multiply => l.checked_mul(*r),
+                _ => None,
+            };
+            if let Some(result) = quick {
+                return Ok(Value::Int(result));
+            }
+        }
+        let (l, r) = (in_zone(&l, context), in_zone(&r, context));
+        let l = l.to_integer(left_column, &mut warn).unwrap_or(0);
+        let r = r.to_integer(right_column, &mut warn).unwrap_or(0);
+        return integers(node, operator, l, r, context);
+    }
+    let (l, r) = (in_zone(&l, context), in_zone(&r, context));
+    if matches!(node.ty.column.kind, TypeKind::Double { .. }) {
+        let l = l.to_f64(left_column, &mut warn).unwrap_or(0.0);
+        let r = r.to_f64(right_column, &mut warn).unwrap_or(0.0);
+        return doubles(operator, l, r, context);
+    }
+    let l = l.to_decimal(left_column, &mut warn).unwrap_or(Decimal::ZERO);
+    let r = r.to_decimal(right_column, &mut warn).unwrap_or(Decimal::ZERO);
+    decimals(node, operator, &l, &r, context)
+}
+
+fn in_zone(value: &Value, context: &EvalContext) -> Value {
+    value.in_session_zone(&context.settings.time_zone)
+}
+
+/// A zero divisor gives NULL, with warning 1365 if the SQL mode asks for it.
+fn division_by_zero(context: &EvalContext) -> Value {
+    if context.settings.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+        context.warn(error_code::ER_DIVISION_BY_ZERO.plain());
+    }
+    Value::Null
+}
+
+fn overflow(kind: &str, operator: &str) -> SqlError {
+    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &format!("({operator})")])
+}
+
+fn ranged(number: i128, is_unsigned: bool, operator: &str) -> Result<Value, SqlError> {
+    let fits = if is_unsigned { u64::try_from(number).is_ok() } else { i64::try_from(number).is_ok() };
+    if fits {
+        return Ok(integer_value(number, is_unsigned));
+    }
+    Err(overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, operator))
+}
+
+fn integers(
+    node: &Expr,
+    operator: ArithmeticOperator,
+    left: i128,
+    right: i128,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    // Operands are 64-bit numbers, so sums, differences and products fit in 128 bits.
+    let number = match operator {
+        ArithmeticOperator::Add => left + right,
+        ArithmeticOperator::Subtract => left - right,
+        ArithmeticOperator::Multiply => left * right,
+        _ if right == 0 => return Ok(division_by_zero(context)),
+        ArithmeticOperator::Modulo => left % right,
+        ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,
+    };
+    ranged(number, node.ty.column.unsigned, operator.symbol())
+}
+
+fn doubles(
+    operator: ArithmeticOperator,
+    left: f64,
+    right: f64,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let number = match operator {
+        ArithmeticOperator::Add => left + right,
+        ArithmeticOperator::Subtract => left - right,
+        ArithmeticOperator::Multiply => left * right,
+        _ if right == 0.0 => return Ok(division_by_zero(context)),
+        ArithmeticOperator::Divide => left / right,
+        ArithmeticOperator::Modulo => left % right,
+        ArithmeticOperator::IntegerDivide => (left / right).trunc(),
+    };
+    if number.is_finite() { Ok(Value::Double(number)) } else { Err(overflow("DOUBLE", operator.symbol())) }
+}
+
+fn decimals(
+    node: &Expr,
+    operator: ArithmeticOperator,
+    left: &Decimal,
+    right: &Decimal,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let increment = context.settings.division_precision_increment;
+    let result = match operator {
+        ArithmeticOperator::Add => left.add(right).map(Some),
+        ArithmeticOperator::Subtract => left.subtract(right).map(Some),
+        ArithmeticOperator::Multiply => left.multiply(right).map(Some),
+        ArithmeticOperator::Modulo => Ok(left.remainder(right)),
+        ArithmeticOperator::Divide | ArithmeticOperator::IntegerDivide => left.divide(right, increment),
+    };
+    let result = result.map_err(|_| overflow("DECIMAL", operator.symbol()))?;
+    let Some(result) = result else { return Ok(division_by_zero(context)) };
+    match node.ty.column.kind {
+        TypeKind::Decimal { scale, .. } => {
+            // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here.
+            let shown = if result.scale() == scale { Ok(result) } else { result.rescale(scale) };
+            shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", operator.symbol()))
+        }
+        _ => {
+            let is_unsigned = node.ty.column.unsigned;
+            let whole = result.truncate(0);
+            let value =
+                if is_unsigned { whole.to_u64().map(Value::UInt) } else { whole.to_i64().map(Value::Int) };
+            value.ok_or_else(|| {
+                overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, operator.symbol())
+            })
+        }
+    }
+}
+
+pub(super) fn negate(
+    node: &Expr,
+    operand: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let value = operand.eval_ref(row, context)?;
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let value = in_zone(&value, context);
+    let mut warn = |warning| context.warn(warning);
+    let column = &operand.ty.column;
+    match node.ty.column.kind {
+        TypeKind::Double { .. } => {
+            Ok(value.to_f64(column, &mut warn).map_or(Value::Null, |number| Value::Double(-number)))
+        }
+        TypeKind::Decimal { .. } => Ok(value
+            .to_decimal(column, &mut warn)
+            .map_or(Value::Null, |number| Value::Decimal(number.negated()))),
+        _ => {
+            value.to_integer(column, &mut warn).map_or(Ok(Value::Null), |number| ranged(-number, false, "-"))
+        }
+    }
+}
+
+/// The 64 bits of an operand; negative numbers keep their two's complement.
+fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>, SqlError> {
+    let value = expr.eval_ref(row, context)?;
+    let value = in_zone(&value, context);
+    Ok(value.to_integer(&expr.ty.column, &mut |warning| context.warn(warning)).map(|number| number as u64))
+}
+
+pub(super) fn bit(
+    operator: BitOperator,
+    left: &Expr,
+    right: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let (Some(left), Some(right)) = (bits(left, row, context)?, bits(right, row, context)?) else {
+        return Ok(Value::Null);
+    };
+    let shift = |by: u64| u32::try_from(by).ok().filter(|by| *by < 64);
+    Ok(Value::UInt(match operator {
+        BitOperator::And => left & right,
+        BitOperator::Or => left | right,
+        BitOperator::Xor => left ^ right,
+        BitOperator::ShiftLeft => shift(right).map_or(0, |by| left << by),
+        BitOperator::ShiftRight => shift(right).map_or(0, |by| left >> by),
+    }))
+}
+
+pub(super) fn bit_not(operand: &Expr, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
+    Ok(bits(operand, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits)))
+}

@@ -1,0 +1,151 @@
+//! CAST and implicit conversions of a value to a type.
+use std::borrow::Cow;
+
+use collation::Charset;
+use datum::{ColumnType, Decimal, NoMoment, SqlError, TypeKind, Value, error_code, shown, truncated};
+
+use super::comparison::moment_context;
+use crate::context::EvalContext;
+use crate::expr::Expr;
+
+pub(super) fn cast(
+    operand: &Expr,
+    target: &ColumnType,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let value = operand.eval_ref(row, context)?;
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let source = &operand.ty.column;
+    let value = match &*value {
+        Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&context.settings.time_zone)),
+        _ => value,
+    };
+    let mut warn = |warning| context.warn(warning);
+    match &target.kind {
+        kind if kind.is_integer() => {
+            let number = value.to_integer(source, &mut warn);
+            // CAST keeps the 64 bits: -1 AS UNSIGNED is the largest number.
+            Ok(number.map_or(Value::Null, |number| match target.unsigned {
+                true => Value::UInt(number as u64),
+                false => Value::Int(number as i64),
+            }))
+        }
+        TypeKind::Double { .. } => Ok(value.to_f64(source, &mut warn).map_or(Value::Null, Value::Double)),
+        TypeKind::Float { .. } => {
+            Ok(value.to_f64(source, &mut warn).map_or(Value::Null, |number| Value::Float(number as f32)))
+        }
+        TypeKind::Decimal { precision, scale } => {
+            let number = value.to_decimal(source, &mut warn);
+            Ok(number.map_or(Value::Null, |number| Value::Decimal(fit(&number, *precision, *scale, context))))
+        }
+        TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
+            Ok(to_moment(&value, source, target, context))
+        }
+        TypeKind::Year => Ok(value.to_integer(source, &mut warn).map_or(Value::Null, to_year)),
+        TypeKind::Json => to_json(&value, source),
+        kind if kind.is_string() => Ok(to_text(&value, source, target, context)),
+        TypeKind::Null => Ok(Value::Null),
+        _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this conversion"])),
+    }
+}
+
+/// Rounded to the scale; too large a number becomes the largest of the type, with warning 1264.
+fn fit(number: &Decimal, precision: u8, scale: u8, context: &EvalContext) -> Decimal {
+    let largest = Decimal::max_of(precision, scale);
+    match number.rescale(scale) {
+        Ok(fitted) if fitted.absolute().compare(&largest).is_le() => fitted,
+        _ => {
+            context.warn(error_code::ER_WARN_DATA_OUT_OF_RANGE.with(&[&"", &1]));
+            if number.is_negative() { largest.negated() } else { largest }
+        }
+    }
+}
+
+fn to_year(number: i128) -> Value {
+    match number {
+        0 | 1901..=2155 => Value::Year(number as u16),
+        1..=69 => Value::Year(number as u16 + 2000),
+        70..=99 => Value::Year(number as u16 + 1900),
+        _ => Value::Null,
+    }
+}
+
+fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &EvalContext) -> Value {
+    let moments = moment_context(context, matches!(value, Value::Time(_)));
+    let converted = match target.kind {
+        TypeKind::Time { fsp } => value
+            .to_time(source, &moments)
+            .map(|parsed| (Value::Time(parsed.value.rounded(fsp)), parsed.truncated)),
+        TypeKind::Date => value
+            .to_datetime(source, &moments)
+            .map(|parsed| (Value::Date(parsed.value.date()), parsed.truncated)),
+        _ => value.to_datetime(source, &moments).map(|parsed| {
+            let rounded = parsed.value.rounded(target.kind.fsp());
+            (rounded.map_or(Value::Null, Value::DateTime), parsed.truncated)
+        }),
+    };
+    let name = match target.kind {
+        TypeKind::Time { .. } => "time",
+        TypeKind::Date => "date",
+        _ => "datetime",
+    };
+    match converted {
+        Ok((moment, was_truncated)) => {
+            if was_truncated {
+                context.warn(truncated(name, &value.to_text(source)));
+            }
+            moment
+        }
+        Err(NoMoment::Null) => Value::Null,
+        Err(NoMoment::Invalid) => {
+            let text = shown(&value.to_text(source));
+            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            Value::Null
+        }
+    }
+}
+
+/// Text in the target's character set, cut to its length with warning 1292.
+fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &EvalContext) -> Value {
+    let text = value.to_text(source);
+    let from = match value {
+        Value::Bytes(_) | Value::Enum(_) | Value::Set(_) => source.collation.charset(),
+        Value::Json(_) => Charset::Utf8mb4,
+        Value::Bit(_) => Charset::Binary,
+        _ => Charset::Ascii,
+    };
+    let to = target.collation.charset();
+    let converted = if from == to || (from == Charset::Ascii && to.is_unicode()) {
+        text.into_owned()
+    } else {
+        from.convert_to(to, &text).bytes
+    };
+    let limited =
+        matches!(target.kind, TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary)
+            && target.length > 0;
+    if !limited || to.character_count(&converted) <= target.length as usize {
+        return Value::Bytes(converted);
+    }
+    let type_name = if to == Charset::Binary { "BINARY" } else { "CHAR" };
+    context.warn(truncated(&format!("{type_name}({})", target.length), &converted));
+    let kept = to.byte_offset(&converted, target.length as usize);
+    Value::Bytes(converted[..kept].to_vec())
+}
+
+fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
+    if let Value::Json(_) = value {
+        return Ok(value.clone());
+    }
+    let text = value.to_text(source);
+    datum::normalize_json(&text).map(Value::Json).map_err(|invalid| {
+        error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[
+            &1,
+            &"cast_as_json",
+            &invalid.reason,
+            &invalid.position,
+        ])
+    })
+}

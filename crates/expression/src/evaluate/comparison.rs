@@ -1,0 +1,150 @@
+//! Comparison operators, IN, BETWEEN and LIKE.
+use std::cmp::Ordering;
+
+use collation::LikePattern;
+use datum::{CompareMode, Date, MomentContext, Operand, SqlError, Value, error_code};
+
+use crate::context::EvalContext;
+use crate::expr::Expr;
+use crate::operator::ComparisonOperator;
+
+/// What conversions to moments need; `today` is looked up only where a TIME may have to become a date.
+pub(super) fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) -> MomentContext<'c> {
+    let settings = &context.settings;
+    let today = if needs_today {
+        settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, |local| local.date())
+    } else {
+        Date::ZERO
+    };
+    MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today }
+}
+
+#[inline]
+fn order(
+    mode: CompareMode,
+    left: (&Value, &Expr),
+    right: (&Value, &Expr),
+    context: &EvalContext,
+) -> Option<Ordering> {
+    if let (CompareMode::Integer, Value::Int(left), Value::Int(right)) = (mode, left.0, right.0) {
+        return Some(left.cmp(right));
+    }
+    if let (CompareMode::Text(collation), Value::Bytes(left), Value::Bytes(right)) = (mode, left.0, right.0) {
+        return Some(collation.compare(left, right));
+    }
+    let moments = moment_context(context, mode == CompareMode::DateTime);
+    datum::compare(
+        mode,
+        Operand { value: left.0, column: &left.1.ty.column },
+        Operand { value: right.0, column: &right.1.ty.column },
+        &moments,
+        &mut |warning| context.warn(warning),
+    )
+}
+
+pub(super) fn compare(
+    operator: ComparisonOperator,
+    mode: CompareMode,
+    left: &Expr,
+    right: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<bool>, SqlError> {
+    let left_value = left.eval_ref(row, context)?;
+    if left_value.is_null() && operator != ComparisonOperator::NullSafeEqual {
+        return Ok(None);
+    }
+    let right_value = right.eval_ref(row, context)?;
+    if operator == ComparisonOperator::NullSafeEqual && (left_value.is_null() || right_value.is_null()) {
+        return Ok(Some(left_value.is_null() && right_value.is_null()));
+    }
+    let ordering = order(mode, (&left_value, left), (&right_value, right), context);
+    Ok(ordering.map(|ordering| operator.accepts(ordering)))
+}
+
+/// NULL in the list makes an answer of "not found" unknown.
+pub(super) fn in_list(
+    negated: bool,
+    operand: &Expr,
+    list: &[(CompareMode, Expr)],
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<bool>, SqlError> {
+    let value = operand.eval_ref(row, context)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let mut unknown = false;
+    for (mode, member) in list {
+        let candidate = member.eval_ref(row, context)?;
+        match order(*mode, (&value, operand), (&candidate, member), context) {
+            Some(Ordering::Equal) => return Ok(Some(!negated)),
+            Some(_) => {}
+            None => unknown = true,
+        }
+    }
+    Ok((!unknown).then_some(negated))
+}
+
+/// `operands` are the value, the lower and the upper bound.
+pub(super) fn between(
+    negated: bool,
+    mode: CompareMode,
+    operands: [&Expr; 3],
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<bool>, SqlError> {
+    let [operand, low, high] = operands;
+    let value = operand.eval_ref(row, context)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let low_value = low.eval_ref(row, context)?;
+    let above = order(mode, (&value, operand), (&low_value, low), context).map(Ordering::is_ge);
+    if above == Some(false) {
+        return Ok(Some(negated));
+    }
+    let high_value = high.eval_ref(row, context)?;
+    let below = order(mode, (&value, operand), (&high_value, high), context).map(Ordering::is_le);
+    Ok(match (above, below) {
+        (_, Some(false)) => Some(negated),
+        (Some(true), Some(true)) => Some(!negated),
+        _ => None,
+    })
+}
+
+/// `operands` are the text, the pattern and the escape character.
+pub(super) fn like(
+    negated: bool,
+    operands: [&Expr; 3],
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<bool>, SqlError> {
+    let [operand, pattern, escape] = operands;
+    let (text, pattern_text) = (operand.eval_ref(row, context)?, pattern.eval_ref(row, context)?);
+    let (Value::Bytes(text), Value::Bytes(pattern_text)) = (&*text, &*pattern_text) else { return Ok(None) };
+    let escape = match &*escape.eval_ref(row, context)? {
+        Value::Bytes(character) if character.is_empty() => None,
+        Value::Bytes(character) => {
+            let charset = operands[2].ty.collation().charset();
+            let (code_point, length) = charset.decode_first(character);
+            if length != character.len() {
+                return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"ESCAPE"]));
+            }
+            Some(code_point)
+        }
+        _ => Some(u32::from(b'\\')),
+    };
+    let collation = winner(operand, pattern);
+    let matches = LikePattern::new(collation, pattern_text, escape).matches(text);
+    Ok(Some(matches != negated))
+}
+
+/// The collation of the operand that binds more strongly; binding has made sure that there is one.
+fn winner(operand: &Expr, pattern: &Expr) -> collation::CollationId {
+    if pattern.ty.coercibility < operand.ty.coercibility {
+        pattern.ty.collation()
+    } else {
+        operand.ty.collation()
+    }
+}

@@ -1,0 +1,65 @@
+//! Three-valued truth of conditions.
+use datum::{SqlError, Value};
+
+use super::comparison;
+use crate::context::EvalContext;
+use crate::expr::{Expr, ExprKind};
+
+impl Expr {
+    /// Three-valued truth: `None` is UNKNOWN. WHERE keeps rows with `Some(true)`.
+    pub fn eval_bool(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
+        match &self.kind {
+            ExprKind::Compare(operator, mode, left, right) => {
+                comparison::compare(*operator, *mode, left, right, row, context)
+            }
+            ExprKind::And(operands) => {
+                let mut unknown = false;
+                for operand in operands {
+                    match operand.eval_bool(row, context)? {
+                        Some(false) => return Ok(Some(false)),
+                        Some(true) => {}
+                        None => unknown = true,
+                    }
+                }
+                Ok((!unknown).then_some(true))
+            }
+            ExprKind::Or(operands) => {
+                let mut unknown = false;
+                for operand in operands {
+                    match operand.eval_bool(row, context)? {
+                        Some(true) => return Ok(Some(true)),
+                        Some(false) => {}
+                        None => unknown = true,
+                    }
+                }
+                Ok((!unknown).then_some(false))
+            }
+            ExprKind::Xor(left, right) => {
+                let (left, right) = (left.eval_bool(row, context)?, right.eval_bool(row, context)?);
+                Ok(left.zip(right).map(|(left, right)| left != right))
+            }
+            ExprKind::Not(operand) => Ok(operand.eval_bool(row, context)?.map(|truth| !truth)),
+            ExprKind::TruthTest(test, operand) => {
+                use crate::operator::TruthTest::{NotNull, Null};
+                if matches!(test, Null | NotNull) {
+                    let known = (!operand.eval_ref(row, context)?.is_null()).then_some(true);
+                    return Ok(Some(test.answer(known)));
+                }
+                Ok(Some(test.answer(operand.eval_bool(row, context)?)))
+            }
+            ExprKind::In { negated, operand, list } => {
+                comparison::in_list(*negated, operand, list, row, context)
+            }
+            ExprKind::Between { negated, operand, low, high, mode } => {
+                comparison::between(*negated, *mode, [operand, low, high], row, context)
+            }
+            ExprKind::Like { negated, operand, pattern, escape } => {
+                comparison::like(*negated, [operand, pattern, escape], row, context)
+            }
+            _ => {
+                let value = self.eval_ref(row, context)?;
+                Ok(value.to_truth(&self.ty.column, &mut |warning| context.warn(warning)))
+            }
+        }
+    }
+}

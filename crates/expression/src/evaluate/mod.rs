@@ -1,0 +1,100 @@
+//! Evaluation of bound expressions.
+//!
+//! Invariant: no evaluation panics for any row of the types the expression was bound with; what MySQL calls a
+//! warning goes to the session, what it calls an error ends the statement. Callers: every executor operator.
+use std::borrow::Cow;
+
+use datum::{SqlError, Value, error_code};
+
+use crate::context::EvalContext;
+use crate::expr::{Expr, ExprKind};
+use crate::function::Arguments;
+
+mod arithmetic;
+mod cast;
+mod comparison;
+mod interval;
+mod logic;
+
+pub(crate) use interval::{difference_in, part_of};
+
+impl Expr {
+    /// The value, owned.
+    pub fn eval(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
+        Ok(self.eval_ref(row, context)?.into_owned())
+    }
+
+    /// The value without copying it when it is a column, literal, parameter or slot.
+    #[inline]
+    pub fn eval_ref<'v>(
+        &'v self,
+        row: &'v [Value],
+        context: &'v EvalContext,
+    ) -> Result<Cow<'v, Value>, SqlError> {
+        match &self.kind {
+            ExprKind::Column(index) => Ok(Cow::Borrowed(&row[*index])),
+            ExprKind::Literal(value) => Ok(Cow::Borrowed(value)),
+            ExprKind::Parameter(index) => match context.parameters.get(*index) {
+                Some(value) => Ok(Cow::Borrowed(value)),
+                None => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"])),
+            },
+            ExprKind::Slot(index) => Ok(Cow::Borrowed(&context.slots[*index])),
+            _ => self.compute(row, context).map(Cow::Owned),
+        }
+    }
+
+    fn compute(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
+        Ok(match &self.kind {
+            ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Xor(..)
+            | ExprKind::Not(_)
+            | ExprKind::TruthTest(..)
+            | ExprKind::Compare(..)
+            | ExprKind::In { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::Like { .. } => match self.eval_bool(row, context)? {
+                Some(truth) => Value::boolean(truth),
+                None => Value::Null,
+            },
+            ExprKind::Arithmetic(operator, left, right) => {
+                arithmetic::arithmetic(self, *operator, left, right, row, context)?
+            }
+            ExprKind::Negate(operand) => arithmetic::negate(self, operand, row, context)?,
+            ExprKind::Bit(operator, left, right) => arithmetic::bit(*operator, left, right, row, context)?,
+            ExprKind::BitNot(operand) => arithmetic::bit_not(operand, row, context)?,
+            ExprKind::Case { whens, otherwise } => {
+                for (condition, result) in whens {
+                    if condition.eval_bool(row, context)? == Some(true) {
+                        return result.eval(row, context);
+                    }
+                }
+                match otherwise {
+                    Some(otherwise) => otherwise.eval(row, context)?,
+                    None => Value::Null,
+                }
+            }
+            ExprKind::Cast(operand) => cast::cast(operand, &self.ty.column, row, context)?,
+            ExprKind::Relabel(operand) => operand.eval(row, context)?,
+            ExprKind::DateAdd { date, amount, unit, subtract } => {
+                interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?
+            }
+            ExprKind::Call(function, exprs) => {
+                (function.evaluate)(&Arguments { exprs, row, context, ty: &self.ty })?
+            }
+            ExprKind::UserVariable(name) => match context.session.user_variable(name) {
+                Some((value, _)) => value,
+                None => Value::Null,
+            },
+            ExprKind::SetUserVariable(name, value) => {
+                let column = value.ty.column.clone();
+                let value = value.eval(row, context)?;
+                context.session.set_user_variable(name, value.clone(), column);
+                value
+            }
+            ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Column(_) | ExprKind::Slot(_) => {
+                self.eval(row, context)?
+            }
+        })
+    }
+}

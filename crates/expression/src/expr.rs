@@ -1,0 +1,105 @@
+//! The bound expression tree.
+//!
+//! Invariant: trees made by `build` are well typed: operands already carry the conversions their operator needs,
+//! so evaluation dispatches on node and type only. Column nodes index the row the executor passes.
+use collation::CollationId;
+use datum::{ColumnType, CompareMode, Value};
+
+use crate::interval::IntervalUnit;
+use crate::operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};
+
+/// How strongly an expression's collation binds; the lower wins (MySQL manual, "Collation Coercibility").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coercibility {
+    Explicit = 0,
+    /// Two implicit collations that differ were combined.
+    NoCollation = 1,
+    Implicit = 2,
+    SystemConstant = 3,
+    Coercible = 4,
+    Numeric = 5,
+    Ignorable = 6,
+}
+
+/// The type of an expression's result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExprType {
+    pub column: ColumnType,
+    pub coercibility: Coercibility,
+}
+
+impl ExprType {
+    pub fn new(column: ColumnType, coercibility: Coercibility) -> ExprType {
+        ExprType { column, coercibility }
+    }
+
+    pub fn collation(&self) -> CollationId {
+        self.column.collation
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: ExprType,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Literal(Value),
+    /// The `?` marker with this index.
+    Parameter(usize),
+    /// The column of the row with this index.
+    Column(usize),
+    /// A value the executor puts into `EvalContext::slots`: a scalar subquery's result or an outer column.
+    Slot(usize),
+    /// `@name`, lower case.
+    UserVariable(Box<str>),
+    SetUserVariable(Box<str>, Box<Expr>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Xor(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    TruthTest(TruthTest, Box<Expr>),
+    Compare(ComparisonOperator, CompareMode, Box<Expr>, Box<Expr>),
+    /// `operand [NOT] IN (list)`; one compare mode per member.
+    In {
+        negated: bool,
+        operand: Box<Expr>,
+        list: Vec<(CompareMode, Expr)>,
+    },
+    Between {
+        negated: bool,
+        operand: Box<Expr>,
+        low: Box<Expr>,
+        high: Box<Expr>,
+        mode: CompareMode,
+    },
+    Like {
+        negated: bool,
+        operand: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Box<Expr>,
+    },
+    Arithmetic(ArithmeticOperator, Box<Expr>, Box<Expr>),
+    Negate(Box<Expr>),
+    Bit(BitOperator, Box<Expr>, Box<Expr>),
+    BitNot(Box<Expr>),
+    /// Searched CASE, IF and the like: the first true condition's value.
+    Case {
+        whens: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    /// Explicit or implicit conversion to the node's own type.
+    Cast(Box<Expr>),
+    /// COLLATE, or a relabelling that needs no conversion.
+    Relabel(Box<Expr>),
+    /// `date ± INTERVAL amount unit`
+    DateAdd {
+        date: Box<Expr>,
+        amount: Box<Expr>,
+        unit: IntervalUnit,
+        subtract: bool,
+    },
+    Call(&'static crate::function::Function, Vec<Expr>),
+}

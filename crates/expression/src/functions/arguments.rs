@@ -1,0 +1,108 @@
+//! Reading a call's arguments in the domain that binding has cast them to. `None` is SQL's NULL.
+use std::borrow::Cow;
+
+use collation::{Charset, CollationId};
+use datum::{DateTime, SqlError, Time, Value, error_code};
+
+use crate::function::Arguments;
+
+impl<'a> Arguments<'a> {
+    pub(super) fn value(&self, index: usize) -> Result<Cow<'a, Value>, SqlError> {
+        self.exprs[index].eval_ref(self.row, self.context)
+    }
+
+    /// The bytes of a text or binary argument.
+    pub(super) fn text(&self, index: usize) -> Result<Option<Cow<'a, [u8]>>, SqlError> {
+        Ok(match self.value(index)? {
+            Cow::Borrowed(Value::Bytes(bytes)) => Some(Cow::Borrowed(bytes.as_slice())),
+            Cow::Owned(Value::Bytes(bytes)) => Some(Cow::Owned(bytes)),
+            other => match &*other {
+                Value::Null => None,
+                wrong => return Err(mistyped(wrong, "text")),
+            },
+        })
+    }
+
+    /// A number clamped into the signed range, as lengths and positions are taken.
+    pub(super) fn integer(&self, index: usize) -> Result<Option<i64>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Int(number) => Some(*number),
+            Value::UInt(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
+            wrong => return Err(mistyped(wrong, "an integer")),
+        })
+    }
+
+    pub(super) fn double(&self, index: usize) -> Result<Option<f64>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Double(number) => Some(*number),
+            wrong => return Err(mistyped(wrong, "a DOUBLE")),
+        })
+    }
+
+    /// The bits of an integer argument.
+    pub(super) fn bits(&self, index: usize) -> Result<Option<u64>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Int(number) => Some(*number as u64),
+            Value::UInt(number) => Some(*number),
+            wrong => return Err(mistyped(wrong, "an integer")),
+        })
+    }
+
+    /// The moment of an argument that binding has made a DATETIME.
+    pub(super) fn datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::DateTime(moment) => Some(*moment),
+            wrong => return Err(mistyped(wrong, "a DATETIME")),
+        })
+    }
+
+    /// As `datetime`, but NULL for a date with a zero month or day, which has no place in the calendar.
+    pub(super) fn real_datetime(&self, index: usize) -> Result<Option<DateTime>, SqlError> {
+        let moment = self.datetime(index)?;
+        Ok(moment.filter(|moment| moment.date().month() != 0 && moment.date().day() != 0))
+    }
+
+    pub(super) fn time(&self, index: usize) -> Result<Option<Time>, SqlError> {
+        Ok(match &*self.value(index)? {
+            Value::Null => None,
+            Value::Time(time) => Some(*time),
+            wrong => return Err(mistyped(wrong, "a TIME")),
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// The collation in which argument `index` is compared.
+    pub(super) fn collation(&self, index: usize) -> CollationId {
+        self.exprs[index].ty.collation()
+    }
+
+    pub(super) fn charset(&self, index: usize) -> Charset {
+        self.collation(index).charset()
+    }
+
+    /// False, with warning 1301, when a result would exceed max_allowed_packet; the result is NULL then.
+    pub(super) fn fits_packet(&self, name: &str, bytes: u64) -> bool {
+        let limit = self.context.settings.max_allowed_packet;
+        if bytes > limit {
+            self.context.warn(error_code::ER_WARN_ALLOWED_PACKET_OVERFLOWED.with(&[&name, &limit]));
+        }
+        bytes <= limit
+    }
+}
+
+/// Binding gave the argument another type than evaluation expects: a defect, told instead of guessed around.
+fn mistyped(value: &Value, wanted: &str) -> SqlError {
+    error_code::ER_INTERNAL_ERROR.with(&[&format!("function argument {value:?} is not {wanted}")])
+}
+
+/// Text or NULL as a result.
+pub(super) fn text_or_null(text: Option<Vec<u8>>) -> Value {
+    text.map_or(Value::Null, Value::Bytes)
+}

@@ -1,0 +1,74 @@
+//! Functions whose result is one of their arguments: COALESCE, IFNULL, GREATEST, LEAST.
+use datum::{SqlError, Value, compare_in_type};
+
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprType};
+use crate::function::Volatility::Pure;
+use crate::function::{Arguments, Function};
+
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), evaluate: Evaluate) -> Function {
+    Function {
+        name,
+        arguments_min: counts.0,
+        arguments_max: counts.1,
+        volatility: Pure,
+        infer: infer_common,
+        evaluate,
+    }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("coalesce", (1, u8::MAX), first_known),
+    entry("ifnull", (2, 2), first_known),
+    entry("greatest", (2, u8::MAX), |arguments| extreme(arguments, true)),
+    entry("least", (2, u8::MAX), |arguments| extreme(arguments, false)),
+];
+
+/// All arguments become one type. COALESCE is NULL only if all may be, the extremes if one may be.
+fn infer_common(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let mut ty = bind.unified_type(name, arguments)?;
+    let mut nullable = arguments.iter().map(|argument| argument.ty.column.nullable);
+    ty.column.nullable = match name {
+        "coalesce" | "ifnull" => nullable.all(|nullable| nullable),
+        _ => nullable.any(|nullable| nullable),
+    };
+    for argument in arguments.iter_mut() {
+        let old = std::mem::replace(argument, Expr::null());
+        *argument = bind.convert_to(old, &ty)?;
+    }
+    Ok(ty)
+}
+
+fn first_known(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    for index in 0..arguments.len() {
+        let value = arguments.value(index)?;
+        if !value.is_null() {
+            return Ok(value.into_owned());
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn extreme(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
+    let mut best: Option<Value> = None;
+    for index in 0..arguments.len() {
+        let value = arguments.value(index)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let replaces = best.as_ref().is_none_or(|best| {
+            let ordering = compare_in_type(&value, best, &arguments.ty.column);
+            if largest { ordering.is_gt() } else { ordering.is_lt() }
+        });
+        if replaces {
+            best = Some(value.into_owned());
+        }
+    }
+    Ok(best.unwrap_or(Value::Null))
+}

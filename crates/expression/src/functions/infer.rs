@@ -1,0 +1,214 @@
+//! Type rules shared by the functions: which conversions arguments get, and the type of the result.
+use collation::{Charset, CollationId};
+use datum::{ColumnType, SqlError, TypeKind};
+
+use crate::build::BindContext;
+use crate::expr::{Coercibility, Expr, ExprType};
+
+/// Beyond this many bytes a text result is LONGTEXT, as a column of that size would have to be.
+const VARCHAR_BYTES_MAX: u64 = 65_535;
+
+pub(super) fn is_text(kind: &TypeKind) -> bool {
+    use TypeKind::{
+        Binary, Blob, Char, LongBlob, LongText, MediumBlob, MediumText, Text, TinyBlob, TinyText, VarBinary,
+        VarChar,
+    };
+    matches!(
+        kind,
+        Char | VarChar
+            | Binary
+            | VarBinary
+            | TinyText
+            | Text
+            | MediumText
+            | LongText
+            | TinyBlob
+            | Blob
+            | MediumBlob
+            | LongBlob
+    )
+}
+
+/// The most characters a value of the type shows.
+pub(crate) fn characters_max(column: &ColumnType) -> u64 {
+    let maximum = match &column.kind {
+        TypeKind::Null => 0,
+        TypeKind::Tiny => 4,
+        TypeKind::Short => 6,
+        TypeKind::Int24 => 9,
+        TypeKind::Long => 11,
+        TypeKind::LongLong => 20,
+        TypeKind::Decimal { precision, scale } => u64::from(*precision) + if *scale > 0 { 2 } else { 1 },
+        TypeKind::Float { .. } => 12,
+        TypeKind::Double { .. } => 23,
+        TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary => {
+            u64::from(column.length)
+        }
+        TypeKind::TinyText | TypeKind::TinyBlob => 255,
+        TypeKind::Text | TypeKind::Blob => 65_535,
+        TypeKind::MediumText | TypeKind::MediumBlob => 16_777_215,
+        TypeKind::LongText | TypeKind::LongBlob | TypeKind::Json => u64::from(u32::MAX),
+        TypeKind::Date => 10,
+        TypeKind::Time { fsp } => 10 + fraction(*fsp),
+        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => 19 + fraction(*fsp),
+        TypeKind::Year => 4,
+        TypeKind::Enum(members) => members.iter().map(|member| member.len()).max().unwrap_or(0) as u64,
+        TypeKind::Set(members) => members.iter().map(|member| member.len() as u64 + 1).sum(),
+        TypeKind::Bit(bits) => u64::from(*bits).div_ceil(8),
+    };
+    maximum.max(u64::from(column.length))
+}
+
+fn fraction(fsp: u8) -> u64 {
+    if fsp == 0 { 0 } else { u64::from(fsp) + 1 }
+}
+
+fn replace(expr: &mut Expr, make: impl FnOnce(Expr) -> Result<Expr, SqlError>) -> Result<(), SqlError> {
+    let old = std::mem::replace(expr, Expr::null());
+    *expr = make(old)?;
+    Ok(())
+}
+
+/// Makes the argument text: numbers and temporals become text of the connection's character set.
+pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    if is_text(&expr.ty.column.kind) || matches!(expr.ty.column.kind, TypeKind::Null) {
+        return Ok(());
+    }
+    let own = matches!(expr.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_));
+    let json = matches!(expr.ty.column.kind, TypeKind::Json);
+    let coercibility = if own || json { expr.ty.coercibility } else { Coercibility::Numeric };
+    let collation = match () {
+        () if own => expr.ty.collation(),
+        () if json => CollationId::UTF8MB4_BIN,
+        () if matches!(expr.ty.column.kind, TypeKind::Bit(_)) => CollationId::BINARY,
+        () => bind.connection_collation,
+    };
+    let length = characters_max(&expr.ty.column);
+    replace(expr, |old| bind.cast(old, text_column(length, collation)))?;
+    expr.ty.coercibility = coercibility;
+    Ok(())
+}
+
+pub(crate) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    use TypeKind::{Int24, Long, LongLong, Null, Short, Tiny};
+    if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
+        return Ok(());
+    }
+    replace(expr, |old| bind.cast(old, ColumnType::bigint()))
+}
+
+/// A nullable text type of at most `length` characters.
+pub(crate) fn text_column(length: u64, collation: CollationId) -> ColumnType {
+    let binary = collation == CollationId::BINARY;
+    let bytes = length.saturating_mul(u64::from(collation.charset().bytes_per_character_max()));
+    if bytes <= VARCHAR_BYTES_MAX {
+        let length = u32::try_from(length).expect("bounded by 65,535");
+        if binary { ColumnType::varbinary(length) } else { ColumnType::varchar(length, collation) }
+    } else {
+        let kind = if binary { TypeKind::LongBlob } else { TypeKind::LongText };
+        ColumnType { collation, length: u32::try_from(length).unwrap_or(u32::MAX), ..ColumnType::new(kind) }
+    }
+}
+
+/// Casts the arguments in `texts` to text and brings them to one collation, which the result has.
+pub(super) fn text_result(
+    bind: &BindContext,
+    name: &'static str,
+    texts: &mut [Expr],
+    length: u64,
+) -> Result<ExprType, SqlError> {
+    for expr in texts.iter_mut() {
+        cast_text(bind, expr)?;
+    }
+    let (collation, coercibility) = bind.aggregate_collations(name, texts)?;
+    Ok(ExprType::new(text_column(length, collation), coercibility))
+}
+
+/// Casts all arguments to text of one collation; the result is an integer.
+pub(super) fn integer_of_texts(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    text_result(bind, name, arguments, 0)?;
+    Ok(integer_type())
+}
+
+/// Each argument becomes text by itself (no common collation is needed); the result is an integer.
+pub(super) fn integer_of_each_text(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    for expr in arguments.iter_mut() {
+        cast_text(bind, expr)?;
+    }
+    Ok(integer_type())
+}
+
+pub(super) fn integer_type() -> ExprType {
+    ExprType::new(ColumnType::bigint(), Coercibility::Numeric)
+}
+
+pub(super) fn unsigned_type() -> ExprType {
+    ExprType::new(ColumnType::bigint_unsigned(), Coercibility::Numeric)
+}
+
+/// Text made by the server itself, in the connection's character set.
+pub(super) fn made_text(bind: &BindContext, length: u64) -> ExprType {
+    ExprType::new(text_column(length, bind.connection_collation), Coercibility::Coercible)
+}
+
+/// Text made by the server about itself (VERSION(), USER()): utf8mb3, weaker than columns.
+pub(super) fn system_text(length: u64) -> ExprType {
+    let collation = Charset::Utf8mb3.default_collation();
+    ExprType::new(text_column(length, collation), Coercibility::SystemConstant)
+}
+
+pub(super) fn binary_result(length: u64) -> ExprType {
+    ExprType::new(text_column(length, CollationId::BINARY), Coercibility::Implicit)
+}
+
+/// Makes the argument a DATETIME with the digits it has; gives those digits.
+pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::DateTime { fsp } => return Ok(fsp),
+        TypeKind::Time { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    Ok(fsp)
+}
+
+/// Makes the argument a TIME with the digits it has; gives those digits.
+pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let fsp = match expr.ty.column.kind {
+        TypeKind::Time { fsp } => return Ok(fsp),
+        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => fsp,
+        TypeKind::Decimal { scale, .. } => scale.min(6),
+        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
+        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
+        _ => 6,
+    };
+    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::Time { fsp })))?;
+    Ok(fsp)
+}
+
+pub(crate) fn cast_decimal(
+    bind: &BindContext,
+    expr: &mut Expr,
+    precision: u8,
+    scale: u8,
+) -> Result<(), SqlError> {
+    replace(expr, |old| bind.cast(old, ColumnType::decimal(precision, scale)))
+}
+
+pub(crate) fn cast_double(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
+    if matches!(expr.ty.column.kind, TypeKind::Double { .. } | TypeKind::Null) {
+        return Ok(());
+    }
+    replace(expr, |old| bind.cast(old, ColumnType::double()))
+}

@@ -1,0 +1,166 @@
+//! What a statement can ask about its session and about expressions: DATABASE, USER, VERSION, LAST_INSERT_ID,
+//! CHARSET, UUID and their kin. SLEEP is the executor's, since it has to wait without blocking a worker.
+use aws_lc_rs::rand;
+use datum::{SqlError, Value, error_code};
+
+use super::infer::{cast_integer, integer_type, system_text, unsigned_type};
+use super::network::uuid_text;
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprType};
+use crate::function::Volatility::{Pure, Statement, Volatile};
+use crate::function::{Arguments, Function, Volatility};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(
+    name: &'static str,
+    arguments: u8,
+    volatility: Volatility,
+    infer: Infer,
+    evaluate: Evaluate,
+) -> Function {
+    Function { name, arguments_min: arguments, arguments_max: arguments, volatility, infer, evaluate }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("database", 0, Statement, infer_name, database),
+    entry("schema", 0, Statement, infer_name, database),
+    entry("user", 0, Statement, infer_account, user),
+    entry("session_user", 0, Statement, infer_account, user),
+    entry("system_user", 0, Statement, infer_account, user),
+    entry("current_user", 0, Statement, infer_account, current_user),
+    entry("version", 0, Statement, infer_name, version),
+    entry("connection_id", 0, Statement, infer_unsigned, connection_id),
+    entry("row_count", 0, Volatile, infer_signed, row_count),
+    entry("found_rows", 0, Volatile, infer_unsigned, found_rows),
+    Function {
+        name: "last_insert_id",
+        arguments_min: 0,
+        arguments_max: 1,
+        volatility: Volatile,
+        infer: infer_last_insert_id,
+        evaluate: last_insert_id,
+    },
+    entry("uuid", 0, Volatile, infer_uuid, uuid),
+    entry("charset", 1, Pure, infer_name, charset),
+    entry("collation", 1, Pure, infer_name, collation),
+    entry("coercibility", 1, Pure, infer_signed, coercibility),
+];
+
+fn infer_name(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(system_text(64))
+}
+
+fn infer_account(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(system_text(288))
+}
+
+fn infer_uuid(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(system_text(36))
+}
+
+fn infer_unsigned(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(unsigned_type())
+}
+
+fn infer_signed(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(integer_type())
+}
+
+fn infer_last_insert_id(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    arguments.first_mut().map_or(Ok(()), |argument| cast_integer(bind, argument))?;
+    Ok(unsigned_type())
+}
+
+fn database(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let database = arguments.context.settings.database.as_deref();
+    Ok(database.map_or(Value::Null, Value::bytes))
+}
+
+fn user(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(&*arguments.context.settings.user))
+}
+
+fn current_user(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(&*arguments.context.settings.current_user))
+}
+
+fn version(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(&*arguments.context.settings.version))
+}
+
+fn connection_id(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::UInt(arguments.context.settings.connection_id))
+}
+
+fn row_count(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::Int(arguments.context.session.row_count()))
+}
+
+fn found_rows(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::UInt(arguments.context.session.found_rows()))
+}
+
+/// With an argument it becomes what LAST_INSERT_ID() and the client see next.
+fn last_insert_id(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    if arguments.len() == 0 {
+        return Ok(Value::UInt(arguments.context.session.last_insert_id()));
+    }
+    let id = arguments.bits(0)?;
+    arguments.context.session.set_last_insert_id(id.unwrap_or(0));
+    Ok(id.map_or(Value::Null, Value::UInt))
+}
+
+/// A time-based id (version 1) with a random node, as MySQL gives on a machine whose address it does not show.
+fn uuid(_arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const UNIX_EPOCH_IN_UUID_TIME: u128 = 0x01B2_1DD2_1381_4000;
+    let mut random = [0; 8];
+    rand::fill(&mut random).map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"no randomness"]))?;
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let ticks = UNIX_EPOCH_IN_UUID_TIME + since_epoch.map_or(0, |passed| passed.as_nanos() / 100);
+    let mut id = Vec::with_capacity(16);
+    id.extend_from_slice(&(ticks as u32).to_be_bytes());
+    id.extend_from_slice(&((ticks >> 32) as u16).to_be_bytes());
+    id.extend_from_slice(&((ticks >> 48) as u16 & 0x0FFF | 0x1000).to_be_bytes());
+    id.extend_from_slice(&random);
+    id[8] = id[8] & 0x3F | 0x80;
+    id[10] |= 1; // The multicast bit marks a node that is not a network address (RFC 4122, 4.5).
+    Ok(Value::bytes(uuid_text(&id)))
+}
+
+fn charset(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(arguments.charset(0).name()))
+}
+
+fn collation(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(arguments.collation(0).name()))
+}
+
+fn coercibility(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::Int(arguments.exprs[0].ty.coercibility as i64))
+}

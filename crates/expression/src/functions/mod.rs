@@ -1,0 +1,73 @@
+//! The scalar functions by family, each a declarative entry; the planner finds them by name.
+//!
+//! Functions whose result has the type of their arguments (IF, COALESCE, ...) are bound as CASE in `build`.
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::function::Function;
+
+mod arguments;
+mod choice;
+mod encoding;
+mod infer;
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
+mod information;
+mod network;
+mod numeric_exact;
+mod numeric_real;
+mod string_build;
+mod string_case;
+mod string_measure;
+mod string_part;
+mod temporal_format;
+mod temporal_make;
+mod temporal_now;
+mod temporal_parts;
+mod temporal_unit;
+
+static FAMILIES: &[&[Function]] = &[
+    choice::FUNCTIONS,
+    encoding::FUNCTIONS,
+    information::FUNCTIONS,
+    network::FUNCTIONS,
+    numeric_exact::FUNCTIONS,
+    numeric_real::FUNCTIONS,
+    string_build::FUNCTIONS,
+    string_case::FUNCTIONS,
+    string_measure::FUNCTIONS,
+    string_part::FUNCTIONS,
+    temporal_format::FUNCTIONS,
+    temporal_make::FUNCTIONS,
+    temporal_now::FUNCTIONS,
+    temporal_parts::FUNCTIONS,
+    temporal_unit::FUNCTIONS,
+];
+
+/// Finds a function by its name in lower case.
+pub(crate) fn by_name(name: &str) -> Option<&'static Function> {
+    static INDEX: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let functions = FAMILIES.iter().copied().flatten();
+        functions.map(|function| (function.name, function)).collect()
+    });
+    index.get(name).copied()
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry_tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut seen = std::collections::HashSet::new();
+        for function in FAMILIES.iter().copied().flatten() {
+            assert!(seen.insert(function.name), "{} stands twice", function.name);
+            assert_eq!(function.name, function.name.to_ascii_lowercase());
+            assert!(function.arguments_min <= function.arguments_max);
+            assert_eq!(by_name(function.name), Some(function));
+        }
+    }
+}

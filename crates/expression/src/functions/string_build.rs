@@ -1,0 +1,309 @@
+//! Functions that put text together: CONCAT, REPEAT, LPAD, REPLACE, INSERT, QUOTE, ELT, CHAR and their kin.
+//!
+//! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL with warning 1301.
+use collation::CollationId;
+use datum::{SqlError, Value};
+
+use super::arguments::text_or_null;
+use super::infer::{cast_integer, characters_max, text_column, text_result};
+use super::string_part::occurrences;
+use crate::build::BindContext;
+use crate::expr::{Coercibility, Expr, ExprType};
+use crate::function::{Arguments, Function, Volatility::Pure};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+/// `char` gives binary text; CHAR(.. USING charset) is bound as a conversion around it.
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("concat", (1, u8::MAX), infer_concat, concat),
+    entry("concat_ws", (2, u8::MAX), infer_concat, concat_ws),
+    entry("repeat", (2, 2), infer_grown, repeat),
+    entry("space", (1, 1), infer_space, space),
+    entry("lpad", (3, 3), infer_pad, lpad),
+    entry("rpad", (3, 3), infer_pad, rpad),
+    entry("replace", (3, 3), infer_replace, replace),
+    entry("insert", (4, 4), infer_insert, insert),
+    entry("reverse", (1, 1), infer_concat, reverse),
+    entry("quote", (1, 1), infer_quote, quote),
+    entry("elt", (2, u8::MAX), infer_elt, elt),
+    entry("make_set", (2, u8::MAX), infer_elt, make_set),
+    entry("char", (1, u8::MAX), infer_char, char_codes),
+];
+
+fn total_length(arguments: &[Expr]) -> u64 {
+    arguments.iter().map(|argument| characters_max(&argument.ty.column)).sum()
+}
+
+fn infer_concat(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let separators = if name == "concat_ws" { arguments.len() as u64 } else { 1 };
+    let separator = characters_max(&arguments[0].ty.column);
+    let length = total_length(arguments) + separator * (separators - 1);
+    text_result(bind, name, arguments, length)
+}
+
+fn infer_grown(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[1])?;
+    text_result(bind, name, &mut arguments[..1], u64::from(u32::MAX))
+}
+
+fn infer_space(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[0])?;
+    let column = text_column(u64::from(u32::MAX), bind.connection_collation);
+    Ok(ExprType::new(column, Coercibility::Coercible))
+}
+
+/// The two texts come first while types are inferred, so that they agree on a collation.
+fn infer_pad(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[1])?;
+    arguments.swap(1, 2);
+    let ty = text_result(bind, name, &mut arguments[..2], u64::from(u32::MAX));
+    arguments.swap(1, 2);
+    ty
+}
+
+fn infer_replace(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let length = characters_max(&arguments[0].ty.column) * characters_max(&arguments[2].ty.column).max(1);
+    text_result(bind, name, arguments, length)
+}
+
+fn infer_insert(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[1])?;
+    cast_integer(bind, &mut arguments[2])?;
+    let length = characters_max(&arguments[0].ty.column) + characters_max(&arguments[3].ty.column);
+    arguments.swap(1, 3);
+    let ty = text_result(bind, name, &mut arguments[..2], length);
+    arguments.swap(1, 3);
+    ty
+}
+
+fn infer_quote(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let length = characters_max(&arguments[0].ty.column) * 2 + 2;
+    text_result(bind, name, arguments, length)
+}
+
+fn infer_elt(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let (number, texts) = arguments.split_at_mut(1);
+    cast_integer(bind, &mut number[0])?;
+    let length = total_length(texts) + texts.len() as u64;
+    text_result(bind, name, texts, length)
+}
+
+fn infer_char(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    for argument in arguments.iter_mut() {
+        cast_integer(bind, argument)?;
+    }
+    let column = text_column(arguments.len() as u64 * 4, CollationId::BINARY);
+    Ok(ExprType::new(column, Coercibility::Coercible))
+}
+
+fn concat(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let mut result = Vec::new();
+    for index in 0..arguments.len() {
+        let Some(text) = arguments.text(index)? else { return Ok(Value::Null) };
+        if !arguments.fits_packet("concat", (result.len() + text.len()) as u64) {
+            return Ok(Value::Null);
+        }
+        result.extend_from_slice(&text);
+    }
+    Ok(Value::Bytes(result))
+}
+
+/// NULLs after the separator are left out; a NULL separator makes the result NULL.
+fn concat_ws(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(separator) = arguments.text(0)? else { return Ok(Value::Null) };
+    let mut result = Vec::new();
+    let mut first = true;
+    for index in 1..arguments.len() {
+        let Some(text) = arguments.text(index)? else { continue };
+        if !arguments.fits_packet("concat_ws", (result.len() + separator.len() + text.len()) as u64) {
+            return Ok(Value::Null);
+        }
+        if !first {
+            result.extend_from_slice(&separator);
+        }
+        result.extend_from_slice(&text);
+        first = false;
+    }
+    Ok(Value::Bytes(result))
+}
+
+fn repeated(arguments: &Arguments<'_>, name: &str, text: &[u8], times: i64) -> Option<Vec<u8>> {
+    let times = u64::try_from(times).unwrap_or(0);
+    let bytes = (text.len() as u64).saturating_mul(times);
+    let fits = arguments.fits_packet(name, bytes);
+    fits.then(|| if text.is_empty() { Vec::new() } else { text.repeat(times as usize) })
+}
+
+fn repeat(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(times)) = (arguments.text(0)?, arguments.integer(1)?) else {
+        return Ok(Value::Null);
+    };
+    Ok(text_or_null(repeated(arguments, "repeat", &text, times)))
+}
+
+fn space(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(times) = arguments.integer(0)? else { return Ok(Value::Null) };
+    Ok(text_or_null(repeated(arguments, "space", b" ", times)))
+}
+
+fn lpad(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    pad(arguments, "lpad", true)
+}
+
+fn rpad(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    pad(arguments, "rpad", false)
+}
+
+/// A longer text is cut to the length; a negative length or missing padding gives NULL.
+fn pad(arguments: &Arguments<'_>, name: &str, before: bool) -> Result<Value, SqlError> {
+    let (Some(text), Some(length), Some(padding)) =
+        (arguments.text(0)?, arguments.integer(1)?, arguments.text(2)?)
+    else {
+        return Ok(Value::Null);
+    };
+    let Ok(length) = usize::try_from(length) else { return Ok(Value::Null) };
+    let charset = arguments.charset(0);
+    let present = charset.character_count(&text);
+    if present >= length {
+        return Ok(Value::bytes(&text[..charset.byte_offset(&text, length)]));
+    }
+    if padding.is_empty() {
+        return Ok(Value::Bytes(Vec::new()));
+    }
+    let missing = length - present;
+    let bytes = (missing as u64).saturating_mul(u64::from(charset.bytes_per_character_max()));
+    if !arguments.fits_packet(name, bytes.saturating_add(text.len() as u64)) {
+        return Ok(Value::Null);
+    }
+    let mut fill = Vec::new();
+    let padding: Vec<&[u8]> = charset.characters(&padding).collect();
+    padding.iter().cycle().take(missing).for_each(|character| fill.extend_from_slice(character));
+    let (front, back) = if before { (&fill[..], &text[..]) } else { (&text[..], &fill[..]) };
+    Ok(Value::Bytes([front, back].concat()))
+}
+
+/// REPLACE matches byte by byte: it is case-sensitive whatever the collation.
+fn replace(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(from), Some(to)) = (arguments.text(0)?, arguments.text(1)?, arguments.text(2)?)
+    else {
+        return Ok(Value::Null);
+    };
+    if from.is_empty() {
+        return Ok(Value::Bytes(text.into_owned()));
+    }
+    let mut result = Vec::with_capacity(text.len());
+    let mut copied = 0;
+    for at in occurrences(&text, &from) {
+        result.extend_from_slice(&text[copied..at]);
+        result.extend_from_slice(&to);
+        copied = at + from.len();
+        if !arguments.fits_packet("replace", (result.len() + text.len() - copied) as u64) {
+            return Ok(Value::Null);
+        }
+    }
+    result.extend_from_slice(&text[copied..]);
+    Ok(Value::Bytes(result))
+}
+
+/// INSERT(text, position, length, new); a position outside the text leaves it as it is.
+fn insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(position), Some(length), Some(new)) =
+        (arguments.text(0)?, arguments.integer(1)?, arguments.integer(2)?, arguments.text(3)?)
+    else {
+        return Ok(Value::Null);
+    };
+    let charset = arguments.charset(0);
+    let total = charset.character_count(&text);
+    let start = match usize::try_from(position) {
+        Ok(position) if (1..=total).contains(&position) => position - 1,
+        _ => return Ok(Value::Bytes(text.into_owned())),
+    };
+    let removed = usize::try_from(length).unwrap_or(usize::MAX).min(total - start);
+    let from = charset.byte_offset(&text, start);
+    let until = charset.byte_offset(&text, start + removed);
+    if !arguments.fits_packet("insert", (text.len() - (until - from) + new.len()) as u64) {
+        return Ok(Value::Null);
+    }
+    Ok(Value::Bytes([&text[..from], &new[..], &text[until..]].concat()))
+}
+
+fn reverse(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let charset = arguments.charset(0);
+    Ok(text_or_null(arguments.text(0)?.map(|text| {
+        let mut characters: Vec<&[u8]> = charset.characters(&text).collect();
+        characters.reverse();
+        characters.concat()
+    })))
+}
+
+/// The text as a literal that can be put into a statement; NULL becomes the word NULL.
+fn quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(Value::bytes("NULL")) };
+    let mut quoted = vec![b'\''];
+    for byte in text.iter() {
+        match byte {
+            b'\'' | b'\\' => quoted.extend([b'\\', *byte]),
+            0 => quoted.extend(b"\\0"),
+            0x1A => quoted.extend(b"\\Z"),
+            other => quoted.push(*other),
+        }
+    }
+    quoted.push(b'\'');
+    Ok(Value::Bytes(quoted))
+}
+
+fn elt(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let chosen = arguments.integer(0)?.and_then(|number| usize::try_from(number).ok());
+    match chosen {
+        Some(index) if (1..arguments.len()).contains(&index) => {
+            Ok(text_or_null(arguments.text(index)?.map(|text| text.into_owned())))
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+fn make_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(bits) = arguments.bits(0)? else { return Ok(Value::Null) };
+    let mut members = Vec::new();
+    for index in 1..arguments.len().min(65) {
+        if bits >> (index - 1) & 1 == 1
+            && let Some(text) = arguments.text(index)?
+        {
+            members.push(text);
+        }
+    }
+    Ok(Value::Bytes(members.join(&b',')))
+}
+
+/// CHAR(codes): each code gives its bytes without leading zeros; NULLs are left out.
+fn char_codes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let mut result = Vec::new();
+    for index in 0..arguments.len() {
+        let Some(code) = arguments.bits(index)? else { continue };
+        let bytes = (code as u32).to_be_bytes();
+        let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(3);
+        result.extend_from_slice(&bytes[first..]);
+    }
+    Ok(Value::Bytes(result))
+}

@@ -1,0 +1,210 @@
+//! Functions that measure, find and compare text: LENGTH, LOCATE, FIELD, STRCMP and their kin.
+use collation::Charset;
+use datum::{SqlError, Value};
+
+use super::infer::{cast_integer, integer_of_each_text, integer_of_texts, integer_type, text_result};
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprType};
+use crate::function::{Arguments, Function, Volatility::Pure};
+
+const fn measure(name: &'static str, evaluate: fn(&Arguments<'_>) -> Result<Value, SqlError>) -> Function {
+    Function {
+        name,
+        arguments_min: 1,
+        arguments_max: 1,
+        volatility: Pure,
+        infer: integer_of_each_text,
+        evaluate,
+    }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    measure("length", length),
+    measure("octet_length", length),
+    measure("bit_length", bit_length),
+    measure("char_length", char_length),
+    measure("character_length", char_length),
+    measure("ascii", ascii),
+    measure("ord", ord),
+    Function {
+        name: "locate",
+        arguments_min: 2,
+        arguments_max: 3,
+        volatility: Pure,
+        infer: infer_locate,
+        evaluate: locate,
+    },
+    Function {
+        name: "position",
+        arguments_min: 2,
+        arguments_max: 2,
+        volatility: Pure,
+        infer: infer_locate,
+        evaluate: locate,
+    },
+    Function {
+        name: "instr",
+        arguments_min: 2,
+        arguments_max: 2,
+        volatility: Pure,
+        infer: integer_of_texts,
+        evaluate: instr,
+    },
+    Function {
+        name: "field",
+        arguments_min: 2,
+        arguments_max: u8::MAX,
+        volatility: Pure,
+        infer: integer_of_texts,
+        evaluate: field,
+    },
+    Function {
+        name: "find_in_set",
+        arguments_min: 2,
+        arguments_max: 2,
+        volatility: Pure,
+        infer: integer_of_texts,
+        evaluate: find_in_set,
+    },
+    Function {
+        name: "strcmp",
+        arguments_min: 2,
+        arguments_max: 2,
+        volatility: Pure,
+        infer: integer_of_texts,
+        evaluate: strcmp,
+    },
+];
+
+fn count(number: usize) -> Value {
+    Value::Int(i64::try_from(number).expect("no text is that long"))
+}
+
+fn length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| count(text.len())))
+}
+
+fn bit_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| count(text.len() * 8)))
+}
+
+fn char_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let charset = arguments.charset(0);
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| count(charset.character_count(&text))))
+}
+
+fn ascii(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let first = arguments.text(0)?.map(|text| text.first().copied().unwrap_or(0));
+    Ok(first.map_or(Value::Null, |byte| Value::Int(i64::from(byte))))
+}
+
+/// The bytes of the first character as one big-endian number.
+fn ord(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let charset = arguments.charset(0);
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| {
+        let character = charset.characters(&text).next().unwrap_or(&[]);
+        Value::Int(character.iter().fold(0, |code, byte| code << 8 | i64::from(*byte)))
+    }))
+}
+
+fn infer_locate(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    text_result(bind, name, &mut arguments[..2], 0)?;
+    if let Some(start) = arguments.get_mut(2) {
+        cast_integer(bind, start)?;
+    }
+    Ok(integer_type())
+}
+
+/// The 0-based character position of `needle` in `haystack` from character `start` on, in the collation.
+fn find(haystack: &[u8], needle: &[u8], collation: collation::CollationId, start: usize) -> Option<usize> {
+    let charset = collation.charset();
+    let needle_characters = charset.character_count(needle);
+    let mut position = start;
+    let mut rest = haystack.get(charset.byte_offset(haystack, start)..)?;
+    if start > charset.character_count(haystack) {
+        return None;
+    }
+    loop {
+        let candidate = &rest[..charset.byte_offset(rest, needle_characters)];
+        if same(candidate, needle, collation) {
+            return Some(position);
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        rest = &rest[charset.decode_first(rest).1..];
+        position += 1;
+    }
+}
+
+/// Equality that counts trailing spaces also where the collation pads.
+fn same(left: &[u8], right: &[u8], collation: collation::CollationId) -> bool {
+    if left == right {
+        return true;
+    }
+    let charset = collation.charset();
+    charset != Charset::Binary
+        && charset.character_count(left) == charset.character_count(right)
+        && collation.compare(left, right).is_eq()
+}
+
+fn locate(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(needle), Some(haystack)) = (arguments.text(0)?, arguments.text(1)?) else {
+        return Ok(Value::Null);
+    };
+    let start = if arguments.len() == 3 {
+        match arguments.integer(2)? {
+            None => return Ok(Value::Null),
+            Some(start) if start < 1 => return Ok(Value::Int(0)),
+            Some(start) => usize::try_from(start - 1).unwrap_or(usize::MAX),
+        }
+    } else {
+        0
+    };
+    let position = find(&haystack, &needle, arguments.collation(0), start);
+    Ok(position.map_or(Value::Int(0), |position| count(position + 1)))
+}
+
+fn instr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(haystack), Some(needle)) = (arguments.text(0)?, arguments.text(1)?) else {
+        return Ok(Value::Null);
+    };
+    let position = find(&haystack, &needle, arguments.collation(0), 0);
+    Ok(position.map_or(Value::Int(0), |position| count(position + 1)))
+}
+
+/// FIELD(NULL, ...) is 0, not NULL.
+fn field(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(wanted) = arguments.text(0)? else { return Ok(Value::Int(0)) };
+    let collation = arguments.collation(0);
+    for index in 1..arguments.len() {
+        if arguments.text(index)?.is_some_and(|text| collation.compare(&wanted, &text).is_eq()) {
+            return Ok(count(index));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
+fn find_in_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(wanted), Some(list)) = (arguments.text(0)?, arguments.text(1)?) else {
+        return Ok(Value::Null);
+    };
+    if list.is_empty() || wanted.contains(&b',') {
+        return Ok(Value::Int(0));
+    }
+    let collation = arguments.collation(0);
+    let mut members = list.split(|byte| *byte == b',');
+    let found = members.position(|member| collation.compare(&wanted, member).is_eq());
+    Ok(found.map_or(Value::Int(0), |index| count(index + 1)))
+}
+
+fn strcmp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(left), Some(right)) = (arguments.text(0)?, arguments.text(1)?) else {
+        return Ok(Value::Null);
+    };
+    Ok(Value::Int(arguments.collation(0).compare(&left, &right) as i64))
+}

@@ -1,0 +1,174 @@
+//! Functions that cut text: SUBSTRING, LEFT, RIGHT, SUBSTRING_INDEX and the TRIM family.
+use std::borrow::Cow;
+
+use datum::{SqlError, Value};
+
+use super::infer::{cast_integer, characters_max, text_result};
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprType};
+use crate::function::{Arguments, Function, Volatility::Pure};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+/// `trim_leading` and `trim_trailing` are the binder's names for TRIM(LEADING x FROM y) and its twin; all of
+/// the family take the text first and what to remove second.
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("substring", (2, 3), infer_cut, substring),
+    entry("substr", (2, 3), infer_cut, substring),
+    entry("mid", (3, 3), infer_cut, substring),
+    entry("left", (2, 2), infer_cut, left),
+    entry("right", (2, 2), infer_cut, right),
+    entry("substring_index", (3, 3), infer_substring_index, substring_index),
+    entry("trim", (1, 2), infer_trim, trim_both),
+    entry("trim_leading", (2, 2), infer_trim, trim_leading),
+    entry("trim_trailing", (2, 2), infer_trim, trim_trailing),
+    entry("ltrim", (1, 1), infer_trim, trim_leading),
+    entry("rtrim", (1, 1), infer_trim, trim_trailing),
+];
+
+fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let (text, numbers) = arguments.split_at_mut(1);
+    for number in numbers {
+        cast_integer(bind, number)?;
+    }
+    let length = characters_max(&text[0].ty.column);
+    text_result(bind, name, text, length)
+}
+
+fn infer_substring_index(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let (texts, count) = arguments.split_at_mut(2);
+    cast_integer(bind, &mut count[0])?;
+    let length = characters_max(&texts[0].ty.column);
+    text_result(bind, name, texts, length)
+}
+
+fn infer_trim(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let length = characters_max(&arguments[0].ty.column);
+    text_result(bind, name, arguments, length)
+}
+
+/// SUBSTRING counts from 1, or from the end when negative; position 0 gives nothing.
+fn substring(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(position)) = (arguments.text(0)?, arguments.integer(1)?) else {
+        return Ok(Value::Null);
+    };
+    let wanted = if arguments.len() == 3 {
+        match arguments.integer(2)? {
+            None => return Ok(Value::Null),
+            Some(wanted) => usize::try_from(wanted).unwrap_or(0),
+        }
+    } else {
+        usize::MAX
+    };
+    let charset = arguments.charset(0);
+    let total = charset.character_count(&text) as i64;
+    let start = match position {
+        0 => return Ok(Value::Bytes(Vec::new())),
+        1.. => position - 1,
+        _ => total + position,
+    };
+    if start < 0 || start >= total {
+        return Ok(Value::Bytes(Vec::new()));
+    }
+    let rest = &text[charset.byte_offset(&text, start as usize)..];
+    Ok(Value::bytes(&rest[..charset.byte_offset(rest, wanted)]))
+}
+
+fn left(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(wanted)) = (arguments.text(0)?, arguments.integer(1)?) else {
+        return Ok(Value::Null);
+    };
+    let wanted = usize::try_from(wanted).unwrap_or(0);
+    Ok(Value::bytes(&text[..arguments.charset(0).byte_offset(&text, wanted)]))
+}
+
+fn right(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(wanted)) = (arguments.text(0)?, arguments.integer(1)?) else {
+        return Ok(Value::Null);
+    };
+    let charset = arguments.charset(0);
+    let skipped = charset.character_count(&text).saturating_sub(usize::try_from(wanted).unwrap_or(0));
+    Ok(Value::bytes(&text[charset.byte_offset(&text, skipped)..]))
+}
+
+/// The delimiter is matched byte by byte: SUBSTRING_INDEX is case-sensitive whatever the collation.
+fn substring_index(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(delimiter), Some(count)) =
+        (arguments.text(0)?, arguments.text(1)?, arguments.integer(2)?)
+    else {
+        return Ok(Value::Null);
+    };
+    if text.is_empty() || delimiter.is_empty() || count == 0 {
+        return Ok(Value::Bytes(Vec::new()));
+    }
+    let nth = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let kept = if count > 0 {
+        occurrences(&text, &delimiter).nth(nth - 1).map_or(&text[..], |at| &text[..at])
+    } else {
+        let from_end = occurrences_from_end(&text, &delimiter).nth(nth - 1);
+        from_end.map_or(&text[..], |at| &text[at + delimiter.len()..])
+    };
+    Ok(Value::bytes(kept))
+}
+
+/// Offsets of occurrences that do not overlap, from the start.
+pub(super) fn occurrences<'t>(text: &'t [u8], wanted: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let found = text.get(from..)?.windows(wanted.len()).position(|window| window == wanted)? + from;
+        from = found + wanted.len();
+        Some(found)
+    })
+}
+
+fn occurrences_from_end<'t>(text: &'t [u8], wanted: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+    let mut until = text.len();
+    std::iter::from_fn(move || {
+        let found = text[..until].windows(wanted.len()).rposition(|window| window == wanted)?;
+        until = found;
+        Some(found)
+    })
+}
+
+fn trim_leading(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    trim(arguments, true, false)
+}
+
+fn trim_trailing(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    trim(arguments, false, true)
+}
+
+fn trim_both(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    trim(arguments, true, true)
+}
+
+fn trim(arguments: &Arguments<'_>, leading: bool, trailing: bool) -> Result<Value, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let removed = if arguments.len() == 2 {
+        match arguments.text(1)? {
+            None => return Ok(Value::Null),
+            Some(removed) => removed,
+        }
+    } else {
+        Cow::Borrowed(&b" "[..])
+    };
+    let mut kept = &text[..];
+    if !removed.is_empty() {
+        while leading && let Some(rest) = kept.strip_prefix(&removed[..]) {
+            kept = rest;
+        }
+        while trailing && let Some(rest) = kept.strip_suffix(&removed[..]) {
+            kept = rest;
+        }
+    }
+    Ok(Value::bytes(kept))
+}

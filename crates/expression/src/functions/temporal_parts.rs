@@ -1,0 +1,201 @@
+//! Parts of dates and times: YEAR, MONTH, HOUR, WEEK, DAYNAME, TO_DAYS, LAST_DAY and their kin.
+use datum::{ColumnType, Date, SqlError, TypeKind, Value};
+
+use super::infer::{cast_datetime, cast_integer, cast_time, integer_type, made_text};
+use super::temporal_format::{DAY_NAMES, MONTH_NAMES};
+use crate::build::BindContext;
+use crate::expr::{Coercibility, Expr, ExprType};
+use crate::function::Volatility::Pure;
+use crate::function::{Arguments, Function};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("year", (1, 1), infer_of_datetime, year),
+    entry("quarter", (1, 1), infer_of_datetime, quarter),
+    entry("month", (1, 1), infer_of_datetime, month),
+    entry("day", (1, 1), infer_of_datetime, day),
+    entry("dayofmonth", (1, 1), infer_of_datetime, day),
+    entry("dayofweek", (1, 1), infer_of_datetime, day_of_week),
+    entry("weekday", (1, 1), infer_of_datetime, weekday),
+    entry("dayofyear", (1, 1), infer_of_datetime, day_of_year),
+    entry("week", (1, 2), infer_of_datetime, week),
+    entry("weekofyear", (1, 1), infer_of_datetime, week_of_year),
+    entry("yearweek", (1, 2), infer_of_datetime, year_week),
+    entry("to_days", (1, 1), infer_of_datetime, to_days),
+    entry("to_seconds", (1, 1), infer_of_datetime, to_seconds),
+    entry("dayname", (1, 1), infer_name, day_name),
+    entry("monthname", (1, 1), infer_name, month_name),
+    entry("hour", (1, 1), infer_of_time, hour),
+    entry("minute", (1, 1), infer_of_time, minute),
+    entry("second", (1, 1), infer_of_time, second),
+    entry("microsecond", (1, 1), infer_of_time, microsecond),
+    entry("time_to_sec", (1, 1), infer_of_time, time_to_sec),
+    entry("date", (1, 1), infer_date, date),
+    entry("last_day", (1, 1), infer_date, last_day),
+    entry("time", (1, 1), infer_time, time),
+];
+
+/// The date first; a second argument is a number.
+fn infer_of_datetime(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_datetime(bind, &mut arguments[0])?;
+    arguments.get_mut(1).map_or(Ok(()), |mode| cast_integer(bind, mode))?;
+    Ok(integer_type())
+}
+
+fn infer_of_time(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_time(bind, &mut arguments[0])?;
+    Ok(integer_type())
+}
+
+fn infer_name(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_datetime(bind, &mut arguments[0])?;
+    Ok(made_text(bind, 9))
+}
+
+fn infer_date(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_datetime(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
+}
+
+fn infer_time(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let fsp = cast_time(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::new(TypeKind::Time { fsp }), Coercibility::Numeric))
+}
+
+/// A part of the date as it is written, also of dates with zero parts.
+fn written(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Int(part(moment.date()))))
+}
+
+/// A part that needs a place in the calendar: NULL for dates with zero parts.
+fn reckoned(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.real_datetime(0)?.map_or(Value::Null, |moment| Value::Int(part(moment.date()))))
+}
+
+fn year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.year()))
+}
+
+fn quarter(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.month().div_ceil(3)))
+}
+
+fn month(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.month()))
+}
+
+fn day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    written(arguments, |date| i64::from(date.day()))
+}
+
+/// 1 is Sunday.
+fn day_of_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from((date.weekday() + 1) % 7) + 1)
+}
+
+/// 0 is Monday.
+fn weekday(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from(date.weekday()))
+}
+
+fn day_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from(date.day_of_year()))
+}
+
+/// The mode that was asked for, or the session's default; NULL counts as 0.
+fn week_mode(arguments: &Arguments<'_>, default: u8) -> Result<u8, SqlError> {
+    if arguments.len() < 2 {
+        return Ok(default);
+    }
+    Ok(arguments.integer(1)?.map_or(0, |mode| (mode & 7) as u8))
+}
+
+fn week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let mode = week_mode(arguments, arguments.context.settings.default_week_format)?;
+    reckoned(arguments, |date| i64::from(date.week(mode).1))
+}
+
+fn week_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |date| i64::from(date.week(3).1))
+}
+
+fn year_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let mode = week_mode(arguments, 0)? | 2;
+    reckoned(arguments, |date| {
+        let (year, week) = date.week(mode);
+        i64::from(year) * 100 + i64::from(week)
+    })
+}
+
+fn to_days(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, Date::day_number)
+}
+
+fn to_seconds(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let moment = arguments.real_datetime(0)?;
+    Ok(moment.map_or(Value::Null, |moment| Value::Int(moment.linear_micros().div_euclid(1_000_000))))
+}
+
+fn day_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let moment = arguments.real_datetime(0)?;
+    Ok(moment.map_or(Value::Null, |moment| Value::bytes(DAY_NAMES[usize::from(moment.date().weekday())])))
+}
+
+fn month_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let month = arguments.datetime(0)?.map_or(0, |moment| usize::from(moment.date().month()));
+    Ok(MONTH_NAMES.get(month.wrapping_sub(1)).map_or(Value::Null, Value::bytes))
+}
+
+fn of_time(arguments: &Arguments<'_>, part: impl Fn(datum::Time) -> i64) -> Result<Value, SqlError> {
+    Ok(arguments.time(0)?.map_or(Value::Null, |time| Value::Int(part(time))))
+}
+
+fn hour(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.hours()))
+}
+
+fn minute(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.minutes()))
+}
+
+fn second(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.seconds()))
+}
+
+fn microsecond(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| i64::from(time.micros()))
+}
+
+fn time_to_sec(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    of_time(arguments, |time| time.to_micros() / 1_000_000)
+}
+
+fn date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Date(moment.date())))
+}
+
+fn last_day(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let date = arguments.datetime(0)?.map(|moment| moment.date()).filter(|date| date.month() != 0);
+    let last = date.and_then(|date| {
+        Date::new(date.year(), date.month(), datum::days_in_month(date.year(), date.month()))
+    });
+    Ok(last.map_or(Value::Null, Value::Date))
+}
+
+fn time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.time(0)?.map_or(Value::Null, Value::Time))
+}

@@ -1,0 +1,84 @@
+//! EXTRACT and TIMESTAMPDIFF, whose unit is bound as a first argument.
+use datum::{ColumnType, SqlError, Time, TypeKind, Value, error_code};
+
+use super::infer::{cast_datetime, cast_time, integer_type};
+use crate::build::BindContext;
+use crate::evaluate::{difference_in, part_of};
+use crate::expr::{Expr, ExprKind, ExprType};
+use crate::function::Volatility::Pure;
+use crate::function::{Arguments, Function};
+use crate::interval::IntervalUnit;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "extract",
+        arguments_min: 2,
+        arguments_max: 2,
+        volatility: Pure,
+        infer: infer_extract,
+        evaluate: extract,
+    },
+    Function {
+        name: "timestampdiff",
+        arguments_min: 3,
+        arguments_max: 3,
+        volatility: Pure,
+        infer: infer_difference,
+        evaluate: difference,
+    },
+];
+
+fn bound_unit(exprs: &[Expr]) -> Result<IntervalUnit, SqlError> {
+    let unit = match exprs[0].kind {
+        ExprKind::Literal(Value::Int(number)) => IntervalUnit::by_number(number),
+        _ => None,
+    };
+    unit.ok_or_else(|| error_code::ER_WRONG_ARGUMENTS.with(&[&"interval unit"]))
+}
+
+/// Units of time alone are taken from a TIME, all others from a DATETIME.
+fn infer_extract(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let unit = bound_unit(arguments)?;
+    let from_time = unit.is_time_only()
+        && (matches!(arguments[1].ty.column.kind, TypeKind::Time { .. })
+            || !arguments[1].ty.column.kind.has_date());
+    if from_time {
+        cast_time(bind, &mut arguments[1])?;
+    } else {
+        cast_datetime(bind, &mut arguments[1])?;
+    }
+    Ok(integer_type())
+}
+
+fn infer_difference(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    bound_unit(arguments)?;
+    cast_datetime(bind, &mut arguments[1])?;
+    cast_datetime(bind, &mut arguments[2])?;
+    Ok(ExprType { column: ColumnType::bigint(), ..integer_type() })
+}
+
+fn extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let unit = bound_unit(arguments.exprs)?;
+    Ok(match &*arguments.value(1)? {
+        Value::Time(time) => Value::Int(part_of(unit, datum::DateTime::ZERO, *time)),
+        Value::DateTime(moment) => Value::Int(part_of(unit, *moment, moment.time())),
+        Value::Date(date) => Value::Int(part_of(unit, date.at_midnight(), Time::ZERO)),
+        _ => Value::Null,
+    })
+}
+
+fn difference(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let unit = bound_unit(arguments.exprs)?;
+    Ok(match (arguments.real_datetime(1)?, arguments.real_datetime(2)?) {
+        (Some(from), Some(to)) => Value::Int(difference_in(unit, from, to)),
+        _ => Value::Null,
+    })
+}

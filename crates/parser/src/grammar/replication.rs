@@ -1,0 +1,80 @@
+//! The statements of replication: options are kept by name, for the server to judge.
+use super::core::{Parser, Result};
+use crate::ast::{ChangeReplicationSource, Expr, ExprKind, Ident, ReplicaControl, StatementKind};
+use crate::lexer::{Keyword as K, TokenKind as T};
+
+impl<'a> Parser<'a> {
+    /// CHANGE REPLICATION SOURCE TO, CHANGE REPLICATION FILTER, CHANGE MASTER TO.
+    pub fn change_replication(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        let old_words = self.expect_one_of(&[K::Replication, K::Master])? == K::Master;
+        if !old_words {
+            if self.at_keyword(K::Filter) {
+                return self.unsupported("CHANGE REPLICATION FILTER");
+            }
+            self.expect_keyword(K::Source)?;
+        }
+        self.expect_keyword(K::To)?;
+        let options = self.comma_list(Self::replication_option)?;
+        let channel = self.for_channel()?;
+        let change = ChangeReplicationSource { old_words, options, channel };
+        Ok(StatementKind::ChangeReplicationSource(self.alloc(change)))
+    }
+
+    fn replication_option(&mut self) -> Result<(Ident<'a>, Expr<'a>)> {
+        let name = self.ident()?;
+        self.expect(T::Equal)?;
+        if !self.at(T::LeftParen) {
+            return Ok((name, self.expr()?));
+        }
+        // `IGNORE_SERVER_IDS = (1, 2)`, and the list may be empty.
+        let start = self.start();
+        self.advance();
+        let members: &[Expr<'a>] = if self.at(T::RightParen) { &[] } else { self.comma_list(Self::expr)? };
+        self.expect(T::RightParen)?;
+        let below = super::primary::highest(members);
+        Ok((name, self.node(ExprKind::Row(members), start, below)?))
+    }
+
+    /// After START, STOP or RESET, at REPLICA, SLAVE or GROUP_REPLICATION.
+    pub fn replica_control(&mut self, action: &'static str) -> Result<StatementKind<'a>> {
+        if self.at_keyword(K::GroupReplication) {
+            return self.unsupported(if action == "START" {
+                "START GROUP_REPLICATION"
+            } else {
+                "STOP GROUP_REPLICATION"
+            });
+        }
+        let old_words = self.expect_one_of(&[K::Replica, K::Slave])? == K::Slave;
+        let start = self.start();
+        let mut channel = None;
+        while !self.at(T::End) {
+            if self.at_keyword(K::For) && self.keyword_at(1) == K::Channel {
+                break;
+            }
+            if self.at(T::Unknown) {
+                return Err(self.syntax_error());
+            }
+            self.advance();
+        }
+        let rest_end = self.span_from(start).end;
+        let rest = self.text_at(start, rest_end)?;
+        if self.at_keyword(K::For) {
+            channel = self.for_channel()?;
+        }
+        self.literal_use.structural = true;
+        let control = ReplicaControl { action, old_words, rest, channel };
+        Ok(StatementKind::ReplicaControl(self.alloc(control)))
+    }
+
+    pub fn reset(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        match (self.keyword(), self.keyword_at(1)) {
+            (K::Replica | K::Slave, _) => self.replica_control("RESET"),
+            (K::Master, _) => self.unsupported("RESET MASTER"),
+            (K::Binary, K::Logs) => self.unsupported("RESET BINARY LOGS AND GTIDS"),
+            (K::Persist, _) => self.unsupported("RESET PERSIST"),
+            _ => Err(self.syntax_error()),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Traditional EXPLAIN: a row for each table of each query block, in the order they are read.
+use crate::access::{AccessPath, TableAccess, key_length};
+use crate::node::{Node, NodeKind};
+use crate::statement::{Plan, PlanKind};
+use expression::{Expr, ExprKind};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ExplainRow {
+    pub id: Option<u64>,
+    pub select_type: String,
+    pub table: Option<String>,
+    /// system, const, eq_ref, ref, range, index, ALL, or `None` without a table.
+    pub access_type: Option<&'static str>,
+    pub possible_keys: Option<String>,
+    pub key: Option<String>,
+    pub key_len: Option<String>,
+    pub reference: Option<String>,
+    pub rows: Option<u64>,
+    pub filtered: Option<f64>,
+    pub extra: Option<String>,
+}
+
+pub fn explain_rows(plan: &Plan) -> Vec<ExplainRow> {
+    let mut walk = Walk { rows: Vec::new(), last_id: 1 };
+    match &plan.kind {
+        PlanKind::Query(query) => {
+            let select_type = if is_simple(&query.root) { "SIMPLE" } else { "PRIMARY" };
+            walk.block(&query.root, 1, select_type);
+        }
+        PlanKind::Insert(insert) => {
+            let select_type = if insert.duplicates_replace() { "REPLACE" } else { "INSERT" };
+            walk.rows.push(ExplainRow {
+                id: Some(1),
+                select_type: select_type.to_owned(),
+                table: Some(insert.table.name.clone()),
+                access_type: Some("ALL"),
+                ..ExplainRow::default()
+            });
+            if let crate::InsertSource::Query(node) = &insert.source {
+                walk.block(node, 1, "SIMPLE");
+            }
+        }
+        PlanKind::Update(update) => walk.block(&update.input, 1, "UPDATE"),
+        PlanKind::Delete(delete) => walk.block(&delete.input, 1, "DELETE"),
+    }
+    walk.rows
+}
+
+struct Walk {
+    rows: Vec<ExplainRow>,
+    last_id: u64,
+}
+
+/// Work that a node does on the rows of the tables below it, shown at the block's first table.
+#[derive(Clone, Copy, Default)]
+struct Above {
+    filesort: bool,
+    temporary: bool,
+    filter: bool,
+    first_row: bool,
+}
+
+impl Walk {
+    fn block(&mut self, node: &Node, id: u64, select_type: &str) {
+        let first = self.rows.len();
+        self.node(node, id, select_type, Above::default());
+        if self.rows.len() == first {
+            self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_owned(),
+                extra: Some(match node_is_empty(node) {
+                    true => "Impossible WHERE".to_owned(),
+                    false => "No tables used".to_owned(),
+                }),
+                ..ExplainRow::default()
+            });
+        }
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn node(&mut self, node: &Node, id: u64, select_type: &str, above: Above) {
+        match &node.kind {
+            NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => {}
+            NodeKind::Table(access) => self.table(access, node, id, select_type, above),
+            NodeKind::Virtual(access) => self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_owned(),
+                table: Some(access.alias.clone()),
+                access_type: Some("ALL"),
+                extra: extra(&[(!access.filter.is_empty() || above.filter, "Using where")]),
+                ..ExplainRow::default()
+            }),
+            NodeKind::Derived { input, filter, .. } => {
+                let inner = self.next_id();
+                self.rows.push(ExplainRow {
+                    id: Some(id),
+                    select_type: select_type.to_owned(),
+                    table: Some(format!("<derived{inner}>")),
+                    access_type: Some("ALL"),
+                    rows: Some(whole(node.estimate.rows)),
+                    filtered: Some(node.estimate.filtered),
+                    extra: extra(&[(!filter.is_empty() || above.filter, "Using where")]),
+                    ..ExplainRow::default()
+                });
+                self.block(input, inner, "DERIVED");
+            }
+            NodeKind::Filter { input, .. } => {
+                self.node(input, id, select_type, Above { filter: true, ..above })
+            }
+            NodeKind::Project { input, .. } | NodeKind::Limit { input, .. } => {
+                self.node(input, id, select_type, above);
+            }
+            NodeKind::Sort { input, .. } => {
+                self.node(input, id, select_type, Above { filesort: true, ..above });
+            }
+            NodeKind::Distinct { input, .. } => {
+                self.node(input, id, select_type, Above { temporary: true, ..above });
+            }
+            NodeKind::Aggregate(aggregate) => {
+                let temporary = above.temporary || !(aggregate.ordered || aggregate.single);
+                self.node(&aggregate.input, id, select_type, Above { temporary, ..above });
+            }
+            NodeKind::NestedLoop(join) => {
+                self.node(&join.outer, id, select_type, above);
+                self.node(
+                    &join.inner,
+                    id,
+                    select_type,
+                    Above { filter: !join.on.is_empty(), ..Above::default() },
+                );
+            }
+            NodeKind::HashJoin(join) => {
+                self.node(&join.outer, id, select_type, above);
+                let first = self.rows.len();
+                self.node(
+                    &join.inner,
+                    id,
+                    select_type,
+                    Above { filter: !join.on.is_empty(), ..Above::default() },
+                );
+                for row in &mut self.rows[first..] {
+                    add_extra(row, "Using join buffer (hash join)");
+                }
+            }
+            NodeKind::UnionAll { inputs } => self.union(inputs, id, select_type),
+            NodeKind::SetDifference { left, right, intersect, .. } => {
+                self.block(left, id, select_type);
+                let inner = self.next_id();
+                self.block(right, inner, if *intersect { "INTERSECT" } else { "EXCEPT" });
+            }
+            NodeKind::Apply(apply) => {
+                self.node(&apply.input, id, select_type, above);
+                let inner = self.next_id();
+                let dependent = !apply.correlation.is_empty();
+                self.block(&apply.query, inner, if dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" });
+            }
+            NodeKind::Initialise(initialise) => {
+                self.node(&initialise.input, id, select_type, above);
+                for initialiser in &initialise.initialisers {
+                    let inner = self.next_id();
+                    self.block(&initialiser.query, inner, "SUBQUERY");
+                }
+            }
+        }
+    }
+
+    fn union(&mut self, inputs: &[Node], id: u64, select_type: &str) {
+        for (position, input) in inputs.iter().enumerate() {
+            if position == 0 {
+                self.block(input, id, select_type);
+            } else {
+                let inner = self.next_id();
+                self.block(input, inner, "UNION");
+            }
+        }
+    }
+
+    fn table(&mut self, access: &TableAccess, node: &Node, id: u64, select_type: &str, above: Above) {
+        if matches!(access.path, AccessPath::Nothing) {
+            self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_owned(),
+                extra: Some("Impossible WHERE".to_owned()),
+                ..ExplainRow::default()
+            });
+            return;
+        }
+        let names: Vec<&str> =
+            access.possible_indexes.iter().map(|&index| access.table.indexes[index].name.as_str()).collect();
+        let key = key_text(access);
+        let is_range = matches!(&access.path, AccessPath::Ranges { .. }) && access_type(access) == "range";
+        let primary = access
+            .path
+            .index()
+            .is_some_and(|index| access.table.clustered_by == Some(access.table.indexes[index].id));
+        self.rows.push(ExplainRow {
+            id: Some(id),
+            select_type: select_type.to_owned(),
+            table: Some(access.alias.clone()),
+            access_type: Some(access_type(access)),
+            possible_keys: (!names.is_empty()).then(|| names.join(",")),
+            key_len: key.as_ref().map(|_| key_length_text(access)),
+            key,
+            reference: reference_text(access),
+            rows: Some(whole(node.estimate.rows)),
+            filtered: Some(node.estimate.filtered),
+            extra: extra(&[
+                (
+                    is_range && !primary && !access.covering && access.filter.is_empty(),
+                    "Using index condition",
+                ),
+                (!access.filter.is_empty() || above.filter, "Using where"),
+                (access.backward, "Backward index scan"),
+                (access.covering && !primary, "Using index"),
+                (above.temporary, "Using temporary"),
+                (above.filesort, "Using filesort"),
+                (above.first_row, "Start temporary"),
+            ]),
+        });
+    }
+}
+
+fn whole(rows: f64) -> u64 {
+    rows.round().clamp(1.0, 1e18) as u64
+}
+
+fn extra(parts: &[(bool, &str)]) -> Option<String> {
+    let shown: Vec<&str> = parts.iter().filter(|(shown, _)| *shown).map(|(_, text)| *text).collect();
+    (!shown.is_empty()).then(|| shown.join("; "))
+}
+
+fn add_extra(row: &mut ExplainRow, text: &str) {
+    row.extra = Some(match row.extra.take() {
+        Some(before) => format!("{before}; {text}"),
+        None => text.to_owned(),
+    });
+}
+
+/// One SELECT without subqueries, derived tables and set operations.
+fn is_simple(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => true,
+        NodeKind::Table(_) | NodeKind::Virtual(_) => true,
+        NodeKind::Filter { input, .. }
+        | NodeKind::Project { input, .. }
+        | NodeKind::Sort { input, .. }
+        | NodeKind::Limit { input, .. }
+        | NodeKind::Distinct { input, .. } => is_simple(input),
+        NodeKind::Aggregate(aggregate) => is_simple(&aggregate.input),
+        NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),
+        NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
+        NodeKind::Derived { .. }
+        | NodeKind::UnionAll { .. }
+        | NodeKind::SetDifference { .. }
+        | NodeKind::Apply(_)
+        | NodeKind::Initialise(_) => false,
+    }
+}
+
+fn node_is_empty(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Nothing => true,
+        NodeKind::Filter { input, .. }
+        | NodeKind::Project { input, .. }
+        | NodeKind::Sort { input, .. }
+        | NodeKind::Limit { input, .. }
+        | NodeKind::Distinct { input, .. } => node_is_empty(input),
+        NodeKind::Aggregate(aggregate) => node_is_empty(&aggregate.input),
+        _ => false,
+    }
+}
+
+/// MySQL's word for the way in.
+pub fn access_type(access: &TableAccess) -> &'static str {
+    match &access.path {
+        AccessPath::FullScan => "ALL",
+        AccessPath::IndexScan { .. } => "index",
+        AccessPath::Point { key, .. } if key.iter().any(reads_frame) => "eq_ref",
+        AccessPath::Point { .. } => "const",
+        AccessPath::Ranges { ranges, .. } => {
+            let single = ranges.len() == 1 && ranges[0].parts.iter().all(is_single_value);
+            if single { "ref" } else { "range" }
+        }
+        AccessPath::Nothing => "NULL",
+    }
+}
+
+fn is_single_value(condition: &crate::KeyCondition) -> bool {
+    match condition {
+        crate::KeyCondition::OneOf(values) => values.len() == 1,
+        crate::KeyCondition::SameAs(_) | crate::KeyCondition::IsNull => true,
+        crate::KeyCondition::Between(_) | crate::KeyCondition::Like { .. } => false,
+    }
+}
+
+fn reads_frame(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Column(_))
+        || matches!(&expr.kind, ExprKind::Cast(inner) if reads_frame(inner))
+}
+
+fn key_text(access: &TableAccess) -> Option<String> {
+    access.path.index().map(|index| access.table.indexes[index].name.clone())
+}
+
+fn key_length_text(access: &TableAccess) -> String {
+    let Some(index) = access.path.index() else { return String::new() };
+    let parts = &access.table.indexes[index].parts;
+    let used = match &access.path {
+        AccessPath::Point { key, .. } => key.len(),
+        AccessPath::Ranges { ranges, .. } => {
+            ranges.iter().map(|range| range.parts.len()).max().unwrap_or(parts.len())
+        }
+        _ => parts.len(),
+    };
+    let length: u32 = parts
+        .iter()
+        .take(used)
+        .map(|part| key_length(&access.table.columns[part.column].column_type, part.prefix_length))
+        .sum();
+    length.to_string()
+}
+
+/// What the key is compared with: `const`, or `func` for a value from another table.
+fn reference_text(access: &TableAccess) -> Option<String> {
+    let word = |expr: &Expr| if reads_frame(expr) { "func" } else { "const" };
+    let words: Vec<&str> = match &access.path {
+        AccessPath::Point { key, .. } => key.iter().map(word).collect(),
+        AccessPath::Ranges { ranges, .. } if access_type(access) == "ref" => ranges[0]
+            .parts
+            .iter()
+            .map(|part| match part {
+                crate::KeyCondition::OneOf(values) => word(&values[0]),
+                crate::KeyCondition::SameAs(value) => word(value),
+                _ => "const",
+            })
+            .collect(),
+        _ => return None,
+    };
+    Some(words.join(","))
+}

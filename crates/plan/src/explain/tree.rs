@@ -1,0 +1,112 @@
+//! EXPLAIN FORMAT=TREE: an indented line for each node, in MySQL's wording where it has one.
+use super::rows::access_type;
+use crate::access::TableAccess;
+use crate::join::JoinKind;
+use crate::node::{Node, NodeKind};
+use crate::statement::{Plan, PlanKind};
+use std::fmt::Write;
+
+pub fn explain_tree(plan: &Plan) -> String {
+    let mut text = String::new();
+    match &plan.kind {
+        PlanKind::Query(query) => line(&mut text, &query.root, 0),
+        PlanKind::Insert(insert) => {
+            write_line(&mut text, 0, &format!("Insert into {}", insert.table.name));
+            if let crate::InsertSource::Query(node) = &insert.source {
+                line(&mut text, node, 1);
+            }
+        }
+        PlanKind::Update(update) => {
+            let names: Vec<&str> = update.targets.iter().map(|target| target.table.name.as_str()).collect();
+            write_line(&mut text, 0, &format!("Update {}", names.join(", ")));
+            line(&mut text, &update.input, 1);
+        }
+        PlanKind::Delete(delete) => {
+            let names: Vec<&str> = delete.targets.iter().map(|target| target.table.name.as_str()).collect();
+            write_line(&mut text, 0, &format!("Delete from {}", names.join(", ")));
+            line(&mut text, &delete.input, 1);
+        }
+    }
+    text
+}
+
+fn write_line(text: &mut String, depth: usize, what: &str) {
+    writeln!(text, "{:indent$}-> {what}", "", indent = depth * 4).expect("writing to a String cannot fail");
+}
+
+fn line(text: &mut String, node: &Node, depth: usize) {
+    let rows = format!("  (rows={})", node.estimate.rows.round());
+    let (what, children): (String, Vec<&Node>) = match &node.kind {
+        NodeKind::Dual => ("Rows fetched before execution".to_owned(), vec![]),
+        NodeKind::Nothing => ("Zero rows (Impossible WHERE)".to_owned(), vec![]),
+        NodeKind::Values { rows } => (format!("Rows fetched before execution ({} rows)", rows.len()), vec![]),
+        NodeKind::Table(access) => (table_text(access) + &rows, vec![]),
+        NodeKind::Virtual(access) => (format!("Table scan on {}", access.alias), vec![]),
+        NodeKind::Derived { input, alias, .. } => {
+            (format!("Table scan on {alias}: Materialize"), vec![input])
+        }
+        NodeKind::Filter { input, predicates } => {
+            (format!("Filter: {} condition(s){rows}", predicates.len()), vec![input])
+        }
+        NodeKind::Project { input, .. } => return line(text, input, depth),
+        NodeKind::Sort { input, keys, limit } => {
+            let limited = if limit.is_some() { ", limit input" } else { "" };
+            (format!("Sort: {} key(s){limited}", keys.len()), vec![input])
+        }
+        NodeKind::Limit { input, .. } => ("Limit".to_owned(), vec![input]),
+        NodeKind::Distinct { input, .. } => {
+            ("Remove duplicates with temporary table".to_owned(), vec![input])
+        }
+        NodeKind::Aggregate(aggregate) => {
+            let how = if aggregate.ordered || aggregate.single {
+                "Group aggregate"
+            } else {
+                "Aggregate using temporary table"
+            };
+            (how.to_owned(), vec![&aggregate.input])
+        }
+        NodeKind::NestedLoop(join) => {
+            (format!("Nested loop {}{rows}", kind_text(join.kind)), vec![&join.outer, &join.inner])
+        }
+        NodeKind::HashJoin(join) => {
+            (format!("{} (hash join){rows}", kind_text(join.kind)), vec![&join.outer, &join.inner])
+        }
+        NodeKind::UnionAll { inputs } => ("Append".to_owned(), inputs.iter().collect()),
+        NodeKind::SetDifference { left, right, intersect, .. } => {
+            (if *intersect { "Intersect" } else { "Except" }.to_owned(), vec![left, right])
+        }
+        NodeKind::Apply(apply) => ("Run subquery for each row".to_owned(), vec![&apply.input, &apply.query]),
+        NodeKind::Initialise(initialise) => {
+            let children = initialise.initialisers.iter().map(|initialiser| &initialiser.query);
+            ("Run subqueries once".to_owned(), children.chain([&*initialise.input]).collect())
+        }
+    };
+    write_line(text, depth, &what);
+    for child in children {
+        line(text, child, depth + 1);
+    }
+}
+
+fn kind_text(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "inner join",
+        JoinKind::Left => "left join",
+    }
+}
+
+fn table_text(access: &TableAccess) -> String {
+    let index =
+        access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
+    let backward = if access.backward { " (reverse)" } else { "" };
+    let covering = if access.covering { "Covering index" } else { "Index" };
+    let filter = if access.filter.is_empty() { "" } else { ", filtered" };
+    match access_type(access) {
+        "ALL" => format!("Table scan on {}{filter}", access.alias),
+        "const" => format!("Constant row from {}{filter}", access.alias),
+        "eq_ref" => format!("Single-row index lookup on {} using {index}{filter}", access.alias),
+        "ref" => format!("{covering} lookup on {} using {index}{backward}{filter}", access.alias),
+        "range" => format!("{covering} range scan on {} using {index}{backward}{filter}", access.alias),
+        "index" => format!("{covering} scan on {} using {index}{backward}{filter}", access.alias),
+        _ => "Zero rows (Impossible WHERE)".to_owned(),
+    }
+}

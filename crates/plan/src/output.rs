@@ -1,0 +1,42 @@
+//! What the client learns about a result column.
+use datum::ColumnType;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// The name shown: alias, column name or the expression's text.
+    pub name: String,
+    pub column_type: ColumnType,
+    /// The column behind a plain column reference; empty for expressions.
+    pub database: String,
+    pub table_alias: String,
+    pub table: String,
+    pub original_name: String,
+    pub primary_key: bool,
+    pub unique_key: bool,
+    /// Part of a plain index or not the first part of a unique one.
+    pub multiple_key: bool,
+    pub auto_increment: bool,
+    /// NOT NULL without a default: INSERT must give a value.
+    pub no_default: bool,
+    pub on_update_now: bool,
+}
+
+impl OutputColumn {
+    /// A column that is no table's.
+    pub fn computed(name: impl Into<String>, column_type: ColumnType) -> OutputColumn {
+        OutputColumn {
+            name: name.into(),
+            column_type,
+            database: String::new(),
+            table_alias: String::new(),
+            table: String::new(),
+            original_name: String::new(),
+            primary_key: false,
+            unique_key: false,
+            multiple_key: false,
+            auto_increment: false,
+            no_default: false,
+            on_update_now: false,
+        }
+    }
+}

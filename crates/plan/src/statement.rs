@@ -1,0 +1,68 @@
+//! A whole planned statement.
+use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
+use crate::node::Node;
+use crate::output::OutputColumn;
+use datum::{ColumnType, Condition};
+use expression::Expr;
+use schema::{TableDef, TableId};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub kind: PlanKind,
+    /// Every stored table the plan touches, for metadata locks, privileges and to see that the plan is still valid.
+    pub tables: Vec<TableUse>,
+    /// Parameters the statement's text has (`?`, or its literals when the plan is shared by digest).
+    pub parameter_count: usize,
+    /// The length of `EvalContext::slots` that the plan needs: values of subqueries and of outer columns.
+    pub slot_count: usize,
+    /// The types the planner gave the statement's own parameters where their use told one.
+    pub parameter_types: Vec<Option<ColumnType>>,
+    /// False when the plan depends on the session or on the moment and must not be kept.
+    pub shareable: bool,
+    /// Warnings and notes found while planning (deprecated syntax, for instance).
+    pub conditions: Vec<Condition>,
+}
+
+#[derive(Debug, Clone)]
+pub enum PlanKind {
+    Query(QueryPlan),
+    Insert(Box<InsertPlan>),
+    Update(Box<UpdatePlan>),
+    Delete(Box<DeletePlan>),
+}
+
+#[derive(Debug, Clone)]
+pub struct QueryPlan {
+    pub root: Node,
+    pub columns: Vec<OutputColumn>,
+    /// SQL_CALC_FOUND_ROWS.
+    pub count_found_rows: bool,
+    /// The LIMIT, with SQL_CALC_FOUND_ROWS only: it decides what is sent, not what is read.
+    pub counted_limit: Option<(Expr, Option<Expr>)>,
+    /// Any table is read with locks.
+    pub locking: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct TableUse {
+    pub id: TableId,
+    pub table: Arc<TableDef>,
+    pub usage: TableUsage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TableUsage {
+    Read,
+    ReadLocking,
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Plan {
+    /// Whether it changes rows.
+    pub fn is_change(&self) -> bool {
+        !matches!(self.kind, PlanKind::Query(_))
+    }
+}

@@ -1,0 +1,474 @@
+//! The access path of one table: every allowed index is priced, the cheapest wins.
+//!
+//! Plans are kept for later executions with other values, so prices come from the table's statistics, not from the
+//! values. Units: reading one row of a scan in order costs 1.
+use crate::block::{Block, IndexHints, SourceKind};
+use crate::catalog_view::TableStatistics;
+use crate::join_order::{WantedOrder, projection_of};
+use crate::planner::Planner;
+use crate::range::{IndexRanges, RangeFinder};
+use expression::{Expr, ExprKind};
+use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
+use schema::{IndexDef, IndexKind, TableDef};
+
+/// Finding the start of a range: a walk down the tree.
+const COST_RANGE: f64 = 3.0;
+/// Fetching the row behind a secondary index entry.
+const COST_LOOKUP: f64 = 3.0;
+/// An entry of an index that has all that is needed, compared with a whole row.
+const COST_COVERED: f64 = 0.6;
+/// For each row and doubling of the number of rows.
+const COST_SORT: f64 = 0.3;
+/// Small and unknown tables are planned as if they had this many rows: they may have grown since.
+const ROWS_MIN: f64 = 1000.0;
+
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub path: AccessPath,
+    pub backward: bool,
+    pub covering: bool,
+    pub possible: Vec<usize>,
+    pub implied: Vec<usize>,
+    pub reads_outer: bool,
+    pub cost: f64,
+    pub rows_read: f64,
+    pub rows_out: f64,
+    pub ordered: bool,
+}
+
+impl Planner<'_> {
+    /// Chooses how `source` is read when the sources in `placed` come before it.
+    pub fn choose(
+        &self,
+        block: &Block,
+        source: usize,
+        conditions: &[Expr],
+        placed: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> Choice {
+        let own = 1 << source;
+        let usable: Vec<Expr> = conditions
+            .iter()
+            .filter(|condition| {
+                let set = block.sources_of(condition);
+                set & !(placed | own) == 0 && set & own != 0
+            })
+            .cloned()
+            .collect();
+        match &block.sources[source].kind {
+            SourceKind::Stored { table, statistics, hints } => {
+                let chooser = Chooser {
+                    block,
+                    source,
+                    table,
+                    statistics,
+                    hints,
+                    lock: block.sources[source].lock.is_some(),
+                    rows: (statistics.rows as f64).max(ROWS_MIN),
+                };
+                let mut choice = chooser.best(&usable, placed, wanted);
+                // Numbers of `usable` become numbers of `conditions`.
+                let originals: Vec<usize> = usable
+                    .iter()
+                    .map(|used| conditions.iter().position(|c| c == used).expect("taken from there"))
+                    .collect();
+                choice.implied = choice.implied.iter().map(|&number| originals[number]).collect();
+                choice
+            }
+            SourceKind::Derived(node) => {
+                let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
+                computed(rows, usable.len())
+            }
+            SourceKind::Virtual(_) => computed(100.0, usable.len()),
+        }
+    }
+
+    pub fn table_access(
+        &self,
+        block: &mut Block,
+        source: usize,
+        choice: Choice,
+        conditions: Vec<Expr>,
+    ) -> TableAccess {
+        let projection = projection_of(block, source);
+        let row_key = crate::block::Position::RowKey { source };
+        let row_key_position = block.frame.iter().position(|position| *position == row_key);
+        let description = &block.sources[source];
+        let SourceKind::Stored { table, .. } = &description.kind else {
+            unreachable!("only stored tables have access paths")
+        };
+        let finder = RangeFinder { block, table, source, placed: u64::MAX };
+        let index = choice.path.index().map(|index| &table.indexes[index]);
+        // The conditions may come in another order than when the path was chosen: ask again which are implied.
+        let implied_numbers = match index {
+            Some(index) if !choice.implied.is_empty() => finder.find(index, &conditions).implied,
+            _ => Vec::new(),
+        };
+        let (mut implied, mut filter) = (Vec::new(), Vec::new());
+        for (number, condition) in conditions.into_iter().enumerate() {
+            if implied_numbers.contains(&number) { implied.push(condition) } else { filter.push(condition) }
+        }
+        TableAccess {
+            table: table.clone(),
+            alias: description.alias.clone(),
+            path: choice.path,
+            backward: choice.backward,
+            projection,
+            row_key_position,
+            covering: choice.covering,
+            filter,
+            implied,
+            lock: description.lock,
+            possible_indexes: choice.possible,
+        }
+    }
+}
+
+fn computed(rows: f64, conditions: usize) -> Choice {
+    Choice {
+        path: AccessPath::FullScan,
+        backward: false,
+        covering: false,
+        possible: Vec::new(),
+        implied: Vec::new(),
+        reads_outer: false,
+        cost: rows,
+        rows_read: rows,
+        rows_out: selectivity(rows, conditions),
+        ordered: false,
+    }
+}
+
+/// Each condition that no index answers is taken to leave a third.
+fn selectivity(rows: f64, conditions: usize) -> f64 {
+    rows / 3f64.powi(conditions.min(6) as i32)
+}
+
+struct Chooser<'a> {
+    block: &'a Block,
+    source: usize,
+    table: &'a TableDef,
+    statistics: &'a TableStatistics,
+    hints: &'a IndexHints,
+    lock: bool,
+    rows: f64,
+}
+
+impl Chooser<'_> {
+    fn best(&self, conditions: &[Expr], placed: u64, wanted: Option<&WantedOrder>) -> Choice {
+        let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
+        let mut possible = Vec::new();
+        let mut candidates = Vec::new();
+        for (position, index) in self.table.indexes.iter().enumerate() {
+            if !self.allows(position, index) {
+                continue;
+            }
+            let found = finder.find(index, conditions);
+            if found.ranges.is_empty() {
+                candidates.extend(self.whole_index(position, index, conditions, wanted));
+            } else {
+                possible.push(position);
+                candidates.push(self.ranges(position, index, found, conditions, wanted));
+            }
+        }
+        let scan = self.full_scan(conditions, wanted);
+        let has_range = candidates.iter().any(|choice| !matches!(choice.path, AccessPath::IndexScan { .. }));
+        if !(self.hints.force && has_range) {
+            candidates.push(scan);
+        }
+        let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
+        let mut best =
+            candidates.into_iter().min_by(better).expect("the full scan or a range is a candidate");
+        best.possible = possible;
+        best
+    }
+
+    fn allows(&self, position: usize, index: &IndexDef) -> bool {
+        !index.invisible
+            && !self.hints.ignored.contains(&position)
+            && self.hints.allowed.as_ref().is_none_or(|allowed| allowed.contains(&position))
+    }
+
+    fn ranges(
+        &self,
+        position: usize,
+        index: &IndexDef,
+        found: IndexRanges,
+        conditions: &[Expr],
+        wanted: Option<&WantedOrder>,
+    ) -> Choice {
+        let clustered = self.table.clustered_by == Some(index.id);
+        let rows_read = found.ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();
+        let rows_read = rows_read.min(self.rows).max(0.1);
+        let covering = !clustered && self.covers(index);
+        let starts: f64 = found.ranges.iter().map(starts).sum();
+        let per_row = row_cost(clustered, covering);
+        let path = match point_key(index, &found.ranges) {
+            Some(key) => AccessPath::Point { index: position, key },
+            None => AccessPath::Ranges { index: position, ranges: found.ranges },
+        };
+        let answered = path_parts(&path).min(conditions.len());
+        let rows_out = selectivity(rows_read, conditions.len() - answered);
+        let choice = Choice {
+            path,
+            backward: false,
+            covering,
+            possible: Vec::new(),
+            implied: found.implied,
+            reads_outer: found.reads_outer,
+            cost: starts * COST_RANGE + rows_read * per_row,
+            rows_read,
+            rows_out,
+            ordered: false,
+        };
+        self.with_order(choice, Some(index), per_row, wanted)
+    }
+
+    /// The index from end to end: for its order, or because it is smaller than the rows.
+    fn whole_index(
+        &self,
+        position: usize,
+        index: &IndexDef,
+        conditions: &[Expr],
+        wanted: Option<&WantedOrder>,
+    ) -> Option<Choice> {
+        let clustered = self.table.clustered_by == Some(index.id);
+        let covering = !clustered && self.covers(index);
+        let orders = wanted.is_some_and(|wanted| self.order_of(Some(index), &[], wanted).is_some());
+        if clustered || !(covering || orders) {
+            return None;
+        }
+        let per_row = row_cost(clustered, covering);
+        let choice = Choice {
+            path: AccessPath::IndexScan { index: position },
+            cost: COST_RANGE + self.rows * per_row,
+            covering,
+            ..self.scan_choice(conditions)
+        };
+        Some(self.with_order(choice, Some(index), per_row, wanted))
+    }
+
+    fn full_scan(&self, conditions: &[Expr], wanted: Option<&WantedOrder>) -> Choice {
+        let choice = self.scan_choice(conditions);
+        self.with_order(choice, self.table.clustering_index(), 1.0, wanted)
+    }
+
+    fn scan_choice(&self, conditions: &[Expr]) -> Choice {
+        Choice {
+            path: AccessPath::FullScan,
+            backward: false,
+            covering: false,
+            possible: Vec::new(),
+            implied: Vec::new(),
+            reads_outer: false,
+            cost: COST_RANGE + self.rows,
+            rows_read: self.rows,
+            rows_out: selectivity(self.rows, conditions.len()),
+            ordered: false,
+        }
+    }
+
+    /// Adds the price of sorting, or takes the rows off that a LIMIT spares when the index gives the order.
+    fn with_order(
+        &self,
+        mut choice: Choice,
+        index: Option<&IndexDef>,
+        per_row: f64,
+        wanted: Option<&WantedOrder>,
+    ) -> Choice {
+        let Some(wanted) = wanted else { return choice };
+        let single = single_values(&choice.path);
+        match self.order_of(index, &single, wanted) {
+            Some(backward) => {
+                choice.ordered = true;
+                choice.backward = backward;
+                if let Some(limit) = wanted.limit {
+                    let passing = (choice.rows_out / choice.rows_read.max(1e-9)).clamp(1e-6, 1.0);
+                    let needed = (limit / passing).min(choice.rows_read);
+                    choice.cost -= (choice.rows_read - needed) * per_row;
+                }
+            }
+            None => {
+                let rows = choice.rows_out.max(1.0);
+                choice.cost += rows * rows.max(2.0).log2() * COST_SORT;
+            }
+        }
+        choice
+    }
+
+    /// Whether the index delivers the wanted order, and if so whether it is read backward. `single` are parts that
+    /// have one value in all rows read.
+    fn order_of(&self, index: Option<&IndexDef>, single: &[bool], wanted: &WantedOrder) -> Option<bool> {
+        let index = index?;
+        let mut parts: Vec<(usize, bool, bool)> = Vec::new();
+        for (number, part) in index.parts.iter().enumerate() {
+            let fixed = single.get(number).copied().unwrap_or(false);
+            if part.prefix_length.is_some() && !fixed {
+                // Behind a truncated part nothing is ordered.
+                parts.push((usize::MAX, false, false));
+                break;
+            }
+            parts.push((part.column, part.descending, fixed));
+        }
+        let is_clustering = self.table.clustered_by == Some(index.id);
+        if let (false, Some(clustering)) = (is_clustering, self.table.clustering_index())
+            && parts.last().is_none_or(|(column, ..)| *column != usize::MAX)
+        {
+            parts.extend(clustering.parts.iter().map(|part| (part.column, part.descending, false)));
+        }
+        let mut direction = None;
+        let mut next = 0;
+        for &(column, descending) in &wanted.columns {
+            if parts.iter().any(|&(known, _, fixed)| known == column && fixed) {
+                continue;
+            }
+            while parts.get(next).is_some_and(|&(known, _, fixed)| fixed && known != column) {
+                next += 1;
+            }
+            match parts.get(next) {
+                Some(&(known, part_descending, _)) if known == column => {
+                    let backward = descending != part_descending;
+                    if *direction.get_or_insert(backward) != backward {
+                        return None;
+                    }
+                    next += 1;
+                }
+                // All parts of a unique row key are used up: at most one row is left to order.
+                None if !parts.is_empty() => break,
+                _ => return None,
+            }
+        }
+        Some(direction.unwrap_or(false))
+    }
+
+    /// Every column the block reads of this table can be had from the index entry.
+    fn covers(&self, index: &IndexDef) -> bool {
+        if self.lock {
+            return false;
+        }
+        let decodable = |part: &schema::IndexPart| {
+            part.prefix_length.is_none() && self.table.columns[part.column].is_decodable_from_key()
+        };
+        let mut available: Vec<usize> =
+            index.parts.iter().filter(|part| decodable(part)).map(|part| part.column).collect();
+        if let Some(clustering) = self.table.clustering_index() {
+            available.extend(clustering.parts.iter().filter(|part| decodable(part)).map(|part| part.column));
+        }
+        projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
+    }
+
+    fn range_rows(&self, position: usize, index: &IndexDef, range: &RangeCondition) -> f64 {
+        let mut rows = self.rows;
+        let mut values = 1.0;
+        let mut equal_parts = 0;
+        for part in &range.parts {
+            match part {
+                KeyCondition::OneOf(list) => {
+                    values *= list.len() as f64;
+                    equal_parts += 1;
+                }
+                KeyCondition::SameAs(_) | KeyCondition::IsNull => equal_parts += 1,
+                KeyCondition::Between(interval) => {
+                    rows = self.equal_rows(position, index, equal_parts);
+                    let both = interval.lower.is_some() && interval.upper.is_some();
+                    let either = interval.lower.is_some() || interval.upper.is_some();
+                    let share = if both {
+                        0.02
+                    } else if either {
+                        0.3
+                    } else {
+                        0.9
+                    };
+                    return (rows * share * values).max(1.0);
+                }
+                KeyCondition::Like { .. } => {
+                    rows = self.equal_rows(position, index, equal_parts);
+                    return (rows * 0.05 * values).max(1.0);
+                }
+            }
+        }
+        if equal_parts > 0 {
+            rows = self.equal_rows(position, index, equal_parts);
+        }
+        rows * values
+    }
+
+    /// Rows that share the values of the first `parts` parts.
+    fn equal_rows(&self, position: usize, index: &IndexDef, parts: usize) -> f64 {
+        if parts == 0 {
+            return self.rows;
+        }
+        if index.kind != IndexKind::Plain && parts == index.parts.len() {
+            return 1.0;
+        }
+        let known =
+            self.statistics.indexes.get(position).and_then(|index| index.distinct_prefixes.get(parts - 1));
+        match known {
+            Some(&distinct) if distinct > 0 => (self.rows / distinct as f64).max(1.0),
+            _ => (self.rows / 200f64.powi(parts as i32)).max(1.5),
+        }
+    }
+}
+
+fn row_cost(clustered: bool, covering: bool) -> f64 {
+    match (clustered, covering) {
+        (true, _) => 1.0,
+        (false, true) => COST_COVERED,
+        (false, false) => COST_COVERED + COST_LOOKUP,
+    }
+}
+
+/// The number of separate ranges a condition stands for.
+fn starts(range: &RangeCondition) -> f64 {
+    range
+        .parts
+        .iter()
+        .map(|part| match part {
+            KeyCondition::OneOf(values) => values.len() as f64,
+            _ => 1.0,
+        })
+        .product()
+}
+
+fn path_parts(path: &AccessPath) -> usize {
+    match path {
+        AccessPath::Point { key, .. } => key.len(),
+        AccessPath::Ranges { ranges, .. } => ranges.iter().map(|range| range.parts.len()).min().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Which leading parts have one value in all rows of the path.
+fn single_values(path: &AccessPath) -> Vec<bool> {
+    match path {
+        AccessPath::Point { key, .. } => vec![true; key.len()],
+        AccessPath::Ranges { ranges, .. } => match ranges.as_slice() {
+            [range] => range
+                .parts
+                .iter()
+                .map(|part| match part {
+                    KeyCondition::OneOf(values) => values.len() == 1,
+                    KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
+                    _ => false,
+                })
+                .collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// One value by `=` for each part of a unique index without truncated parts.
+fn point_key(index: &IndexDef, ranges: &[RangeCondition]) -> Option<Vec<Expr>> {
+    let [range] = ranges else { return None };
+    if index.kind == IndexKind::Plain || index.has_prefix_parts() || range.parts.len() != index.parts.len() {
+        return None;
+    }
+    let value = |part: &KeyCondition| match part {
+        KeyCondition::OneOf(values) if values.len() == 1 => Some(values[0].clone()),
+        _ => None,
+    };
+    let key: Vec<Expr> = range.parts.iter().map(value).collect::<Option<_>>()?;
+    let volatile = key.iter().any(|expr| matches!(expr.kind, ExprKind::UserVariable(_)));
+    (!volatile).then_some(key)
+}

@@ -1,0 +1,12 @@
+//! From syntax to bound expressions, a file for each family.
+mod aggregate;
+mod column;
+mod comparison;
+mod expression;
+mod function;
+mod literal;
+mod subquery;
+mod type_name;
+
+pub use column::full_name;
+pub use type_name::cast_type;

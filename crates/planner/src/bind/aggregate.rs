@@ -1,0 +1,82 @@
+//! Aggregate functions: the call is noted in its block and stands in the tree as a numbered slot.
+use crate::planner::{Planner, not_supported};
+use crate::walk::AGGREGATE_BASE;
+use datum::{SqlError, error_code};
+use expression::{AggregateCall, AggregateFunction, AggregateOrder, Expr};
+use parser::ast::{self, AggregateKind};
+
+impl<'p> Planner<'p> {
+    pub fn bind_aggregate(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<Expr, SqlError> {
+        if aggregate.over.is_some() {
+            return Err(not_supported("window functions"));
+        }
+        let block = self.block();
+        let allowed = block.clause.is_some_and(|clause| clause.allows_aggregates());
+        if !allowed || block.inside_aggregate {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+        }
+        block.inside_aggregate = true;
+        let call = self.bind_aggregate_call(aggregate);
+        self.block().inside_aggregate = false;
+        let call = call?;
+        let block = self.block();
+        let number = match block.aggregates.iter().position(|known| *known == call) {
+            Some(number) => number,
+            None => {
+                block.aggregates.push(call.clone());
+                block.aggregates.len() - 1
+            }
+        };
+        let mut expr = Expr::slot(AGGREGATE_BASE + number, call.ty.column.clone());
+        expr.ty = call.ty;
+        Ok(expr)
+    }
+
+    fn bind_aggregate_call(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<AggregateCall, SqlError> {
+        let function = aggregate_function(aggregate.kind)?;
+        let mut arguments = self.bind_all(aggregate.arguments)?;
+        if aggregate.kind == AggregateKind::CountAll {
+            arguments.clear();
+        }
+        if arguments.iter().any(crate::walk::has_subquery) {
+            return Err(not_supported("a correlated subquery inside an aggregate function"));
+        }
+        let mut call = AggregateCall::new(&self.context.bind, function, arguments, aggregate.distinct)?;
+        if function == AggregateFunction::GroupConcat {
+            let mut order_by = Vec::with_capacity(aggregate.order_by.len());
+            for item in aggregate.order_by {
+                let expr = self.bind(&item.expr)?;
+                order_by.push(AggregateOrder { expr, descending: item.descending });
+            }
+            let separator = match aggregate.separator.map(|literal| literal.value) {
+                None => b",".to_vec(),
+                Some(ast::LiteralValue::String { bytes, .. }) => bytes.to_vec(),
+                Some(_) => return Err(not_supported("a separator that is no string")),
+            };
+            call = call.with_order(order_by, separator);
+        }
+        Ok(call)
+    }
+}
+
+fn aggregate_function(kind: AggregateKind) -> Result<AggregateFunction, SqlError> {
+    Ok(match kind {
+        AggregateKind::CountAll | AggregateKind::Count => AggregateFunction::Count,
+        AggregateKind::Sum => AggregateFunction::Sum,
+        AggregateKind::Average => AggregateFunction::Avg,
+        AggregateKind::Minimum => AggregateFunction::Min,
+        AggregateKind::Maximum => AggregateFunction::Max,
+        AggregateKind::BitAnd => AggregateFunction::BitAnd,
+        AggregateKind::BitOr => AggregateFunction::BitOr,
+        AggregateKind::BitXor => AggregateFunction::BitXor,
+        AggregateKind::StandardDeviation => AggregateFunction::StddevPop,
+        AggregateKind::StandardDeviationSample => AggregateFunction::StddevSamp,
+        AggregateKind::Variance => AggregateFunction::VarPop,
+        AggregateKind::VarianceSample => AggregateFunction::VarSamp,
+        AggregateKind::GroupConcat => AggregateFunction::GroupConcat,
+        AggregateKind::AnyValue => AggregateFunction::AnyValue,
+        AggregateKind::JsonArray => return Err(not_supported("JSON_ARRAYAGG")),
+        AggregateKind::JsonObject => return Err(not_supported("JSON_OBJECTAGG")),
+        AggregateKind::StCollect => return Err(not_supported("ST_Collect")),
+    })
+}

@@ -1,0 +1,80 @@
+//! Column names: from the innermost block outwards, and through the select list's aliases where a clause allows.
+use crate::block::AliasUse;
+use crate::planner::Planner;
+use datum::{SqlError, error_code};
+use expression::Expr;
+use parser::ast;
+
+impl Planner<'_> {
+    pub fn bind_column(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
+        let database = reference.qualifier.and_then(|qualifier| qualifier.database).map(|name| name.name);
+        let table = reference.qualifier.map(|qualifier| qualifier.name.name);
+        for depth in (0..self.blocks.len()).rev() {
+            if let Some(expr) = self.find_in_block(depth, database, table, reference.name)? {
+                return Ok(self.carry_inward(depth, expr));
+            }
+        }
+        let clause = self.blocks.last().map_or("field list", |block| block.clause_text());
+        Err(error_code::ER_BAD_FIELD_ERROR.with(&[&full_name(database, table, reference.name), &clause]))
+    }
+
+    fn find_in_block(
+        &mut self,
+        depth: usize,
+        database: Option<&str>,
+        table: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Expr>, SqlError> {
+        let block = &mut self.blocks[depth];
+        if block.alias_use == AliasUse::BeforeColumns
+            && table.is_none()
+            && let Some(expr) = find_alias(&block.aliases, name)
+        {
+            return Ok(Some(expr));
+        }
+        if let Some((source, column)) = block.find_column(database, table, name)? {
+            return Ok(Some(block.column_expr(source, column)));
+        }
+        if block.alias_use == AliasUse::AfterColumns && table.is_none() {
+            return Ok(find_alias(&block.aliases, name));
+        }
+        Ok(None)
+    }
+
+    /// An expression of block `depth` as the innermost block reads it: itself, or a slot that the subquery's `Apply`
+    /// in block `depth` fills.
+    fn carry_inward(&mut self, depth: usize, expr: Expr) -> Expr {
+        if depth + 1 == self.blocks.len() {
+            return expr;
+        }
+        let column_type = expr.ty.column.clone();
+        let known = self.blocks[depth]
+            .correlations
+            .last()
+            .and_then(|list| list.iter().find(|(_, outer)| *outer == expr))
+            .map(|(slot, _)| *slot);
+        let slot = match known {
+            Some(slot) => slot,
+            None => {
+                let slot = self.new_slot();
+                let list = self.blocks[depth].correlations.last_mut();
+                list.expect("a block with an inner block is binding a subquery").push((slot, expr));
+                slot
+            }
+        };
+        Expr::slot(slot, column_type)
+    }
+}
+
+fn find_alias(aliases: &[(String, Expr)], name: &str) -> Option<Expr> {
+    aliases.iter().find(|(alias, _)| crate::block::same_name(alias, name)).map(|(_, expr)| expr.clone())
+}
+
+pub fn full_name(database: Option<&str>, table: Option<&str>, name: &str) -> String {
+    let mut full = String::new();
+    for part in [database, table].into_iter().flatten() {
+        full.push_str(part);
+        full.push('.');
+    }
+    full + name
+}

@@ -1,0 +1,159 @@
+//! Functions, those with a syntax of their own included.
+use crate::bind::expression::charset_named;
+use crate::planner::{Planner, not_supported};
+use datum::{ColumnType, SqlError, error_code};
+use expression::{Expr, IntervalUnit};
+use parser::ast::{self, ExprKind as Kind};
+use schema::ColumnDefault;
+
+impl<'p> Planner<'p> {
+    pub fn bind_special_function(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+        match expr.kind {
+            Kind::Function(call) => self.bind_function(call),
+            Kind::DateArithmetic(arithmetic) => {
+                let (date, amount) = (self.bind(&arithmetic.date)?, self.bind(&arithmetic.amount)?);
+                let unit = interval_unit(arithmetic.unit);
+                self.context.bind.date_add(date, amount, unit, arithmetic.subtract)
+            }
+            Kind::Extract { unit, operand } => {
+                let operand = self.bind(operand)?;
+                self.context.bind.extract(interval_unit(unit), operand)
+            }
+            Kind::TimestampAdd { unit, amount, date } => {
+                let (amount, date) = (self.bind(amount)?, self.bind(date)?);
+                self.context.bind.timestamp_add(interval_unit(unit), amount, date)
+            }
+            Kind::TimestampDiff { unit, from, to } => {
+                let (from, to) = (self.bind(from)?, self.bind(to)?);
+                self.context.bind.timestamp_diff(interval_unit(unit), from, to)
+            }
+            Kind::GetFormat { of, format } => {
+                let arguments = vec![self.context.bind.text_literal(of.as_bytes()), self.bind(format)?];
+                self.context.bind.call("get_format", arguments)
+            }
+            Kind::Trim(trim) => {
+                let name = match trim.side {
+                    ast::TrimSide::Both => "trim",
+                    ast::TrimSide::Leading => "ltrim",
+                    ast::TrimSide::Trailing => "rtrim",
+                };
+                let mut arguments = vec![self.bind(&trim.operand)?];
+                if let Some(remove) = &trim.remove {
+                    arguments.push(self.bind(remove)?);
+                }
+                self.context.bind.call(name, arguments)
+            }
+            Kind::Char(function) => {
+                let arguments = self.bind_all(function.arguments)?;
+                let text = self.context.bind.call("char", arguments)?;
+                match function.charset {
+                    Some(charset) => self.context.bind.convert_using(text, charset_named(charset.name)?),
+                    None => Ok(text),
+                }
+            }
+            Kind::JsonExtract(extract) => {
+                let path = self.bind_literal(&extract.path)?;
+                let arguments = vec![self.bind(&extract.column)?, path];
+                let value = self.context.bind.call("json_extract", arguments)?;
+                if extract.unquote { self.context.bind.call("json_unquote", vec![value]) } else { Ok(value) }
+            }
+            Kind::WeightString(_) => Err(not_supported("WEIGHT_STRING")),
+            Kind::Match(_) => Err(not_supported("MATCH .. AGAINST")),
+            Kind::JsonValue(_) => Err(not_supported("JSON_VALUE")),
+            _ => Err(not_supported("this expression")),
+        }
+    }
+
+    fn bind_function(&mut self, call: &ast::FunctionCall<'p>) -> Result<Expr, SqlError> {
+        let name = call.name.name.name;
+        if let Some(database) = call.name.database {
+            let full = format!("{}.{}", database.name, name);
+            return Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"FUNCTION", &full]));
+        }
+        if name.eq_ignore_ascii_case("any_value") {
+            return Err(not_supported("ANY_VALUE"));
+        }
+        let arguments = self.bind_all(call.arguments)?;
+        let bound = self.context.bind.call(name, arguments)?;
+        if let expression::ExprKind::Call(function, _) = &bound.kind
+            && function.volatility != expression::Volatility::Pure
+        {
+            // Its value belongs to one execution; `EvalContext` provides it, so the plan itself stays shareable.
+            return Ok(bound);
+        }
+        Ok(bound)
+    }
+
+    /// `DEFAULT(column)`
+    pub fn bind_default_of(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
+        let database = reference.qualifier.and_then(|qualifier| qualifier.database).map(|name| name.name);
+        let table = reference.qualifier.map(|qualifier| qualifier.name.name);
+        let found = self.block().find_column(database, table, reference.name)?;
+        let Some((source, column)) = found else {
+            let clause = self.block().clause_text();
+            return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&reference.name, &clause]));
+        };
+        let crate::block::SourceKind::Stored { table, .. } = &self.block().sources[source].kind else {
+            return Err(not_supported("DEFAULT of a computed column"));
+        };
+        let column = table.columns[column].clone();
+        match column.default {
+            ColumnDefault::Value { value, .. } => Ok(Expr::literal(value, column.column_type)),
+            ColumnDefault::Null => Ok(self
+                .context
+                .bind
+                .cast(Expr::null(), ColumnType { nullable: true, ..column.column_type })?),
+            ColumnDefault::None => Err(error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&column.name])),
+            ColumnDefault::CurrentTimestamp { .. } => self.bind_current_timestamp(&column.column_type),
+            ColumnDefault::Expression { .. } => Err(not_supported("DEFAULT of a column with an expression")),
+        }
+    }
+
+    /// `VALUES(column)`: outside of ON DUPLICATE KEY UPDATE it is NULL, as in MySQL.
+    pub fn bind_values_of(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
+        match self.block().find_column(None, Some(crate::insert::NEW_ROW_SOURCE), reference.name)? {
+            Some((source, column)) => Ok(self.block().column_expr(source, column)),
+            None => {
+                // Checks that the column exists at all.
+                self.bind_column(reference)?;
+                Ok(Expr::null())
+            }
+        }
+    }
+
+    /// NOW with the column's fractional digits.
+    pub fn bind_current_timestamp(&mut self, column_type: &ColumnType) -> Result<Expr, SqlError> {
+        use datum::TypeKind::{DateTime, Timestamp};
+        let arguments = match column_type.kind {
+            DateTime { fsp } | Timestamp { fsp } if fsp > 0 => vec![Expr::int(i64::from(fsp))],
+            _ => vec![],
+        };
+        self.context.bind.call("now", arguments)
+    }
+}
+
+fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+    use ast::IntervalUnit as From;
+    match unit {
+        From::Microsecond => IntervalUnit::Microsecond,
+        From::Second => IntervalUnit::Second,
+        From::Minute => IntervalUnit::Minute,
+        From::Hour => IntervalUnit::Hour,
+        From::Day => IntervalUnit::Day,
+        From::Week => IntervalUnit::Week,
+        From::Month => IntervalUnit::Month,
+        From::Quarter => IntervalUnit::Quarter,
+        From::Year => IntervalUnit::Year,
+        From::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        From::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        From::MinuteSecond => IntervalUnit::MinuteSecond,
+        From::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        From::HourSecond => IntervalUnit::HourSecond,
+        From::HourMinute => IntervalUnit::HourMinute,
+        From::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        From::DaySecond => IntervalUnit::DaySecond,
+        From::DayMinute => IntervalUnit::DayMinute,
+        From::DayHour => IntervalUnit::DayHour,
+        From::YearMonth => IntervalUnit::YearMonth,
+    }
+}

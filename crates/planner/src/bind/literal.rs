@@ -1,0 +1,146 @@
+//! Literals and parameters.
+use crate::context::Literals;
+use crate::planner::Planner;
+use collation::{Charset, CollationId};
+use datum::{ColumnType, Date, DateTime, Decimal, SqlError, Time, TypeKind, Value, error_code};
+use expression::Expr;
+use parser::ast;
+
+impl Planner<'_> {
+    pub fn bind_literal(&mut self, literal: &ast::Literal<'_>) -> Result<Expr, SqlError> {
+        let constant = self.bind_constant(literal)?;
+        if self.context.literals == Literals::Inline {
+            return Ok(constant);
+        }
+        let mut column_type = constant.ty.column;
+        // The plan serves texts with other values: only the kind of the literal may shape it.
+        match &mut column_type.kind {
+            TypeKind::Decimal { precision, scale } => (*precision, *scale) = (65, 30),
+            TypeKind::LongLong => column_type.length = 20,
+            TypeKind::VarChar | TypeKind::VarBinary => column_type.length = 255,
+            _ => {}
+        }
+        let ordinal = literal.ordinal.0 as usize;
+        self.note_parameter(ordinal, Some(column_type.clone()));
+        Ok(Expr::parameter(ordinal, column_type))
+    }
+
+    /// The literal itself, also when literals become parameters (its value decides the statement's meaning).
+    pub fn bind_constant(&mut self, literal: &ast::Literal<'_>) -> Result<Expr, SqlError> {
+        Ok(match literal.value {
+            ast::LiteralValue::Integer(number) => integer(number),
+            ast::LiteralValue::Decimal(text) => decimal(text)?,
+            ast::LiteralValue::Float(text) => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => {
+                    Expr::literal(Value::Double(number), ColumnType::double().not_null())
+                }
+                _ => return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DOUBLE", &text])),
+            },
+            ast::LiteralValue::String { bytes, charset: None } => self.context.bind.text_literal(bytes),
+            ast::LiteralValue::String { bytes, charset: Some(charset) }
+            | ast::LiteralValue::Hex { bytes, charset: Some(charset) }
+            | ast::LiteralValue::Bit { bytes, charset: Some(charset) } => introduced(bytes, charset)?,
+            ast::LiteralValue::Hex { bytes, charset: None }
+            | ast::LiteralValue::Bit { bytes, charset: None } => {
+                Expr::literal(Value::bytes(bytes), ColumnType::varbinary(bytes.len() as u32).not_null())
+            }
+        })
+    }
+
+    pub fn bind_parameter(&mut self, index: usize) -> Expr {
+        let column_type = self.context.parameter_types.get(index).cloned();
+        self.note_parameter(index, column_type.clone());
+        Expr::parameter(index, column_type.unwrap_or(ColumnType::new(TypeKind::Null)))
+    }
+
+    fn note_parameter(&mut self, index: usize, column_type: Option<ColumnType>) {
+        if self.parameter_types.len() <= index {
+            self.parameter_types.resize(index + 1, None);
+        }
+        self.parameter_types[index] = column_type;
+    }
+
+    pub fn bind_temporal(
+        &mut self,
+        kind: ast::TemporalKind,
+        literal: &ast::Literal<'_>,
+    ) -> Result<Expr, SqlError> {
+        let ast::LiteralValue::String { bytes, .. } = literal.value else {
+            return Err(error_code::ER_WRONG_VALUE.with(&[&type_word(kind), &"?"]));
+        };
+        // The value was read from the text, so the plan is for this text only.
+        self.shareable &= self.context.literals == Literals::Inline;
+        let wrong = || {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            error_code::ER_WRONG_VALUE.with(&[&type_word(kind), &text])
+        };
+        let (value, column_type) = match kind {
+            ast::TemporalKind::Date => {
+                let date = Date::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
+                (Value::Date(date.value), ColumnType::new(TypeKind::Date))
+            }
+            ast::TemporalKind::Time => {
+                let time = Time::parse(bytes).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
+                let fsp = fraction_digits(bytes);
+                (Value::Time(time.value), ColumnType::new(TypeKind::Time { fsp }))
+            }
+            ast::TemporalKind::Timestamp => {
+                let at =
+                    DateTime::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
+                let fsp = fraction_digits(bytes);
+                (Value::DateTime(at.value), ColumnType::new(TypeKind::DateTime { fsp }))
+            }
+        };
+        Ok(Expr::literal(value, column_type.not_null()))
+    }
+}
+
+/// Digits after the point, at most six.
+fn fraction_digits(text: &[u8]) -> u8 {
+    let fraction = text.iter().rposition(|byte| *byte == b'.').map_or(&[][..], |point| &text[point + 1..]);
+    fraction.iter().take_while(|byte| byte.is_ascii_digit()).count().min(6) as u8
+}
+
+fn decimal(text: &str) -> Result<Expr, SqlError> {
+    let Some(number) = Decimal::parse(text) else {
+        return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DECIMAL", &text]));
+    };
+    let digits = number.digit_count().max(u32::from(number.scale()) + 1).min(65) as u8;
+    let column_type = ColumnType::decimal(digits, number.scale()).not_null();
+    Ok(Expr::literal(Value::Decimal(number), column_type))
+}
+
+fn type_word(kind: ast::TemporalKind) -> &'static str {
+    match kind {
+        ast::TemporalKind::Date => "DATE",
+        ast::TemporalKind::Time => "TIME",
+        ast::TemporalKind::Timestamp => "DATETIME",
+    }
+}
+
+pub fn integer(number: u64) -> Expr {
+    let digits = number.checked_ilog10().unwrap_or(0) + 1;
+    match i64::try_from(number) {
+        Ok(signed) => {
+            let column_type = ColumnType { length: digits, ..ColumnType::bigint().not_null() };
+            Expr::literal(Value::Int(signed), column_type)
+        }
+        Err(_) => {
+            let column_type = ColumnType { length: digits, ..ColumnType::bigint_unsigned().not_null() };
+            Expr::literal(Value::UInt(number), column_type)
+        }
+    }
+}
+
+/// `_charset'text'`: the bytes are taken as they are.
+fn introduced(bytes: &[u8], charset: &str) -> Result<Expr, SqlError> {
+    let Some(charset) = Charset::by_name(charset) else {
+        return Err(error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&charset]));
+    };
+    let collation = charset.default_collation();
+    let column_type = match collation {
+        CollationId::BINARY => ColumnType::varbinary(bytes.len() as u32),
+        _ => ColumnType::varchar(bytes.len() as u32, collation),
+    };
+    Ok(Expr::literal(Value::bytes(bytes), column_type.not_null()))
+}

@@ -1,0 +1,135 @@
+//! Subqueries in expressions. One that reads nothing outside is an initialiser of its block and stands in the tree as
+//! its slot; others are noted as pending and get a frame position when the block's plan is made.
+use crate::bind::comparison::comparison_operator;
+use crate::block::PendingSubquery;
+use crate::planner::{Planner, not_supported};
+use crate::query::PlannedQuery;
+use crate::walk::SUBQUERY_BASE;
+use datum::{ColumnType, SqlError, error_code};
+use expression::{ComparisonOperator, Expr};
+use parser::ast::{self, ExprKind as Kind};
+use plan::{ApplyKind, Comparison, Initialiser, InitialiserKind, Quantifier};
+
+/// A subquery's plan and what it takes from the block around it.
+struct Bound {
+    query: PlannedQuery,
+    correlation: Vec<(usize, Expr)>,
+}
+
+impl<'p> Planner<'p> {
+    pub fn bind_subquery_expr(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+        match expr.kind {
+            Kind::Subquery(query) => {
+                let bound = self.plan_subquery(query)?;
+                if bound.query.columns.len() != 1 {
+                    return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
+                }
+                let column_type = bound.query.columns[0].column_type.clone();
+                let column_type = ColumnType { nullable: true, ..column_type };
+                self.place_value(bound, column_type, InitialiserKind::Scalar, ApplyKind::Scalar)
+            }
+            Kind::Exists(query) => {
+                let bound = self.plan_subquery(query)?;
+                let column_type = ColumnType::bigint().not_null();
+                self.place_value(bound, column_type, InitialiserKind::Exists, ApplyKind::Exists)
+            }
+            Kind::InSubquery { negated, operand, query } => {
+                let found =
+                    self.bind_quantified(operand, ComparisonOperator::Equal, Quantifier::Any, query)?;
+                if negated { self.context.bind.not(found) } else { Ok(found) }
+            }
+            Kind::Quantified(quantified) => {
+                let operator = comparison_operator(quantified.operator)
+                    .ok_or_else(|| not_supported("this operator with ANY or ALL"))?;
+                let quantifier = match quantified.quantifier {
+                    ast::Quantifier::Any => Quantifier::Any,
+                    ast::Quantifier::All => Quantifier::All,
+                };
+                self.bind_quantified(quantified.left, operator, quantifier, quantified.query)
+            }
+            _ => unreachable!("only subquery expressions are passed here"),
+        }
+    }
+
+    fn plan_subquery(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
+        if self.blocks.is_empty() {
+            let query = self.plan_query(query)?;
+            return Ok(Bound { query, correlation: Vec::new() });
+        }
+        self.block().correlations.push(Vec::new());
+        let query = self.plan_query(query);
+        let correlation = self.block().correlations.pop().expect("pushed above");
+        Ok(Bound { query: query?, correlation })
+    }
+
+    fn place_value(
+        &mut self,
+        bound: Bound,
+        column_type: ColumnType,
+        once: InitialiserKind,
+        each: ApplyKind,
+    ) -> Result<Expr, SqlError> {
+        if bound.correlation.is_empty() {
+            let slot = self.new_slot();
+            let initialiser = Initialiser { slot, kind: once, query: bound.query.node };
+            self.block().initialisers.push(initialiser);
+            return Ok(Expr::slot(slot, column_type));
+        }
+        self.place_pending(bound, each, Vec::new(), column_type)
+    }
+
+    fn place_pending(
+        &mut self,
+        bound: Bound,
+        kind: ApplyKind,
+        left: Vec<(usize, Expr)>,
+        column_type: ColumnType,
+    ) -> Result<Expr, SqlError> {
+        let nested = |list: &[(usize, Expr)]| list.iter().any(|(_, expr)| crate::walk::has_subquery(expr));
+        if nested(&left) || nested(&bound.correlation) {
+            return Err(not_supported("a subquery that depends on the value of another subquery"));
+        }
+        let block = self.block();
+        if block.inside_aggregate {
+            return Err(not_supported("a correlated subquery inside an aggregate function"));
+        }
+        block.subqueries.push(PendingSubquery {
+            kind,
+            query: bound.query.node,
+            left,
+            correlation: bound.correlation,
+            placed: false,
+        });
+        let number = block.subqueries.len() - 1;
+        Ok(Expr::slot(SUBQUERY_BASE + number, column_type))
+    }
+
+    fn bind_quantified(
+        &mut self,
+        left: &ast::Expr<'p>,
+        operator: ComparisonOperator,
+        quantifier: Quantifier,
+        query: &'p ast::Query<'p>,
+    ) -> Result<Expr, SqlError> {
+        let left = match left.kind {
+            Kind::Row(members) => self.bind_all(members)?,
+            _ => vec![self.bind(left)?],
+        };
+        let bound = self.plan_subquery(query)?;
+        if bound.query.columns.len() != left.len() {
+            return Err(error_code::ER_OPERAND_COLUMNS.with(&[&left.len()]));
+        }
+        let mut slots = Vec::with_capacity(left.len());
+        let mut pairs = Vec::with_capacity(left.len());
+        for (position, (value, column)) in left.into_iter().zip(&bound.query.columns).enumerate() {
+            let slot = self.new_slot();
+            let mut stand_in = Expr::slot(slot, value.ty.column.clone());
+            stand_in.ty = value.ty.clone();
+            pairs.push((stand_in, Expr::column(position, column.column_type.clone())));
+            slots.push((slot, value));
+        }
+        let condition = self.compare_bound_rows(operator, pairs)?;
+        let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
+        self.place_pending(bound, kind, slots, ColumnType::bigint())
+    }
+}

@@ -1,0 +1,216 @@
+//! One query block while it is bound: its tables, its frame layout and what its expressions collected.
+//!
+//! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
+//! expressions bound early stay valid while later ones add positions.
+use crate::catalog_view::TableStatistics;
+use datum::{ColumnType, SqlError, error_code};
+use expression::{AggregateCall, Expr};
+use plan::{ApplyKind, Initialiser, Node};
+use schema::{TableDef, VirtualTable};
+use std::sync::Arc;
+
+/// Where an expression stands, as messages name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    FieldList,
+    Where,
+    On,
+    Group,
+    Having,
+    Order,
+}
+
+impl Clause {
+    pub fn text(self) -> &'static str {
+        match self {
+            Clause::FieldList => "field list",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::Group => "group statement",
+            Clause::Having => "having clause",
+            Clause::Order => "order clause",
+        }
+    }
+
+    pub fn allows_aggregates(self) -> bool {
+        matches!(self, Clause::FieldList | Clause::Having | Clause::Order)
+    }
+}
+
+pub struct SourceColumn {
+    pub name: String,
+    pub column_type: ColumnType,
+    /// A later copy of a USING column: only its qualified name finds it.
+    pub hidden: bool,
+    /// Not part of `*`.
+    pub invisible: bool,
+}
+
+pub enum SourceKind {
+    Stored {
+        table: Arc<TableDef>,
+        statistics: TableStatistics,
+        hints: IndexHints,
+    },
+    Virtual(Arc<dyn VirtualTable>),
+    /// The plan of the derived table; taken when the block's own plan is made.
+    Derived(Option<Box<Node>>),
+}
+
+/// Which indexes USE, FORCE and IGNORE INDEX leave, by position.
+#[derive(Clone, Debug, Default)]
+pub struct IndexHints {
+    /// `None` when no USE or FORCE was given.
+    pub allowed: Option<Vec<usize>>,
+    pub ignored: Vec<usize>,
+    /// FORCE: a table scan only when no index can be used.
+    pub force: bool,
+}
+
+pub struct Source {
+    pub alias: String,
+    /// Empty for derived tables.
+    pub database: String,
+    pub columns: Vec<SourceColumn>,
+    pub kind: SourceKind,
+    /// On the inner side of an outer join: its columns may be NULL.
+    pub optional: bool,
+    /// Rows read are locked.
+    pub lock: Option<plan::LockClause>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    Column {
+        source: usize,
+        column: usize,
+    },
+    /// A row's clustered key.
+    RowKey {
+        source: usize,
+    },
+    /// Filled by an `Apply`.
+    Subquery,
+}
+
+/// A subquery whose value is found row by row.
+#[derive(Clone)]
+pub struct PendingSubquery {
+    pub kind: ApplyKind,
+    pub query: Node,
+    pub left: Vec<(usize, Expr)>,
+    pub correlation: Vec<(usize, Expr)>,
+    /// It has its position and its `Apply`.
+    pub placed: bool,
+}
+
+#[derive(Default)]
+pub struct Block {
+    pub sources: Vec<Source>,
+    pub frame: Vec<Position>,
+    pub aggregates: Vec<AggregateCall>,
+    pub subqueries: Vec<PendingSubquery>,
+    pub initialisers: Vec<Initialiser>,
+    /// Names of select items that are visible now, with the bound expressions.
+    pub aliases: Vec<(String, Expr)>,
+    pub alias_use: AliasUse,
+    pub clause: Option<Clause>,
+    pub inside_aggregate: bool,
+    /// One list for each subquery being bound right now, innermost last: the values it takes from this block.
+    pub correlations: Vec<Vec<(usize, Expr)>>,
+}
+
+/// How names see the select list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AliasUse {
+    #[default]
+    None,
+    /// Tables first (GROUP BY, parts of ORDER BY expressions).
+    AfterColumns,
+    /// The select list first (HAVING).
+    BeforeColumns,
+}
+
+impl Block {
+    pub fn clause_text(&self) -> &'static str {
+        self.clause.unwrap_or(Clause::FieldList).text()
+    }
+
+    /// The frame position of a table's column.
+    pub fn position(&mut self, source: usize, column: usize) -> usize {
+        self.place(Position::Column { source, column })
+    }
+
+    pub fn row_key_position(&mut self, source: usize) -> usize {
+        self.place(Position::RowKey { source })
+    }
+
+    fn place(&mut self, wanted: Position) -> usize {
+        match self.frame.iter().position(|position| *position == wanted) {
+            Some(position) => position,
+            None => {
+                self.frame.push(wanted);
+                self.frame.len() - 1
+            }
+        }
+    }
+
+    pub fn new_subquery_position(&mut self) -> usize {
+        self.frame.push(Position::Subquery);
+        self.frame.len() - 1
+    }
+
+    /// A column of a source as an expression over the frame.
+    pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
+        let mut column_type = self.sources[source].columns[column].column_type.clone();
+        column_type.nullable |= self.sources[source].optional;
+        Expr::column(self.position(source, column), column_type)
+    }
+
+    /// Looks a name up among the sources. `None` when no source has it.
+    pub fn find_column(
+        &self,
+        database: Option<&str>,
+        table: Option<&str>,
+        name: &str,
+    ) -> Result<Option<(usize, usize)>, SqlError> {
+        let mut found = None;
+        for (source_number, source) in self.sources.iter().enumerate() {
+            if !source.is_named(database, table) {
+                continue;
+            }
+            for (column_number, column) in source.columns.iter().enumerate() {
+                if !same_name(&column.name, name) || (table.is_none() && column.hidden) {
+                    continue;
+                }
+                if found.is_some() {
+                    let full = table.map_or(name.to_owned(), |table| format!("{table}.{name}"));
+                    return Err(error_code::ER_NON_UNIQ_ERROR.with(&[&full, &self.clause_text()]));
+                }
+                found = Some((source_number, column_number));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The sources an expression reads.
+    pub fn sources_of(&self, expr: &Expr) -> u64 {
+        let mut positions = Vec::new();
+        crate::walk::positions(expr, &mut positions);
+        positions.iter().fold(0, |set, &position| match self.frame[position] {
+            Position::Column { source, .. } | Position::RowKey { source } => set | 1 << source,
+            Position::Subquery => set,
+        })
+    }
+}
+
+impl Source {
+    pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
+        table.is_none_or(|table| same_name(&self.alias, table))
+            && database.is_none_or(|database| same_name(&self.database, database))
+    }
+}
+
+pub fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}

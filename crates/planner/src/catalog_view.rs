@@ -1,0 +1,29 @@
+//! The catalog as the planner sees it; implemented by crate `catalog` or the session.
+use datum::SqlError;
+use schema::{TableDef, VirtualTable};
+use std::sync::Arc;
+
+pub trait CatalogView {
+    /// The table of this name. Errors: 1146 no such table, 1049 unknown database, 1142 not allowed to see it.
+    fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError>;
+}
+
+#[derive(Debug, Clone)]
+pub enum ResolvedTable {
+    Stored { table: Arc<TableDef>, statistics: TableStatistics },
+    Virtual(Arc<dyn VirtualTable>),
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableStatistics {
+    /// Estimated rows.
+    pub rows: u64,
+    /// By position in `TableDef::indexes`; missing entries mean nothing is known.
+    pub indexes: Vec<IndexStatistics>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IndexStatistics {
+    /// Estimated number of different values of the first 1, 2, .. parts.
+    pub distinct_prefixes: Vec<u64>,
+}

@@ -1,0 +1,13 @@
+//! Error codes that only the planner returns.
+use datum::ErrorCode;
+
+pub const ER_TOO_MANY_TABLES: ErrorCode =
+    ErrorCode::new(1116, "HY000", "Too many tables; MySQL can only use %d tables in a join");
+pub const ER_VIEW_WRONG_LIST: ErrorCode = ErrorCode::new(
+    1353,
+    "HY000",
+    "In definition of view, derived table or common table expression, SELECT list and column names list have \
+     different column counts",
+);
+pub const ER_UNRESOLVED_TABLE_LOCK: ErrorCode =
+    ErrorCode::new(3568, "HY000", "Unresolved table name %s in locking clause.");

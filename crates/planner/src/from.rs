@@ -1,0 +1,337 @@
+//! The FROM clause: table references become sources of the block and a tree of joins over them.
+use crate::block::{Clause, IndexHints, Source, SourceColumn, SourceKind, same_name};
+use crate::catalog_view::ResolvedTable;
+use crate::condition::split_conjuncts;
+use crate::error_codes::{ER_TOO_MANY_TABLES, ER_VIEW_WRONG_LIST};
+use crate::planner::{Planner, not_supported};
+use datum::{SqlError, error_code};
+use expression::{ComparisonOperator, Expr};
+use parser::ast;
+use plan::TableUsage;
+use schema::TableDef;
+
+/// The joins as written, right joins turned into left ones.
+pub enum JoinTree {
+    Source(usize),
+    Inner { left: Box<JoinTree>, right: Box<JoinTree>, on: Vec<Expr>, straight: bool },
+    Left { left: Box<JoinTree>, right: Box<JoinTree>, on: Vec<Expr> },
+}
+
+/// A join tree and the columns `*` stands for, in order.
+pub struct Joined {
+    pub tree: JoinTree,
+    pub star: Vec<(usize, usize)>,
+}
+
+impl JoinTree {
+    /// The sources in it as a bit set.
+    pub fn sources(&self) -> u64 {
+        match self {
+            JoinTree::Source(source) => 1 << source,
+            JoinTree::Inner { left, right, .. } | JoinTree::Left { left, right, .. } => {
+                left.sources() | right.sources()
+            }
+        }
+    }
+}
+
+/// As in MySQL.
+const TABLES_MAX: usize = 61;
+
+impl<'p> Planner<'p> {
+    /// Adds the members of FROM to the innermost block. `None` for an empty list.
+    pub fn bind_from(
+        &mut self,
+        references: &[ast::TableReference<'p>],
+        usage: TableUsage,
+    ) -> Result<Option<Joined>, SqlError> {
+        let mut joined: Option<Joined> = None;
+        for reference in references {
+            let right = self.bind_reference(reference, usage)?;
+            joined = Some(match joined {
+                None => right,
+                Some(left) => cross(left, right),
+            });
+        }
+        self.block().clause = None;
+        Ok(joined)
+    }
+
+    fn bind_reference(
+        &mut self,
+        reference: &ast::TableReference<'p>,
+        usage: TableUsage,
+    ) -> Result<Joined, SqlError> {
+        match reference {
+            ast::TableReference::Table(table) => self.bind_named_table(table, usage),
+            ast::TableReference::Derived(derived) => self.bind_derived(derived),
+            ast::TableReference::JsonTable(_) => Err(not_supported("JSON_TABLE")),
+            ast::TableReference::Join(join) => self.bind_join(join, usage),
+            ast::TableReference::List(members) => {
+                let joined = self.bind_from(members, usage)?;
+                Ok(joined.expect("the parser gives lists of two or more"))
+            }
+        }
+    }
+
+    pub fn bind_table_name(
+        &mut self,
+        name: ast::ObjectName<'p>,
+        usage: TableUsage,
+    ) -> Result<Joined, SqlError> {
+        let span = name.name.span;
+        self.bind_named_table(
+            &ast::NamedTable { name, partitions: &[], alias: None, index_hints: &[], span },
+            usage,
+        )
+    }
+
+    fn bind_named_table(
+        &mut self,
+        named: &ast::NamedTable<'p>,
+        usage: TableUsage,
+    ) -> Result<Joined, SqlError> {
+        if !named.partitions.is_empty() {
+            return Err(not_supported("PARTITION"));
+        }
+        let alias = named.alias.unwrap_or(named.name.name).name.to_owned();
+        if named.name.database.is_none()
+            && let Some(position) =
+                self.common_tables.iter().rposition(|table| same_name(table.name.name, named.name.name.name))
+        {
+            return self.bind_common_table(position, alias);
+        }
+        let source = match self.resolve_table(&named.name, usage)? {
+            ResolvedTable::Stored { table, statistics } => Source {
+                columns: columns_of(&table),
+                database: table.database.clone(),
+                kind: SourceKind::Stored { hints: index_hints(named, &table)?, table, statistics },
+                alias,
+                optional: false,
+                lock: None,
+            },
+            ResolvedTable::Virtual(table) => Source {
+                columns: columns_of(table.definition()),
+                database: table.definition().database.clone(),
+                kind: SourceKind::Virtual(table),
+                alias,
+                optional: false,
+                lock: None,
+            },
+        };
+        self.add_source(source)
+    }
+
+    pub fn add_source(&mut self, source: Source) -> Result<Joined, SqlError> {
+        let block = self.block();
+        if block.sources.len() == TABLES_MAX {
+            return Err(ER_TOO_MANY_TABLES.with(&[&TABLES_MAX]));
+        }
+        let twice = |known: &Source| {
+            same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database)
+        };
+        if block.sources.iter().any(twice) {
+            return Err(error_code::ER_NONUNIQ_TABLE.with(&[&source.alias]));
+        }
+        let number = block.sources.len();
+        let visible = source.columns.iter().enumerate().filter(|(_, column)| !column.invisible);
+        let star = visible.map(|(column, _)| (number, column)).collect();
+        block.sources.push(source);
+        Ok(Joined { tree: JoinTree::Source(number), star })
+    }
+
+    fn bind_derived(&mut self, derived: &ast::DerivedTable<'p>) -> Result<Joined, SqlError> {
+        if derived.lateral {
+            return Err(not_supported("LATERAL"));
+        }
+        self.bind_query_source(derived.query, derived.alias.name.to_owned(), derived.columns)
+    }
+
+    fn bind_common_table(&mut self, position: usize, alias: String) -> Result<Joined, SqlError> {
+        let table = self.common_tables[position];
+        // Inside its own definition only earlier members of WITH are visible.
+        let later = self.common_tables.split_off(position);
+        let bound = self.bind_query_source(table.query, alias, table.columns);
+        self.common_tables.extend(later);
+        bound
+    }
+
+    fn bind_query_source(
+        &mut self,
+        query: &'p ast::Query<'p>,
+        alias: String,
+        names: &[ast::Ident<'p>],
+    ) -> Result<Joined, SqlError> {
+        // A derived table sees nothing of the statement around it.
+        let outer = std::mem::take(&mut self.blocks);
+        let planned = self.plan_query(query);
+        self.blocks = outer;
+        let planned = planned?;
+        if !names.is_empty() && names.len() != planned.columns.len() {
+            return Err(ER_VIEW_WRONG_LIST.plain());
+        }
+        let mut columns: Vec<SourceColumn> = Vec::with_capacity(planned.columns.len());
+        for (position, column) in planned.columns.into_iter().enumerate() {
+            let name = names.get(position).map_or(column.name, |name| name.name.to_owned());
+            if columns.iter().any(|known| same_name(&known.name, &name)) {
+                return Err(error_code::ER_DUP_FIELDNAME.with(&[&name]));
+            }
+            let column_type = column.column_type;
+            columns.push(SourceColumn { name, column_type, hidden: false, invisible: false });
+        }
+        self.add_source(Source {
+            alias,
+            database: String::new(),
+            columns,
+            kind: SourceKind::Derived(Some(Box::new(planned.node))),
+            optional: false,
+            lock: None,
+        })
+    }
+
+    fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
+        let left = self.bind_reference(&join.left, usage)?;
+        let right = self.bind_reference(&join.right, usage)?;
+        let (mut on, star) = match join.constraint {
+            ast::JoinConstraint::None => (Vec::new(), [&left.star[..], &right.star[..]].concat()),
+            ast::JoinConstraint::On(condition) => {
+                let set = left.tree.sources() | right.tree.sources();
+                (self.bind_on(condition, set)?, [&left.star[..], &right.star[..]].concat())
+            }
+            ast::JoinConstraint::Using(names) => {
+                let names: Vec<String> = names.iter().map(|name| name.name.to_owned()).collect();
+                self.merge_columns(&left.star, &right.star, &names, join.kind)?
+            }
+            ast::JoinConstraint::Natural => {
+                let names = self.shared_names(&left.star, &right.star);
+                self.merge_columns(&left.star, &right.star, &names, join.kind)?
+            }
+        };
+        let (left, right) = (Box::new(left.tree), Box::new(right.tree));
+        let tree = match join.kind {
+            ast::JoinKind::Inner => JoinTree::Inner { left, right, on, straight: false },
+            ast::JoinKind::Straight => JoinTree::Inner { left, right, on, straight: true },
+            ast::JoinKind::Left | ast::JoinKind::Right => {
+                let (left, right) =
+                    if join.kind == ast::JoinKind::Left { (left, right) } else { (right, left) };
+                self.make_optional(right.sources(), &mut on);
+                JoinTree::Left { left, right, on }
+            }
+        };
+        Ok(Joined { tree, star })
+    }
+
+    /// Binds ON; it may only name tables of its own join.
+    fn bind_on(&mut self, condition: &ast::Expr<'p>, set: u64) -> Result<Vec<Expr>, SqlError> {
+        self.block().clause = Some(Clause::On);
+        let bound = self.bind(condition)?;
+        if crate::walk::has_subquery(&bound) {
+            return Err(not_supported("a correlated subquery in ON"));
+        }
+        let block = self.block();
+        let outside = block.sources_of(&bound) & !set;
+        if outside != 0 {
+            let source = &block.sources[outside.trailing_zeros() as usize];
+            return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&format!("{}.?", source.alias), &"on clause"]));
+        }
+        Ok(split_conjuncts(bound))
+    }
+
+    fn make_optional(&mut self, set: u64, on: &mut [Expr]) {
+        let _ = on;
+        for (number, source) in self.block().sources.iter_mut().enumerate() {
+            source.optional |= set & (1 << number) != 0;
+        }
+    }
+
+    fn shared_names(&mut self, left: &[(usize, usize)], right: &[(usize, usize)]) -> Vec<String> {
+        let block = self.block();
+        let name = |&(source, column): &(usize, usize)| block.sources[source].columns[column].name.clone();
+        let right: Vec<String> = right.iter().map(name).collect();
+        left.iter().map(name).filter(|left| right.iter().any(|right| same_name(left, right))).collect()
+    }
+
+    /// USING: equal columns of both sides, shown once in front.
+    fn merge_columns(
+        &mut self,
+        left: &[(usize, usize)],
+        right: &[(usize, usize)],
+        names: &[String],
+        kind: ast::JoinKind,
+    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>), SqlError> {
+        let (mut on, mut star) = (Vec::new(), Vec::new());
+        let mut merged = Vec::new();
+        for name in names {
+            let left = self.column_in(left, name)?;
+            let right = self.column_in(right, name)?;
+            let block = self.block();
+            let (left_expr, right_expr) =
+                (block.column_expr(left.0, left.1), block.column_expr(right.0, right.1));
+            let (shown, hidden) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
+            block.sources[hidden.0].columns[hidden.1].hidden = true;
+            on.push(self.context.bind.compare(ComparisonOperator::Equal, left_expr, right_expr)?);
+            star.push(shown);
+            merged.extend([left, right]);
+        }
+        // A right join shows its right side's merged columns first, then right, then left, as it is a left join turned.
+        let (first, second) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
+        star.extend(first.iter().chain(second).filter(|column| !merged.contains(column)));
+        Ok((on, star))
+    }
+
+    fn column_in(&mut self, star: &[(usize, usize)], name: &str) -> Result<(usize, usize), SqlError> {
+        let block = self.block();
+        let mut found = None;
+        for &(source, column) in star {
+            if same_name(&block.sources[source].columns[column].name, name) {
+                if found.is_some() {
+                    return Err(error_code::ER_NON_UNIQ_ERROR.with(&[&name, &"from clause"]));
+                }
+                found = Some((source, column));
+            }
+        }
+        found.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"from clause"]))
+    }
+}
+
+fn cross(left: Joined, right: Joined) -> Joined {
+    let star = [left.star, right.star].concat();
+    let (left, right) = (Box::new(left.tree), Box::new(right.tree));
+    Joined { tree: JoinTree::Inner { left, right, on: Vec::new(), straight: false }, star }
+}
+
+pub fn columns_of(table: &TableDef) -> Vec<SourceColumn> {
+    let column = |column: &schema::ColumnDef| SourceColumn {
+        name: column.name.clone(),
+        column_type: column.column_type.clone(),
+        hidden: false,
+        invisible: column.invisible,
+    };
+    table.columns.iter().map(column).collect()
+}
+
+fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHints, SqlError> {
+    let mut hints = IndexHints::default();
+    for hint in named.index_hints {
+        let mut positions = Vec::with_capacity(hint.indexes.len());
+        for name in hint.indexes {
+            let position = table.index_named(name.name);
+            positions.push(
+                position.ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name.name, &table.name]))?,
+            );
+        }
+        // Hints for only ordering or grouping change no result; the planner may use another order.
+        if matches!(hint.scope, ast::IndexHintScope::OrderBy | ast::IndexHintScope::GroupBy) {
+            continue;
+        }
+        match hint.action {
+            ast::IndexHintAction::Ignore => hints.ignored.extend(positions),
+            ast::IndexHintAction::Use => hints.allowed.get_or_insert_default().extend(positions),
+            ast::IndexHintAction::Force => {
+                hints.force = true;
+                hints.allowed.get_or_insert_default().extend(positions);
+            }
+        }
+    }
+    Ok(hints)
+}

@@ -1,0 +1,254 @@
+//! INSERT and REPLACE.
+use crate::block::{Block, Clause, Source, SourceKind, same_name};
+use crate::catalog_view::{ResolvedTable, TableStatistics};
+use crate::from::columns_of;
+use crate::planner::{Planner, not_supported};
+use datum::{SqlError, error_code};
+use parser::ast::{self, ExprKind as Kind};
+use plan::{Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, TableUsage};
+use schema::TableDef;
+use std::sync::Arc;
+
+/// The name under which the new row's columns are found while ON DUPLICATE KEY UPDATE is bound. A space at its end
+/// keeps it apart from every name MySQL allows.
+pub const NEW_ROW_SOURCE: &str = "new row ";
+
+impl<'p> Planner<'p> {
+    pub fn plan_insert(&mut self, insert: &ast::Insert<'p>) -> Result<InsertPlan, SqlError> {
+        if !insert.partitions.is_empty() {
+            return Err(not_supported("PARTITION"));
+        }
+        let table = self.target_table(&insert.table, TableUsage::Insert)?;
+        let columns = self.insert_columns(insert, &table)?;
+        let source = match insert.source {
+            ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
+            ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
+            ast::InsertSource::Query(query) => {
+                let planned = self.plan_source_query(query)?;
+                if planned.columns.len() != columns.len() {
+                    return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
+                }
+                InsertSource::Query(Box::new(planned.node))
+            }
+        };
+        let mut omitted = Vec::new();
+        for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
+            omitted.push((column, self.default_source(&table, column)?));
+        }
+        let duplicates = if insert.replace {
+            DuplicateRule::Replace
+        } else if insert.on_duplicate.is_empty() {
+            DuplicateRule::Fail
+        } else {
+            DuplicateRule::Update(self.on_duplicate(&table, insert)?)
+        };
+        let initialisers = std::mem::take(&mut self.value_initialisers);
+        Ok(InsertPlan { table, columns, omitted, source, duplicates, initialisers, ignore: insert.ignore })
+    }
+
+    /// A stored table that the statement changes.
+    pub fn target_table(
+        &mut self,
+        name: &ast::ObjectName<'_>,
+        usage: TableUsage,
+    ) -> Result<Arc<TableDef>, SqlError> {
+        match self.resolve_table(name, usage)? {
+            ResolvedTable::Stored { table, .. } => Ok(table),
+            ResolvedTable::Virtual(table) => {
+                let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
+                Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&table.definition().name, &verb]))
+            }
+        }
+    }
+
+    /// The query's rows are locked in share mode where the isolation level asks for it.
+    fn plan_source_query(
+        &mut self,
+        query: &'p ast::Query<'p>,
+    ) -> Result<crate::query::PlannedQuery, SqlError> {
+        if query.into.is_some() {
+            return Err(not_supported("INTO in INSERT .. SELECT"));
+        }
+        let share =
+            ast::Locking { strength: ast::LockStrength::Share, tables: &[], wait: ast::LockWait::Wait };
+        let locking = [share];
+        let is_plain = matches!(query.body, ast::QueryBody::Select(_)) && query.locking.is_empty();
+        if self.context.lock_source_rows && is_plain {
+            self.lock_reads = Some(locking[0]);
+        }
+        let planned = self.plan_query(query);
+        self.lock_reads = None;
+        planned
+    }
+
+    fn insert_columns(&mut self, insert: &ast::Insert<'p>, table: &TableDef) -> Result<Vec<usize>, SqlError> {
+        let references: Vec<&ast::ColumnReference<'p>> = match (insert.columns, insert.source) {
+            (_, ast::InsertSource::Set(assignments)) => {
+                assignments.iter().map(|assignment| &assignment.column).collect()
+            }
+            (Some(columns), _) => columns.iter().collect(),
+            (None, _) => {
+                let visible = |column: &usize| !table.columns[*column].invisible;
+                return Ok((0..table.columns.len()).filter(visible).collect());
+            }
+        };
+        let mut columns = Vec::with_capacity(references.len());
+        for reference in references {
+            let column = target_column(table, reference)?;
+            if columns.contains(&column) {
+                return Err(error_code::ER_FIELD_SPECIFIED_TWICE.with(&[&table.columns[column].name]));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    fn insert_rows(
+        &mut self,
+        table: &Arc<TableDef>,
+        columns: &[usize],
+        rows: &[&[ast::Expr<'p>]],
+    ) -> Result<InsertSource, SqlError> {
+        self.push_row_block(table);
+        let mut bound = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            // `VALUES ()` takes every default.
+            if row.len() != columns.len() && !row.is_empty() {
+                return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&(number + 1)]));
+            }
+            if row.is_empty() {
+                let defaults: Result<Vec<InsertValue>, SqlError> = columns
+                    .iter()
+                    .map(|&column| Ok(InsertValue::Default(self.default_source(table, column)?)))
+                    .collect();
+                bound.push(defaults?);
+                continue;
+            }
+            let mut values = Vec::with_capacity(row.len());
+            for (expr, &column) in row.iter().zip(columns) {
+                values.push(self.insert_value(table, column, expr)?);
+            }
+            bound.push(values);
+        }
+        self.pop_row_block()?;
+        Ok(InsertSource::Rows(bound))
+    }
+
+    fn insert_set(
+        &mut self,
+        table: &Arc<TableDef>,
+        columns: &[usize],
+        assignments: &[ast::Assignment<'p>],
+    ) -> Result<InsertSource, SqlError> {
+        self.push_row_block(table);
+        let mut values = Vec::with_capacity(assignments.len());
+        for (assignment, &column) in assignments.iter().zip(columns) {
+            values.push(self.insert_value(table, column, &assignment.value)?);
+        }
+        self.pop_row_block()?;
+        Ok(InsertSource::Rows(vec![values]))
+    }
+
+    pub fn insert_value(
+        &mut self,
+        table: &TableDef,
+        column: usize,
+        expr: &ast::Expr<'p>,
+    ) -> Result<InsertValue, SqlError> {
+        if matches!(expr.kind, Kind::DefaultValue) {
+            return Ok(InsertValue::Default(self.default_source(table, column)?));
+        }
+        Ok(InsertValue::Expr(self.bind(expr)?))
+    }
+
+    /// A block whose frame is the row of the table, every column at its own position.
+    fn push_row_block(&mut self, table: &Arc<TableDef>) {
+        let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
+        block.sources.push(row_source(table, &table.name));
+        for column in 0..table.columns.len() {
+            block.position(0, column);
+        }
+        self.blocks.push(block);
+    }
+
+    /// Values are not computed by a plan, so nothing may be left that needs one for each row.
+    fn pop_row_block(&mut self) -> Result<(), SqlError> {
+        let block = self.blocks.pop().expect("pushed before");
+        if !block.aggregates.is_empty() {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+        }
+        if !block.subqueries.is_empty() {
+            return Err(not_supported("IN with a subquery among the values of INSERT"));
+        }
+        self.value_initialisers.extend(block.initialisers);
+        Ok(())
+    }
+
+    /// The frame: the existing row, the new row, and with INSERT .. SELECT nothing else: columns of the query can be
+    /// had through VALUES() only.
+    fn on_duplicate(
+        &mut self,
+        table: &Arc<TableDef>,
+        insert: &ast::Insert<'p>,
+    ) -> Result<Vec<Assignment>, SqlError> {
+        let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
+        block.sources.push(row_source(table, &table.name));
+        let mut new_row = row_source(table, insert.row_alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name));
+        new_row.database = String::new();
+        if let Some(alias) = insert.row_alias {
+            if !alias.columns.is_empty() && alias.columns.len() != new_row.columns.len() {
+                return Err(crate::error_codes::ER_VIEW_WRONG_LIST.plain());
+            }
+            for (column, name) in new_row.columns.iter_mut().zip(alias.columns) {
+                column.name = name.name.to_owned();
+            }
+        }
+        // Without an alias only VALUES() reaches the new row; with renamed columns plain names do too.
+        let reachable = insert.row_alias.is_some_and(|alias| !alias.columns.is_empty());
+        new_row.columns.iter_mut().for_each(|column| column.hidden = !reachable);
+        block.sources.push(new_row);
+        for source in 0..2 {
+            for column in 0..table.columns.len() {
+                block.position(source, column);
+            }
+        }
+        self.blocks.push(block);
+        let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+        for assignment in insert.on_duplicate {
+            let column = target_column(table, &assignment.column)?;
+            let value = self.insert_value(table, column, &assignment.value)?;
+            assignments.push(Assignment { column, value });
+        }
+        self.pop_row_block()?;
+        Ok(assignments)
+    }
+}
+
+fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
+    Source {
+        alias: alias.to_owned(),
+        database: table.database.clone(),
+        columns: columns_of(table),
+        kind: SourceKind::Stored {
+            table: table.clone(),
+            statistics: TableStatistics::default(),
+            hints: crate::block::IndexHints::default(),
+        },
+        optional: false,
+        lock: None,
+    }
+}
+
+/// The column an assignment or column list names; a qualifier must be the table's.
+fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
+    let fits = reference.qualifier.is_none_or(|qualifier| {
+        same_name(qualifier.name.name, &table.name)
+            && qualifier.database.is_none_or(|database| same_name(database.name, &table.database))
+    });
+    let column = if fits { table.column_named(reference.name) } else { None };
+    column.ok_or_else(|| {
+        let table = reference.qualifier.map(|qualifier| qualifier.name.name);
+        let name = crate::bind::full_name(None, table, reference.name);
+        error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"])
+    })
+}

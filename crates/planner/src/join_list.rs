@@ -1,0 +1,85 @@
+//! The join tree as lists: inner joins side by side, in any order; outer joins with what they need before them.
+use crate::from::JoinTree;
+use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
+
+#[derive(Default)]
+pub struct JoinList {
+    pub items: Vec<Item>,
+    /// Conditions of the inner joins (and WHERE): all must hold.
+    pub conditions: Vec<Expr>,
+    /// STRAIGHT_JOIN: the items stay in the order written.
+    pub straight: bool,
+}
+
+pub enum Item {
+    Source(usize),
+    /// `.. LEFT JOIN inner ON on`, possible once the sources in `needs` are there.
+    Left {
+        inner: JoinList,
+        on: Vec<Expr>,
+        needs: u64,
+    },
+}
+
+impl JoinList {
+    /// `rejecting` are conditions that hold above the whole list: an outer join whose NULL rows they would drop
+    /// becomes an inner one.
+    pub fn flatten(tree: JoinTree, rejecting: &[Expr], sources_of: &dyn Fn(&Expr) -> u64) -> JoinList {
+        match tree {
+            JoinTree::Source(source) => JoinList { items: vec![Item::Source(source)], ..JoinList::default() },
+            JoinTree::Inner { left, right, on, straight } => {
+                let mut list = JoinList::flatten(*left, rejecting, sources_of);
+                let right = JoinList::flatten(*right, rejecting, sources_of);
+                list.items.extend(right.items);
+                list.conditions.extend(right.conditions);
+                list.conditions.extend(on);
+                list.straight |= straight || right.straight;
+                list
+            }
+            JoinTree::Left { left, right, on } => {
+                let needs = left.sources();
+                let inner_sources = right.sources();
+                let mut list = JoinList::flatten(*left, rejecting, sources_of);
+                let rejects = |condition: &Expr| rejects_null(condition, inner_sources, sources_of);
+                if rejecting.iter().any(rejects) {
+                    let right = JoinList::flatten(*right, rejecting, sources_of);
+                    list.items.extend(right.items);
+                    list.conditions.extend(right.conditions);
+                    list.conditions.extend(on);
+                    list.straight |= right.straight;
+                } else {
+                    let inner = JoinList::flatten(*right, &[], sources_of);
+                    list.items.push(Item::Left { inner, on, needs });
+                }
+                list
+            }
+        }
+    }
+
+    /// All sources in it as a bit set.
+    pub fn sources(&self) -> u64 {
+        self.items.iter().fold(0, |set, item| match item {
+            Item::Source(source) => set | 1 << source,
+            Item::Left { inner, .. } => set | inner.sources(),
+        })
+    }
+}
+
+/// Whether the condition cannot be true when all columns of `set` are NULL. Only plain cases are seen.
+fn rejects_null(condition: &Expr, set: u64, sources_of: &dyn Fn(&Expr) -> u64) -> bool {
+    let is_column =
+        |expr: &Expr| matches!(expr.kind, ExprKind::Column(_)) && sources_of(expr) & set == sources_of(expr);
+    match &condition.kind {
+        ExprKind::Compare(operator, _, left, right) => {
+            *operator != ComparisonOperator::NullSafeEqual && (is_column(left) || is_column(right))
+        }
+        ExprKind::In { negated: _, operand, .. } | ExprKind::Between { negated: _, operand, .. } => {
+            is_column(operand)
+        }
+        ExprKind::Like { operand, .. } => is_column(operand),
+        ExprKind::TruthTest(TruthTest::NotNull | TruthTest::True | TruthTest::False, operand) => {
+            is_column(operand)
+        }
+        _ => false,
+    }
+}

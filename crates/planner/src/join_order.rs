@@ -1,0 +1,332 @@
+//! Joins: which table is read next, and how it is connected to those before it.
+//!
+//! Greedy: the table with the fewest estimated rows first, then always the one that multiplies the rows least.
+use crate::access::Choice;
+use crate::block::{Block, Position, SourceKind};
+use crate::condition::constant_truth;
+use crate::from::JoinTree;
+use crate::join_list::{Item, JoinList};
+use crate::planner::Planner;
+use datum::SqlError;
+use expression::{ComparisonOperator, Expr, ExprKind};
+use plan::{Estimate, HashJoin, JoinKind, NestedLoop, Node, NodeKind, VirtualAccess};
+
+/// An order that saves a sort when the first table delivers it.
+#[derive(Clone, Debug)]
+pub struct WantedOrder {
+    pub source: usize,
+    /// (column, descending).
+    pub columns: Vec<(usize, bool)>,
+    /// Only about so many rows are taken.
+    pub limit: Option<f64>,
+}
+
+/// A list while its items are placed.
+struct Build {
+    node: Option<Node>,
+    /// Sources whose positions are filled in the frames of `node` (or of the base frame).
+    placed: u64,
+    /// Conditions not yet checked anywhere.
+    waiting: Vec<Expr>,
+    ordered: bool,
+}
+
+impl Planner<'_> {
+    /// The rows of all tables that satisfy the conditions; also whether they come in the wanted order.
+    pub fn plan_joins(
+        &mut self,
+        block: &mut Block,
+        tree: JoinTree,
+        conditions: Vec<Expr>,
+        wanted: Option<WantedOrder>,
+        straight: bool,
+    ) -> Result<(Node, bool), SqlError> {
+        if conditions.iter().any(|condition| matches!(constant_truth(condition), Some(None | Some(false)))) {
+            return Ok((Node::new(NodeKind::Nothing, block.frame.len(), 0.0), true));
+        }
+        let mut list = JoinList::flatten(tree, &conditions, &|expr| block.sources_of(expr));
+        list.conditions.extend(conditions);
+        list.conditions.retain(|condition| constant_truth(condition) != Some(Some(true)));
+        list.straight |= straight;
+        self.plan_list(block, list, 0, wanted.as_ref())
+    }
+
+    fn plan_list(
+        &mut self,
+        block: &mut Block,
+        list: JoinList,
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> Result<(Node, bool), SqlError> {
+        let mut build =
+            Build { node: None, placed: outer, waiting: list.conditions, ordered: wanted.is_none() };
+        let (mut sources, mut lefts) = (Vec::new(), Vec::new());
+        for item in list.items {
+            match item {
+                Item::Source(source) => sources.push(source),
+                left => lefts.push(left),
+            }
+        }
+        while !sources.is_empty() {
+            let next = if list.straight { 0 } else { self.cheapest(block, &sources, &build, wanted) };
+            let source = sources.remove(next);
+            self.place_source(block, &mut build, source, wanted)?;
+        }
+        for left in lefts {
+            let Item::Left { inner, on, needs } = left else { unreachable!("sources were taken out") };
+            debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
+            self.place_left(block, &mut build, inner, on)?;
+        }
+        assert!(build.waiting.is_empty(), "every condition reads only tables of its block");
+        Ok((build.node.expect("a list has at least one item"), build.ordered))
+    }
+
+    fn cheapest(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        build: &Build,
+        wanted: Option<&WantedOrder>,
+    ) -> usize {
+        if sources.len() == 1 {
+            return 0;
+        }
+        let mut best = (0, f64::INFINITY);
+        for (number, &source) in sources.iter().enumerate() {
+            let choice = self.choose(block, source, &build.waiting, build.placed, None);
+            let connected = build.node.is_none() || is_connected(block, source, build);
+            // A product with an unconnected table comes last; a small preference keeps a sort away.
+            let mut cost = choice.cost + choice.rows_out;
+            if !connected {
+                cost = (cost + 1.0) * 1e6;
+            }
+            let saves_sort = build.node.is_none() && wanted.is_some_and(|wanted| wanted.source == source);
+            if saves_sort && wanted.is_some_and(|wanted| wanted.limit.is_some()) {
+                cost *= 0.5;
+            }
+            if cost < best.1 {
+                best = (number, cost);
+            }
+        }
+        best.0
+    }
+
+    fn place_source(
+        &mut self,
+        block: &mut Block,
+        build: &mut Build,
+        source: usize,
+        wanted: Option<&WantedOrder>,
+    ) -> Result<(), SqlError> {
+        let is_first = build.node.is_none();
+        let wanted_here = wanted.filter(|wanted| is_first && wanted.source == source);
+        let choice = self.choose(block, source, &build.waiting, build.placed, wanted_here);
+        if is_first {
+            build.ordered = wanted.is_none() || (wanted_here.is_some() && choice.ordered);
+        }
+        let before = build.placed;
+        build.placed |= 1 << source;
+        let usable = take_covered(block, build);
+        let node = match build.node.take() {
+            None => self.access_node(block, source, choice, usable)?,
+            Some(outer) => self.join_source(block, outer, source, choice, usable, before, JoinKind::Inner)?,
+        };
+        build.node = Some(node);
+        Ok(())
+    }
+
+    fn place_left(
+        &mut self,
+        block: &mut Block,
+        build: &mut Build,
+        mut inner: JoinList,
+        on: Vec<Expr>,
+    ) -> Result<(), SqlError> {
+        let outer = build.node.take().expect("the left side of an outer join is placed first");
+        let inner_sources = inner.sources();
+        let before = build.placed;
+        let node = match inner.items.as_slice() {
+            [Item::Source(source)] => {
+                let source = *source;
+                let mut conditions = std::mem::take(&mut inner.conditions);
+                conditions.extend(on);
+                let choice = self.choose(block, source, &conditions, before, None);
+                self.join_source(block, outer, source, choice, conditions, before, JoinKind::Left)?
+            }
+            _ => {
+                inner.conditions.extend(on);
+                let rows = outer.estimate.rows;
+                let (inner, _) = self.plan_list(block, inner, before, None)?;
+                let join = NestedLoop {
+                    outer: Box::new(outer),
+                    inner: Box::new(inner),
+                    kind: JoinKind::Left,
+                    on: Vec::new(),
+                    inner_positions: positions_of(block, inner_sources),
+                };
+                Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows)
+            }
+        };
+        build.placed |= inner_sources;
+        let usable = take_covered(block, build);
+        build.node = Some(crate::select_build::filter(node, usable));
+        Ok(())
+    }
+
+    /// Connects one more table: by lookups when its access path reads values of the tables before it, else by a hash
+    /// table over an equality, else by reading it again for each row.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one join, used once")]
+    fn join_source(
+        &mut self,
+        block: &mut Block,
+        outer: Node,
+        source: usize,
+        choice: Choice,
+        conditions: Vec<Expr>,
+        before: u64,
+        kind: JoinKind,
+    ) -> Result<Node, SqlError> {
+        let own = 1u64 << source;
+        let rows = outer.estimate.rows * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
+        let inner_positions = positions_of(block, own);
+        let width = block.frame.len();
+        let hash = !choice.reads_outer;
+        let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
+            .into_iter()
+            .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());
+        if equalities.is_empty() {
+            let inner = self.access_node(block, source, choice, rest)?;
+            let join = NestedLoop {
+                outer: Box::new(outer),
+                inner: Box::new(inner),
+                kind,
+                on: Vec::new(),
+                inner_positions,
+            };
+            return Ok(Node::new(NodeKind::NestedLoop(Box::new(join)), width, rows));
+        }
+        let (inner_only, on): (Vec<Expr>, Vec<Expr>) =
+            rest.into_iter().partition(|condition| block.sources_of(condition) & !own == 0);
+        let choice = self.choose(block, source, &inner_only, 0, None);
+        let inner = self.access_node(block, source, choice, inner_only)?;
+        let (mut outer_keys, mut inner_keys) = (Vec::new(), Vec::new());
+        let mut modes = Vec::new();
+        for condition in equalities {
+            let (outer_key, inner_key, mode) =
+                equality_sides(block, &condition, before, own).expect("partitioned by this");
+            outer_keys.push(outer_key);
+            inner_keys.push(inner_key);
+            modes.push(mode);
+        }
+        let join = HashJoin {
+            outer: Box::new(outer),
+            inner: Box::new(inner),
+            kind,
+            outer_keys,
+            inner_keys,
+            modes,
+            on,
+            inner_positions,
+        };
+        Ok(Node::new(NodeKind::HashJoin(Box::new(join)), width, rows))
+    }
+
+    fn access_node(
+        &mut self,
+        block: &mut Block,
+        source: usize,
+        choice: Choice,
+        conditions: Vec<Expr>,
+    ) -> Result<Node, SqlError> {
+        let width = block.frame.len();
+        let estimate = Estimate {
+            rows: choice.rows_read,
+            filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
+        };
+        let projection = projection_of(block, source);
+        let description = &mut block.sources[source];
+        let alias = description.alias.clone();
+        let kind = match &mut description.kind {
+            SourceKind::Stored { .. } => {
+                return Ok(Node {
+                    kind: NodeKind::Table(Box::new(self.table_access(block, source, choice, conditions))),
+                    width,
+                    estimate,
+                });
+            }
+            SourceKind::Virtual(table) => NodeKind::Virtual(Box::new(VirtualAccess {
+                table: table.clone(),
+                alias,
+                projection,
+                filter: conditions,
+            })),
+            SourceKind::Derived(node) => NodeKind::Derived {
+                input: node.take().expect("each derived table is placed once"),
+                alias,
+                projection,
+                filter: conditions,
+            },
+        };
+        Ok(Node { kind, width, estimate })
+    }
+}
+
+/// Takes out the waiting conditions whose tables are all placed.
+fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
+    let placed = build.placed;
+    let (covered, waiting) = std::mem::take(&mut build.waiting)
+        .into_iter()
+        .partition(|condition| block.sources_of(condition) & !placed == 0);
+    build.waiting = waiting;
+    covered
+}
+
+fn is_connected(block: &Block, source: usize, build: &Build) -> bool {
+    build.waiting.iter().any(|condition| {
+        let set = block.sources_of(condition);
+        set & 1 << source != 0 && set & build.placed != 0 && set & !(build.placed | 1 << source) == 0
+    })
+}
+
+fn positions_of(block: &Block, set: u64) -> Vec<usize> {
+    let in_set = |position: &Position| match position {
+        Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
+        Position::Subquery => false,
+    };
+    block.frame.iter().enumerate().filter(|(_, position)| in_set(position)).map(|(at, _)| at).collect()
+}
+
+/// (column, frame position) of a source, in column order.
+pub fn projection_of(block: &Block, wanted: usize) -> Vec<(usize, usize)> {
+    let mut projection: Vec<(usize, usize)> = block
+        .frame
+        .iter()
+        .enumerate()
+        .filter_map(|(at, position)| match position {
+            Position::Column { source, column } if *source == wanted => Some((*column, at)),
+            _ => None,
+        })
+        .collect();
+    projection.sort_unstable();
+    projection
+}
+
+/// `a = b` with one side from the tables before and the other from the new one: (outer, inner, mode).
+fn equality_sides(
+    block: &Block,
+    condition: &Expr,
+    before: u64,
+    own: u64,
+) -> Option<(Expr, Expr, datum::CompareMode)> {
+    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else {
+        return None;
+    };
+    let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
+    if left_set == 0 || right_set == 0 {
+        return None;
+    }
+    if left_set & !before == 0 && right_set == own {
+        return Some(((**left).clone(), (**right).clone(), *mode));
+    }
+    (right_set & !before == 0 && left_set == own).then(|| ((**right).clone(), (**left).clone(), *mode))
+}

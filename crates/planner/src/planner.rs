@@ -1,0 +1,101 @@
+//! The state of planning one statement.
+use crate::block::Block;
+use crate::catalog_view::{CatalogView, ResolvedTable};
+use crate::context::PlannerContext;
+use datum::{ColumnType, Condition, SqlError, error_code};
+use parser::ast;
+use plan::{Initialiser, TableUsage, TableUse};
+
+pub struct Planner<'p> {
+    pub catalog: &'p dyn CatalogView,
+    pub context: &'p PlannerContext<'p>,
+    /// The blocks being bound, outermost first; names are looked up from the last one outwards.
+    pub blocks: Vec<Block>,
+    pub slot_count: usize,
+    pub tables: Vec<TableUse>,
+    pub parameter_types: Vec<Option<ColumnType>>,
+    pub shareable: bool,
+    pub conditions: Vec<Condition>,
+    /// WITH clauses in scope, innermost last.
+    pub common_tables: Vec<&'p ast::CommonTable<'p>>,
+    /// Derived tables and subqueries being planned, to bound recursion through WITH.
+    pub depth: usize,
+    /// Plain reads of blocks planned now lock their rows (INSERT .. SELECT).
+    pub lock_reads: Option<ast::Locking<'p>>,
+    /// Subqueries among the values of an INSERT: run once before it.
+    pub value_initialisers: Vec<Initialiser>,
+}
+
+/// Nesting of query blocks, as deep as MySQL allows.
+const BLOCK_DEPTH_MAX: usize = 63;
+
+impl<'p> Planner<'p> {
+    pub fn new(catalog: &'p dyn CatalogView, context: &'p PlannerContext<'p>) -> Planner<'p> {
+        Planner {
+            catalog,
+            context,
+            blocks: Vec::new(),
+            slot_count: 0,
+            tables: Vec::new(),
+            parameter_types: Vec::new(),
+            shareable: true,
+            conditions: Vec::new(),
+            common_tables: Vec::new(),
+            depth: 0,
+            lock_reads: None,
+            value_initialisers: Vec::new(),
+        }
+    }
+
+    /// The innermost block.
+    pub fn block(&mut self) -> &mut Block {
+        self.blocks.last_mut().expect("a block is pushed before anything is bound")
+    }
+
+    pub fn new_slot(&mut self) -> usize {
+        self.slot_count += 1;
+        self.slot_count - 1
+    }
+
+    /// Finds a table in the catalog and notes its use.
+    pub fn resolve_table(
+        &mut self,
+        name: &ast::ObjectName<'_>,
+        usage: TableUsage,
+    ) -> Result<ResolvedTable, SqlError> {
+        let database = self.database_of(name)?;
+        let resolved = self.catalog.table(database, name.name.name)?;
+        if let ResolvedTable::Stored { table, .. } = &resolved {
+            self.tables.push(TableUse { id: table.id, table: table.clone(), usage });
+        }
+        Ok(resolved)
+    }
+
+    pub fn database_of<'n>(&self, name: &ast::ObjectName<'n>) -> Result<&'n str, SqlError>
+    where
+        'p: 'n,
+    {
+        match (name.database, self.context.current_database) {
+            (Some(database), _) => Ok(database.name),
+            (None, Some(current)) => Ok(current),
+            (None, None) => Err(error_code::ER_NO_DB_ERROR.plain()),
+        }
+    }
+
+    pub fn enter(&mut self) -> Result<(), SqlError> {
+        self.depth += 1;
+        if self.depth > BLOCK_DEPTH_MAX {
+            return Err(not_supported("query blocks nested this deep"));
+        }
+        Ok(())
+    }
+
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+}
+
+/// Error 1235 naming what is missing.
+pub fn not_supported(what: &str) -> SqlError {
+    error_code::ER_NOT_SUPPORTED_YET.with(&[&what])
+}

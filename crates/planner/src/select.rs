@@ -1,0 +1,224 @@
+//! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
+use crate::block::{AliasUse, Block, Clause, SourceKind};
+use crate::condition::split_conjuncts;
+use crate::error_codes::ER_UNRESOLVED_TABLE_LOCK;
+use crate::from::Joined;
+use crate::planner::{Planner, not_supported};
+use crate::query::{PlannedQuery, Tail};
+use crate::select_build::BoundSelect;
+use crate::select_items::SelectItem;
+use crate::set_operation::ordinal;
+use datum::{SqlError, error_code};
+use expression::{Expr, ExprKind};
+use parser::ast;
+use plan::{LockClause, LockWait, SortKey, TableUsage};
+
+impl<'p> Planner<'p> {
+    pub fn plan_select(
+        &mut self,
+        select: &ast::Select<'p>,
+        tail: Tail<'p>,
+    ) -> Result<PlannedQuery, SqlError> {
+        if !select.windows.is_empty() || select.qualify.is_some() {
+            return Err(not_supported("window functions"));
+        }
+        self.blocks.push(Block::default());
+        let bound = self.bind_select(select, tail);
+        let block = self.blocks.pop().expect("pushed above");
+        let (bound, joined) = bound?;
+        self.build_select(block, bound, joined)
+    }
+
+    /// `TABLE t` is `SELECT * FROM t`.
+    pub fn plan_table_statement(&mut self, name: ast::ObjectName<'p>) -> Result<PlannedQuery, SqlError> {
+        self.blocks.push(Block::default());
+        let bound = self.bind_table_statement(name);
+        let block = self.blocks.pop().expect("pushed above");
+        let (bound, joined) = bound?;
+        self.build_select(block, bound, Some(joined))
+    }
+
+    fn bind_table_statement(&mut self, name: ast::ObjectName<'p>) -> Result<(BoundSelect, Joined), SqlError> {
+        let joined = self.bind_table_name(name, TableUsage::Read)?;
+        let items =
+            self.bind_select_items(&[ast::SelectItem::Wildcard(name.name.span)], Some(&joined.star))?;
+        Ok((BoundSelect::of_items(items), joined))
+    }
+
+    fn bind_select(
+        &mut self,
+        select: &ast::Select<'p>,
+        tail: Tail<'p>,
+    ) -> Result<(BoundSelect, Option<Joined>), SqlError> {
+        let usage = if tail.locking.is_empty() { TableUsage::Read } else { TableUsage::ReadLocking };
+        let joined = self.bind_from(select.from, usage)?;
+        self.apply_locking(tail.locking)?;
+        if let (true, Some(locking)) = (tail.locking.is_empty(), self.lock_reads) {
+            self.apply_locking(&[locking])?;
+        }
+        let star = joined.as_ref().map(|joined| joined.star.as_slice());
+        let items = self.bind_select_items(select.items, star)?;
+        let conditions = match select.filter {
+            Some(filter) => {
+                self.block().clause = Some(Clause::Where);
+                split_conjuncts(self.bind(filter)?)
+            }
+            None => Vec::new(),
+        };
+        self.block().aliases = items.iter().map(|item| (item.name.clone(), item.expr.clone())).collect();
+        let groups = select.group_by.map(|group_by| self.bind_groups(&group_by, &items)).transpose()?;
+        let having = match select.having {
+            Some(having) => {
+                self.block().clause = Some(Clause::Having);
+                self.block().alias_use = AliasUse::BeforeColumns;
+                split_conjuncts(self.bind(having)?)
+            }
+            None => Vec::new(),
+        };
+        let order_by = self.bind_order(tail.order_by, &items)?;
+        let limit = self.bind_limit(tail.limit)?;
+        let bound = BoundSelect {
+            items,
+            conditions,
+            groups,
+            rollup: select.group_by.is_some_and(|group_by| group_by.rollup),
+            having,
+            order_by,
+            limit,
+            distinct: select.options.distinct,
+            straight: select.options.straight_join,
+            count_found_rows: select.options.calc_found_rows,
+        };
+        Ok((bound, joined))
+    }
+
+    fn apply_locking(&mut self, locking: &[ast::Locking<'p>]) -> Result<(), SqlError> {
+        for clause in locking {
+            let lock = LockClause {
+                exclusive: clause.strength == ast::LockStrength::Update,
+                wait: match clause.wait {
+                    ast::LockWait::Wait => LockWait::Session,
+                    ast::LockWait::NoWait => LockWait::NoWait,
+                    ast::LockWait::SkipLocked => LockWait::SkipLocked,
+                },
+            };
+            let block = self.block();
+            if clause.tables.is_empty() {
+                block.sources.iter_mut().for_each(|source| source.lock = Some(lock));
+                continue;
+            }
+            for name in clause.tables {
+                let database = name.database.map(|database| database.name);
+                let named =
+                    |source: &&mut crate::block::Source| source.is_named(database, Some(name.name.name));
+                match block.sources.iter_mut().find(named) {
+                    Some(source) => source.lock = Some(lock),
+                    None => return Err(ER_UNRESOLVED_TABLE_LOCK.with(&[&name.name.name])),
+                }
+            }
+        }
+        let stored = |source: &crate::block::Source| matches!(source.kind, SourceKind::Stored { .. });
+        for source in &mut self.block().sources {
+            if !stored(source) {
+                source.lock = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_groups(
+        &mut self,
+        group_by: &ast::GroupBy<'p>,
+        items: &[SelectItem],
+    ) -> Result<Vec<Expr>, SqlError> {
+        self.block().clause = Some(Clause::Group);
+        self.block().alias_use = AliasUse::AfterColumns;
+        let mut groups = Vec::with_capacity(group_by.items.len());
+        for item in group_by.items {
+            let (expr, name) = match ordinal(&item.expr) {
+                Some(number) => {
+                    let item = number.checked_sub(1).and_then(|position| items.get(position));
+                    let Some(item) = item else {
+                        let clause = Clause::Group.text();
+                        return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&number, &clause]));
+                    };
+                    (item.expr.clone(), item.name.as_str())
+                }
+                None => {
+                    let name = match item.expr.kind {
+                        ast::ExprKind::Column(reference) => reference.name,
+                        _ => "expression",
+                    };
+                    (self.bind(&item.expr)?, name)
+                }
+            };
+            if crate::walk::has_aggregate(&expr) {
+                return Err(error_code::ER_WRONG_GROUP_FIELD.with(&[&name]));
+            }
+            if crate::walk::has_subquery(&expr) {
+                return Err(not_supported("a correlated subquery in GROUP BY"));
+            }
+            groups.push(expr);
+        }
+        Ok(groups)
+    }
+
+    fn bind_order(
+        &mut self,
+        order_by: &[ast::OrderItem<'p>],
+        items: &[SelectItem],
+    ) -> Result<Vec<SortKey>, SqlError> {
+        self.block().clause = Some(Clause::Order);
+        self.block().alias_use = AliasUse::AfterColumns;
+        let mut keys = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let expr = match (ordinal(&item.expr), item.expr.kind) {
+                (Some(number), _) => {
+                    let item = number.checked_sub(1).and_then(|position| items.get(position));
+                    let clause = Clause::Order.text();
+                    item.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&number, &clause]))?.expr.clone()
+                }
+                (None, ast::ExprKind::Column(reference)) if reference.qualifier.is_none() => {
+                    match named_item(items, reference.name)? {
+                        Some(expr) => expr,
+                        None => self.bind_column(&reference)?,
+                    }
+                }
+                _ => self.bind(&item.expr)?,
+            };
+            // A constant orders nothing.
+            if !matches!(expr.kind, ExprKind::Literal(_)) {
+                keys.push(SortKey { expr, descending: item.descending });
+            }
+        }
+        Ok(keys)
+    }
+
+    pub fn bind_limit(
+        &mut self,
+        limit: Option<ast::Limit<'p>>,
+    ) -> Result<Option<(Expr, Option<Expr>)>, SqlError> {
+        let Some(limit) = limit else { return Ok(None) };
+        let count = self.bind(&limit.count)?;
+        let offset = limit.offset.map(|offset| self.bind(&offset)).transpose()?;
+        Ok(Some((count, offset)))
+    }
+}
+
+/// The select item that an unqualified name in ORDER BY means: one with that alias or column name.
+fn named_item(items: &[SelectItem], name: &str) -> Result<Option<Expr>, SqlError> {
+    let mut found: Option<&SelectItem> = None;
+    for item in items.iter().filter(|item| crate::block::same_name(&item.name, name)) {
+        if !item.is_alias && !matches!(item.expr.kind, ExprKind::Column(_)) {
+            continue;
+        }
+        match found {
+            Some(known) if known.expr != item.expr && (known.is_alias == item.is_alias) => {
+                return Err(error_code::ER_NON_UNIQ_ERROR.with(&[&name, &Clause::Order.text()]));
+            }
+            Some(known) if known.is_alias => {}
+            _ => found = Some(item),
+        }
+    }
+    Ok(found.map(|item| item.expr.clone()))
+}

@@ -1,0 +1,101 @@
+//! The select list: stars expanded, names chosen, and what the client learns about each column.
+use crate::block::{Block, Clause, Position, SourceKind};
+use crate::planner::Planner;
+use datum::{SqlError, error_code};
+use expression::{Expr, ExprKind};
+use parser::ast;
+use plan::OutputColumn;
+use schema::{ColumnDefault, IndexKind, TableDef};
+
+pub struct SelectItem {
+    pub expr: Expr,
+    pub name: String,
+    /// Whether the name was given by AS.
+    pub is_alias: bool,
+}
+
+impl<'p> Planner<'p> {
+    pub fn bind_select_items(
+        &mut self,
+        items: &[ast::SelectItem<'p>],
+        star: Option<&[(usize, usize)]>,
+    ) -> Result<Vec<SelectItem>, SqlError> {
+        self.block().clause = Some(Clause::FieldList);
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard(_) => {
+                    let Some(star) = star else { return Err(error_code::ER_NO_TABLES_USED.plain()) };
+                    self.expand(star, &mut bound);
+                }
+                ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
+                ast::SelectItem::Expression { expr, alias, name } => {
+                    let name = alias.map_or(*name, |alias| alias.name).to_owned();
+                    bound.push(SelectItem { expr: self.bind(expr)?, name, is_alias: alias.is_some() });
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    fn expand(&mut self, star: &[(usize, usize)], bound: &mut Vec<SelectItem>) {
+        for &(source, column) in star {
+            let block = self.block();
+            let name = block.sources[source].columns[column].name.clone();
+            let expr = block.column_expr(source, column);
+            bound.push(SelectItem { expr, name, is_alias: false });
+        }
+    }
+
+    fn expand_qualified(
+        &mut self,
+        name: &ast::ObjectName<'_>,
+        bound: &mut Vec<SelectItem>,
+    ) -> Result<(), SqlError> {
+        let database = name.database.map(|database| database.name);
+        let block = self.block();
+        let source = block.sources.iter().position(|source| source.is_named(database, Some(name.name.name)));
+        let Some(source) = source else {
+            return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&name.name.name]));
+        };
+        let columns = block.sources[source].columns.iter().enumerate();
+        let star: Vec<(usize, usize)> =
+            columns.filter(|(_, column)| !column.invisible).map(|(column, _)| (source, column)).collect();
+        self.expand(&star, bound);
+        Ok(())
+    }
+}
+
+/// The description of a select item; `expr` is bound over the block's own frame.
+pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
+    let mut output = OutputColumn::computed(item.name.clone(), item.expr.ty.column.clone());
+    let ExprKind::Column(position) = item.expr.kind else { return output };
+    let Some(Position::Column { source, column }) = block.frame.get(position).copied() else { return output };
+    let source = &block.sources[source];
+    output.table_alias = source.alias.clone();
+    output.database = source.database.clone();
+    output.original_name = source.columns[column].name.clone();
+    match &source.kind {
+        SourceKind::Stored { table, .. } => describe(&mut output, table, column),
+        SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),
+        SourceKind::Derived(_) => {}
+    }
+    output
+}
+
+fn describe(output: &mut OutputColumn, table: &TableDef, position: usize) {
+    let column = &table.columns[position];
+    output.table = table.name.clone();
+    output.auto_increment = column.auto_increment;
+    output.on_update_now = column.on_update_current_timestamp;
+    output.no_default = !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment;
+    for index in &table.indexes {
+        let Some(place) = index.parts.iter().position(|part| part.column == position) else { continue };
+        match index.kind {
+            IndexKind::Primary => output.primary_key = true,
+            IndexKind::Unique if index.parts.len() == 1 => output.unique_key = true,
+            _ if place == 0 => output.multiple_key = true,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! UNION, EXCEPT and INTERSECT.
+use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
+use crate::planner::{Planner, not_supported};
+use crate::query::{PlannedQuery, Tail};
+use datum::{ColumnType, SqlError, error_code};
+use expression::{Expr, ExprType};
+use parser::ast;
+use plan::{Node, NodeKind, OutputColumn, SortKey};
+
+impl<'p> Planner<'p> {
+    pub fn plan_set_chain(&mut self, chain: &ast::SetChain<'p>) -> Result<PlannedQuery, SqlError> {
+        let mut left = self.plan_set_branch(chain.first)?;
+        for branch in chain.rest {
+            let right = self.plan_set_branch(branch.body)?;
+            left = self.combine(left, right, branch.operator, branch.all)?;
+        }
+        Ok(left)
+    }
+
+    fn plan_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
+        self.enter()?;
+        let planned = self.plan_body(body);
+        self.leave();
+        planned
+    }
+
+    fn combine(
+        &mut self,
+        left: PlannedQuery,
+        right: PlannedQuery,
+        operator: ast::SetOperator,
+        all: bool,
+    ) -> Result<PlannedQuery, SqlError> {
+        if left.columns.len() != right.columns.len() {
+            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
+        }
+        let mut columns = Vec::with_capacity(left.columns.len());
+        for (left, right) in left.columns.iter().zip(&right.columns) {
+            let common = self.common_type(&implicit(&left.column_type), &implicit(&right.column_type))?;
+            let mut column_type = common.column;
+            column_type.nullable = left.column_type.nullable || right.column_type.nullable;
+            columns.push(OutputColumn::computed(left.name.clone(), column_type));
+        }
+        let rows = left.node.estimate.rows + right.node.estimate.rows;
+        let width = columns.len();
+        let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
+        let right_types: Vec<ColumnType> =
+            right.columns.into_iter().map(|column| column.column_type).collect();
+        let left = self.convert_columns(left.node, &left_types, &columns)?;
+        let right = self.convert_columns(right.node, &right_types, &columns)?;
+        let keys = || -> Vec<Expr> {
+            columns
+                .iter()
+                .enumerate()
+                .map(|(at, column)| Expr::column(at, column.column_type.clone()))
+                .collect()
+        };
+        let node = match operator {
+            ast::SetOperator::Union => {
+                let union = Node::new(NodeKind::UnionAll { inputs: flatten(left, right, all) }, width, rows);
+                if all {
+                    union
+                } else {
+                    Node::new(NodeKind::Distinct { input: Box::new(union), keys: keys() }, width, rows)
+                }
+            }
+            ast::SetOperator::Except | ast::SetOperator::Intersect => Node::new(
+                NodeKind::SetDifference {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                    intersect: operator == ast::SetOperator::Intersect,
+                    all,
+                    left_keys: keys(),
+                    right_keys: keys(),
+                },
+                width,
+                rows,
+            ),
+        };
+        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
+    }
+
+    fn convert_columns(
+        &self,
+        node: Node,
+        from: &[ColumnType],
+        to: &[OutputColumn],
+    ) -> Result<Node, SqlError> {
+        if from.iter().zip(to).all(|(from, to)| same_domain(from, &to.column_type)) {
+            return Ok(node);
+        }
+        let mut expressions = Vec::with_capacity(from.len());
+        for (position, (from, to)) in from.iter().zip(to).enumerate() {
+            expressions.push(self.converted(Expr::column(position, from.clone()), &to.column_type)?);
+        }
+        let rows = node.estimate.rows;
+        Ok(Node::new(NodeKind::Project { input: Box::new(node), expressions }, to.len(), rows))
+    }
+
+    /// The type that holds values of both, as CASE finds it.
+    pub fn common_type(&self, left: &ExprType, right: &ExprType) -> Result<ExprType, SqlError> {
+        let mut first = Expr::column(0, left.column.clone());
+        first.ty = left.clone();
+        let mut second = Expr::column(1, right.column.clone());
+        second.ty = right.clone();
+        let case = self.context.bind.case(None, vec![(Expr::int(1), first)], Some(second))?;
+        Ok(case.ty)
+    }
+
+    /// The expression as a value of the target type.
+    pub fn converted(&self, expr: Expr, target: &ColumnType) -> Result<Expr, SqlError> {
+        if same_domain(&expr.ty.column, target) || expr.ty.column.kind == datum::TypeKind::Null {
+            return Ok(expr);
+        }
+        self.context.bind.cast(expr, target.clone())
+    }
+
+    /// ORDER BY and LIMIT over the result of a set operation: names are those of the result's columns.
+    pub fn finish_set(&mut self, planned: PlannedQuery, tail: Tail<'p>) -> Result<PlannedQuery, SqlError> {
+        if !tail.locking.is_empty() {
+            return Err(not_supported("FOR UPDATE or FOR SHARE after a set operation"));
+        }
+        let PlannedQuery { mut node, columns, .. } = planned;
+        if !tail.order_by.is_empty() {
+            let keys = self.set_sort_keys(&columns, tail.order_by)?;
+            let (width, rows) = (node.width, node.estimate.rows);
+            let limit = self.bind_limit(tail.limit)?;
+            node = Node::new(NodeKind::Sort { input: Box::new(node), keys, limit }, width, rows);
+        }
+        if let Some((count, offset)) = self.bind_limit(tail.limit)? {
+            let (width, rows) = (node.width, node.estimate.rows);
+            node = Node::new(NodeKind::Limit { input: Box::new(node), count, offset }, width, rows);
+        }
+        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
+    }
+
+    fn set_sort_keys(
+        &mut self,
+        columns: &[OutputColumn],
+        order_by: &[ast::OrderItem<'p>],
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut block = Block { clause: Some(Clause::Order), ..Block::default() };
+        let source_column = |column: &OutputColumn| SourceColumn {
+            name: column.name.clone(),
+            column_type: column.column_type.clone(),
+            hidden: false,
+            invisible: false,
+        };
+        block.sources.push(Source {
+            alias: String::new(),
+            database: String::new(),
+            columns: columns.iter().map(source_column).collect(),
+            kind: SourceKind::Derived(None),
+            optional: false,
+            lock: None,
+        });
+        // Positions are the result's columns, whichever are used.
+        for column in 0..columns.len() {
+            block.position(0, column);
+        }
+        self.blocks.push(block);
+        let keys =
+            order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
+        let block = self.blocks.pop().expect("pushed above");
+        if !block.aggregates.is_empty() || !block.subqueries.is_empty() || !block.initialisers.is_empty() {
+            return Err(not_supported("ORDER BY with a subquery or aggregate after a set operation"));
+        }
+        keys
+    }
+
+    fn set_sort_key(
+        &mut self,
+        columns: &[OutputColumn],
+        item: &ast::OrderItem<'p>,
+    ) -> Result<SortKey, SqlError> {
+        let expr = match ordinal(&item.expr) {
+            Some(number) => {
+                let position = number.checked_sub(1).filter(|position| *position < columns.len());
+                let Some(position) = position else {
+                    return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&number, &Clause::Order.text()]));
+                };
+                Expr::column(position, columns[position].column_type.clone())
+            }
+            None => self.bind(&item.expr)?,
+        };
+        Ok(SortKey { expr, descending: item.descending })
+    }
+}
+
+/// `ORDER BY 2`: the number, if the item is one.
+pub fn ordinal(expr: &ast::Expr<'_>) -> Option<usize> {
+    match expr.kind {
+        ast::ExprKind::Literal(ast::Literal { value: ast::LiteralValue::Integer(number), .. }) => {
+            Some(usize::try_from(number).unwrap_or(usize::MAX))
+        }
+        _ => None,
+    }
+}
+
+/// The inputs of a UNION ALL below another one side by side.
+fn flatten(left: Node, right: Node, all: bool) -> Vec<Node> {
+    match left.kind {
+        NodeKind::UnionAll { mut inputs } if all => {
+            inputs.push(right);
+            inputs
+        }
+        kind => vec![Node { kind, width: left.width, estimate: left.estimate }, right],
+    }
+}
+
+fn implicit(column_type: &ColumnType) -> ExprType {
+    ExprType::new(column_type.clone(), expression::Coercibility::Implicit)
+}
+
+/// Values of the one type can stand as values of the other without conversion.
+fn same_domain(from: &ColumnType, to: &ColumnType) -> bool {
+    from.kind == to.kind && from.unsigned == to.unsigned && from.collation == to.collation
+}

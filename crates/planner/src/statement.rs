@@ -1,0 +1,85 @@
+//! The entry points.
+use crate::block::Block;
+use crate::catalog_view::CatalogView;
+use crate::context::PlannerContext;
+use crate::planner::{Planner, not_supported};
+use datum::SqlError;
+use parser::ast;
+use plan::{NodeKind, OutputColumn, Plan, PlanKind, QueryPlan, TableUsage};
+
+/// Whether `plan_statement` is for statements of this kind (errors aside).
+pub fn is_plannable(statement: &ast::Statement<'_>) -> bool {
+    use ast::StatementKind::*;
+    matches!(statement.kind, Query(_) | Insert(_) | Update(_) | Delete(_))
+}
+
+/// Plans a SELECT, TABLE, VALUES, INSERT, REPLACE, UPDATE or DELETE. The session handles INTO before: it passes the
+/// query without it.
+pub fn plan_statement<'p>(
+    statement: &ast::Statement<'p>,
+    catalog: &'p dyn CatalogView,
+    context: &'p PlannerContext<'p>,
+) -> Result<Plan, SqlError> {
+    let mut planner = Planner::new(catalog, context);
+    let kind = match statement.kind {
+        ast::StatementKind::Query(query) => {
+            if query.into.is_some() {
+                return Err(not_supported("SELECT .. INTO"));
+            }
+            let planned = planner.plan_query(query)?;
+            PlanKind::Query(QueryPlan {
+                root: planned.node,
+                columns: planned.columns,
+                count_found_rows: planned.count_found_rows,
+                counted_limit: planned.counted_limit,
+                locking: planner.tables.iter().any(|used| used.usage == TableUsage::ReadLocking),
+            })
+        }
+        ast::StatementKind::Insert(insert) => PlanKind::Insert(Box::new(planner.plan_insert(insert)?)),
+        ast::StatementKind::Update(update) => PlanKind::Update(Box::new(planner.plan_update(update)?)),
+        ast::StatementKind::Delete(delete) => PlanKind::Delete(Box::new(planner.plan_delete(delete)?)),
+        _ => return Err(not_supported("this statement")),
+    };
+    Ok(planner.into_plan(kind))
+}
+
+/// Binds expressions that read no table (SET, DO, CALL arguments, LIMIT): a query of one row with a column for each.
+/// Subqueries are allowed.
+pub fn plan_expressions<'p>(
+    expressions: &[ast::Expr<'p>],
+    catalog: &'p dyn CatalogView,
+    context: &'p PlannerContext<'p>,
+) -> Result<Plan, SqlError> {
+    let mut planner = Planner::new(catalog, context);
+    planner.blocks.push(Block::default());
+    let items = planner.bind_all(expressions)?;
+    let block = planner.blocks.pop().expect("pushed above");
+    let items = items
+        .into_iter()
+        .map(|expr| crate::select_items::SelectItem { expr, name: String::new(), is_alias: false })
+        .collect();
+    let planned = planner.build_select(block, crate::select_build::BoundSelect::of_items(items), None)?;
+    let columns: Vec<OutputColumn> = planned.columns;
+    debug_assert!(!matches!(planned.node.kind, NodeKind::Nothing));
+    Ok(planner.into_plan(PlanKind::Query(QueryPlan {
+        root: planned.node,
+        columns,
+        count_found_rows: false,
+        counted_limit: None,
+        locking: false,
+    })))
+}
+
+impl Planner<'_> {
+    fn into_plan(self, kind: PlanKind) -> Plan {
+        Plan {
+            kind,
+            tables: self.tables,
+            parameter_count: self.parameter_types.len(),
+            slot_count: self.slot_count,
+            parameter_types: self.parameter_types,
+            shareable: self.shareable,
+            conditions: self.conditions,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys.
+use crate::block::{Block, Clause, Position, SourceKind};
+use crate::condition::split_conjuncts;
+use crate::from::{JoinTree, Joined};
+use crate::planner::{Planner, not_supported};
+use crate::select_build::RowSource;
+use datum::{SqlError, error_code};
+use expression::Expr;
+use parser::ast;
+use plan::{
+    AccessPath, Assignment, DeletePlan, DeleteTarget, Initialise, InsertValue, LockClause, LockWait, Node,
+    NodeKind, SortKey, TableUsage, UpdatePlan, UpdateTarget,
+};
+use schema::TableDef;
+use std::sync::Arc;
+
+/// The clauses that both statements have.
+struct Clauses<'p> {
+    filter: Option<&'p ast::Expr<'p>>,
+    order_by: &'p [ast::OrderItem<'p>],
+    limit: Option<ast::Limit<'p>>,
+    is_single: bool,
+}
+
+impl<'p> Planner<'p> {
+    pub fn plan_update(&mut self, update: &ast::Update<'p>) -> Result<UpdatePlan, SqlError> {
+        self.enter_with(update.with)?;
+        self.blocks.push(Block::default());
+        let joined = self.bind_from(update.tables, TableUsage::Update)?;
+        let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
+        let is_single = update.single_table().is_some();
+        let mut targets = self.update_targets(update.assignments)?;
+        let clauses =
+            Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
+        let sources: Vec<usize> = targets.iter().map(|(source, _)| *source).collect();
+        let node = self.plan_changed_rows(joined, &sources, clauses)?;
+        let block = self.blocks.pop().expect("pushed above");
+        let mut collect_first = !is_single;
+        let mut plan_targets = Vec::with_capacity(targets.len());
+        for (source, assignments) in targets.drain(..) {
+            let table = stored_table(&block, source)?;
+            collect_first |= reads_assigned(&node, &table, &assignments);
+            plan_targets.push(UpdateTarget {
+                row_key_position: place_of(&block, Position::RowKey { source }),
+                column_positions: (0..table.columns.len())
+                    .map(|column| place_of(&block, Position::Column { source, column }))
+                    .collect(),
+                table,
+                assignments,
+            });
+        }
+        Ok(UpdatePlan { input: node, targets: plan_targets, ignore: update.ignore, collect_first })
+    }
+
+    pub fn plan_delete(&mut self, delete: &ast::Delete<'p>) -> Result<DeletePlan, SqlError> {
+        self.enter_with(delete.with)?;
+        self.blocks.push(Block::default());
+        let (joined, sources, is_single) = match delete.target {
+            ast::DeleteTarget::Single(table) => {
+                let reference = ast::TableReference::Table(table);
+                let joined = self.bind_from(&[reference], TableUsage::Delete)?;
+                (joined.expect("one table"), vec![0], true)
+            }
+            ast::DeleteTarget::Multiple { targets, from } => {
+                let joined = self.bind_from(from, TableUsage::Delete)?;
+                let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
+                (joined, self.delete_sources(targets)?, false)
+            }
+        };
+        for &source in &sources {
+            let table = stored_table(self.block(), source)?;
+            for column in columns_of_indexes(&table) {
+                self.block().position(source, column);
+            }
+        }
+        let clauses =
+            Clauses { filter: delete.filter, order_by: delete.order_by, limit: delete.limit, is_single };
+        let node = self.plan_changed_rows(joined, &sources, clauses)?;
+        let block = self.blocks.pop().expect("pushed above");
+        let mut targets = Vec::with_capacity(sources.len());
+        for source in sources {
+            let table = stored_table(&block, source)?;
+            targets.push(DeleteTarget {
+                row_key_position: place_of(&block, Position::RowKey { source }),
+                index_columns: columns_of_indexes(&table)
+                    .into_iter()
+                    .map(|column| (column, place_of(&block, Position::Column { source, column })))
+                    .collect(),
+                table,
+            });
+        }
+        Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first: !is_single })
+    }
+
+    fn enter_with(&mut self, with: Option<&'p ast::With<'p>>) -> Result<(), SqlError> {
+        if let Some(with) = with {
+            if with.recursive {
+                return Err(not_supported("WITH RECURSIVE"));
+            }
+            self.common_tables.extend(with.tables);
+        }
+        Ok(())
+    }
+
+    fn delete_sources(&mut self, targets: &[ast::ObjectName<'_>]) -> Result<Vec<usize>, SqlError> {
+        let mut sources = Vec::with_capacity(targets.len());
+        for target in targets {
+            let database = target.database.map(|database| database.name);
+            let block = self.block();
+            let named = |source: &crate::block::Source| source.is_named(database, Some(target.name.name));
+            let Some(source) = block.sources.iter().position(named) else {
+                return Err(error_code::ER_UNKNOWN_TABLE.with(&[&target.name.name, &"MULTI DELETE"]));
+            };
+            if sources.contains(&source) {
+                return Err(error_code::ER_NONUNIQ_TABLE.with(&[&target.name.name]));
+            }
+            sources.push(source);
+        }
+        Ok(sources)
+    }
+
+    /// The assignments by table, in the order written; every column of a changed table is read.
+    fn update_targets(
+        &mut self,
+        assignments: &[ast::Assignment<'p>],
+    ) -> Result<Vec<(usize, Vec<Assignment>)>, SqlError> {
+        let mut targets: Vec<(usize, Vec<Assignment>)> = Vec::new();
+        for assignment in assignments {
+            let reference = &assignment.column;
+            let database = reference.qualifier.and_then(|qualifier| qualifier.database).map(|name| name.name);
+            let table = reference.qualifier.map(|qualifier| qualifier.name.name);
+            let block = self.block();
+            block.clause = Some(Clause::FieldList);
+            let Some((source, column)) = block.find_column(database, table, reference.name)? else {
+                let name = crate::bind::full_name(database, table, reference.name);
+                return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"]));
+            };
+            let definition = stored_table(block, source)?;
+            for column in 0..definition.columns.len() {
+                block.position(source, column);
+            }
+            let value = self.insert_value(&definition, column, &assignment.value)?;
+            if let InsertValue::Expr(expr) = &value
+                && crate::walk::has_aggregate(expr)
+            {
+                return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+            }
+            match targets.iter_mut().find(|(known, _)| *known == source) {
+                Some((_, list)) => list.push(Assignment { column, value }),
+                None => targets.push((source, vec![Assignment { column, value }])),
+            }
+        }
+        Ok(targets)
+    }
+
+    /// The rows to change, locked, with the clustered key of each table in `sources`.
+    fn plan_changed_rows(
+        &mut self,
+        joined: Joined,
+        sources: &[usize],
+        clauses: Clauses<'p>,
+    ) -> Result<Node, SqlError> {
+        if !clauses.is_single && (!clauses.order_by.is_empty() || clauses.limit.is_some()) {
+            let word = if clauses.limit.is_some() { "LIMIT" } else { "ORDER BY" };
+            return Err(error_code::ER_WRONG_USAGE.with(&[&"UPDATE", &word]));
+        }
+        let conditions = match clauses.filter {
+            Some(filter) => {
+                self.block().clause = Some(Clause::Where);
+                split_conjuncts(self.bind(filter)?)
+            }
+            None => Vec::new(),
+        };
+        let mut keys = Vec::with_capacity(clauses.order_by.len());
+        self.block().clause = Some(Clause::Order);
+        for item in clauses.order_by {
+            keys.push(SortKey { expr: self.bind(&item.expr)?, descending: item.descending });
+        }
+        let limit = self.bind_limit(clauses.limit)?;
+        let lock = LockClause { exclusive: true, wait: LockWait::Session };
+        for &source in sources {
+            stored_table(self.block(), source)?;
+            self.block().sources[source].lock = Some(lock);
+            self.block().row_key_position(source);
+        }
+        let share = LockClause { exclusive: false, wait: LockWait::Session };
+        let lock_others = self.context.lock_source_rows;
+        for source in &mut self.block().sources {
+            if source.lock.is_none() && lock_others && matches!(source.kind, SourceKind::Stored { .. }) {
+                source.lock = Some(share);
+            }
+        }
+        let mut block = self.blocks.pop().expect("the statement's block");
+        let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
+        let initialisers = std::mem::take(&mut block.initialisers);
+        self.blocks.push(block);
+        let mut node = rows?;
+        if !initialisers.is_empty() {
+            let (width, rows) = (node.width, node.estimate.rows);
+            let initialise = Initialise { input: Box::new(node), initialisers };
+            node = Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows);
+        }
+        Ok(node)
+    }
+
+    fn changed_rows(
+        &mut self,
+        block: &mut Block,
+        tree: JoinTree,
+        conditions: Vec<Expr>,
+        keys: Vec<SortKey>,
+        limit: Option<(Expr, Option<Expr>)>,
+    ) -> Result<Node, SqlError> {
+        if block.subqueries.iter().any(|subquery| !subquery.placed)
+            && !conditions.iter().any(crate::walk::has_subquery)
+        {
+            return Err(not_supported("a correlated subquery as an assigned value"));
+        }
+        let wanted = crate::select_build::wanted_order(block, &keys, &limit);
+        let RowSource { mut node, ordered } =
+            self.build_row_source(block, Some(tree), conditions, wanted, false)?;
+        if block.subqueries.iter().any(|subquery| !subquery.placed) {
+            return Err(not_supported("a correlated subquery as an assigned value"));
+        }
+        if !ordered {
+            node = crate::select_build::sort(node, keys, limit.clone());
+        }
+        Ok(crate::select_build::limit(node, limit))
+    }
+}
+
+fn stored_table(block: &Block, source: usize) -> Result<Arc<TableDef>, SqlError> {
+    match &block.sources[source].kind {
+        SourceKind::Stored { table, .. } => Ok(table.clone()),
+        SourceKind::Virtual(_) | SourceKind::Derived(_) => {
+            Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &"UPDATE"]))
+        }
+    }
+}
+
+fn place_of(block: &Block, wanted: Position) -> usize {
+    let place = block.frame.iter().position(|position| *position == wanted);
+    place.expect("every position of a target was placed before the rows were planned")
+}
+
+/// Columns whose values the index entries of a row are made from.
+fn columns_of_indexes(table: &TableDef) -> Vec<usize> {
+    let secondary = table.indexes.iter().filter(|index| table.clustered_by != Some(index.id));
+    let mut columns: Vec<usize> =
+        secondary.flat_map(|index| index.parts.iter().map(|part| part.column)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// Whether the input walks along a key that the statement itself moves rows in: they could be met twice.
+fn reads_assigned(node: &Node, table: &TableDef, assignments: &[Assignment]) -> bool {
+    let assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
+    let clustered = || {
+        let index = table.clustering_index();
+        index.is_some_and(|index| index.parts.iter().any(|part| assigned(part.column)))
+    };
+    match &node.kind {
+        NodeKind::Table(access) => match &access.path {
+            AccessPath::Nothing | AccessPath::Point { .. } => false,
+            AccessPath::FullScan => clustered(),
+            AccessPath::IndexScan { index } | AccessPath::Ranges { index, .. } => {
+                clustered() || table.indexes[*index].parts.iter().any(|part| assigned(part.column))
+            }
+        },
+        NodeKind::Filter { input, .. } | NodeKind::Limit { input, .. } => {
+            reads_assigned(input, table, assignments)
+        }
+        // These have read all their input before the first row comes out.
+        NodeKind::Sort { .. } | NodeKind::Nothing => false,
+        _ => true,
+    }
+}

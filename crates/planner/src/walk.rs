@@ -1,0 +1,189 @@
+//! Walks over bound expressions.
+//!
+//! While a block is bound, two kinds of values have no place yet: results of aggregates and of subqueries. They
+//! stand in the tree as slots with numbers far above any real one, until `replace` gives them a frame position.
+use expression::{Expr, ExprKind};
+
+/// Slot numbers from here on stand for the block's n-th aggregate.
+pub const AGGREGATE_BASE: usize = 1 << 40;
+/// Slot numbers from here on stand for the block's n-th subquery.
+pub const SUBQUERY_BASE: usize = 1 << 41;
+
+pub fn aggregate_number(expr: &Expr) -> Option<usize> {
+    match expr.kind {
+        ExprKind::Slot(slot) if (AGGREGATE_BASE..SUBQUERY_BASE).contains(&slot) => {
+            Some(slot - AGGREGATE_BASE)
+        }
+        _ => None,
+    }
+}
+
+pub fn subquery_number(expr: &Expr) -> Option<usize> {
+    match expr.kind {
+        ExprKind::Slot(slot) if slot >= SUBQUERY_BASE => Some(slot - SUBQUERY_BASE),
+        _ => None,
+    }
+}
+
+/// Calls `visit` for each direct operand.
+pub fn for_each_operand<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
+    match &expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Parameter(_)
+        | ExprKind::Column(_)
+        | ExprKind::Slot(_)
+        | ExprKind::UserVariable(_) => {}
+        ExprKind::SetUserVariable(_, operand)
+        | ExprKind::Not(operand)
+        | ExprKind::TruthTest(_, operand)
+        | ExprKind::Negate(operand)
+        | ExprKind::BitNot(operand)
+        | ExprKind::Cast(operand)
+        | ExprKind::Relabel(operand) => visit(operand),
+        ExprKind::And(operands) | ExprKind::Or(operands) | ExprKind::Call(_, operands) => {
+            operands.iter().for_each(visit);
+        }
+        ExprKind::Xor(left, right)
+        | ExprKind::Compare(_, _, left, right)
+        | ExprKind::Arithmetic(_, left, right)
+        | ExprKind::Bit(_, left, right) => {
+            visit(left);
+            visit(right);
+        }
+        ExprKind::In { operand, list, .. } => {
+            visit(operand);
+            list.iter().for_each(|(_, member)| visit(member));
+        }
+        ExprKind::Between { operand, low, high, .. } => {
+            visit(operand);
+            visit(low);
+            visit(high);
+        }
+        ExprKind::Like { operand, pattern, escape, .. } => {
+            visit(operand);
+            visit(pattern);
+            visit(escape);
+        }
+        ExprKind::Case { whens, otherwise } => {
+            for (when, then) in whens {
+                visit(when);
+                visit(then);
+            }
+            if let Some(otherwise) = otherwise {
+                visit(otherwise);
+            }
+        }
+        ExprKind::DateAdd { date, amount, .. } => {
+            visit(date);
+            visit(amount);
+        }
+    }
+}
+
+/// Calls `visit` for each direct operand, which may be changed.
+pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Parameter(_)
+        | ExprKind::Column(_)
+        | ExprKind::Slot(_)
+        | ExprKind::UserVariable(_) => {}
+        ExprKind::SetUserVariable(_, operand)
+        | ExprKind::Not(operand)
+        | ExprKind::TruthTest(_, operand)
+        | ExprKind::Negate(operand)
+        | ExprKind::BitNot(operand)
+        | ExprKind::Cast(operand)
+        | ExprKind::Relabel(operand) => visit(operand),
+        ExprKind::And(operands) | ExprKind::Or(operands) | ExprKind::Call(_, operands) => {
+            operands.iter_mut().for_each(visit);
+        }
+        ExprKind::Xor(left, right)
+        | ExprKind::Compare(_, _, left, right)
+        | ExprKind::Arithmetic(_, left, right)
+        | ExprKind::Bit(_, left, right) => {
+            visit(left);
+            visit(right);
+        }
+        ExprKind::In { operand, list, .. } => {
+            visit(operand);
+            list.iter_mut().for_each(|(_, member)| visit(member));
+        }
+        ExprKind::Between { operand, low, high, .. } => {
+            visit(operand);
+            visit(low);
+            visit(high);
+        }
+        ExprKind::Like { operand, pattern, escape, .. } => {
+            visit(operand);
+            visit(pattern);
+            visit(escape);
+        }
+        ExprKind::Case { whens, otherwise } => {
+            for (when, then) in whens {
+                visit(when);
+                visit(then);
+            }
+            if let Some(otherwise) = otherwise {
+                visit(otherwise);
+            }
+        }
+        ExprKind::DateAdd { date, amount, .. } => {
+            visit(date);
+            visit(amount);
+        }
+    }
+}
+
+/// Whether `test` holds for the expression or anything in it.
+pub fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
+    if test(expr) {
+        return true;
+    }
+    let mut found = false;
+    for_each_operand(expr, &mut |operand| found = found || any(operand, test));
+    found
+}
+
+/// Rebuilds from the top: where `replacement` gives an expression, it takes the place of the whole subtree.
+pub fn replace(expr: &mut Expr, replacement: &mut dyn FnMut(&Expr) -> Option<Expr>) {
+    match replacement(expr) {
+        Some(new) => *expr = new,
+        None => for_each_operand_mut(expr, &mut |operand| replace(operand, replacement)),
+    }
+}
+
+pub fn has_aggregate(expr: &Expr) -> bool {
+    any(expr, &|part| aggregate_number(part).is_some())
+}
+
+pub fn has_subquery(expr: &Expr) -> bool {
+    any(expr, &|part| subquery_number(part).is_some())
+}
+
+/// The frame positions the expression reads.
+pub fn positions(expr: &Expr, out: &mut Vec<usize>) {
+    if let ExprKind::Column(position) = expr.kind {
+        out.push(position);
+    }
+    for_each_operand(expr, &mut |operand| positions(operand, out));
+}
+
+/// Nothing in it depends on a row: literals, parameters, slots and functions of them.
+pub fn is_row_independent(expr: &Expr) -> bool {
+    !any(expr, &|part| {
+        matches!(part.kind, ExprKind::Column(_) | ExprKind::SetUserVariable(..))
+            || aggregate_number(part).is_some()
+            || subquery_number(part).is_some()
+            || is_volatile(part)
+    })
+}
+
+/// RAND() and the like, and user variables, which the statement itself may set.
+pub fn is_volatile(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(function, _) => function.volatility == expression::Volatility::Volatile,
+        ExprKind::UserVariable(_) | ExprKind::SetUserVariable(..) => true,
+        _ => false,
+    }
+}

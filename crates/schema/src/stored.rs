@@ -1,0 +1,231 @@
+//! The stored form of a table descriptor: versioned JSON, one object a table.
+//!
+//! Invariant: `from_bytes(to_bytes(t)) == t`, and bytes of any content give an error, never a panic. Unknown
+//! fields are ignored so that a later version may add some; a changed meaning needs a new `FORMAT_VERSION`.
+mod column_type_form;
+mod value_form;
+
+use crate::column::{ColumnDef, ColumnDefault};
+use crate::index::{IndexDef, IndexId, IndexKind, IndexPart};
+use crate::table::{TableDef, TableId};
+use collation::CollationId;
+use serde_json::{Value as Json, json};
+
+const FORMAT_VERSION: u64 = 1;
+
+/// The bytes are no table descriptor; the text says which field is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFormError {
+    pub what: String,
+}
+
+impl std::fmt::Display for StoredFormError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "stored table descriptor: {}", self.what)
+    }
+}
+
+impl std::error::Error for StoredFormError {}
+
+type Read<T> = Result<T, StoredFormError>;
+
+fn error(what: impl Into<String>) -> StoredFormError {
+    StoredFormError { what: what.into() }
+}
+
+fn field<'a>(object: &'a Json, name: &str) -> Read<&'a Json> {
+    object.get(name).ok_or_else(|| error(format!("no field '{name}'")))
+}
+
+fn text(object: &Json, name: &str) -> Read<String> {
+    let value = field(object, name)?.as_str();
+    value.map(str::to_owned).ok_or_else(|| error(format!("'{name}' is not text")))
+}
+
+fn number(object: &Json, name: &str) -> Read<u64> {
+    field(object, name)?.as_u64().ok_or_else(|| error(format!("'{name}' is not a number")))
+}
+
+fn small<T: TryFrom<u64>>(object: &Json, name: &str) -> Read<T> {
+    T::try_from(number(object, name)?).map_err(|_| error(format!("'{name}' is too large")))
+}
+
+/// Flags are written only when set.
+fn flag(object: &Json, name: &str) -> bool {
+    object.get(name).and_then(Json::as_bool).unwrap_or(false)
+}
+
+fn list<'a>(object: &'a Json, name: &str) -> Read<&'a Vec<Json>> {
+    field(object, name)?.as_array().ok_or_else(|| error(format!("'{name}' is not a list")))
+}
+
+fn collation(object: &Json) -> Read<CollationId> {
+    let name = text(object, "collation")?;
+    CollationId::by_name(&name).ok_or_else(|| error(format!("unknown collation '{name}'")))
+}
+
+impl TableDef {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let form = json!({
+            "version": FORMAT_VERSION,
+            "id": self.id.0,
+            "database": self.database,
+            "name": self.name,
+            "columns": self.columns.iter().map(column_form).collect::<Vec<_>>(),
+            "indexes": self.indexes.iter().map(index_form).collect::<Vec<_>>(),
+            "clustered_by": self.clustered_by.map(|id| id.0),
+            "tree": self.tree,
+            "row_format": self.row_format,
+            "collation": self.collation.name(),
+            "engine": self.engine,
+            "comment": self.comment,
+            "create_options": self.create_options,
+            "auto_increment_start": self.auto_increment_start,
+            "created_at": self.created_at,
+        });
+        form.to_string().into_bytes()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<TableDef, StoredFormError> {
+        let form: Json = serde_json::from_slice(bytes).map_err(|cause| error(cause.to_string()))?;
+        let version = number(&form, "version")?;
+        if version != FORMAT_VERSION {
+            return Err(error(format!("format version {version} is not known")));
+        }
+        let mut table =
+            TableDef::new(TableId(number(&form, "id")?), text(&form, "database")?, text(&form, "name")?);
+        table.columns = list(&form, "columns")?.iter().map(read_column).collect::<Read<_>>()?;
+        table.indexes = list(&form, "indexes")?.iter().map(read_index).collect::<Read<_>>()?;
+        table.clustered_by = match field(&form, "clustered_by")? {
+            Json::Null => None,
+            _ => Some(IndexId(small(&form, "clustered_by")?)),
+        };
+        table.tree = number(&form, "tree")?;
+        table.row_format = small(&form, "row_format")?;
+        table.collation = collation(&form)?;
+        table.engine = text(&form, "engine")?;
+        table.comment = text(&form, "comment")?;
+        table.create_options = list(&form, "create_options")?.iter().map(read_option).collect::<Read<_>>()?;
+        table.auto_increment_start = number(&form, "auto_increment_start")?;
+        table.created_at = field(&form, "created_at")?.as_i64().ok_or_else(|| error("'created_at'"))?;
+        check_positions(&table)?;
+        Ok(table)
+    }
+}
+
+fn check_positions(table: &TableDef) -> Read<()> {
+    let count = table.columns.len();
+    if table.indexes.iter().flat_map(|index| &index.parts).any(|part| part.column >= count) {
+        return Err(error("an index names a column that does not exist"));
+    }
+    if table.clustered_by.is_some() && table.clustering_index().is_none() {
+        return Err(error("the clustering index does not exist"));
+    }
+    Ok(())
+}
+
+fn column_form(column: &ColumnDef) -> Json {
+    let default = match &column.default {
+        ColumnDefault::None => json!("none"),
+        ColumnDefault::Null => json!("null"),
+        ColumnDefault::Value { value, text } => json!({"value": value_form::write(value), "text": text}),
+        ColumnDefault::CurrentTimestamp { fsp } => json!({"current_timestamp": fsp}),
+        ColumnDefault::Expression { text } => json!({"expression": text}),
+    };
+    let mut form = json!({
+        "name": column.name,
+        "type": column_type_form::write(&column.column_type),
+        "default": default,
+    });
+    for (name, set) in [
+        ("on_update_current_timestamp", column.on_update_current_timestamp),
+        ("auto_increment", column.auto_increment),
+        ("invisible", column.invisible),
+    ] {
+        if set {
+            form[name] = json!(true);
+        }
+    }
+    if !column.comment.is_empty() {
+        form["comment"] = json!(column.comment);
+    }
+    form
+}
+
+fn read_column(form: &Json) -> Read<ColumnDef> {
+    let column_type = column_type_form::read(field(form, "type")?)?;
+    let default = match field(form, "default")? {
+        Json::String(word) if word == "none" => ColumnDefault::None,
+        Json::String(word) if word == "null" => ColumnDefault::Null,
+        other if other.get("value").is_some() => ColumnDefault::Value {
+            value: value_form::read(field(other, "value")?, &column_type)?,
+            text: text(other, "text")?,
+        },
+        other if other.get("current_timestamp").is_some() => {
+            ColumnDefault::CurrentTimestamp { fsp: small(other, "current_timestamp")? }
+        }
+        other => ColumnDefault::Expression { text: text(other, "expression")? },
+    };
+    Ok(ColumnDef {
+        name: text(form, "name")?,
+        column_type,
+        default,
+        on_update_current_timestamp: flag(form, "on_update_current_timestamp"),
+        auto_increment: flag(form, "auto_increment"),
+        invisible: flag(form, "invisible"),
+        comment: form.get("comment").and_then(Json::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+fn index_form(index: &IndexDef) -> Json {
+    let kind = match index.kind {
+        IndexKind::Primary => "primary",
+        IndexKind::Unique => "unique",
+        IndexKind::Plain => "plain",
+    };
+    let parts: Vec<Json> = index
+        .parts
+        .iter()
+        .map(|part| json!({"column": part.column, "length": part.prefix_length, "descending": part.descending}))
+        .collect();
+    json!({
+        "id": index.id.0, "name": index.name, "kind": kind, "parts": parts, "tree": index.tree,
+        "invisible": index.invisible, "comment": index.comment,
+    })
+}
+
+fn read_index(form: &Json) -> Read<IndexDef> {
+    let kind = match text(form, "kind")?.as_str() {
+        "primary" => IndexKind::Primary,
+        "unique" => IndexKind::Unique,
+        "plain" => IndexKind::Plain,
+        other => return Err(error(format!("unknown index kind '{other}'"))),
+    };
+    Ok(IndexDef {
+        id: IndexId(small(form, "id")?),
+        name: text(form, "name")?,
+        kind,
+        parts: list(form, "parts")?.iter().map(read_part).collect::<Read<_>>()?,
+        tree: number(form, "tree")?,
+        invisible: flag(form, "invisible"),
+        comment: text(form, "comment")?,
+    })
+}
+
+fn read_part(form: &Json) -> Read<IndexPart> {
+    let prefix_length = match field(form, "length")? {
+        Json::Null => None,
+        _ => Some(small(form, "length")?),
+    };
+    Ok(IndexPart { column: small(form, "column")?, prefix_length, descending: flag(form, "descending") })
+}
+
+fn read_option(form: &Json) -> Read<(String, String)> {
+    match form.as_array().map(Vec::as_slice) {
+        Some([Json::String(name), Json::String(value)]) => Ok((name.clone(), value.clone())),
+        _ => Err(error("a create option is not a pair of texts")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

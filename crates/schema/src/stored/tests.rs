@@ -1,0 +1,59 @@
+//! The stored form reads back equal, and damaged bytes give errors.
+use super::*;
+use datum::{ColumnType, TypeKind, Value};
+
+fn table() -> TableDef {
+    let mut table = TableDef::new(TableId(12), "d", "tä`ble");
+    let mut id = ColumnDef::new("id", ColumnType::bigint_unsigned().not_null());
+    id.auto_increment = true;
+    let mut name = ColumnDef::new("name", ColumnType::varchar(30, CollationId::LATIN1_SWEDISH_CI));
+    name.default = ColumnDefault::Value { value: Value::bytes(b"\xe9\x00"), text: "é".to_owned() };
+    name.comment = "who".to_owned();
+    let members = [b"a".to_vec().into_boxed_slice(), b"b".to_vec().into_boxed_slice()];
+    let choice = ColumnDef::new("choice", ColumnType::new(TypeKind::Enum(members.into())));
+    let mut at = ColumnDef::new("at", ColumnType::new(TypeKind::DateTime { fsp: 6 }));
+    at.default = ColumnDefault::CurrentTimestamp { fsp: 6 };
+    at.on_update_current_timestamp = true;
+    let amount = ColumnDef::new("amount", ColumnType::decimal(10, 2).not_null());
+    let ratio = ColumnDef::new("ratio", ColumnType::new(TypeKind::Float { digits: Some((7, 3)) }));
+    table.columns = vec![id, name, choice, at, amount, ratio];
+    table.indexes.push(IndexDef {
+        id: IndexId(4),
+        name: "PRIMARY".to_owned(),
+        kind: IndexKind::Primary,
+        parts: vec![IndexPart { column: 0, prefix_length: None, descending: true }],
+        tree: 88,
+        invisible: false,
+        comment: String::new(),
+    });
+    table.create_options.push(("ROW_FORMAT".to_owned(), "DYNAMIC".to_owned()));
+    table.arrange_indexes();
+    table.choose_clustering();
+    table
+}
+
+#[test]
+fn reads_back_equal() {
+    let table = table();
+    assert_eq!(TableDef::from_bytes(&table.to_bytes()), Ok(table));
+}
+
+#[test]
+fn damage_is_an_error() {
+    let bytes = table().to_bytes();
+    for length in 0..bytes.len() {
+        assert!(TableDef::from_bytes(&bytes[..length]).is_err());
+    }
+    let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+    for (from, to) in [
+        ("\"version\":1", "\"version\":2"),
+        ("\"column\":0", "\"column\":9"),
+        ("\"clustered_by\":4", "\"clustered_by\":5"),
+        ("\"kind\":\"varchar\"", "\"kind\":\"varchat\""),
+        ("latin1_swedish_ci", "latin9_swedish_ci"),
+    ] {
+        let damaged = text.replace(from, to);
+        assert_ne!(damaged, text, "{from}");
+        assert!(TableDef::from_bytes(damaged.as_bytes()).is_err(), "{from}");
+    }
+}

@@ -1,0 +1,156 @@
+//! The descriptor of one table.
+//!
+//! Invariant: index parts name existing columns, at most one column is AUTO_INCREMENT, and `clustered_by`,
+//! when set, names an index whose columns are all NOT NULL and which has no prefix parts.
+use crate::column::ColumnDef;
+use crate::index::{IndexDef, IndexId, IndexKind};
+use collation::CollationId;
+
+/// Names a table for ever; a table that is rebuilt or truncated gets a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u64);
+
+/// The row format new tables are written in (crate `table` owns its layout).
+pub const ROW_FORMAT_CURRENT: u8 = 1;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDef {
+    pub id: TableId,
+    pub database: String,
+    pub name: String,
+    pub columns: Vec<ColumnDef>,
+    /// In MySQL's order: primary, unique without nullable columns, unique, plain.
+    pub indexes: Vec<IndexDef>,
+    /// The index whose key orders the rows; `None` means a hidden 8-byte row id does.
+    pub clustered_by: Option<IndexId>,
+    /// The engine's tree with the rows.
+    pub tree: u64,
+    pub row_format: u8,
+    pub collation: CollationId,
+    /// As the user wrote it, in MySQL's spelling ("InnoDB").
+    pub engine: String,
+    pub comment: String,
+    /// Options that are kept for SHOW CREATE TABLE only, e.g. ("ROW_FORMAT", "DYNAMIC").
+    pub create_options: Vec<(String, String)>,
+    /// The value `AUTO_INCREMENT=` gave, 1 by default: the counter never starts lower.
+    pub auto_increment_start: u64,
+    /// Seconds since 1970 of CREATE TABLE.
+    pub created_at: i64,
+}
+
+impl TableDef {
+    /// A table without indexes; the caller fills in the rest and calls `arrange_indexes`.
+    pub fn new(id: TableId, database: impl Into<String>, name: impl Into<String>) -> TableDef {
+        TableDef {
+            id,
+            database: database.into(),
+            name: name.into(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            clustered_by: None,
+            tree: 0,
+            row_format: ROW_FORMAT_CURRENT,
+            collation: CollationId::UTF8MB4_0900_AI_CI,
+            engine: "InnoDB".to_owned(),
+            comment: String::new(),
+            create_options: Vec::new(),
+            auto_increment_start: 1,
+            created_at: 0,
+        }
+    }
+
+    /// Position of the column of this name (names ignore case).
+    pub fn column_named(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| same_name(&column.name, name))
+    }
+
+    /// Position of the index of this name (names ignore case).
+    pub fn index_named(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|index| same_name(&index.name, name))
+    }
+
+    pub fn index_by_id(&self, id: IndexId) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// The index whose key orders the rows.
+    pub fn clustering_index(&self) -> Option<&IndexDef> {
+        self.clustered_by.and_then(|id| self.index_by_id(id))
+    }
+
+    pub fn primary_key(&self) -> Option<&IndexDef> {
+        self.indexes.iter().find(|index| index.kind == IndexKind::Primary)
+    }
+
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.auto_increment)
+    }
+
+    /// Sorts the indexes into MySQL's order; call before `choose_clustering`.
+    pub fn arrange_indexes(&mut self) {
+        let columns = &self.columns;
+        self.indexes.sort_by_key(|index| match index.kind {
+            IndexKind::Primary => 0,
+            IndexKind::Unique if index.parts.iter().all(|part| !columns[part.column].nullable()) => 1,
+            IndexKind::Unique => 2,
+            IndexKind::Plain => 3,
+        });
+    }
+
+    /// As InnoDB: the primary key, else the first unique index without nullable or prefix parts, else
+    /// nothing (a hidden row id). Sets `clustered_by`; a rebuilt table may choose anew, others must not.
+    pub fn choose_clustering(&mut self) {
+        let columns = &self.columns;
+        self.clustered_by = self
+            .indexes
+            .iter()
+            .find(|index| {
+                index.is_unique()
+                    && !index.has_prefix_parts()
+                    && index.parts.iter().all(|part| !columns[part.column].nullable())
+            })
+            .map(|index| index.id);
+    }
+}
+
+fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::IndexPart;
+    use datum::ColumnType;
+
+    fn index(id: u32, kind: IndexKind, column: usize) -> IndexDef {
+        IndexDef {
+            id: IndexId(id),
+            name: format!("i{id}"),
+            kind,
+            parts: vec![IndexPart::column(column)],
+            tree: 0,
+            invisible: false,
+            comment: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_first_unique_not_null_index_clusters() {
+        let mut table = TableDef::new(TableId(1), "d", "t");
+        table.columns.push(ColumnDef::new("a", ColumnType::int()));
+        table.columns.push(ColumnDef::new("b", ColumnType::int().not_null()));
+        table.indexes = vec![
+            index(1, IndexKind::Plain, 0),
+            index(2, IndexKind::Unique, 0),
+            index(3, IndexKind::Unique, 1),
+        ];
+        table.arrange_indexes();
+        table.choose_clustering();
+        assert_eq!(table.clustered_by, Some(IndexId(3)));
+        assert_eq!(table.indexes.iter().map(|index| index.id.0).collect::<Vec<_>>(), [3, 2, 1]);
+        table.indexes.remove(0);
+        table.choose_clustering();
+        assert_eq!(table.clustered_by, None);
+    }
+}

@@ -1,0 +1,28 @@
+//! Tables whose rows are computed: `information_schema` and the like.
+//!
+//! The crate that owns the data implements the trait, one file per table; `session` registers them, the
+//! executor only scans them.
+use crate::table::TableDef;
+use datum::{SqlError, Value};
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A future that stays on its thread.
+pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+pub trait VirtualTable: Send + Sync {
+    /// Columns and name; `id`, `tree` and `indexes` mean nothing here.
+    fn definition(&self) -> &Arc<TableDef>;
+
+    /// All rows as of now. `viewer` is what the session gave the executor about itself (who asks, what it may
+    /// see); the implementation knows the type behind it.
+    fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>>;
+}
+
+impl std::fmt::Debug for dyn VirtualTable {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "VirtualTable({})", self.definition().name)
+    }
+}

@@ -1,0 +1,98 @@
+//! The AUTO_INCREMENT counter of one table, as `innodb_autoinc_lock_mode=2`: values are unique and rising, gaps
+//! are allowed, nothing is given back by a rollback and nobody waits.
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+#[derive(Debug)]
+pub struct AutoIncrement {
+    /// The next value to give out; 0 until the counter is initialised from the rows. One number on its own, so
+    /// `Relaxed` is enough: uniqueness comes from the atomic exchange.
+    next: AtomicU64,
+    /// The largest value the column's type holds.
+    maximum: u64,
+}
+
+impl AutoIncrement {
+    pub fn new(maximum: u64) -> AutoIncrement {
+        AutoIncrement { next: AtomicU64::new(0), maximum }
+    }
+
+    pub fn is_initialised(&self) -> bool {
+        self.next.load(Relaxed) != 0
+    }
+
+    /// The value that the next row gets, for SHOW CREATE TABLE and `information_schema`.
+    pub fn peek(&self) -> u64 {
+        self.next.load(Relaxed).max(1)
+    }
+
+    /// Takes `count` values and returns the first; the next ones follow in steps of `increment`. All are congruent
+    /// to `offset` as `auto_increment_increment` and `auto_increment_offset` ask. `None` when the type is used up.
+    pub fn reserve(&self, count: u64, increment: u64, offset: u64) -> Option<u64> {
+        let increment = increment.max(1);
+        let mut current = self.next.load(Relaxed);
+        loop {
+            let first = first_from(current.max(1), increment, offset)?;
+            let last = first.checked_add(increment.checked_mul(count.max(1) - 1)?)?;
+            if last > self.maximum {
+                return None;
+            }
+            let after = last.saturating_add(1);
+            match self.next.compare_exchange_weak(current, after, Relaxed, Relaxed) {
+                Ok(_) => return Some(first),
+                Err(changed) => current = changed,
+            }
+        }
+    }
+
+    /// A row got this value by itself: the counter continues after it.
+    pub fn observe(&self, value: u64) {
+        if value >= 1 && value <= self.maximum {
+            self.next.fetch_max(value.saturating_add(1), Relaxed);
+        }
+    }
+
+    /// `ALTER TABLE .. AUTO_INCREMENT = n` on a table whose largest value is known to be smaller.
+    pub fn set(&self, next: u64) {
+        self.next.store(next.max(1), Relaxed);
+    }
+}
+
+/// The smallest value >= `from` in the series `offset + i * increment`. MySQL ignores an offset above the increment.
+fn first_from(from: u64, increment: u64, offset: u64) -> Option<u64> {
+    let offset = if offset == 0 || offset > increment { 1 } else { offset };
+    if from <= offset {
+        return Some(offset);
+    }
+    let steps = (from - offset).div_ceil(increment);
+    offset.checked_add(steps.checked_mul(increment)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_follow_increment_and_offset() {
+        let counter = AutoIncrement::new(127);
+        assert_eq!(counter.reserve(3, 1, 1), Some(1));
+        assert_eq!(counter.reserve(1, 1, 1), Some(4));
+        assert_eq!(counter.reserve(2, 10, 5), Some(5));
+        assert_eq!(counter.reserve(1, 10, 5), Some(25));
+        counter.observe(100);
+        assert_eq!(counter.peek(), 101);
+        assert_eq!(counter.reserve(1, 10, 5), Some(105));
+    }
+
+    #[test]
+    fn the_type_has_an_end() {
+        let counter = AutoIncrement::new(127);
+        counter.observe(126);
+        assert_eq!(counter.reserve(1, 1, 1), Some(127));
+        assert_eq!(counter.reserve(1, 1, 1), None);
+        counter.observe(500);
+        assert_eq!(counter.peek(), 128);
+        let widest = AutoIncrement::new(u64::MAX);
+        widest.observe(u64::MAX - 1);
+        assert_eq!(widest.reserve(1, 1, 1), Some(u64::MAX));
+    }
+}

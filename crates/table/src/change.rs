@@ -1,0 +1,237 @@
+//! Inserting, updating and deleting rows with all their index entries.
+//!
+//! Invariant: a call that reports a duplicate or an error may have written some entries; the caller rolls back to a
+//! savepoint taken before the call. `InsertOutcome::Duplicate` has done that itself.
+use crate::error::{damaged, engine_error};
+use crate::handle::TableHandle;
+use datum::{SqlError, Value};
+use engine::{EngineError, Transaction, Uniqueness, WaitPolicy};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeOutcome {
+    Done,
+    /// Another row has the same values in a unique index; nothing of this change is left. The other row's clustered
+    /// key is given.
+    Duplicate {
+        index: usize,
+        row_key: Vec<u8>,
+    },
+}
+
+/// Where a unique index refused an entry.
+enum Refusal {
+    Duplicate { index: usize, row_key: Vec<u8> },
+    Error(SqlError),
+}
+
+impl From<SqlError> for Refusal {
+    fn from(error: SqlError) -> Refusal {
+        Refusal::Error(error)
+    }
+}
+
+impl TableHandle {
+    /// Adds a row; `row` has a value of the column's type for every column.
+    pub async fn insert_row(
+        &self,
+        transaction: &mut Transaction,
+        row: &[Value],
+        wait: WaitPolicy,
+    ) -> Result<ChangeOutcome, SqlError> {
+        let savepoint = transaction.savepoint();
+        let row_id = if self.layout().clustered.is_empty() { self.take_row_id() } else { 0 };
+        let mut row_key = Vec::with_capacity(32);
+        self.layout().write_row_key(row, row_id, &mut row_key)?;
+        match self.insert_entries(transaction, row, &row_key, wait).await {
+            Ok(()) => {
+                self.count_rows(1);
+                Ok(ChangeOutcome::Done)
+            }
+            Err(refusal) => self.refused(transaction, savepoint, refusal).await,
+        }
+    }
+
+    async fn insert_entries(
+        &self,
+        transaction: &mut Transaction,
+        row: &[Value],
+        row_key: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), Refusal> {
+        self.insert_record(transaction, row, row_key, wait).await?;
+        let mut key = Vec::with_capacity(64);
+        for (index, layout) in self.layout().indexes.iter().enumerate() {
+            if !layout.clustered {
+                key.clear();
+                let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
+                self.insert_entry(transaction, index, &key, unique, row_key, wait).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn insert_record(
+        &self,
+        transaction: &mut Transaction,
+        row: &[Value],
+        row_key: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), Refusal> {
+        let mut value = Vec::with_capacity(128);
+        self.layout().write_row(row, &mut value);
+        let tree = self.layout().tree;
+        match transaction.insert(tree, row_key, &value, Uniqueness::Key, wait).await {
+            Ok(()) => Ok(()),
+            Err(EngineError::DuplicateKey { existing_key }) => {
+                let index = self.layout().indexes.iter().position(|index| index.clustered);
+                let index = index.ok_or_else(|| Refusal::Error(damaged(&self.definition().name)))?;
+                Err(Refusal::Duplicate { index, row_key: existing_key })
+            }
+            Err(error) => Err(Refusal::Error(engine_error(&self.definition().name, error))),
+        }
+    }
+
+    async fn insert_entry(
+        &self,
+        transaction: &mut Transaction,
+        index: usize,
+        key: &[u8],
+        (own_length, has_null): (usize, bool),
+        row_key: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), Refusal> {
+        let layout = &self.layout().indexes[index];
+        let unique =
+            if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
+        let mut value = Vec::new();
+        self.layout().write_entry_value(row_key, &mut value);
+        match transaction.insert(layout.tree, key, &value, unique, wait).await {
+            Ok(()) => Ok(()),
+            Err(EngineError::DuplicateKey { existing_key }) if matches!(unique, Uniqueness::Prefix(_)) => {
+                // The own parts of both keys are equal, so the other's clustered key begins at the same place.
+                let row_key = existing_key.get(own_length..);
+                let row_key = row_key.ok_or_else(|| damaged(&self.definition().name))?.to_vec();
+                Err(Refusal::Duplicate { index, row_key })
+            }
+            Err(EngineError::DuplicateKey { .. }) => Err(Refusal::Error(damaged(&self.definition().name))),
+            Err(error) => Err(Refusal::Error(engine_error(&self.definition().name, error))),
+        }
+    }
+
+    async fn refused(
+        &self,
+        transaction: &mut Transaction,
+        savepoint: engine::Savepoint,
+        refusal: Refusal,
+    ) -> Result<ChangeOutcome, SqlError> {
+        match refusal {
+            Refusal::Error(error) => Err(error),
+            Refusal::Duplicate { index, row_key } => {
+                let undone = transaction.rollback_to(savepoint).await;
+                undone.map_err(|error| engine_error(&self.definition().name, error))?;
+                Ok(ChangeOutcome::Duplicate { index, row_key })
+            }
+        }
+    }
+
+    /// Gives the row at `row_key` new values. Only what differs is written.
+    pub async fn update_row(
+        &self,
+        transaction: &mut Transaction,
+        row_key: &[u8],
+        old: &[Value],
+        new: &[Value],
+        wait: WaitPolicy,
+    ) -> Result<ChangeOutcome, SqlError> {
+        let savepoint = transaction.savepoint();
+        match self.update_entries(transaction, row_key, old, new, wait).await {
+            Ok(()) => Ok(ChangeOutcome::Done),
+            Err(refusal) => self.refused(transaction, savepoint, refusal).await,
+        }
+    }
+
+    async fn update_entries(
+        &self,
+        transaction: &mut Transaction,
+        old_key: &[u8],
+        old: &[Value],
+        new: &[Value],
+        wait: WaitPolicy,
+    ) -> Result<(), Refusal> {
+        let table = &self.definition().name;
+        let mut new_key = old_key.to_vec();
+        if !self.layout().clustered.is_empty() {
+            new_key.clear();
+            self.layout().write_row_key(new, 0, &mut new_key)?;
+        }
+        let moved = new_key != old_key;
+        if moved {
+            // The new place is checked first: its refusal is what the user sees.
+            self.insert_record(transaction, new, &new_key, wait).await?;
+            let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
+            deleted.map_err(|error| engine_error(table, error))?;
+        } else {
+            let mut value = Vec::with_capacity(128);
+            self.layout().write_row(new, &mut value);
+            let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
+            updated.map_err(|error| engine_error(table, error))?;
+        }
+        let (mut old_entry, mut new_entry) = (Vec::with_capacity(64), Vec::with_capacity(64));
+        for (index, layout) in self.layout().indexes.iter().enumerate() {
+            let touched = moved || layout.parts.iter().any(|part| old[part.column] != new[part.column]);
+            if layout.clustered || !touched {
+                continue;
+            }
+            old_entry.clear();
+            new_entry.clear();
+            self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
+            let unique = self.layout().write_entry_key(index, new, &new_key, &mut new_entry)?;
+            if old_entry != new_entry {
+                let deleted = transaction.delete(layout.tree, &old_entry, wait).await;
+                deleted.map_err(|error| engine_error(table, error))?;
+                self.insert_entry(transaction, index, &new_entry, unique, &new_key, wait).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the row at `row_key` with its entries; `row` needs only the columns of secondary indexes.
+    pub async fn delete_row(
+        &self,
+        transaction: &mut Transaction,
+        row_key: &[u8],
+        row: &[Value],
+        wait: WaitPolicy,
+    ) -> Result<(), SqlError> {
+        let to_sql = |error| engine_error(&self.definition().name, error);
+        transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
+        let mut key = Vec::with_capacity(64);
+        for (index, layout) in self.layout().indexes.iter().enumerate() {
+            if !layout.clustered {
+                key.clear();
+                self.layout().write_entry_key(index, row, row_key, &mut key)?;
+                transaction.delete(layout.tree, &key, wait).await.map_err(to_sql)?;
+            }
+        }
+        self.count_rows(-1);
+        Ok(())
+    }
+
+    /// Adds the entry of an existing row to one index (CREATE INDEX fills an index row by row).
+    pub async fn insert_index_entry(
+        &self,
+        transaction: &mut Transaction,
+        index: usize,
+        row_key: &[u8],
+        row: &[Value],
+        wait: WaitPolicy,
+    ) -> Result<ChangeOutcome, SqlError> {
+        let mut key = Vec::with_capacity(64);
+        let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
+        match self.insert_entry(transaction, index, &key, unique, row_key, wait).await {
+            Ok(()) => Ok(ChangeOutcome::Done),
+            Err(Refusal::Duplicate { index, row_key }) => Ok(ChangeOutcome::Duplicate { index, row_key }),
+            Err(Refusal::Error(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A live table: its descriptor and what changes while it is used.
+use crate::auto_increment::AutoIncrement;
+use crate::error::{damaged, engine_error};
+use crate::layout::{ROW_ID_WIDTH, TableLayout};
+use datum::{SqlError, TypeKind, Value};
+use engine::{Direction, Engine, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
+use schema::{ColumnDef, TableDef};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// One for each table, shared by all sessions; the catalog keeps it from the first use until DDL replaces it.
+#[derive(Debug)]
+pub struct TableHandle {
+    definition: Arc<TableDef>,
+    layout: TableLayout,
+    auto_increment: AutoIncrement,
+    /// The next hidden row id of a table without a clustering index; 0 until initialised. Only uniqueness counts, so
+    /// `Relaxed` is enough.
+    next_row_id: AtomicU64,
+    /// Estimated rows; changed by inserts and deletes of transactions that may yet roll back, so never exact.
+    rows: AtomicI64,
+}
+
+impl TableHandle {
+    /// A handle that must be initialised before rows are inserted.
+    pub fn new(definition: Arc<TableDef>) -> TableHandle {
+        let maximum =
+            definition.auto_increment_column().map(|column| maximum_of(&definition.columns[column]));
+        TableHandle {
+            layout: TableLayout::new(&definition),
+            auto_increment: AutoIncrement::new(maximum.unwrap_or(u64::MAX)),
+            next_row_id: AtomicU64::new(0),
+            rows: AtomicI64::new(0),
+            definition,
+        }
+    }
+
+    /// Sets the counters from the largest values in the table, and the row estimate. `transaction` must be a new one
+    /// that sees everything committed; nothing may be inserted by others meanwhile.
+    pub async fn initialise(&self, engine: &Engine, transaction: &mut Transaction) -> Result<(), SqlError> {
+        if self.layout.clustered.is_empty() {
+            let last = self.last_key(transaction, self.layout.tree, Direction::Backward).await?;
+            let last = match last.as_deref() {
+                None => 0,
+                Some(key) => u64::from_be_bytes(
+                    <[u8; ROW_ID_WIDTH]>::try_from(key).map_err(|_| damaged(&self.definition.name))?,
+                ),
+            };
+            self.next_row_id.store(last + 1, Relaxed);
+        }
+        self.auto_increment.set(self.definition.auto_increment_start);
+        if let Some(largest) = self.largest_auto_increment(transaction).await? {
+            self.auto_increment.observe(largest);
+        }
+        self.refresh_statistics(engine).await
+    }
+
+    async fn largest_auto_increment(&self, transaction: &mut Transaction) -> Result<Option<u64>, SqlError> {
+        let Some(column) = self.definition.auto_increment_column() else { return Ok(None) };
+        let index = self.layout.indexes.iter().find(|index| index.parts[0].column == column);
+        let Some(index) = index else { return Ok(None) };
+        let part = index.parts[0];
+        let direction = if part.descending { Direction::Forward } else { Direction::Backward };
+        let Some(key) = self.last_key(transaction, index.tree, direction).await? else { return Ok(None) };
+        let (value, _) = part.read(&key).map_err(|_| damaged(&self.definition.name))?;
+        Ok(match value {
+            Value::Int(number) => u64::try_from(number).ok(),
+            Value::UInt(number) => Some(number),
+            Value::Float(number) => Some(number as u64),
+            Value::Double(number) => Some(number as u64),
+            _ => None,
+        })
+    }
+
+    async fn last_key(
+        &self,
+        transaction: &mut Transaction,
+        tree: TreeId,
+        direction: Direction,
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let mut cursor = transaction.scan(tree, KeyRange::all(), direction, ReadMode::Snapshot);
+        let mut batch = EntryBatch::default();
+        let read = cursor.next_batch(transaction, 1, &mut batch).await;
+        read.map_err(|error| engine_error(&self.definition.name, error))?;
+        Ok(if batch.is_empty() { None } else { Some(batch.get(0).0.to_vec()) })
+    }
+
+    /// Asks the engine for the number of rows.
+    pub async fn refresh_statistics(&self, engine: &Engine) -> Result<(), SqlError> {
+        let rows = engine.estimate_range(self.layout.tree, &KeyRange::all()).await;
+        let rows = rows.map_err(|error| engine_error(&self.definition.name, error))?;
+        self.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Relaxed);
+        Ok(())
+    }
+
+    pub fn definition(&self) -> &Arc<TableDef> {
+        &self.definition
+    }
+
+    pub fn layout(&self) -> &TableLayout {
+        &self.layout
+    }
+
+    pub fn auto_increment(&self) -> &AutoIncrement {
+        &self.auto_increment
+    }
+
+    pub fn estimated_rows(&self) -> u64 {
+        self.rows.load(Relaxed).max(0) as u64
+    }
+
+    pub(crate) fn count_rows(&self, change: i64) {
+        self.rows.fetch_add(change, Relaxed);
+    }
+
+    pub(crate) fn take_row_id(&self) -> u64 {
+        self.next_row_id.fetch_add(1, Relaxed)
+    }
+}
+
+/// The largest value of an integer type; floating types stop where they cease to count in ones.
+fn maximum_of(column: &ColumnDef) -> u64 {
+    let bits = match column.column_type.kind {
+        TypeKind::Tiny => 8,
+        TypeKind::Short => 16,
+        TypeKind::Int24 => 24,
+        TypeKind::Long => 32,
+        TypeKind::Float { .. } => return 1 << 24,
+        TypeKind::Double { .. } => return 1 << 53,
+        _ => 64,
+    };
+    if column.column_type.unsigned { u64::MAX >> (64 - bits) } else { (1 << (bits - 1)) - 1 }
+}

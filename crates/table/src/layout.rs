@@ -1,0 +1,276 @@
+//! How a table's rows and index entries are laid out, derived once from its descriptor.
+//!
+//! - Clustered record: key = the clustering index's parts, or a hidden 8-byte row id; value = `datum::RowWriter` of
+//!   the columns that the key does not give back.
+//! - Secondary entry: key = the index's parts, then the row's clustered key; value = empty when clustered keys have
+//!   one width, else the clustered key's length in two bytes.
+use crate::key_codec::{DecodeError, KeyPart};
+use crate::storage_kind::StorageKind;
+use datum::{RowReader, RowWriter, SqlError, Value};
+use engine::TreeId;
+use schema::{ColumnDefault, IndexDef, TableDef};
+
+/// The hidden row id of a table without a clustering index.
+pub const ROW_ID_WIDTH: usize = 8;
+
+#[derive(Debug)]
+pub struct IndexLayout {
+    pub parts: Vec<KeyPart>,
+    pub tree: TreeId,
+    pub unique: bool,
+    /// It orders the rows themselves.
+    pub clustered: bool,
+    /// Leading parts that can be read back: those before the first that cannot.
+    readable: usize,
+}
+
+#[derive(Debug)]
+pub struct TableLayout {
+    pub tree: TreeId,
+    /// The parts of the clustered key; empty with a hidden row id.
+    pub clustered: Vec<KeyPart>,
+    /// By position in `TableDef::indexes`.
+    pub indexes: Vec<IndexLayout>,
+    clustered_readable: usize,
+    /// The width of all clustered keys, if it is one.
+    clustered_width: Option<usize>,
+    /// Columns in the record's value, in stored order.
+    stored: Vec<usize>,
+    /// By column: its place in `stored`.
+    stored_place: Vec<Option<usize>>,
+    /// By column: what rows written before the column was added read.
+    added_values: Vec<Value>,
+}
+
+/// Which columns a reader wants and where they go; made once for each scan.
+#[derive(Debug, Default)]
+pub struct Projection {
+    /// (key part, frame position), ascending by part.
+    from_key: Vec<(usize, usize)>,
+    /// The same for the clustered key behind an index entry's own parts.
+    from_suffix: Vec<(usize, usize)>,
+    /// (place in the stored row, column, frame position).
+    from_row: Vec<(usize, usize, usize)>,
+}
+
+impl TableLayout {
+    pub fn new(table: &TableDef) -> TableLayout {
+        let clustered = table.clustering_index().map(|index| parts_of(table, index)).unwrap_or_default();
+        let clustered_readable = readable(&clustered);
+        let clustered_width = if clustered.is_empty() {
+            Some(ROW_ID_WIDTH)
+        } else {
+            clustered.iter().map(|part| part.fixed_width()).sum()
+        };
+        let in_key = |column: usize| clustered[..clustered_readable].iter().any(|part| part.column == column);
+        let stored: Vec<usize> = (0..table.columns.len()).filter(|&column| !in_key(column)).collect();
+        let mut stored_place = vec![None; table.columns.len()];
+        for (place, &column) in stored.iter().enumerate() {
+            stored_place[column] = Some(place);
+        }
+        let indexes = table
+            .indexes
+            .iter()
+            .map(|index| {
+                let parts = parts_of(table, index);
+                IndexLayout {
+                    readable: readable(&parts),
+                    tree: TreeId(index.tree),
+                    unique: index.is_unique(),
+                    clustered: table.clustered_by == Some(index.id),
+                    parts,
+                }
+            })
+            .collect();
+        let added_values = table
+            .columns
+            .iter()
+            .map(|column| match &column.default {
+                ColumnDefault::Value { value, .. } => value.clone(),
+                _ => Value::Null,
+            })
+            .collect();
+        TableLayout {
+            tree: TreeId(table.tree),
+            clustered,
+            indexes,
+            clustered_readable,
+            clustered_width,
+            stored,
+            stored_place,
+            added_values,
+        }
+    }
+
+    /// The clustered key of a row; `row_id` is used when the table has no clustering index.
+    pub fn write_row_key(&self, row: &[Value], row_id: u64, key: &mut Vec<u8>) -> Result<(), SqlError> {
+        if self.clustered.is_empty() {
+            key.extend_from_slice(&row_id.to_be_bytes());
+            return Ok(());
+        }
+        self.clustered.iter().try_for_each(|part| part.write(&row[part.column], key))
+    }
+
+    /// The clustered record's value.
+    pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
+        let mut writer = RowWriter::new();
+        self.stored.iter().for_each(|&column| writer.push(&row[column]));
+        writer.finish(out);
+    }
+
+    /// The key of a row's entry in a secondary index; the result is the length of its own parts and whether one of
+    /// them is NULL (such entries are never duplicates).
+    pub fn write_entry_key(
+        &self,
+        index: usize,
+        row: &[Value],
+        row_key: &[u8],
+        key: &mut Vec<u8>,
+    ) -> Result<(usize, bool), SqlError> {
+        let mut has_null = false;
+        for part in &self.indexes[index].parts {
+            has_null |= row[part.column].is_null();
+            part.write(&row[part.column], key)?;
+        }
+        let own = key.len();
+        key.extend_from_slice(row_key);
+        Ok((own, has_null))
+    }
+
+    /// The value of a secondary entry.
+    pub fn write_entry_value(&self, row_key: &[u8], out: &mut Vec<u8>) {
+        if self.clustered_width.is_none() {
+            let length = u16::try_from(row_key.len()).expect("the engine's key limit is far below 64 KiB");
+            out.extend_from_slice(&length.to_be_bytes());
+        }
+    }
+
+    /// Where the clustered key begins in a secondary entry's key.
+    pub fn suffix_start(&self, key: &[u8], value: &[u8]) -> Result<usize, DecodeError> {
+        let width = match self.clustered_width {
+            Some(width) => width,
+            None => usize::from(u16::from_be_bytes(value.try_into().map_err(|_| DecodeError)?)),
+        };
+        key.len().checked_sub(width).ok_or(DecodeError)
+    }
+
+    /// Columns (with their frame positions) to be read from clustered records.
+    pub fn project_rows(&self, wanted: &[(usize, usize)]) -> Projection {
+        let mut projection = Projection::default();
+        for &(column, position) in wanted {
+            match self.stored_place[column] {
+                Some(place) => projection.from_row.push((place, column, position)),
+                None => {
+                    let part = self.clustered.iter().position(|part| part.column == column);
+                    projection.from_key.push((part.expect("not stored, so in the key"), position));
+                }
+            }
+        }
+        projection.from_key.sort_unstable();
+        projection
+    }
+
+    /// Columns to be read from the entries of an index alone; `None` when one of them is not there.
+    pub fn project_entries(&self, index: usize, wanted: &[(usize, usize)]) -> Option<Projection> {
+        let layout = &self.indexes[index];
+        let mut projection = Projection::default();
+        for &(column, position) in wanted {
+            let own = layout.parts[..layout.readable].iter().position(|part| part.column == column);
+            let suffix =
+                || self.clustered[..self.clustered_readable].iter().position(|part| part.column == column);
+            match own {
+                Some(part) => projection.from_key.push((part, position)),
+                None => projection.from_suffix.push((suffix()?, position)),
+            }
+        }
+        projection.from_key.sort_unstable();
+        projection.from_suffix.sort_unstable();
+        Some(projection)
+    }
+
+    /// Fills the projected columns of a clustered record into a frame.
+    pub fn read_row(
+        &self,
+        table: &TableDef,
+        projection: &Projection,
+        key: &[u8],
+        value: &[u8],
+        frame: &mut [Value],
+    ) -> Result<(), DecodeError> {
+        read_parts(&self.clustered, &projection.from_key, key, frame)?;
+        if projection.from_row.is_empty() {
+            return Ok(());
+        }
+        let reader = RowReader::new(value).map_err(|_| DecodeError)?;
+        for &(place, column, position) in &projection.from_row {
+            let stored = reader.column(place, &table.columns[column].column_type).map_err(|_| DecodeError)?;
+            frame[position] = stored.unwrap_or_else(|| self.added_values[column].clone());
+        }
+        Ok(())
+    }
+
+    /// Fills the projected columns of an index entry into a frame.
+    pub fn read_entry(
+        &self,
+        index: usize,
+        projection: &Projection,
+        key: &[u8],
+        value: &[u8],
+        frame: &mut [Value],
+    ) -> Result<(), DecodeError> {
+        read_parts(&self.indexes[index].parts, &projection.from_key, key, frame)?;
+        if projection.from_suffix.is_empty() {
+            return Ok(());
+        }
+        let start = self.suffix_start(key, value)?;
+        read_parts(&self.clustered, &projection.from_suffix, &key[start..], frame)
+    }
+}
+
+fn read_parts(
+    parts: &[KeyPart],
+    wanted: &[(usize, usize)],
+    key: &[u8],
+    frame: &mut [Value],
+) -> Result<(), DecodeError> {
+    let Some(&(last, _)) = wanted.last() else { return Ok(()) };
+    let mut wanted = wanted.iter().peekable();
+    let mut rest = key;
+    for (number, part) in parts[..=last].iter().enumerate() {
+        let is_wanted = wanted.peek().is_some_and(|(next, _)| *next == number);
+        if !is_wanted && let Some(width) = part.fixed_width() {
+            rest = rest.get(width..).ok_or(DecodeError)?;
+            continue;
+        }
+        let (value, length) = part.read(rest)?;
+        rest = &rest[length..];
+        while let Some(&&(next, position)) = wanted.peek()
+            && next == number
+        {
+            frame[position] = value.clone();
+            wanted.next();
+        }
+    }
+    Ok(())
+}
+
+fn parts_of(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
+    index
+        .parts
+        .iter()
+        .map(|part| {
+            let column_type = &table.columns[part.column].column_type;
+            KeyPart {
+                column: part.column,
+                kind: StorageKind::of(column_type),
+                nullable: column_type.nullable,
+                descending: part.descending,
+                prefix_length: part.prefix_length,
+            }
+        })
+        .collect()
+}
+
+fn readable(parts: &[KeyPart]) -> usize {
+    parts.iter().take_while(|part| part.is_decodable()).count()
+}

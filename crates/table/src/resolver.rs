@@ -1,0 +1,11 @@
+//! From the id in a plan to the live table.
+use crate::handle::TableHandle;
+use datum::SqlError;
+use schema::TableId;
+use std::sync::Arc;
+
+/// Implemented by the catalog. The statement's metadata lock keeps the table alive while the plan runs.
+pub trait TableResolver {
+    /// The handle; an error when the table is gone (a plan that outlived it).
+    fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError>;
+}
