@@ -186,7 +186,7 @@ impl BufferPool {
         }
         loop {
             match self.table.load(page) {
-                Word::Loading => return Err(Stop::Miss(page)),
+                Word::Loading => return Err(Stop::Loading(page)),
                 Word::Frame(_) => match self.write(page) {
                     Err(Stop::Miss(_)) => {}
                     other => return other,
