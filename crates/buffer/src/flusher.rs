@@ -83,7 +83,7 @@ impl BufferPool {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
-            assert!(!self.flusher.stopped.load(Ordering::Acquire), "the pool was stopped");
+            assert!(!self.is_stopped(), "the pool was stopped");
             self.flusher.wake.notify();
             waiter.await;
         }
@@ -99,6 +99,10 @@ impl BufferPool {
         self.flusher.failure.lock().clone()
     }
 
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.flusher.stopped.load(Ordering::Acquire)
+    }
+
     /// Ends the flusher after its current batch.
     pub fn stop(&self) {
         self.flusher.stopped.store(true, Ordering::Release);
@@ -111,7 +115,7 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
     let mut pace = Pace::default();
     loop {
         pool.flusher.wake.notified().await;
-        while !pool.flusher.stopped.load(Ordering::Acquire) {
+        while !pool.is_stopped() {
             let demand = pace.demand(&pool);
             if demand.pages == 0 {
                 break;
@@ -130,7 +134,7 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
                 }
             }
         }
-        if pool.flusher.stopped.load(Ordering::Acquire) {
+        if pool.is_stopped() {
             pool.flusher.progress.wake_all();
             pool.eviction.waiters.wake_all();
             return;
