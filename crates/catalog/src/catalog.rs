@@ -54,7 +54,6 @@ impl Catalog {
     pub async fn open(engine: Arc<Engine>) -> Result<Arc<Catalog>, SqlError> {
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         let contents = dictionary::read_all(&mut transaction).await?;
-        drop(transaction);
         let is_new = contents.format.is_none();
         if contents.format.is_some_and(|format| format != FORMAT_VERSION) {
             let what = "the data dictionary was written by another version of this program";
@@ -67,8 +66,11 @@ impl Catalog {
         let mut next_table_id = 1;
         for definition in contents.tables {
             next_table_id = next_table_id.max(definition.id.0 + 1);
-            state.put_table(Arc::new(TableHandle::new(Arc::new(definition))))?;
+            let handle = TableHandle::new(Arc::new(definition));
+            handle.initialise(&engine, &mut transaction).await?;
+            state.put_table(Arc::new(handle))?;
         }
+        drop(transaction);
         let catalog = Arc::new(Catalog {
             engine,
             locks: Arc::new(MetadataLocks::default()),

@@ -89,6 +89,7 @@ impl SchemaChange {
         let key = RecordKey::table(&definition.database, &definition.name);
         dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
         let handle = Arc::new(TableHandle::new(Arc::new(definition)));
+        handle.initialise(self.catalog.engine(), &mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));
         Ok(handle)
     }

@@ -9,9 +9,13 @@ mod metadata_lock;
 mod dictionary;
 mod catalog;
 mod change;
+mod viewer;
+mod information_schema;
 
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
+pub use information_schema::information_schema_tables;
+pub use viewer::{Viewer, Visibility};
 pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,

@@ -14,6 +14,7 @@ mod number;
 mod number_text;
 mod row;
 mod sql_mode;
+mod store;
 mod temporal;
 mod text;
 mod time_zone;
@@ -32,6 +33,7 @@ pub use number::{
 pub use number_text::{write_double, write_float};
 pub use row::{InvalidRow, RowReader, RowWriter};
 pub use sql_mode::SqlMode;
+pub use store::{ConversionError, ConversionProblem, StoreMode, Stored};
 pub use temporal::{
     Date, DateTime, Parsed, Time, Timestamp, days_in_month, days_in_year, weekday_name_index,
 };

@@ -58,7 +58,7 @@ impl Value {
             }
             Value::Json(json) => DateTime::parse(json.trim_matches('"').as_bytes(), context.is_lenient()),
             Value::Year(_) => None,
-            number => number_to_datetime(number, column, context.is_lenient()).map(whole),
+            number => number_to_datetime(number, column, context.is_lenient()),
         };
         parsed.ok_or(NoMoment::Invalid)
     }
@@ -102,10 +102,15 @@ fn split_number(value: &Value, column: &ColumnType) -> Option<(i64, i64)> {
     Some((integer.to_i64()?, i64::try_from(fraction.coefficient()?).ok()?))
 }
 
-fn number_to_datetime(value: &Value, column: &ColumnType, is_lenient: bool) -> Option<DateTime> {
+fn number_to_datetime(value: &Value, column: &ColumnType, is_lenient: bool) -> Option<Parsed<DateTime>> {
+    /// Smaller numbers are dates alone.
+    const DATETIME_NUMBER_MIN: i64 = 101_000_000;
     let (integer, micros) = split_number(value, column)?;
     let base = DateTime::from_number(integer, is_lenient)?;
-    if micros == 0 { Some(base) } else { base.add_micros(micros) }
+    let is_date_only = integer < DATETIME_NUMBER_MIN;
+    let value = if micros == 0 || is_date_only { base } else { base.add_micros(micros)? };
+    // The fraction of a date says nothing, so it is left over.
+    Some(Parsed { value, truncated: is_date_only && micros != 0, offset_seconds: None })
 }
 
 fn number_to_time(value: &Value, column: &ColumnType) -> Option<Parsed<Time>> {

@@ -4,24 +4,32 @@
 #![forbid(unsafe_code)]
 
 mod connection_info;
-mod kill;
-mod process_list;
-mod server;
-mod session;
-mod sink;
-mod variables;
+mod counters;
 mod definition;
 mod diagnostics;
+mod kill;
+mod plan_cache;
+mod privileges;
+mod process_list;
 mod result;
+mod server;
+mod session;
+mod session_tables;
 mod settings;
 mod shared_state;
+mod show;
+mod sink;
+mod statement;
 mod transaction_control;
+mod variables;
+mod virtual_tables;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};
 pub use kill::{KillKind, KillSwitch};
 pub use process_list::{Activity, ProcessEntry, ProcessList};
 pub use server::{Server, ServerConfig, SleepFuture, Timer};
-pub use session::{ConnectionLimits, CursorKind, PreparedInfo, Session, StatementId};
+pub use session::{ConnectionLimits, Session, StatementId};
+pub use statement::{CursorKind, PreparedInfo};
 pub use sink::{
     ClientGone, ColumnMeta, ColumnTypeCode, FlushFuture, OkInfo, ResultShape, ResultSink, StateChange,
     StatusFlags, StatusInfo,

@@ -141,3 +141,31 @@ impl Session {
         Ok(())
     }
 }
+
+impl Session {
+    /// What virtual tables learn of this session.
+    pub(crate) fn viewer(&self) -> catalog::Viewer {
+        let account = self.privileges.account.clone();
+        let is_full = self.privileges.is_full;
+        let sees = move |database: &str, table: Option<&str>| {
+            if is_full || database == catalog::INFORMATION_SCHEMA || database == "performance_schema" {
+                return true;
+            }
+            let Some(account) = &account else { return false };
+            match table {
+                None => account.grants.permit_any_within(database),
+                Some(table) => {
+                    let scope = Scope::Table(database.to_owned(), table.to_owned());
+                    let mut all = PrivilegeSet::all_table().iter();
+                    all.any(|privilege| account.grants.permit(privilege.into(), &scope))
+                }
+            }
+        };
+        catalog::Viewer {
+            sees: Arc::new(sees),
+            user: self.connection.user.clone(),
+            connection_id: u64::from(self.connection.id.0),
+            sees_all_sessions: self.privileges.has_global(Privilege::Process),
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! Invariant: `columns` has been called before the first row, and columns that need no conversion are passed on
 //! without a copy when no column of the row needs one.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, DateTime, SqlError, TimeZone, Timestamp, TypeKind, Value, error_code};
+use datum::{ColumnType, SqlError, TimeZone, TypeKind, Value, error_code};
 use executor::RowSink;
 use schema::LocalFuture;
 
@@ -103,7 +103,7 @@ impl RowSink for ClientRows<'_> {
 fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone: &TimeZone) -> Value {
     match (conversion, value) {
         (Conversion::None, _) | (_, Value::Null) => value.clone(),
-        (Conversion::LocalTime, Value::Timestamp(timestamp)) => local_time(*timestamp, zone),
+        (Conversion::LocalTime, Value::Timestamp(timestamp)) => Value::DateTime(timestamp.in_zone(zone)),
         (Conversion::Members(column_type), value) => {
             let text = member_text(value, column_type);
             let stored = column_type.collation.charset();
@@ -119,12 +119,6 @@ fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone
         },
         (_, other) => other.clone(),
     }
-}
-
-/// The zero TIMESTAMP is the zero DATETIME in every zone.
-fn local_time(timestamp: Timestamp, zone: &TimeZone) -> Value {
-    let local = if timestamp.is_zero() { None } else { zone.to_civil(timestamp.micros()) };
-    local.or_else(|| DateTime::from_packed(0)).map_or(Value::Null, Value::DateTime)
 }
 
 /// The text of an ENUM or SET value in the column's character set.

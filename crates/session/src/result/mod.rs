@@ -5,7 +5,7 @@ mod made_rows;
 
 pub use client_rows::{ClientRows, Conversion, conversions};
 pub use made_rows::{MadeColumn, MadeRows, optional_text};
-pub use metadata::shape_of;
+pub use metadata::{column_meta, shape_of};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

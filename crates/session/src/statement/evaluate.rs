@@ -11,7 +11,7 @@ use crate::session::Session;
 
 impl Session {
     /// The values of the expressions; they may hold subqueries.
-    pub(super) async fn evaluate(
+    pub(crate) async fn evaluate(
         &mut self,
         expressions: &[Expr<'_>],
         request: Request<'_>,
@@ -32,7 +32,7 @@ impl Session {
         Ok(row.into_iter().zip(types).collect())
     }
 
-    pub(super) async fn evaluate_one(
+    pub(crate) async fn evaluate_one(
         &mut self,
         expression: &Expr<'_>,
         request: Request<'_>,

@@ -61,10 +61,8 @@ pub async fn run_guarded<T>(
         if let Some(kind) = kill.state() {
             return Poll::Ready(Ended::Killed(kind));
         }
-        match &mut time_limit {
-            Some(sleep) if sleep.as_mut().poll(context).is_ready() => Poll::Ready(Ended::OutOfTime),
-            _ => Poll::Pending,
-        }
+        let is_over = time_limit.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
+        if is_over { Poll::Ready(Ended::OutOfTime) } else { Poll::Pending }
     })
     .await
 }

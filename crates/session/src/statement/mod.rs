@@ -17,10 +17,13 @@ mod named;
 mod explain;
 mod administration;
 mod accounts;
+mod default_value;
 mod schema_change;
 mod alter_table;
 
 pub use named::NamedStatement;
+pub use guard::Shield;
+pub(crate) use schema_change::TableName;
 pub use prepared::{CursorKind, PreparedInfo, PreparedStatement};
 
 use datum::Value;

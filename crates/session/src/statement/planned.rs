@@ -32,13 +32,13 @@ const PLAN_ATTEMPTS_MAX: usize = 10;
 
 impl Session {
     /// The digest of a text that may have a kept plan.
-    pub(super) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
+    pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
         let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
         digest(text, mode, self.server.digest_seed(), &mut self.digest)
     }
 
     /// The kept plan for a text, with the text's literals as its parameters.
-    pub(super) fn cached_plan(
+    pub(crate) fn cached_plan(
         &mut self,
         text: &[u8],
         digest: Digest,
@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Plans and runs a SELECT, INSERT, UPDATE, DELETE or REPLACE.
-    pub(super) async fn run_planned(
+    pub(crate) async fn run_planned(
         &mut self,
         request: Request<'_>,
         digest: Option<Digest>,
@@ -96,16 +96,16 @@ impl Session {
         self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await
     }
 
-    pub(super) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
+    pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
         let plan = self.plan_request(request, Literals::Inline)?;
         Ok(self.prepare_plan(plan))
     }
 
-    pub(super) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
+    pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
         planner::plan_statement(request.statement, self, &self.planner_context(literals, request.parameter_types))
     }
 
-    pub(super) fn planner_context<'a>(
+    pub(crate) fn planner_context<'a>(
         &'a self,
         literals: Literals,
         parameter_types: &'a [ColumnType],
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    pub(super) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
+    pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
         let mut locks: Vec<LockName> = plan
             .tables
             .iter()
@@ -142,14 +142,14 @@ impl Session {
     }
 
     /// Whether a plan that was kept may still run in this session.
-    pub(super) fn is_current(&self, prepared: &PreparedPlan) -> bool {
+    pub(crate) fn is_current(&self, prepared: &PreparedPlan) -> bool {
         prepared.catalog_version == self.server.catalog().version()
             && prepared.environment == self.plan_environment()
     }
 
     /// Runs a plan and writes its rows; a plan made from an outdated catalog is error 1412 here, because the
     /// callers that can plan again do so before they come here.
-    pub(super) async fn run_plan(
+    pub(crate) async fn run_plan(
         &mut self,
         prepared: &PreparedPlan,
         parameters: Vec<Value>,
@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// Locks a plan's tables and makes sure that they are still those it was made for.
-    pub(super) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+    pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.require_plan(&prepared.plan)?;
         self.lock_shared(&prepared.locks).await?;
         for used in &prepared.plan.tables {
@@ -195,7 +195,7 @@ impl Session {
     }
 
     /// Runs a plan inside the session's transaction, which begins here if none is open.
-    pub(super) async fn execute_plan(
+    pub(crate) async fn execute_plan(
         &mut self,
         plan: &Plan,
         parameters: Vec<Value>,
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    pub(super) fn expression_settings(&self) -> expression::StatementSettings {
+    pub(crate) fn expression_settings(&self) -> expression::StatementSettings {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
         expression::StatementSettings {
             connection_id: u64::from(self.connection.id.0),
@@ -248,7 +248,7 @@ impl Session {
     }
 
     /// Opens the statement's transaction: its own with autocommit, else one that stays open.
-    pub(super) fn begin_statement_transaction(&mut self) {
+    pub(crate) fn begin_statement_transaction(&mut self) {
         if self.transaction.current.is_none() {
             let engine = self.server.engine().clone();
             let explicit = !self.settings.autocommit;
@@ -260,7 +260,7 @@ impl Session {
     }
 
     /// Commits the transaction of an autocommit statement.
-    pub(super) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
+    pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
         self.statement_savepoint = None;
         if self.transaction.explicit {
             return Ok(());
@@ -320,11 +320,11 @@ impl Session {
     }
 
     /// True for a plan that runs in a read-only transaction without harm.
-    pub(super) fn is_allowed_read_only(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_allowed_read_only(&self, plan: &Plan) -> bool {
         !plan.is_change() || self.transaction.access == AccessMode::ReadWrite
     }
 
-    pub(super) fn plan_attempts() -> std::ops::Range<usize> {
+    pub(crate) fn plan_attempts() -> std::ops::Range<usize> {
         0..PLAN_ATTEMPTS_MAX
     }
 }

@@ -52,7 +52,7 @@ impl Session {
         Ok(TableName { database, name: name.name.name.to_owned() })
     }
 
-    pub(super) async fn change_schema(
+    pub(crate) async fn change_schema(
         &mut self,
         request: Request<'_>,
         shield: &Shield,
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// Commits a change; from here on the statement cannot be interrupted.
-    pub(super) async fn commit_change(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
+    pub(crate) async fn commit_change(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
         shield.raise();
         let result = change.commit().await;
         shield.lower();
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// The virtual databases belong to the server.
-    pub(super) fn require_changeable(&self, database: &str) -> Result<(), SqlError> {
+    pub(crate) fn require_changeable(&self, database: &str) -> Result<(), SqlError> {
         match SYSTEM_DATABASES.contains(&database) && database.ends_with("_schema") {
             true => Err(self.database_denied(database)),
             false => Ok(()),
@@ -149,7 +149,7 @@ impl Session {
         Ok(Done::ok())
     }
 
-    pub(super) fn keep_conditions(&self, conditions: Vec<datum::Condition>) {
+    pub(crate) fn keep_conditions(&self, conditions: Vec<datum::Condition>) {
         let mut diagnostics = self.shared.diagnostics.lock();
         for condition in conditions {
             diagnostics.add(condition);
@@ -245,7 +245,7 @@ impl Session {
     }
 
     /// Stores a descriptor of the same rows; the live counters go with it.
-    pub(super) async fn put_renamed(
+    pub(crate) async fn put_renamed(
         &self,
         change: &mut SchemaChange,
         before: &Arc<TableDef>,
@@ -257,10 +257,7 @@ impl Session {
         {
             after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
         }
-        let handle = change.put_table(after).await?;
-        if let Some(old) = old {
-            handle.set_estimated_rows(old.estimated_rows());
-        }
+        change.put_table(after).await?;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::variables::{Setting, VariableId};
 
 impl Session {
     /// BEGIN and START TRANSACTION; an open transaction is committed first.
-    pub(super) async fn start_transaction(
+    pub(crate) async fn start_transaction(
         &mut self,
         asked: Option<TransactionCharacteristic>,
         shield: &Shield,
@@ -41,7 +41,7 @@ impl Session {
     }
 
     /// Commits what is open: COMMIT itself and statements that commit implicitly.
-    pub(super) async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
+    pub(crate) async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
@@ -49,7 +49,7 @@ impl Session {
         result
     }
 
-    pub(super) async fn commit(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
+    pub(crate) async fn commit(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
         count(&self.counters.com_commit);
         let chained = self.chained_characteristics();
         self.commit_open(shield).await?;
@@ -57,7 +57,7 @@ impl Session {
         Ok(Done::ok())
     }
 
-    pub(super) async fn rollback(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
+    pub(crate) async fn rollback(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
         count(&self.counters.com_rollback);
         let chained = self.chained_characteristics();
         shield.raise();
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// SAVEPOINT; outside of a transaction it does nothing, as in MySQL with autocommit.
-    pub(super) fn savepoint(&mut self, name: &str) -> Done {
+    pub(crate) fn savepoint(&mut self, name: &str) -> Done {
         if self.transaction.current.is_none() && !self.settings.autocommit {
             self.begin_statement_transaction();
             self.statement_savepoint = None;
@@ -97,7 +97,7 @@ impl Session {
         Done::ok()
     }
 
-    pub(super) async fn rollback_to_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+    pub(crate) async fn rollback_to_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         match self.transaction.rollback_to(name).await {
             Some(Ok(())) => Ok(Done::ok()),
             Some(Err(error)) => Err(transaction_error(error)),
@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         match self.transaction.release_savepoint(name) {
             true => Ok(Done::ok()),
             false => Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"SAVEPOINT", &name])),
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// SET [GLOBAL | SESSION] TRANSACTION.
-    pub(super) fn set_transaction(&mut self, asked: TransactionCharacteristic) -> Result<Done, SqlError> {
+    pub(crate) fn set_transaction(&mut self, asked: TransactionCharacteristic) -> Result<Done, SqlError> {
         let isolation = asked.isolation.map(engine_isolation);
         let access = asked.read_only.map(|read_only| match read_only {
             true => AccessMode::ReadOnly,
