@@ -171,22 +171,7 @@ impl<'a> Parser<'a> {
         if word == K::References {
             return Ok(Some(ColumnAttribute::References(self.references()?)));
         }
-        if !matches!(
-            word,
-            K::Not
-                | K::Default
-                | K::On
-                | K::Primary
-                | K::Unique
-                | K::Comment
-                | K::Collate
-                | K::Srid
-                | K::ColumnFormat
-                | K::Storage
-                | K::Serial
-                | K::EngineAttribute
-                | K::SecondaryEngineAttribute
-        ) {
+        if !begins_longer_attribute(word) {
             return Ok(None);
         }
         self.advance();
@@ -311,6 +296,25 @@ impl<'a> Parser<'a> {
         let check: CheckConstraint<'a> = self.check_constraint(constraint)?;
         Ok(Some(ColumnAttribute::Check(check)))
     }
+}
+
+fn begins_longer_attribute(word: K) -> bool {
+    matches!(
+        word,
+        K::Not
+            | K::Default
+            | K::On
+            | K::Primary
+            | K::Unique
+            | K::Comment
+            | K::Collate
+            | K::Srid
+            | K::ColumnFormat
+            | K::Storage
+            | K::Serial
+            | K::EngineAttribute
+            | K::SecondaryEngineAttribute
+    )
 }
 
 fn is_numeric(name: TypeName) -> bool {

@@ -27,7 +27,7 @@ pub struct Parser<'a> {
     /// How many SELECT lists surround the current token.
     pub select_list_depth: u32,
     /// The INTO of a SELECT block, until the query around it takes it.
-    pub pending_into: Option<&'a crate::ast::IntoTarget<'a>>,
+    pub pending_into: Option<&'a crate::ast::Into<'a>>,
     /// Where the statement's first token begins.
     pub statement_start: u32,
     /// A stored program's body may hold `;`: the statement is the whole rest of the text.
