@@ -201,7 +201,8 @@ pub(crate) fn hex_number(bytes: &[u8]) -> u64 {
 
 fn text_to_f64(text: &[u8], warn: WarningSink<'_>) -> f64 {
     let prefix = double_prefix(text);
-    if prefix.consumed == 0 || !only_spaces(&text[prefix.consumed..]) {
+    // The empty text is 0 without a warning.
+    if (prefix.consumed == 0 && !text.is_empty()) || !only_spaces(&text[prefix.consumed..]) {
         warn(truncated("DOUBLE", text));
     }
     prefix.value

@@ -86,7 +86,7 @@ impl BindContext {
 
     /// As `convert_to`, for the branches of CASE: exact numbers keep their own digits after the point there, as
     /// MySQL shows `IF(a, 1, 2.5)` as 1.
-    pub(crate) fn convert_branch(&self, expr: Expr, ty: &ExprType) -> Result<Expr, SqlError> {
+    fn convert_branch(&self, expr: Expr, ty: &ExprType) -> Result<Expr, SqlError> {
         let is_exact = |kind: &TypeKind| kind.is_integer() || matches!(kind, TypeKind::Decimal { .. });
         if matches!(ty.column.kind, TypeKind::Decimal { .. }) && is_exact(&expr.ty.column.kind) {
             return Ok(Expr { kind: ExprKind::Relabel(Box::new(expr)), ty: ty.clone() });

@@ -8,14 +8,17 @@ use datum::{
 
 use super::comparison::moment_context;
 use crate::context::EvalContext;
-use crate::expr::Expr;
+use crate::expr::{Coercibility, Expr};
 
+/// `node` is the conversion, whose type is the target. A moment that only serves a function as its argument has the
+/// coercibility `Ignorable`, as nothing else that is cast has: it may be a date which the SQL mode forbids.
 pub(super) fn cast(
+    node: &Expr,
     operand: &Expr,
-    target: &ColumnType,
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
+    let target = &node.ty.column;
     let value = operand.eval_ref(row, context)?;
     if value.is_null() {
         return Ok(Value::Null);
@@ -40,7 +43,8 @@ pub(super) fn cast(
             Ok(number.map_or(Value::Null, |number| Value::Decimal(fit(&number, *precision, *scale, context))))
         }
         TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
-            Ok(to_moment(&value, source, target, context))
+            let is_checked = node.ty.coercibility != Coercibility::Ignorable;
+            Ok(to_moment(&value, source, target, is_checked, context))
         }
         TypeKind::Year => Ok(match &*value {
             Value::Date(date) => to_year(i128::from(date.year())),
@@ -90,7 +94,13 @@ fn to_year(number: i128) -> Value {
     }
 }
 
-fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &EvalContext) -> Value {
+fn to_moment(
+    value: &Value,
+    source: &ColumnType,
+    target: &ColumnType,
+    is_checked: bool,
+    context: &EvalContext,
+) -> Value {
     let moments = moment_context(context, matches!(value, Value::Time(_)));
     let converted = match target.kind {
         TypeKind::Time { fsp } => value
@@ -110,7 +120,7 @@ fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &
         _ => "datetime",
     };
     match converted {
-        Ok((moment, _)) if is_forbidden(&moment, context) => {
+        Ok((moment, _)) if is_checked && is_forbidden(&moment, context) => {
             let text = shown(&value.to_text(source));
             context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
             Value::Null

@@ -87,7 +87,7 @@ impl Expr {
                     None => Value::Null,
                 }
             }
-            ExprKind::Cast(operand) => cast::cast(operand, &self.ty.column, row, context)?,
+            ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
             ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
             ExprKind::DateAdd { date, amount, unit, subtract } => {
                 interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?

@@ -40,7 +40,7 @@ fn infer_common(
     };
     for argument in arguments.iter_mut() {
         let old = std::mem::replace(argument, Expr::null());
-        *argument = bind.convert_branch(old, &ty)?;
+        *argument = bind.convert_to(old, &ty)?;
     }
     Ok(ty)
 }

@@ -189,6 +189,18 @@ pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, S
         _ => literal_fraction(expr),
     };
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    // Parts of a date can be asked for whatever the SQL mode says about zero dates: see `evaluate::cast`.
+    expr.ty.coercibility = Coercibility::Ignorable;
+    Ok(fsp)
+}
+
+/// As `cast_datetime`, giving NULL for dates that the SQL mode forbids.
+pub(super) fn cast_allowed_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
+    let fsp = cast_datetime(bind, expr)?;
+    if !is_moment {
+        expr.ty.coercibility = Coercibility::Numeric;
+    }
     Ok(fsp)
 }
 

@@ -1,7 +1,9 @@
 //! Dates and times made from numbers and from each other: MAKEDATE, DATEDIFF, ADDTIME, TIMEDIFF, PERIOD_ADD.
 use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 
-use super::infer::{cast_datetime, cast_decimal, cast_integer, cast_time, integer_type};
+use super::infer::{
+    cast_allowed_datetime, cast_datetime, cast_decimal, cast_integer, cast_time, integer_type,
+};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
@@ -129,7 +131,7 @@ fn infer_timestamp(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let mut fsp = cast_datetime(bind, &mut arguments[0])?;
+    let mut fsp = cast_allowed_datetime(bind, &mut arguments[0])?;
     if let Some(time) = arguments.get_mut(1) {
         fsp = fsp.max(cast_time(bind, time)?);
     }
