@@ -1,1 +1,20 @@
 //! B+trees over buffered pages. Tree code never blocks: a missing page is a return value.
+//!
+//! Every function is synchronous and returns `Result<_, Stop>`; the layer above wraps it in `BufferPool::run`.
+//! Invariants: latches are taken top-down and left to right, the space map last; a change is one mini-transaction
+//! and so one log group; bytes from disk are checked before they are used and never panic.
+#![forbid(unsafe_code)]
+
+mod mtr;
+pub mod node;
+pub mod overflow;
+pub mod redo;
+mod space;
+mod tree;
+
+pub use mtr::{Committed, Extra, Mtr};
+pub use node::{entry_bytes_max, inline_value_max, key_bytes_max};
+pub use space::{Placement, Space};
+pub use tree::{
+    Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, check_page,
+};

@@ -1,1 +1,27 @@
 //! The buffer pool: frames within a hard memory budget, latches, eviction and write-back.
+//!
+//! Invariants: a page is written only when its LSN is durable in the log; only clean, unpinned, unlatched pages
+//! are evicted; no latch is held across an await (guards are not `Send`). Page code is synchronous: what it
+//! lacks is a `Stop`, which `BufferPool::run` resolves before it calls the code again.
+
+mod dirty;
+mod error;
+mod eviction;
+mod flusher;
+mod frame;
+mod guard;
+mod latch;
+mod load;
+mod memory;
+mod page_table;
+mod pool;
+mod run;
+mod stats;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{BufferError, Stop};
+pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
+pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
+pub use stats::PoolStats;

@@ -1,1 +1,23 @@
-//! The data dictionary in the engine itself, data definition statements and metadata locks.
+//! The data dictionary in the engine itself, data definition and metadata locks.
+//!
+//! Definitions live in the engine's catalog tree and, as one shared copy, in memory. Every change of them is one
+//! engine transaction, so after a crash a table exists with its dictionary row and trees or not at all.
+#![forbid(unsafe_code)]
+
+mod name;
+mod metadata_lock;
+mod dictionary;
+mod catalog;
+mod change;
+mod viewer;
+mod information_schema;
+
+pub use catalog::{Catalog, StoredSettings};
+pub use change::SchemaChange;
+pub use information_schema::information_schema_tables;
+pub use viewer::{Viewer, Visibility};
+pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
+pub use name::{
+    INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
+    check_database_name, check_index_name, check_table_name,
+};

@@ -9,8 +9,8 @@ impl TreeId {
     pub const CATALOG: TreeId = TreeId(1);
 }
 
-/// How a transaction sees the others' work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How a transaction sees the others' work, from loose to strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
     ReadUncommitted,
     ReadCommitted,

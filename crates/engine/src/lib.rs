@@ -7,12 +7,50 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod chains;
+mod checkpoint;
+mod commit;
+mod deadlock;
+mod engine;
 mod error;
-mod stand_in;
+mod forward;
+mod ghosts;
+mod history;
+mod in_memory;
+mod intervals;
+mod lock_wait;
+mod log_record;
+mod memory_disk;
+mod open;
+mod prune;
+mod read;
+mod record;
+mod recovery;
+mod rollback;
+mod row_table;
+mod scan;
+mod snapshot;
+mod stats;
+mod superblock;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod transaction_state;
+mod trees;
+mod unique;
+mod verify;
+mod wait;
+mod whole_tree;
+mod write;
+mod writers;
 
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode, ReadMode,
     Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
+pub use engine::Engine;
 pub use error::EngineError;
-pub use stand_in::{Cursor, Engine, Transaction};
+pub use scan::Cursor;
+pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
+pub use transaction::Transaction;
+pub use verify::VerifyReport;

@@ -1,1 +1,27 @@
-//! The seam to the machine: disk, clock, randomness and task spawning behind traits, with real and simulated implementations.
+//! The one seam to the machine: disk, clock, randomness and task spawning behind traits.
+//!
+//! Invariant: everything above this crate is free of `std::fs`, clocks, threads and randomness, so that the
+//! same engine code runs on io_uring, on a thread pool and on the simulated disk of `sim`.
+
+mod buffer;
+mod clock;
+mod completion;
+mod disk;
+mod environment;
+mod error;
+pub mod local;
+mod random;
+pub mod real;
+pub mod sim;
+pub mod sync;
+mod task;
+
+pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
+pub use clock::Clock;
+pub use completion::{Completer, Completion, SyncCompletion, completion, sync_completion};
+pub use disk::{DIRECT_ALIGNMENT, Disk, File, OpenOptions};
+pub use environment::Env;
+pub use error::{IoError, IoErrorKind, IoOp};
+pub use random::Random;
+pub use real::{real_disk, real_env};
+pub use task::{BoxFuture, Spawner, yield_now};

@@ -1,1 +1,23 @@
 //! The evenkeel program: options, start-up, listeners, workers and the wire between client and session.
+//!
+//! Reading order: `options` says what was asked for, `start` brings everything up and down again, `worker` runs
+//! tasks on threads, `listener` accepts clients, `connection` serves one of them.
+#![forbid(unsafe_code)]
+
+pub mod options;
+
+mod log;
+mod version;
+
+mod certificate;
+mod data_directory;
+mod listener;
+mod shared;
+mod signals;
+mod start;
+mod worker;
+
+mod connection;
+
+pub use start::run;
+pub use version::version_text;

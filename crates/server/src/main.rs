@@ -1,2 +1,32 @@
-//! The `evenkeel` program.
-fn main() {}
+//! The `evenkeel` program: what was asked for, done.
+
+use std::process::ExitCode;
+
+use server::options::{Command, help_text, parse_command_line};
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match parse_command_line(&arguments) {
+        Ok(Command::Help) => {
+            print!("{}", help_text());
+            Ok(())
+        }
+        Ok(Command::Version) => {
+            println!("{}", server::version_text());
+            Ok(())
+        }
+        Ok(Command::Serve(settings)) => server::run(*settings),
+        Err(message) => Err(message),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("evenkeel: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,29 @@
 //! The write-ahead log: records, mini-transaction groups, group commit, and the reader that recovery uses.
+//!
+//! Invariant: bytes below `durable_lsn` never change on disk, and a group is replayed whole or not at all.
+//! `format` has the layout of the files.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod flusher;
+mod format;
+mod group;
+mod log;
+mod lsn;
+mod open;
+mod options;
+mod reader;
+mod record;
+mod segments;
+mod space;
+mod staging;
+mod waiters;
+
+pub use error::{AppendError, WalError};
+pub use group::{GroupLsns, WalGroup};
+pub use log::{Reservation, Wal};
+pub use lsn::Lsn;
+pub use options::{FlushMode, Priority, WalOptions};
+pub use reader::{LogGroup, LogTail, WalReader};
+pub use record::{DecodeError, Record, RecordIter, decode_records};

@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
             Infix::Logical(operator) => (self.logical_chain(operator, left, start)?, infix.power()),
             Infix::Is => return self.is_test(left, start),
             Infix::Comparison(operator) => (self.comparison(operator, left, start)?, power::COMPARISON),
-            Infix::Predicate => (self.predicate(left, start)?, power::COMPARISON),
+            Infix::Predicate => (self.nested(|parser| parser.predicate(left, start))?, power::COMPARISON),
             Infix::Binary(operator, power) => (self.binary(operator, power, left, start)?, power::ANY),
             Infix::Collate => {
                 self.advance();

@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
 
     fn json_table_columns(&mut self) -> Result<&'a [JsonTableColumn<'a>]> {
         self.expect_keyword(K::Columns)?;
-        self.nested(|parser| parser.paren_list(Self::json_table_column))
+        self.nested(|parser| parser.paren_list(|parser| parser.nested(Self::json_table_column)))
     }
 
     fn json_table_column(&mut self) -> Result<JsonTableColumn<'a>> {
@@ -79,6 +79,7 @@ impl<'a> Parser<'a> {
         self.expect_keyword(K::Path)?;
         let path = self.plain_string()?;
         let (on_empty, on_error) = self.json_behaviours()?;
+        let data_type = self.alloc(data_type);
         Ok(JsonTableColumn::Path { name, data_type, exists, path, on_empty, on_error })
     }
 }

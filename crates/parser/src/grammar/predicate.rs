@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
     fn between(&mut self, negated: bool, operand: Expr<'a>, start: u32) -> Result<Expr<'a>> {
         let low = self.operators(power::BIT_OR)?;
         self.expect_keyword(K::And)?;
-        // `a BETWEEN 1 AND 2 BETWEEN ..` nests to the right, so it counts as nesting.
+        // `a BETWEEN 1 AND 2 BETWEEN ..` nests to the right.
         let high = self.nested(|parser| parser.operators(power::PREDICATE))?;
         let below = operand.height.max(low.height).max(high.height);
         let (operand, low, high) = (self.alloc(operand), self.alloc(low), self.alloc(high));

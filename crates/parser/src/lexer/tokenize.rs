@@ -125,11 +125,12 @@ impl Lexer<'_, '_> {
         dot.kind == TokenKind::Dot
             && dot.end as usize == self.position
             && before.end == dot.start
-            && matches!(before.kind, TokenKind::Word | TokenKind::QuotedIdent)
+            && is_name(before.kind)
     }
 
     fn word(&mut self, first: u8) {
-        if self.byte(1) == Some(b'\'') {
+        let follows_dot = self.follows_dot();
+        if self.byte(1) == Some(b'\'') && !follows_dot {
             match first {
                 b'x' | b'X' => return self.digits_in_quotes(TokenKind::Hex),
                 b'b' | b'B' => return self.digits_in_quotes(TokenKind::Bit),
@@ -139,10 +140,10 @@ impl Lexer<'_, '_> {
         }
         let end = scan::word_end(self.text, self.position);
         let word = &self.text[self.position..end];
-        if first == b'_' && is_charset(&word[1..]) && !self.follows_dot() {
+        if first == b'_' && is_charset(&word[1..]) && !follows_dot {
             return self.push(TokenKind::Introducer, end);
         }
-        let keyword = if self.follows_dot() { Keyword::None } else { Keyword::of(word) };
+        let keyword = if follows_dot { Keyword::None } else { Keyword::of(word) };
         self.push_word(TokenKind::Word, end, keyword);
     }
 
@@ -163,10 +164,10 @@ impl Lexer<'_, '_> {
     }
 
     fn dot(&mut self) {
-        let after_name = self.tokens.last().is_some_and(|token| {
-            token.end as usize == self.position
-                && matches!(token.kind, TokenKind::Word | TokenKind::QuotedIdent)
-        });
+        let after_name = self
+            .tokens
+            .last()
+            .is_some_and(|token| token.end as usize == self.position && is_name(token.kind));
         if !after_name && self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) {
             return self.number();
         }
@@ -310,6 +311,11 @@ impl Lexer<'_, '_> {
         };
         self.push(kind, self.position + length);
     }
+}
+
+/// Whether a point right after such a token belongs to a name.
+fn is_name(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::Introducer)
 }
 
 /// The character sets that may be an introducer; another `_word` is an identifier.

@@ -1,0 +1,204 @@
+//! `Mtr`, the mini-transaction: changes to several pages that happen all or none.
+//!
+//! 1. Page code latches pages exclusively and hands them in (`latch`), and plans changes (`change`): each becomes a
+//!    log record, no page changes yet. Dropping the mini-transaction here leaves no trace.
+//! 2. `reserve` makes sure of log room, so that nothing can fail any more but the log as a whole.
+//! 3. `commit` appends all records as one log group, applies them with the code of redo, stamps the pages with the
+//!    group's LSN and releases the latches.
+//!
+//! Because run time and recovery share `redo::apply`, a record that does not describe its change shows at once.
+
+use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
+use buffer::{BufferPool, ExclusiveGuard, Stop};
+use pagestore::{PageId, header};
+use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
+
+/// See the module's documentation. Like the latches it holds, it cannot live across an await.
+pub struct Mtr<'p> {
+    pool: &'p BufferPool,
+    priority: Priority,
+    group: WalGroup,
+    pages: Vec<ExclusiveGuard<'p>>,
+    room: Option<(Reservation, usize)>,
+    sparse: bool,
+}
+
+/// A mini-transaction that is in the log (not yet durable) and in the pages.
+#[derive(Debug)]
+pub struct Committed {
+    group: WalGroup,
+    lsns: Option<GroupLsns>,
+    sparse: bool,
+}
+
+/// The engine's hand on the group, during `Edit::apply`.
+pub struct Extra<'a> {
+    group: &'a mut WalGroup,
+}
+
+impl<'p> Mtr<'p> {
+    pub fn begin(pool: &'p BufferPool) -> Self {
+        Self::begin_with(pool, Priority::Normal)
+    }
+
+    /// `Priority::Reserve` is for rollback, which must be able to go on when the log is nearly full.
+    pub fn begin_with(pool: &'p BufferPool, priority: Priority) -> Self {
+        Self { pool, priority, group: WalGroup::new(), pages: Vec::new(), room: None, sparse: false }
+    }
+
+    pub fn pool(&self) -> &'p BufferPool {
+        self.pool
+    }
+
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// No record yet: committing would append nothing.
+    pub fn is_empty(&self) -> bool {
+        self.group.is_empty()
+    }
+
+    /// After a delete: the leaf is so empty that `Tree::merge_at` should be called for its key once the
+    /// mini-transaction is committed.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
+    }
+
+    pub(crate) fn set_sparse(&mut self, sparse: bool) {
+        self.sparse = sparse;
+    }
+
+    /// Adds a record of the engine and returns its number in the group. Outside of `Edit::apply`, call `reserve`
+    /// before `commit`.
+    pub fn log_extra(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
+        Extra { group: &mut self.group }.log(kind, txn, payload)
+    }
+
+    pub(crate) fn extra(&mut self) -> Extra<'_> {
+        Extra { group: &mut self.group }
+    }
+
+    /// Makes sure that the log takes what is collected plus `more_bytes`.
+    pub fn reserve(&mut self, more_bytes: usize) -> Result<(), Stop> {
+        let bytes = self.group.encoded_len() + more_bytes;
+        if self.room.as_ref().is_some_and(|(_, reserved)| *reserved >= bytes) {
+            return Ok(());
+        }
+        self.room = None;
+        match self.pool.wal().try_reserve(bytes, self.priority) {
+            Ok(room) => {
+                self.room = Some((room, bytes));
+                Ok(())
+            }
+            // Whether waiting helps or the log has failed is found out where waiting is possible.
+            Err(
+                AppendError::Full
+                | AppendError::NoSpace
+                | AppendError::TooLarge { .. }
+                | AppendError::Failed(_),
+            ) => {
+                let bytes = u32::try_from(bytes).expect("log groups are below 4 GiB");
+                Err(Stop::LogFull { bytes, priority: self.priority })
+            }
+        }
+    }
+
+    /// Latches a page exclusively until the end of the mini-transaction.
+    pub(crate) fn latch(&mut self, page: PageId) -> Result<&ExclusiveGuard<'p>, Stop> {
+        let guard = self.pool.write(page)?;
+        Ok(self.hold(guard))
+    }
+
+    /// Takes a latched page over.
+    pub(crate) fn hold(&mut self, guard: ExclusiveGuard<'p>) -> &ExclusiveGuard<'p> {
+        self.pages.push(guard);
+        self.pages.last().expect("just pushed")
+    }
+
+    /// Plans a change of a held page.
+    pub(crate) fn change(&mut self, page: PageId, change: &Change<'_>) {
+        debug_assert!(self.pages.iter().any(|guard| guard.page_id() == page), "changed pages are latched");
+        self.plan(page, change);
+    }
+
+    /// Plans a change of a page that the caller has latched and will hand in before the commit.
+    pub(crate) fn plan(&mut self, page: PageId, change: &Change<'_>) {
+        self.group.push_with(change.kind(), 0, |bytes| change.encode(page, bytes));
+    }
+
+    /// Commits a change of the tree's structure, for which nothing is set aside in advance.
+    pub(crate) fn finish_structure(mut self) -> Result<(), Stop> {
+        self.reserve(0)?;
+        let stop = Stop::LogFull { bytes: 0, priority: self.priority };
+        // A failed log is reported by whoever waits for its room.
+        self.commit().map(drop).map_err(|_| stop)
+    }
+
+    /// Makes the changes. Fails only if the log has failed; then no page has changed.
+    ///
+    /// # Panics
+    /// If there are records and `reserve` was not called.
+    pub fn commit(mut self) -> Result<Committed, WalError> {
+        if self.group.is_empty() {
+            return Ok(Committed { group: self.group, lsns: None, sparse: self.sparse });
+        }
+        let (room, _) = self.room.take().expect("log room is reserved before a commit");
+        let wal = self.pool.wal();
+        // A page is dirty from before its group is in the log: a checkpoint in between must not overlook it.
+        let rec_lsn = wal.end_lsn();
+        for guard in &mut self.pages {
+            guard.mark_dirty(rec_lsn);
+        }
+        let lsns = wal.append_reserved(room, &self.group)?;
+        for record in decode_records(self.group.record_bytes()) {
+            let record = record.expect("the group was encoded here");
+            if record.kind < ENGINE_KINDS_FROM {
+                apply_planned(&mut self.pages, record.kind, record.payload);
+            }
+        }
+        for guard in &mut self.pages {
+            header::set_lsn(guard.bytes_mut(), lsns.end.0);
+            guard.confirm();
+        }
+        self.pages.clear();
+        self.pool.note_log_bytes(self.group.encoded_len() as u64);
+        Ok(Committed { group: self.group, lsns: Some(lsns), sparse: self.sparse })
+    }
+}
+
+impl Committed {
+    /// The end of the group; `None` when nothing was logged.
+    pub fn end_lsn(&self) -> Option<Lsn> {
+        self.lsns.map(|lsns| lsns.end)
+    }
+
+    pub fn lsns(&self) -> Option<GroupLsns> {
+        self.lsns
+    }
+
+    /// The LSN of a record, by the number that `log_extra` returned.
+    pub fn record_lsn(&self, index: usize) -> Lsn {
+        self.group.record_lsn(self.lsns.expect("there is a record, so there is a group"), index)
+    }
+
+    /// See `Mtr::is_sparse`.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
+    }
+}
+
+impl Extra<'_> {
+    /// Adds a record of the engine; see `Mtr::log_extra`.
+    pub fn log(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
+        assert!(kind >= ENGINE_KINDS_FROM, "kinds below {ENGINE_KINDS_FROM} are page changes");
+        self.group.push(kind, txn, payload)
+    }
+}
+
+fn apply_planned(pages: &mut [ExclusiveGuard<'_>], kind: u8, payload: &[u8]) {
+    let (page, change) = Change::decode(kind, payload).expect("the record was encoded here");
+    let guard = pages.iter_mut().find(|guard| guard.page_id() == page).expect("changed pages are latched");
+    let applied = apply(guard.bytes_mut(), page, &change);
+    assert!(applied.is_ok(), "a planned change does not fit page {page}: {applied:?}");
+}

@@ -1,0 +1,62 @@
+//! Whether bytes are a node that may be used: run on every page that comes from disk.
+//!
+//! After it no offset leads outside the page, so the rest of the code needs no second look. Keys in the wrong
+//! order are found too; what needs other pages to be judged is left to `verify`.
+
+use super::layout::*;
+use super::read::Node;
+use pagestore::{PAGE_ID_MAX, PageFault, PageSize};
+
+/// Checks everything that the node's own bytes can tell.
+pub fn check(page: &[u8]) -> Result<(), PageFault> {
+    if PageSize::from_bytes(page.len() as u64).is_none() {
+        return fault("no page has this length");
+    }
+    let (count, heap_start) = (u16_at(page, COUNT), u16_at(page, HEAP_START));
+    let (dead, prefix_len) = (u16_at(page, DEAD_BYTES), u16_at(page, PREFIX_LEN));
+    let slots_end = NODE_HEADER_BYTES + count * SLOT_BYTES;
+    if prefix_len > page.len() - NODE_HEADER_BYTES || heap_start > page.len() - prefix_len {
+        return fault("the node's heap and prefix overlap");
+    }
+    if slots_end > heap_start {
+        return fault("the node's slots and heap overlap");
+    }
+    let node = Node::new(page);
+    let level = node.level();
+    if level > LEVEL_MAX {
+        return fault("the node's level is too high");
+    }
+    if level > 0 && node.child(0).0 > PAGE_ID_MAX {
+        return fault("the node's first child is not a page");
+    }
+    check_entries(node, heap_start, page.len() - prefix_len, dead)
+}
+
+fn check_entries(node: Node<'_>, heap_start: usize, heap_end: usize, dead: usize) -> Result<(), PageFault> {
+    let mut live = 0;
+    for index in 0..node.count() {
+        let slot = node.slot(index);
+        let end = slot.offset + slot.suffix_len + slot.value_len;
+        if slot.offset < heap_start || end > heap_end {
+            return fault("a node entry lies outside the heap");
+        }
+        if node.level() > 0 && slot.value_len != CHILD_BYTES {
+            return fault("an inner entry is not a child");
+        }
+        if index > 0 && node.suffix(index - 1) >= node.suffix(index) {
+            return fault("the node's keys are out of order");
+        }
+        if node.head(index) != head_of(node.suffix(index)) {
+            return fault("a slot's head is not its key's");
+        }
+        live += slot.suffix_len + slot.value_len;
+    }
+    if live + dead != heap_end - heap_start {
+        return fault("the node's dead bytes are miscounted");
+    }
+    Ok(())
+}
+
+fn fault(rule: &'static str) -> Result<(), PageFault> {
+    Err(PageFault::Structure(rule))
+}

@@ -1,0 +1,19 @@
+//! Redo: how pages change. The same records and the same code make a change at run time and after a crash.
+//!
+//! Invariants: a record touches one page and is deterministic in the page's bytes; the records of one group are
+//! applied to a page all or, when the page's LSN says that it has seen the group, not at all. Bytes from the log
+//! never panic: whatever does not fit is a `PageFault`.
+
+mod apply;
+mod change;
+mod replay;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::apply;
+pub use change::{BitList, Change, Malformed};
+pub use replay::{replay, replay_bytes};
+
+/// Log records of this kind and above are the engine's; below are changes of pages.
+pub const ENGINE_KINDS_FROM: u8 = 64;

@@ -1,0 +1,134 @@
+//! Finding the way from the root to a node.
+
+use crate::node::{LEVEL_MAX, Node};
+use crate::tree::Tree;
+use buffer::{Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
+use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
+
+/// An exclusively latched inner node above the wanted level, with the keys it is responsible for.
+pub(super) struct Parent<'p> {
+    pub(super) guard: ExclusiveGuard<'p>,
+    pub(super) bounds: Bounds,
+}
+
+/// The keys of a subtree: from `lower` (inclusive, empty is the beginning) to `upper` (exclusive).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) lower: Vec<u8>,
+    pub(super) upper: Option<Vec<u8>>,
+}
+
+impl Bounds {
+    /// The bounds of one child of a node with these bounds.
+    pub(super) fn of_child(&self, node: Node<'_>, child: usize) -> Self {
+        Self {
+            lower: if child > 0 { node.key(child - 1) } else { self.lower.clone() },
+            upper: if child < node.count() { Some(node.key(child)) } else { self.upper.clone() },
+        }
+    }
+}
+
+impl Tree {
+    pub(super) fn read_node<'p>(
+        &self,
+        pool: &'p BufferPool,
+        page: PageId,
+        level: Option<u8>,
+        access: Access,
+    ) -> Result<SharedGuard<'p>, Stop> {
+        let guard = pool.read_as(page, access)?;
+        self.check_place(&guard, page, level)?;
+        Ok(guard)
+    }
+
+    pub(super) fn write_node<'p>(
+        &self,
+        pool: &'p BufferPool,
+        page: PageId,
+        level: Option<u8>,
+    ) -> Result<ExclusiveGuard<'p>, Stop> {
+        let guard = pool.write(page)?;
+        self.check_place(&guard, page, level)?;
+        Ok(guard)
+    }
+
+    /// Whether the page is what its parent says: a node of this tree on the level below.
+    #[inline]
+    fn check_place(&self, bytes: &[u8], page: PageId, level: Option<u8>) -> Result<(), Stop> {
+        let is_node = header::kind(bytes) == Some(PageKind::Node) && header::tree(bytes) == self.id;
+        if is_node && level.is_none_or(|level| Node::new(bytes).level() == level) {
+            return Ok(());
+        }
+        let fault = PageFault::Structure("it is not the node that its parent refers to");
+        Err(Stop::Corrupt(CorruptPage { page, fault }))
+    }
+
+    /// The leaf that holds the key, for reading.
+    #[inline]
+    pub(super) fn leaf_shared<'p>(&self, pool: &'p BufferPool, key: &[u8]) -> Result<SharedGuard<'p>, Stop> {
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let Some(below) = node.level().checked_sub(1) else { return Ok(guard) };
+            let child = node.child(node.child_index(key));
+            guard = self.read_node(pool, child, Some(below), Access::Point)?;
+        }
+    }
+
+    /// The leaf that holds the key, for writing.
+    pub(super) fn leaf_exclusive<'p>(
+        &self,
+        pool: &'p BufferPool,
+        key: &[u8],
+    ) -> Result<ExclusiveGuard<'p>, Stop> {
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        if Node::new(&guard).level() == 0 {
+            drop(guard);
+            let root = self.write_node(pool, self.root, None)?;
+            // The root may have grown between the two latches.
+            return if Node::new(&root).level() == 0 { Ok(root) } else { Err(Stop::Restart) };
+        }
+        loop {
+            let node = Node::new(&guard);
+            let child = node.child(node.child_index(key));
+            let below = node.level() - 1;
+            if below == 0 {
+                return self.write_node(pool, child, Some(0));
+            }
+            guard = self.read_node(pool, child, Some(below), Access::Point)?;
+        }
+    }
+
+    /// The node above the one on `level` that holds the key. `None`: the tree has no node above that level.
+    pub(super) fn parent_of<'p>(
+        &self,
+        pool: &'p BufferPool,
+        key: &[u8],
+        level: u8,
+    ) -> Result<Option<Parent<'p>>, Stop> {
+        assert!(level < LEVEL_MAX);
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        let mut bounds = Bounds::default();
+        let root_level = Node::new(&guard).level();
+        if root_level <= level {
+            return Ok(None);
+        }
+        if root_level == level + 1 {
+            drop(guard);
+            let guard = self.write_node(pool, self.root, None)?;
+            let unchanged = Node::new(&guard).level() == root_level;
+            return if unchanged { Ok(Some(Parent { guard, bounds })) } else { Err(Stop::Restart) };
+        }
+        loop {
+            let node = Node::new(&guard);
+            let index = node.child_index(key);
+            let (child, below) = (node.child(index), node.level() - 1);
+            bounds = bounds.of_child(node, index);
+            if below == level + 1 {
+                let guard = self.write_node(pool, child, Some(below))?;
+                return Ok(Some(Parent { guard, bounds }));
+            }
+            guard = self.read_node(pool, child, Some(below), Access::Point)?;
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Scans: one leaf per call, forwards or backwards, under the leaf's shared latch.
+//!
+//! There are no links between leaves. A descent meets the leaf's upper (or lower) fence as a separator on its way;
+//! the next call descends to it. So leaves may split and merge between two calls without harm: a position is a
+//! key, never a page.
+
+use crate::node::Node;
+use crate::tree::Tree;
+use buffer::{Access, BufferPool, SharedGuard, Stop};
+use pagestore::PageId;
+use std::ops::{ControlFlow, Range};
+use wal::Lsn;
+
+/// A scan reads at most this many leaves ahead.
+const PREFETCH_LEAVES_MAX: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Anchor {
+    #[default]
+    Start,
+    At,
+    After,
+    End,
+}
+
+/// Where a scan goes on. "After" means further in the direction of the scan.
+#[derive(Debug, Clone, Default)]
+pub struct Position {
+    anchor: Anchor,
+    key: Vec<u8>,
+    /// How many leaves the scan has behind it: long scans read ahead and do not push others out of memory.
+    leaves: u32,
+}
+
+impl Position {
+    /// Before the first key of the direction.
+    pub fn start() -> Self {
+        Self::default()
+    }
+
+    /// At this key, if it exists, else after where it would be.
+    pub fn at(key: &[u8]) -> Self {
+        Self { anchor: Anchor::At, key: key.to_vec(), leaves: 0 }
+    }
+
+    pub fn after(key: &[u8]) -> Self {
+        Self { anchor: Anchor::After, key: key.to_vec(), leaves: 0 }
+    }
+
+    /// Moves to `at(key)` and keeps the memory and the history of the scan.
+    pub fn move_to(&mut self, key: &[u8]) {
+        self.anchor = Anchor::At;
+        self.set_key(key);
+    }
+
+    /// Moves to `after(key)` and keeps the memory and the history of the scan.
+    pub fn move_after(&mut self, key: &[u8]) {
+        self.anchor = Anchor::After;
+        self.set_key(key);
+    }
+
+    /// There is nothing more in this direction.
+    pub fn is_end(&self) -> bool {
+        self.anchor == Anchor::End
+    }
+
+    fn set_key(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
+
+    /// The child of an inner node to descend into.
+    fn child_index(&self, node: Node<'_>, direction: Direction) -> usize {
+        match (self.anchor, direction) {
+            (Anchor::Start, Direction::Forward) => 0,
+            (Anchor::Start, Direction::Backward) => node.count(),
+            (Anchor::After, Direction::Backward) => node.child_index_before(&self.key),
+            (Anchor::At | Anchor::After, _) => node.child_index(&self.key),
+            (Anchor::End, _) => unreachable!("a scan that has ended is not continued"),
+        }
+    }
+
+    /// The slots of a leaf that lie at or after the position.
+    fn slots(&self, leaf: Node<'_>, direction: Direction) -> Range<usize> {
+        let found = leaf.search(&self.key);
+        let border = match (self.anchor, direction, found) {
+            (Anchor::Start, _, _) => return 0..leaf.count(),
+            (Anchor::After, Direction::Forward, Ok(slot)) | (Anchor::At, Direction::Backward, Ok(slot)) => {
+                slot + 1
+            }
+            (_, _, Ok(slot) | Err(slot)) => slot,
+        };
+        match direction {
+            Direction::Forward => border..leaf.count(),
+            Direction::Backward => 0..border,
+        }
+    }
+}
+
+/// The entries of one leaf from the position on.
+pub struct LeafView<'a> {
+    node: Node<'a>,
+    slots: Range<usize>,
+    direction: Direction,
+    fence: Option<&'a [u8]>,
+    page: PageId,
+    page_lsn: Lsn,
+}
+
+impl LeafView<'_> {
+    pub fn page(&self) -> PageId {
+        self.page
+    }
+
+    pub fn page_lsn(&self) -> Lsn {
+        self.page_lsn
+    }
+
+    /// Where the leaf's responsibility ends in the scan's direction: forwards the first key behind it, backwards
+    /// its own first possible key. `None`: it ends with the tree.
+    pub fn fence(&self) -> Option<&[u8]> {
+        self.fence
+    }
+
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Calls `visit` with key and value of each entry in the scan's order until it breaks.
+    pub fn for_each<B>(&self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<B>) -> ControlFlow<B> {
+        let mut key = Vec::with_capacity(64);
+        key.extend_from_slice(self.node.prefix());
+        let prefix_len = key.len();
+        for step in 0..self.slots.len() {
+            let slot = match self.direction {
+                Direction::Forward => self.slots.start + step,
+                Direction::Backward => self.slots.end - 1 - step,
+            };
+            key.truncate(prefix_len);
+            key.extend_from_slice(self.node.suffix(slot));
+            visit(&key, self.node.value(slot))?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Tree {
+    /// Visits the leaf at `from` and sets `next` to where the scan goes on behind that leaf. The leaf may have no
+    /// entries for the scan; then just go on. `visit` runs under the shared latch. After a `Stop` call it again.
+    pub fn scan<R>(
+        &self,
+        pool: &BufferPool,
+        from: &Position,
+        direction: Direction,
+        next: &mut Position,
+        visit: impl FnOnce(&LeafView<'_>) -> R,
+    ) -> Result<R, Stop> {
+        assert!(!from.is_end(), "a scan that has ended is not continued");
+        next.anchor = Anchor::End;
+        next.leaves = from.leaves.saturating_add(1);
+        let leaf = self.leaf_for_scan(pool, from, direction, next)?;
+        let node = Node::new(&leaf);
+        let view = LeafView {
+            node,
+            slots: from.slots(node, direction),
+            direction,
+            fence: (!next.is_end()).then_some(&next.key),
+            page: leaf.page_id(),
+            page_lsn: leaf.page_lsn(),
+        };
+        Ok(visit(&view))
+    }
+
+    fn leaf_for_scan<'p>(
+        &self,
+        pool: &'p BufferPool,
+        from: &Position,
+        direction: Direction,
+        next: &mut Position,
+    ) -> Result<SharedGuard<'p>, Stop> {
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let Some(below) = node.level().checked_sub(1) else { return Ok(guard) };
+            let index = from.child_index(node, direction);
+            match direction {
+                Direction::Forward if index < node.count() => {
+                    next.anchor = Anchor::At;
+                    node.copy_key(index, &mut next.key);
+                }
+                Direction::Backward if index > 0 => {
+                    // The fence is the first key of this child, so the scan goes on before it.
+                    next.anchor = Anchor::After;
+                    node.copy_key(index - 1, &mut next.key);
+                }
+                Direction::Forward | Direction::Backward => {}
+            }
+            if below == 0 && from.leaves > 0 {
+                prefetch(pool, node, index, direction, from.leaves);
+            }
+            let access = if below == 0 && from.leaves > 1 { Access::Scan } else { Access::Point };
+            guard = self.read_node(pool, node.child(index), Some(below), access)?;
+        }
+    }
+}
+
+/// Asks for the leaves that the scan will reach next; the longer it is, the further ahead.
+fn prefetch(pool: &BufferPool, parent: Node<'_>, index: usize, direction: Direction, leaves: u32) {
+    let ahead = (1usize << leaves.min(10)).min(PREFETCH_LEAVES_MAX);
+    let children = match direction {
+        Direction::Forward => index + 1..(index + 1 + ahead).min(parent.count() + 1),
+        Direction::Backward => index.saturating_sub(ahead)..index,
+    };
+    pool.prefetch(children.map(|child| parent.child(child)));
+}

@@ -1,0 +1,124 @@
+//! Which pages are dirty since when.
+//!
+//! A frame's `rec_lsn` is the log position from which recovery must replay to rebuild the page; the checkpoint
+//! stays behind the smallest. The queue holds dirty frames oldest first; an entry whose `rec_lsn` is not the
+//! frame's any more is stale and skipped.
+
+use crate::frame::FrameIndex;
+use crate::pool::BufferPool;
+use env::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wal::Lsn;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirtyEntry {
+    pub(crate) index: FrameIndex,
+    pub(crate) rec_lsn: Lsn,
+}
+
+#[derive(Default)]
+pub(crate) struct DirtyPages {
+    /// A leaf lock.
+    queue: Mutex<VecDeque<DirtyEntry>>,
+    count: AtomicU64,
+}
+
+impl DirtyPages {
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// The oldest entry, which may be stale: no page in the queue is older.
+    pub(crate) fn oldest(&self) -> Option<Lsn> {
+        self.queue.lock().front().map(|entry| entry.rec_lsn)
+    }
+
+    pub(crate) fn pop_oldest(&self) -> Option<DirtyEntry> {
+        self.queue.lock().pop_front()
+    }
+
+    /// Puts entries back that were taken with `pop_oldest`, in their order.
+    pub(crate) fn put_back(&self, entries: impl DoubleEndedIterator<Item = DirtyEntry>) {
+        let mut queue = self.queue.lock();
+        for entry in entries.rev() {
+            queue.push_front(entry);
+        }
+    }
+
+    /// Keeps the order. The place is at the end or near it: only a page that changed while it was written is late.
+    fn push(&self, entry: DirtyEntry) {
+        let mut queue = self.queue.lock();
+        if queue.back().is_none_or(|last| last.rec_lsn <= entry.rec_lsn) {
+            queue.push_back(entry);
+            return;
+        }
+        let place = queue.partition_point(|other| other.rec_lsn <= entry.rec_lsn);
+        queue.insert(place, entry);
+    }
+}
+
+impl BufferPool {
+    /// The caller holds the frame's exclusive latch and appends to the log only afterwards.
+    pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn) {
+        assert!(rec_lsn > Lsn::ZERO, "0 means clean");
+        let frame = self.frame(index);
+        if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
+            // SeqCst pairs with the scan in `min_rec_lsn`.
+            frame.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
+            self.dirty.count.fetch_add(1, Ordering::Relaxed);
+            self.dirty.push(DirtyEntry { index, rec_lsn });
+        } else if frame.writing.load(Ordering::Relaxed) && frame.rec_lsn_next.load(Ordering::Relaxed) == 0 {
+            frame.rec_lsn_next.store(rec_lsn.0, Ordering::Relaxed);
+        }
+    }
+
+    /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.
+    pub(crate) fn mark_clean(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is not forgotten");
+        if frame.rec_lsn.swap(0, Ordering::SeqCst) != 0 {
+            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The copy that was taken of the page is durable.
+    pub(crate) fn mark_written(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        frame.latch.lock_shared();
+        assert!(frame.writing.load(Ordering::Relaxed) && frame.is_dirty());
+        let next = Lsn(frame.rec_lsn_next.swap(0, Ordering::Relaxed));
+        frame.writing.store(false, Ordering::Relaxed);
+        frame.rec_lsn.store(next.0, Ordering::SeqCst);
+        if next == Lsn::ZERO {
+            self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            self.dirty.push(DirtyEntry { index, rec_lsn: next });
+        }
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { frame.latch.unlock_shared() }
+    }
+
+    /// The copy did not become durable: the page is as dirty as before.
+    pub(crate) fn mark_unwritten(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        frame.latch.lock_shared();
+        frame.rec_lsn_next.store(0, Ordering::Relaxed);
+        frame.writing.store(false, Ordering::Relaxed);
+        let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
+        self.dirty.push(DirtyEntry { index, rec_lsn });
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { frame.latch.unlock_shared() }
+    }
+
+    /// Replay that starts here rebuilds every page; never beyond the end of the log.
+    ///
+    /// Why none is missed: a page gets its `rec_lsn` before its group is appended. If the scan does not see it, the
+    /// group was appended after `end` was read, so it lies at or behind `end`.
+    pub fn min_rec_lsn(&self) -> Lsn {
+        let end = self.wal.end_lsn();
+        let dirty =
+            self.frames.iter().map(|frame| frame.rec_lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn != 0);
+        dirty.map(Lsn).min().map_or(end, |oldest| oldest.min(end))
+    }
+}

@@ -1,0 +1,326 @@
+//! The flusher: the one task that writes dirty pages.
+//!
+//! How much it writes follows from what users do, never from a timer:
+//! - for each `log_budget_bytes` of log it writes about as many pages as are dirty, oldest first, so no page stays
+//!   dirty for longer than that; the rate rises when the oldest page is older than 60 % of the budget;
+//! - when dirty pages exceed `DIRTY_SHARE_MAX` it writes the excess;
+//! - when somebody waits for a frame it writes pages that the clock hand will reach next;
+//! - `flush_through` asks for everything up to a log position.
+//!
+//! A page is copied under its shared latch, and only if the log is durable up to its LSN.
+
+use crate::BufferError;
+use crate::dirty::DirtyEntry;
+use crate::frame::FrameIndex;
+use crate::pool::BufferPool;
+use crate::stats::bump;
+use env::sync::{Mutex, Notify, WaitQueue};
+use pagestore::{BATCH_PAGES_MAX, PageBatch, PageId, header};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wal::Lsn;
+
+const BATCH_PAGES: usize = 128;
+const _: () = assert!(BATCH_PAGES <= BATCH_PAGES_MAX, "a flush fits into a batch of the store");
+
+/// Above this share of dirty frames loads would soon find no clean one.
+const DIRTY_SHARE_MAX: f64 = 0.75;
+/// Where the write-back rate starts to rise, as a share of the log budget, and how far.
+const AGE_RELAXED: f64 = 0.6;
+const URGENCY_MAX: f64 = 8.0;
+/// How far ahead of the clock hand cold dirty pages are looked for.
+const COLD_WINDOW: usize = 8192;
+/// The flusher looks at the state at least this often, measured in log.
+const WAKE_LOG_BYTES_MAX: u64 = 4 << 20;
+const WAKE_LOG_BYTES_MIN: u64 = 64 << 10;
+
+pub(crate) struct FlusherState {
+    pub(crate) wake: Notify,
+    /// Log appended since the flusher last looked.
+    log_bytes: AtomicU64,
+    wake_log_bytes: AtomicU64,
+    /// Everything dirtied before this position is wanted on disk.
+    flush_through: AtomicU64,
+    /// Woken after each batch and at the end.
+    progress: WaitQueue,
+    stopped: AtomicBool,
+    failure: Mutex<Option<BufferError>>,
+}
+
+impl Default for FlusherState {
+    fn default() -> Self {
+        Self {
+            wake: Notify::new(),
+            log_bytes: AtomicU64::new(0),
+            wake_log_bytes: AtomicU64::new(WAKE_LOG_BYTES_MIN),
+            flush_through: AtomicU64::new(0),
+            progress: WaitQueue::new(),
+            stopped: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
+    }
+}
+
+impl BufferPool {
+    /// Tells the flusher how much log a commit has added. Wakes it when enough has come together.
+    #[inline]
+    pub fn note_log_bytes(&self, bytes: u64) {
+        let before = self.flusher.log_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let wake_at = self.flusher.wake_log_bytes.load(Ordering::Relaxed);
+        if before < wake_at && before + bytes >= wake_at {
+            self.flusher.wake.notify();
+        }
+    }
+
+    /// Waits until every page that was dirtied before `lsn` is durable.
+    pub async fn flush_through(&self, lsn: Lsn) -> Result<(), BufferError> {
+        self.flusher.flush_through.fetch_max(lsn.0, Ordering::SeqCst);
+        loop {
+            let waiter = self.flusher.progress.register();
+            if self.min_rec_lsn() >= lsn.min(self.wal.end_lsn()) {
+                return Ok(());
+            }
+            if let Some(error) = self.failure() {
+                return Err(error);
+            }
+            assert!(!self.flusher.stopped.load(Ordering::Acquire), "the pool was stopped");
+            self.flusher.wake.notify();
+            waiter.await;
+        }
+    }
+
+    /// Waits until every page that is dirty now is durable.
+    pub async fn flush_all(&self) -> Result<(), BufferError> {
+        self.flush_through(self.wal.end_lsn()).await
+    }
+
+    /// The first failed write-back. Pages stay dirty then; the server must stop and recover from the log.
+    pub fn failure(&self) -> Option<BufferError> {
+        self.flusher.failure.lock().clone()
+    }
+
+    /// Ends the flusher after its current batch.
+    pub fn stop(&self) {
+        self.flusher.stopped.store(true, Ordering::Release);
+        self.flusher.wake.notify();
+    }
+}
+
+/// The task itself.
+pub(crate) async fn work(pool: Arc<BufferPool>) {
+    let mut pace = Pace::default();
+    loop {
+        pool.flusher.wake.notified().await;
+        while !pool.flusher.stopped.load(Ordering::Acquire) {
+            let demand = pace.demand(&pool);
+            if demand.pages == 0 {
+                break;
+            }
+            let result = flush_batch(&pool, demand).await;
+            if let Ok(written) = result {
+                pace.paid(written);
+            }
+            pool.flusher.progress.wake_all();
+            match result {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    pool.flusher.failure.lock().get_or_insert(error);
+                    pool.flusher.stopped.store(true, Ordering::Release);
+                }
+            }
+        }
+        if pool.flusher.stopped.load(Ordering::Acquire) {
+            pool.flusher.progress.wake_all();
+            pool.eviction.waiters.wake_all();
+            return;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Demand {
+    pages: usize,
+    /// Somebody waits for a frame: prefer pages that will be evicted next.
+    for_frames: bool,
+}
+
+/// What user work has earned and write-back has not yet paid, in pages.
+#[derive(Default)]
+struct Pace {
+    owed: f64,
+}
+
+impl Pace {
+    fn demand(&mut self, pool: &BufferPool) -> Demand {
+        let dirty = pool.dirty.count() as f64;
+        let budget = pool.options.log_budget_bytes.max(1) as f64;
+        let end = pool.wal.end_lsn();
+        let oldest = pool.dirty.oldest().unwrap_or(end);
+        let age = end.0.saturating_sub(oldest.0) as f64 / budget;
+        let steepness = (URGENCY_MAX - 1.0) / (1.0 - AGE_RELAXED);
+        let urgency = (1.0 + (age - AGE_RELAXED).max(0.0) * steepness).min(URGENCY_MAX);
+
+        let log_bytes = pool.flusher.log_bytes.swap(0, Ordering::Relaxed) as f64;
+        self.owed = (self.owed + log_bytes * dirty * urgency / budget).min(dirty);
+        // Wake again when half a batch will be owed.
+        let wake = (BATCH_PAGES as f64 / 2.0) * budget / (dirty.max(1.0) * urgency);
+        let wake = (wake as u64).clamp(WAKE_LOG_BYTES_MIN, WAKE_LOG_BYTES_MAX);
+        pool.flusher.wake_log_bytes.store(wake, Ordering::Relaxed);
+
+        let excess = dirty - pool.frames.len() as f64 * DIRTY_SHARE_MAX;
+        let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && dirty > 0.0;
+        let for_frames = !pool.eviction.waiters.is_empty() && dirty > 0.0;
+        let pages = if asked || for_frames || age > 1.0 {
+            BATCH_PAGES
+        } else {
+            // Small debts wait until a batch is worth its two syncs.
+            let due = if self.owed >= BATCH_PAGES as f64 / 4.0 { self.owed } else { 0.0 };
+            due.max(excess) as usize
+        };
+        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !asked }
+    }
+
+    fn paid(&mut self, pages: usize) {
+        self.owed = (self.owed - pages as f64).max(0.0);
+    }
+}
+
+/// A dirty page chosen for a batch.
+struct Candidate {
+    page: PageId,
+    entry: DirtyEntry,
+}
+
+/// Writes one batch; returns the number of pages, 0 when nothing could be written.
+async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferError> {
+    let mut candidates = Vec::new();
+    if demand.for_frames {
+        candidates = cold_candidates(pool, demand.pages);
+    }
+    // Those found by the clock hand stay in the queue as well; their entries there are stale once written.
+    let from_queue = candidates.is_empty();
+    if from_queue {
+        candidates = oldest_candidates(pool, demand.pages);
+    }
+    if candidates.is_empty() {
+        return Ok(0);
+    }
+    // A page can be in the queue twice: once as skipped, once as dirtied again with the same position.
+    candidates.sort_unstable_by_key(|candidate| candidate.page);
+    candidates.dedup_by_key(|candidate| candidate.page);
+    let mut batch = PageBatch::new(pool.store.page_size(), candidates.len());
+    let mut copied = Copied { pool, frames: Vec::with_capacity(candidates.len()), written: false };
+    let mut not_durable = Lsn::ZERO;
+    let mut skipped = Vec::new();
+    for candidate in candidates {
+        match copy_page(pool, &candidate, &mut batch) {
+            Copy::Done => copied.frames.push(candidate.entry.index),
+            Copy::LogFirst(lsn) => {
+                not_durable = not_durable.max(lsn);
+                if from_queue {
+                    skipped.push(candidate.entry);
+                }
+            }
+            Copy::Gone => {}
+        }
+    }
+    skipped.sort_unstable_by_key(|entry: &DirtyEntry| entry.rec_lsn);
+    pool.dirty.put_back(skipped.into_iter());
+    if copied.frames.is_empty() {
+        if not_durable > Lsn::ZERO {
+            pool.wal.wait_durable(not_durable).await?;
+        }
+        // Something was stale or has become writable: it is worth another look.
+        return Ok(1);
+    }
+    if not_durable > Lsn::ZERO {
+        pool.wal.request_flush(not_durable);
+    }
+    let count = copied.frames.len();
+    pool.store.write_batch(batch).await?;
+    pool.counters.pages_written.fetch_add(count as u64, Ordering::Relaxed);
+    bump(&pool.counters.write_batches);
+    copied.written = true;
+    drop(copied);
+    Ok(count)
+}
+
+/// Dirty pages that nobody used lately and the clock hand reaches soon.
+fn cold_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for index in pool.frames_ahead(COLD_WINDOW) {
+        let frame = pool.frame(index);
+        let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Acquire));
+        if rec_lsn == Lsn::ZERO || !frame.is_cold() || frame.writing.load(Ordering::Relaxed) {
+            continue;
+        }
+        if let Some(page) = frame.page() {
+            candidates.push(Candidate { page, entry: DirtyEntry { index, rec_lsn } });
+        }
+        if candidates.len() == count {
+            break;
+        }
+    }
+    candidates
+}
+
+fn oldest_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    while candidates.len() < count {
+        let Some(entry) = pool.dirty.pop_oldest() else { break };
+        let frame = pool.frame(entry.index);
+        let current = Lsn(frame.rec_lsn.load(Ordering::Acquire)) == entry.rec_lsn;
+        if current
+            && !frame.writing.load(Ordering::Relaxed)
+            && let Some(page) = frame.page()
+        {
+            candidates.push(Candidate { page, entry });
+        }
+    }
+    candidates
+}
+
+enum Copy {
+    Done,
+    /// The log is not durable up to this LSN.
+    LogFirst(Lsn),
+    /// The frame is clean by now or holds another page.
+    Gone,
+}
+
+fn copy_page(pool: &BufferPool, candidate: &Candidate, batch: &mut PageBatch) -> Copy {
+    let Some(guard) = pool.read_frame(candidate.entry.index, candidate.page) else { return Copy::Gone };
+    let frame = pool.frame(candidate.entry.index);
+    let current = Lsn(frame.rec_lsn.load(Ordering::Relaxed)) == candidate.entry.rec_lsn;
+    if !current || frame.writing.load(Ordering::Relaxed) {
+        return Copy::Gone;
+    }
+    let lsn = Lsn(header::lsn(&guard));
+    if lsn > pool.wal.durable_lsn() {
+        return Copy::LogFirst(lsn);
+    }
+    batch.push(candidate.page, &guard);
+    frame.writing.store(true, Ordering::Relaxed);
+    Copy::Done
+}
+
+/// The frames whose copies are in the batch. Dropped before the batch is durable, they stay dirty.
+struct Copied<'p> {
+    pool: &'p BufferPool,
+    frames: Vec<FrameIndex>,
+    written: bool,
+}
+
+impl Drop for Copied<'_> {
+    fn drop(&mut self) {
+        for index in &self.frames {
+            if !self.written {
+                self.pool.mark_unwritten(*index);
+                continue;
+            }
+            self.pool.mark_written(*index);
+            self.pool.eviction.waiters.wake_one();
+        }
+    }
+}

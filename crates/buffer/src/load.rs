@@ -1,0 +1,301 @@
+//! Bringing a page into memory: one read for all who wait, and a pin for each of them.
+//!
+//! Invariant: a page's word is `Loading` exactly while its `Load` is in the map. The loader may be dropped at any
+//! await; it then takes the word back and the others start again.
+
+use crate::frame::FrameIndex;
+use crate::guard::PagePin;
+use crate::page_table::Word;
+use crate::pool::BufferPool;
+use crate::run::Slots;
+use crate::stats::bump;
+use crate::{BufferError, Stop};
+use env::sync::{Event, Mutex};
+use env::{IoBuf, yield_now};
+use pagestore::{CorruptPage, PageId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+const SHARDS: usize = 16;
+/// Reads in flight: enough to keep a fast disk busy, few enough that buffers stay a small constant.
+const LOADS_MAX: usize = 128;
+const PREFETCHES_MAX: usize = 64;
+
+pub(crate) struct Loads {
+    shards: [Mutex<HashMap<PageId, Arc<Load>>>; SHARDS],
+    slots: Slots,
+    prefetches: Slots,
+    /// Read buffers to use again.
+    buffers: Mutex<Vec<IoBuf>>,
+}
+
+struct Load {
+    state: Mutex<LoadState>,
+    done: Event,
+}
+
+struct LoadState {
+    outcome: Option<Outcome>,
+    /// Waiters that get a pin when the page arrives.
+    members: u32,
+}
+
+#[derive(Clone)]
+enum Outcome {
+    Loaded(FrameIndex),
+    Failed(BufferError),
+    Abandoned,
+}
+
+impl Loads {
+    pub(crate) fn new(frames: usize) -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
+            slots: Slots::new((frames / 4).min(LOADS_MAX)),
+            prefetches: Slots::new((frames / 8).min(PREFETCHES_MAX)),
+            buffers: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn shard(&self, page: PageId) -> &Mutex<HashMap<PageId, Arc<Load>>> {
+        &self.shards[page.0 as usize % SHARDS]
+    }
+}
+
+/// What to do about a page that is not in memory.
+enum Role<'p> {
+    Load(Loader<'p>),
+    Wait(Member<'p>),
+    LookAgain,
+}
+
+impl BufferPool {
+    /// Waits until what stopped page code is resolved. Hold the pin until after the retry.
+    pub async fn resolve(&self, stop: Stop) -> Result<PagePin<'_>, BufferError> {
+        match stop {
+            Stop::Miss(page) => return self.load(page).await,
+            Stop::NoFrame => {
+                let index = self.take_frame().await?;
+                self.give_to_creators(index);
+            }
+            Stop::Extend(page) => self.store.extend(page.0 + 1).await?,
+            Stop::LogFull { bytes, priority } => {
+                self.flusher.wake.notify();
+                self.wal.wait_for_space(bytes as usize, priority).await?;
+            }
+            Stop::Restart => yield_now().await,
+            Stop::Corrupt(corrupt) => return Err(BufferError::Corrupt(corrupt)),
+        }
+        Ok(PagePin::nothing())
+    }
+
+    /// Starts reading pages that will be needed soon. A hint: without a free frame nothing happens, and a
+    /// failure is left to whoever really needs the page.
+    pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
+        for page in pages {
+            if page.0 >= self.store.page_count() || self.table.load(page) != Word::Disk {
+                continue;
+            }
+            let Some(pool) = self.weak.upgrade() else { return };
+            let prefetch = async move {
+                let Some(_slot) = pool.loads.prefetches.try_take() else { return };
+                bump(&pool.counters.pages_prefetched);
+                drop(pool.load(page).await);
+            };
+            self.env.spawner.spawn("page-prefetch", Box::pin(prefetch));
+        }
+    }
+
+    async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {
+        loop {
+            if let Word::Frame(index) = self.table.load(page)
+                && let Some(pin) = self.try_pin(page, index)
+            {
+                return Ok(pin);
+            }
+            match self.choose_role(page) {
+                Role::Load(loader) => return loader.load().await,
+                Role::Wait(member) => match member.wait().await {
+                    Some(result) => return result,
+                    None => continue,
+                },
+                Role::LookAgain => {}
+            }
+        }
+    }
+
+    fn try_pin(&self, page: PageId, index: FrameIndex) -> Option<PagePin<'_>> {
+        let frame = self.frame(index);
+        frame.latch.lock_shared();
+        let holds = frame.holds(page);
+        if holds {
+            frame.pins.fetch_add(1, Ordering::AcqRel);
+        }
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { frame.latch.unlock_shared() }
+        holds.then(|| PagePin::adopt(self, index))
+    }
+
+    fn choose_role(&self, page: PageId) -> Role<'_> {
+        let mut shard = self.loads.shard(page).lock();
+        if let Some(load) = shard.get(&page) {
+            let mut state = load.state.lock();
+            if state.outcome.is_some() {
+                return Role::LookAgain;
+            }
+            state.members += 1;
+            return Role::Wait(Member { pool: self, load: load.clone(), served: false });
+        }
+        if !self.table.replace(page, Word::Disk, Word::Loading) {
+            return Role::LookAgain;
+        }
+        let state = Mutex::new(LoadState { outcome: None, members: 0 });
+        let load = Arc::new(Load { state, done: Event::new() });
+        shard.insert(page, load.clone());
+        Role::Load(Loader { pool: self, page, load, finished: false })
+    }
+}
+
+/// One of those who wait for a load. Counted in `members` until it is served or dropped.
+struct Member<'p> {
+    pool: &'p BufferPool,
+    load: Arc<Load>,
+    served: bool,
+}
+
+impl<'p> Member<'p> {
+    /// `None`: the loader was dropped, start again.
+    async fn wait(mut self) -> Option<Result<PagePin<'p>, BufferError>> {
+        self.load.done.wait().await;
+        let outcome = self.load.state.lock().outcome.clone().expect("the event follows the outcome");
+        match outcome {
+            Outcome::Loaded(index) => {
+                self.served = true;
+                Some(Ok(PagePin::adopt(self.pool, index)))
+            }
+            Outcome::Failed(error) => Some(Err(error)),
+            Outcome::Abandoned => None,
+        }
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if self.served {
+            return;
+        }
+        let mut state = self.load.state.lock();
+        match state.outcome {
+            None => state.members -= 1,
+            Some(Outcome::Loaded(index)) => {
+                drop(state);
+                self.pool.unpin(index);
+            }
+            Some(Outcome::Failed(_) | Outcome::Abandoned) => {}
+        }
+    }
+}
+
+/// The one that reads the page.
+struct Loader<'p> {
+    pool: &'p BufferPool,
+    page: PageId,
+    load: Arc<Load>,
+    finished: bool,
+}
+
+impl<'p> Loader<'p> {
+    async fn load(mut self) -> Result<PagePin<'p>, BufferError> {
+        match self.read().await {
+            Ok(index) => {
+                self.finish(Outcome::Loaded(index));
+                Ok(PagePin::adopt(self.pool, index))
+            }
+            Err(error) => {
+                self.finish(Outcome::Failed(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads, checks and publishes the page with one pin, ours.
+    async fn read(&self) -> Result<FrameIndex, BufferError> {
+        let pool = self.pool;
+        let _slot = pool.loads.slots.take().await;
+        let frame = FreeFrame { pool, index: Some(pool.take_frame().await?) };
+        let buffer = pool.loads.buffers.lock().pop();
+        let buffer = buffer.unwrap_or_else(|| IoBuf::zeroed(pool.page_bytes()));
+        let (buffer, result) = pool.store.read(self.page, buffer).await;
+        bump(&pool.counters.pages_read);
+        let result = result.map_err(BufferError::from).and_then(|()| {
+            let checked = (pool.options.check)(buffer.as_slice());
+            checked.map_err(|fault| BufferError::Corrupt(CorruptPage { page: self.page, fault }))
+        });
+        let index = result.map(|()| self.publish(frame, buffer.as_slice()));
+        pool.loads.buffers.lock().push(buffer);
+        index
+    }
+
+    fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> FrameIndex {
+        let index = frame.into_index();
+        let frame = self.pool.frame(index);
+        frame.latch.lock_exclusive();
+        assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
+        frame.set_page(Some(self.page));
+        frame.reset_usage();
+        assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
+        // SAFETY: the latch was just taken exclusively and the frame holds the page.
+        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(self.pool, index, false) };
+        guard.bytes_mut().copy_from_slice(bytes);
+        let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
+        assert!(replaced, "a loading page's word is its loader's");
+        index
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        self.finished = true;
+        let mut shard = self.pool.loads.shard(self.page).lock();
+        shard.remove(&self.page);
+        if !matches!(outcome, Outcome::Loaded(_)) {
+            let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Disk);
+            assert!(replaced, "a loading page's word is its loader's");
+        }
+        drop(shard);
+        let mut state = self.load.state.lock();
+        if let Outcome::Loaded(index) = outcome {
+            self.pool.frame(index).pins.fetch_add(state.members, Ordering::AcqRel);
+        }
+        state.outcome = Some(outcome);
+        drop(state);
+        self.load.done.set();
+    }
+}
+
+impl Drop for Loader<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.finish(Outcome::Abandoned);
+        }
+    }
+}
+
+/// A frame on its way to a page: goes back when the load fails or is dropped.
+struct FreeFrame<'p> {
+    pool: &'p BufferPool,
+    index: Option<FrameIndex>,
+}
+
+impl FreeFrame<'_> {
+    fn into_index(mut self) -> FrameIndex {
+        self.index.take().expect("taken once")
+    }
+}
+
+impl Drop for FreeFrame<'_> {
+    fn drop(&mut self) {
+        if let Some(index) = self.index.take() {
+            self.pool.give_frame(index);
+        }
+    }
+}

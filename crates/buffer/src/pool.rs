@@ -1,0 +1,264 @@
+//! `BufferPool`: synchronous access to pages in memory.
+//!
+//! How a reader and an eviction agree: the reader loads the page's word, latches the frame it names and then
+//! compares the frame's page id, which changes only under the exclusive latch. Frames are never unmapped, so
+//! latching a frame that has been given to another page meanwhile is harmless: the reader notices and looks again.
+
+use crate::Stop;
+use crate::dirty::DirtyPages;
+use crate::eviction::Eviction;
+use crate::flusher::FlusherState;
+use crate::frame::{Frame, FrameIndex};
+use crate::guard::{ExclusiveGuard, SharedGuard};
+use crate::load::Loads;
+use crate::memory::FrameMemory;
+use crate::page_table::{PageTable, Word};
+use crate::run::Slots;
+use crate::stats::{Counters, PoolStats, bump};
+use env::Env;
+use pagestore::{CorruptPage, PageFault, PageId, PageStore};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use wal::Wal;
+
+/// Says whether the bytes of a page, intact by checksum, may be handed to page code.
+pub type PageCheck = fn(&[u8]) -> Result<(), PageFault>;
+
+#[derive(Debug, Clone)]
+pub struct PoolOptions {
+    /// Memory for frames and what is kept about them.
+    pub memory_bytes: usize,
+    /// A dirty page is written before the log has grown by about this much: it bounds the time of recovery.
+    pub log_budget_bytes: u64,
+    pub check: PageCheck,
+}
+
+impl PoolOptions {
+    pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
+        Self { memory_bytes, log_budget_bytes: 256 << 20, check }
+    }
+}
+
+/// How an access influences what stays in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Point,
+    /// A part of a long scan: it does not make the page survive.
+    Scan,
+}
+
+/// Fewer frames would not hold the pages that one operation of each thread latches.
+pub(crate) const FRAMES_MIN: usize = 32;
+
+/// See the crate's documentation.
+pub struct BufferPool {
+    pub(crate) env: Env,
+    pub(crate) store: Arc<dyn PageStore>,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) options: PoolOptions,
+    memory: FrameMemory,
+    pub(crate) frames: Box<[Frame]>,
+    pub(crate) table: PageTable,
+    pub(crate) eviction: Eviction,
+    pub(crate) loads: Loads,
+    /// Who may keep the pins of a whole descent (see `run`).
+    pub(crate) descents: Slots,
+    pub(crate) dirty: DirtyPages,
+    pub(crate) flusher: FlusherState,
+    pub(crate) counters: Counters,
+    pub(crate) weak: Weak<BufferPool>,
+}
+
+impl BufferPool {
+    /// Makes the pool and starts its flusher. `stop` ends the flusher, which otherwise keeps the pool alive.
+    pub fn open(env: &Env, store: Arc<dyn PageStore>, wal: Arc<Wal>, options: PoolOptions) -> Arc<Self> {
+        let page_bytes = store.page_size().bytes();
+        let count = options.memory_bytes / (page_bytes + size_of::<Frame>());
+        assert!(count >= FRAMES_MIN, "the buffer pool needs at least {FRAMES_MIN} frames");
+        assert!(count < u32::MAX as usize, "frame numbers are u32");
+        let pool = Arc::new_cyclic(|weak| Self {
+            env: env.clone(),
+            store,
+            wal,
+            options,
+            memory: FrameMemory::map(page_bytes, count),
+            frames: (0..count).map(|_| Frame::new()).collect(),
+            table: PageTable::new(),
+            eviction: Eviction::default(),
+            loads: Loads::new(count),
+            descents: Slots::new((count / 32).max(1)),
+            dirty: DirtyPages::default(),
+            flusher: FlusherState::default(),
+            counters: Counters::default(),
+            weak: weak.clone(),
+        });
+        env.spawner.spawn("page-flusher", Box::pin(crate::flusher::work(pool.clone())));
+        pool
+    }
+
+    pub fn store(&self) -> &Arc<dyn PageStore> {
+        &self.store
+    }
+
+    pub fn wal(&self) -> &Arc<Wal> {
+        &self.wal
+    }
+
+    pub fn page_bytes(&self) -> usize {
+        self.memory.frame_bytes()
+    }
+
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    #[inline]
+    pub(crate) fn memory(&self) -> &FrameMemory {
+        &self.memory
+    }
+
+    #[inline]
+    pub(crate) fn frame(&self, index: FrameIndex) -> &Frame {
+        &self.frames[index.0 as usize]
+    }
+
+    /// Latches a page for reading.
+    #[inline]
+    pub fn read(&self, page: PageId) -> Result<SharedGuard<'_>, Stop> {
+        self.read_as(page, Access::Point)
+    }
+
+    #[inline]
+    pub fn read_as(&self, page: PageId, access: Access) -> Result<SharedGuard<'_>, Stop> {
+        self.counters.requests.add_one();
+        while let Word::Frame(index) = self.table.load(page) {
+            if let Some(guard) = self.read_frame(index, page) {
+                if access == Access::Point {
+                    self.frame(index).touch();
+                }
+                return Ok(guard);
+            }
+        }
+        Err(self.miss(page))
+    }
+
+    /// Latches a frame if it holds this page.
+    #[inline]
+    pub(crate) fn read_frame(&self, index: FrameIndex, page: PageId) -> Option<SharedGuard<'_>> {
+        let frame = self.frame(index);
+        frame.latch.lock_shared();
+        // SAFETY: the latch was just taken shared; dropping the guard releases it.
+        let guard = unsafe { SharedGuard::new(self, index) };
+        frame.holds(page).then_some(guard)
+    }
+
+    /// Latches a page for writing.
+    #[inline]
+    pub fn write(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
+        self.counters.requests.add_one();
+        while let Word::Frame(index) = self.table.load(page) {
+            let frame = self.frame(index);
+            frame.latch.lock_exclusive();
+            if frame.holds(page) {
+                frame.touch();
+                // SAFETY: the latch was just taken exclusively and the frame holds the page.
+                return Ok(unsafe { ExclusiveGuard::new(self, index, false) });
+            }
+            // SAFETY: taken above, and no guard was made from it.
+            unsafe { frame.latch.unlock_exclusive() }
+        }
+        Err(self.miss(page))
+    }
+
+    /// Latches a page whose old content does not matter, without reading it from disk. The bytes are zeros, or
+    /// the old content when the page was in memory. Without `ExclusiveGuard::confirm` it leaves no trace.
+    pub fn create(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
+        self.check_id(page)?;
+        if page.0 >= self.store.page_count() {
+            return Err(Stop::Extend(page));
+        }
+        loop {
+            match self.table.load(page) {
+                Word::Loading => return Err(Stop::Miss(page)),
+                Word::Frame(_) => match self.write(page) {
+                    Err(Stop::Miss(_)) => {}
+                    other => return other,
+                },
+                Word::Disk => {
+                    let index = self.take_frame_for_creator().ok_or(Stop::NoFrame)?;
+                    if let Some(guard) = self.place(page, index) {
+                        return Ok(guard);
+                    }
+                    self.give_to_creators(index);
+                }
+            }
+        }
+    }
+
+    /// Gives an empty frame to a new page; `None` when the page has appeared in memory meanwhile.
+    fn place(&self, page: PageId, index: FrameIndex) -> Option<ExclusiveGuard<'_>> {
+        let frame = self.frame(index);
+        frame.latch.lock_exclusive();
+        assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
+        frame.set_page(Some(page));
+        if !self.table.replace(page, Word::Disk, Word::Frame(index)) {
+            frame.set_page(None);
+            // SAFETY: taken above, and no guard was made from it.
+            unsafe { frame.latch.unlock_exclusive() }
+            return None;
+        }
+        frame.reset_usage();
+        frame.touch();
+        bump(&self.counters.pages_created);
+        // SAFETY: the latch was taken above and the frame holds the page.
+        let mut guard = unsafe { ExclusiveGuard::new(self, index, true) };
+        guard.bytes_mut().fill(0);
+        Some(guard)
+    }
+
+    /// Undoes `place`. The caller holds the exclusive latch and releases it afterwards.
+    pub(crate) fn forget(&self, page: PageId, index: FrameIndex) {
+        let replaced = self.table.replace(page, Word::Frame(index), Word::Disk);
+        assert!(replaced, "a page in memory is moved only under its exclusive latch");
+        self.mark_clean(index);
+        self.frame(index).set_page(None);
+    }
+
+    #[cold]
+    fn miss(&self, page: PageId) -> Stop {
+        match self.check_id(page) {
+            Ok(()) => {
+                bump(&self.counters.misses);
+                Stop::Miss(page)
+            }
+            Err(stop) => stop,
+        }
+    }
+
+    fn check_id(&self, page: PageId) -> Result<(), Stop> {
+        if page.0 < self.table.page_count_max() {
+            return Ok(());
+        }
+        Err(Stop::Corrupt(CorruptPage { page, fault: PageFault::BeyondEnd }))
+    }
+
+    pub fn stats(&self) -> PoolStats {
+        let counters = &self.counters;
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        PoolStats {
+            frames: self.frames.len() as u64,
+            frames_free: self.free_frame_count() as u64,
+            pages_dirty: self.dirty.count(),
+            requests: counters.requests.sum(),
+            misses: load(&counters.misses),
+            pages_read: load(&counters.pages_read),
+            pages_written: load(&counters.pages_written),
+            pages_created: load(&counters.pages_created),
+            pages_evicted: load(&counters.pages_evicted),
+            pages_prefetched: load(&counters.pages_prefetched),
+            frame_waits: load(&counters.frame_waits),
+            write_batches: load(&counters.write_batches),
+            page_bytes: self.page_bytes() as u64,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The retry loop around synchronous page code, and the slots that keep many such loops from starving.
+//!
+//! Progress: a loop that waits for a frame holds no pin, or it holds one of the few descent slots and at most
+//! `PINS_MAX` pins; so the other frames become free as their loops run. The pages that a descent has missed
+//! several times stay pinned until it is through, so it cannot lose them again for ever.
+
+use crate::guard::PagePin;
+use crate::pool::BufferPool;
+use crate::{BufferError, Stop};
+use env::sync::{Mutex, WaitQueue};
+
+/// With this many stops a loop starts to keep its pins: no tree of ordinary size has more levels to miss.
+const STOPS_BEFORE_PINNING: usize = 3;
+/// More pages than one operation needs at once.
+const PINS_MAX: usize = 16;
+
+impl BufferPool {
+    /// Calls `op` until it does not stop any more. `op` holds no latch when it returns and starts from the
+    /// beginning when it is called again. When every page is in memory nothing is allocated and nothing waits.
+    pub async fn run<T>(&self, mut op: impl FnMut() -> Result<T, Stop>) -> Result<T, BufferError> {
+        let mut pin = PagePin::nothing();
+        let mut stops = 0;
+        loop {
+            let stop = match op() {
+                Ok(value) => return Ok(value),
+                Err(stop) => stop,
+            };
+            stops += 1;
+            drop(pin);
+            if stops > STOPS_BEFORE_PINNING {
+                return self.run_pinned(op, stop).await;
+            }
+            pin = self.resolve(stop).await?;
+        }
+    }
+
+    async fn run_pinned<T>(
+        &self,
+        mut op: impl FnMut() -> Result<T, Stop>,
+        mut stop: Stop,
+    ) -> Result<T, BufferError> {
+        let _slot = self.descents.take().await;
+        let mut pins = Vec::with_capacity(PINS_MAX);
+        loop {
+            if pins.len() == PINS_MAX {
+                pins.clear();
+            }
+            let pin = self.resolve(stop).await?;
+            if pin.holds_page() {
+                pins.push(pin);
+            }
+            match op() {
+                Ok(value) => return Ok(value),
+                Err(next) => stop = next,
+            }
+        }
+    }
+}
+
+/// A counted number of permissions, first come first served.
+pub(crate) struct Slots {
+    free: Mutex<usize>,
+    queue: WaitQueue,
+}
+
+pub(crate) struct Slot<'a>(&'a Slots);
+
+impl Slots {
+    pub(crate) fn new(count: usize) -> Self {
+        assert!(count > 0);
+        Self { free: Mutex::new(count), queue: WaitQueue::new() }
+    }
+
+    pub(crate) fn try_take(&self) -> Option<Slot<'_>> {
+        let mut free = self.free.lock();
+        *free = free.checked_sub(1)?;
+        Some(Slot(self))
+    }
+
+    pub(crate) async fn take(&self) -> Slot<'_> {
+        loop {
+            if let Some(slot) = self.try_take() {
+                return slot;
+            }
+            let waiter = self.queue.register();
+            if let Some(slot) = self.try_take() {
+                return slot;
+            }
+            waiter.await;
+        }
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock() += 1;
+        self.0.queue.wake_one();
+    }
+}

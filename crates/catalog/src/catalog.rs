@@ -1,0 +1,220 @@
+//! The databases and tables that exist: an in-memory copy of the dictionary, shared by all sessions.
+//!
+//! Invariant: the copy shows what is committed in the catalog tree; only `SchemaChange::commit` changes it, under
+//! the exclusive metadata locks of the names it touches. `version` grows with each change, so that a plan kept
+//! from an earlier version can be told.
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use collation::CollationId;
+use datum::{SqlError, error_code};
+use engine::{AccessMode, Engine, Isolation};
+use parking_lot::RwLock;
+use schema::{DatabaseDef, TableDef, TableId};
+use table::{TableHandle, TableResolver};
+
+use crate::change::SchemaChange;
+use crate::dictionary::{self, FORMAT_VERSION};
+use crate::metadata_lock::MetadataLocks;
+use crate::name::{INFORMATION_SCHEMA, SYSTEM_DATABASES, canonical_database};
+
+pub struct Catalog {
+    engine: Arc<Engine>,
+    locks: Arc<MetadataLocks>,
+    /// A leaf lock, held for a lookup or the copying of a list; never across a wait.
+    state: RwLock<State>,
+    version: AtomicU64,
+    next_table_id: AtomicU64,
+    /// What the dictionary held beside tables when it was opened.
+    stored: StoredSettings,
+}
+
+/// Records of the dictionary that other layers interpret.
+#[derive(Clone, Debug, Default)]
+pub struct StoredSettings {
+    /// `None` in a new store.
+    pub accounts: Option<Vec<u8>>,
+    pub variables: Vec<(String, String)>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub databases: BTreeMap<String, Database>,
+    pub by_id: HashMap<TableId, Arc<TableHandle>>,
+}
+
+pub(crate) struct Database {
+    pub definition: DatabaseDef,
+    pub tables: BTreeMap<String, Arc<TableHandle>>,
+}
+
+impl Catalog {
+    /// Reads the dictionary; in a new store it makes one.
+    pub async fn open(engine: Arc<Engine>) -> Result<Arc<Catalog>, SqlError> {
+        let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
+        let contents = dictionary::read_all(&mut transaction).await?;
+        let is_new = contents.format.is_none();
+        if contents.format.is_some_and(|format| format != FORMAT_VERSION) {
+            let what = "the data dictionary was written by another version of this program";
+            return Err(error_code::ER_INTERNAL_ERROR.with(&[&what]));
+        }
+        let mut state = State::default();
+        for definition in contents.databases {
+            state.put_database(definition);
+        }
+        let mut next_table_id = 1;
+        for definition in contents.tables {
+            next_table_id = next_table_id.max(definition.id.0 + 1);
+            let handle = TableHandle::new(Arc::new(definition));
+            handle.initialise(&engine, &mut transaction).await?;
+            state.put_table(Arc::new(handle))?;
+        }
+        drop(transaction);
+        let catalog = Arc::new(Catalog {
+            engine,
+            locks: Arc::new(MetadataLocks::default()),
+            state: RwLock::new(state),
+            version: AtomicU64::new(1),
+            next_table_id: AtomicU64::new(next_table_id),
+            stored: StoredSettings { accounts: contents.accounts, variables: contents.variables },
+        });
+        if is_new {
+            catalog.initialise().await?;
+        }
+        Ok(catalog)
+    }
+
+    async fn initialise(self: &Arc<Self>) -> Result<(), SqlError> {
+        let mut change = self.begin_change();
+        change.write_format().await?;
+        for name in SYSTEM_DATABASES.iter().filter(|name| !name.ends_with("_schema")) {
+            let collation = CollationId::UTF8MB4_0900_AI_CI;
+            change.create_database(DatabaseDef { name: (*name).to_owned(), collation }).await?;
+        }
+        change.commit().await
+    }
+
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub fn locks(&self) -> &Arc<MetadataLocks> {
+        &self.locks
+    }
+
+    /// What was stored for other layers when the server started.
+    pub fn stored_settings(&self) -> &StoredSettings {
+        &self.stored
+    }
+
+    /// Grows with every committed change of any definition.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Starts a transaction of the dictionary. The caller holds the metadata locks of what it changes.
+    pub fn begin_change(self: &Arc<Self>) -> SchemaChange {
+        SchemaChange::new(self.clone())
+    }
+
+    pub(crate) fn take_table_id(&self) -> TableId {
+        TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Makes the changes of a committed transaction visible.
+    pub(crate) fn publish(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.write();
+        change(&mut state);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn database(&self, name: &str) -> Option<DatabaseDef> {
+        let name = canonical_database(name);
+        if let Some(database) = self.state.read().databases.get(name) {
+            return Some(database.definition.clone());
+        }
+        let collation = match name {
+            INFORMATION_SCHEMA => CollationId::UTF8MB3_GENERAL_CI,
+            "performance_schema" => CollationId::UTF8MB4_0900_AI_CI,
+            _ => return None,
+        };
+        Some(DatabaseDef { name: name.to_owned(), collation })
+    }
+
+    /// All databases in the order of their names.
+    pub fn databases(&self) -> Vec<DatabaseDef> {
+        let mut all: Vec<DatabaseDef> =
+            self.state.read().databases.values().map(|database| database.definition.clone()).collect();
+        all.extend(["information_schema", "performance_schema"].iter().filter_map(|name| self.database(name)));
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
+    }
+
+    pub fn table(&self, database: &str, name: &str) -> Option<Arc<TableHandle>> {
+        self.state.read().databases.get(canonical_database(database))?.tables.get(name).cloned()
+    }
+
+    pub fn table_by_id(&self, id: TableId) -> Option<Arc<TableHandle>> {
+        self.state.read().by_id.get(&id).cloned()
+    }
+
+    /// The tables of a database in the order of their names.
+    pub fn tables(&self, database: &str) -> Vec<Arc<TableHandle>> {
+        let state = self.state.read();
+        state
+            .databases
+            .get(canonical_database(database))
+            .map(|database| database.tables.values().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// The table, or error 1049 or 1146.
+    pub fn require_table(&self, database: &str, name: &str) -> Result<Arc<TableHandle>, SqlError> {
+        if let Some(table) = self.table(database, name) {
+            return Ok(table);
+        }
+        self.require_database(database)?;
+        Err(error_code::ER_NO_SUCH_TABLE.with(&[&database, &name]))
+    }
+
+    pub fn require_database(&self, name: &str) -> Result<DatabaseDef, SqlError> {
+        self.database(name).ok_or_else(|| error_code::ER_BAD_DB_ERROR.with(&[&name]))
+    }
+}
+
+impl TableResolver for Catalog {
+    fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError> {
+        self.table_by_id(id).ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())
+    }
+}
+
+impl State {
+    pub fn put_database(&mut self, definition: DatabaseDef) {
+        match self.databases.get_mut(&definition.name) {
+            Some(database) => database.definition = definition,
+            None => {
+                let name = definition.name.clone();
+                self.databases.insert(name, Database { definition, tables: BTreeMap::new() });
+            }
+        }
+    }
+
+    pub fn put_table(&mut self, handle: Arc<TableHandle>) -> Result<(), SqlError> {
+        let definition: &Arc<TableDef> = handle.definition();
+        let database = self.databases.get_mut(&definition.database).ok_or_else(|| {
+            let what = format!("the data dictionary has a table of no database, {}", definition.database);
+            error_code::ER_INTERNAL_ERROR.with(&[&what])
+        })?;
+        self.by_id.insert(definition.id, handle.clone());
+        database.tables.insert(definition.name.clone(), handle);
+        Ok(())
+    }
+
+    pub fn remove_table(&mut self, definition: &TableDef) {
+        self.by_id.remove(&definition.id);
+        if let Some(database) = self.databases.get_mut(&definition.database) {
+            database.tables.remove(&definition.name);
+        }
+    }
+}

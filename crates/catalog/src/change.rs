@@ -1,0 +1,169 @@
+//! One atomic change of definitions: dictionary rows, trees and, after the commit, the shared in-memory copy.
+//!
+//! Invariant: nothing is visible to other sessions before `commit` returns; dropping the change undoes all of it,
+//! created trees included. The caller holds exclusive metadata locks on every table it creates, changes or drops.
+use std::sync::Arc;
+
+use datum::SqlError;
+use engine::{AccessMode, Isolation, Transaction, TreeId};
+use schema::{DatabaseDef, TableDef};
+use table::{TableHandle, engine_error};
+
+use crate::catalog::{Catalog, State};
+use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
+
+pub struct SchemaChange {
+    catalog: Arc<Catalog>,
+    transaction: Transaction,
+    edits: Vec<Edit>,
+}
+
+enum Edit {
+    PutDatabase(DatabaseDef),
+    RemoveDatabase(String),
+    PutTable(Arc<TableHandle>),
+    RemoveTable(Arc<TableDef>),
+}
+
+impl SchemaChange {
+    pub(crate) fn new(catalog: Arc<Catalog>) -> SchemaChange {
+        let transaction = catalog.engine().begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
+        SchemaChange { catalog, transaction, edits: Vec::new() }
+    }
+
+    /// For moving rows between trees within the same change.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        &mut self.transaction
+    }
+
+    pub(crate) async fn write_format(&mut self) -> Result<(), SqlError> {
+        dictionary::put(&mut self.transaction, &RecordKey::format(), &[FORMAT_VERSION]).await
+    }
+
+    /// Creates a database or gives it a new default collation.
+    pub async fn create_database(&mut self, definition: DatabaseDef) -> Result<(), SqlError> {
+        let key = RecordKey::database(&definition.name);
+        let value = definition.collation.number().to_le_bytes();
+        dictionary::put(&mut self.transaction, &key, &value).await?;
+        self.edits.push(Edit::PutDatabase(definition));
+        Ok(())
+    }
+
+    /// Drops a database and every table in it; gives the number of tables.
+    pub async fn drop_database(&mut self, name: &str) -> Result<usize, SqlError> {
+        let tables = self.catalog.tables(name);
+        for table in &tables {
+            self.drop_table(table.definition()).await?;
+        }
+        dictionary::remove(&mut self.transaction, &RecordKey::database(name)).await?;
+        self.edits.push(Edit::RemoveDatabase(name.to_owned()));
+        Ok(tables.len())
+    }
+
+    /// Creates an empty table: gives it its id and its trees. `clustered_by` and the indexes are arranged.
+    pub async fn create_table(&mut self, mut definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
+        definition.id = self.catalog.take_table_id();
+        self.create_trees(&mut definition).await?;
+        self.put_table(definition).await
+    }
+
+    /// New trees for the rows and for each index that is not the clustering one.
+    pub async fn create_trees(&mut self, definition: &mut TableDef) -> Result<(), SqlError> {
+        let rows = self.create_tree(&definition.name).await?;
+        definition.tree = rows;
+        for position in 0..definition.indexes.len() {
+            let is_clustering = Some(definition.indexes[position].id) == definition.clustered_by;
+            let tree = if is_clustering { rows } else { self.create_tree(&definition.name).await? };
+            definition.indexes[position].tree = tree;
+        }
+        Ok(())
+    }
+
+    pub async fn create_tree(&mut self, table: &str) -> Result<u64, SqlError> {
+        let tree = self.transaction.create_tree().await.map_err(|error| engine_error(table, error))?;
+        Ok(tree.0)
+    }
+
+    /// Stores a descriptor whose trees exist; replaces one of the same name.
+    pub async fn put_table(&mut self, definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
+        let key = RecordKey::table(&definition.database, &definition.name);
+        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
+        let handle = Arc::new(TableHandle::new(Arc::new(definition)));
+        handle.initialise(self.catalog.engine(), &mut self.transaction).await?;
+        self.edits.push(Edit::PutTable(handle.clone()));
+        Ok(handle)
+    }
+
+    /// Drops a table with all its trees.
+    pub async fn drop_table(&mut self, definition: &Arc<TableDef>) -> Result<(), SqlError> {
+        self.drop_trees(definition).await?;
+        self.remove_definition(definition).await
+    }
+
+    /// Forgets a descriptor but leaves its trees: the table gets another name or descriptor.
+    pub async fn remove_definition(&mut self, definition: &Arc<TableDef>) -> Result<(), SqlError> {
+        let key = RecordKey::table(&definition.database, &definition.name);
+        dictionary::remove(&mut self.transaction, &key).await?;
+        self.edits.push(Edit::RemoveTable(definition.clone()));
+        Ok(())
+    }
+
+    pub async fn drop_trees(&mut self, definition: &TableDef) -> Result<(), SqlError> {
+        self.drop_tree(&definition.name, definition.tree).await?;
+        for index in &definition.indexes {
+            if index.tree != definition.tree {
+                self.drop_tree(&definition.name, index.tree).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn drop_tree(&mut self, table: &str, tree: u64) -> Result<(), SqlError> {
+        self.transaction.drop_tree(TreeId(tree)).await.map_err(|error| engine_error(table, error))
+    }
+
+    /// Stores the encoded accounts.
+    pub async fn put_accounts(&mut self, accounts: &[u8]) -> Result<(), SqlError> {
+        dictionary::put(&mut self.transaction, &RecordKey::accounts(), accounts).await
+    }
+
+    /// SET PERSIST; `None` is RESET PERSIST.
+    pub async fn put_variable(&mut self, name: &str, value: Option<&str>) -> Result<(), SqlError> {
+        let key = RecordKey::variable(name);
+        match value {
+            Some(text) => dictionary::put(&mut self.transaction, &key, text.as_bytes()).await,
+            None => dictionary::remove(&mut self.transaction, &key).await,
+        }
+    }
+
+    /// Makes everything durable and visible. The future must be run to its end: dropped in the middle, the
+    /// dictionary may have changed while the copy in memory has not.
+    pub async fn commit(self) -> Result<(), SqlError> {
+        let SchemaChange { catalog, transaction, edits } = self;
+        transaction.commit().await.map_err(|error| engine_error("data dictionary", error))?;
+        catalog.publish(|state| {
+            for edit in edits {
+                apply(state, edit);
+            }
+        });
+        Ok(())
+    }
+
+    /// Undoes everything and waits for it.
+    pub async fn rollback(self) -> Result<(), SqlError> {
+        self.transaction.rollback().await.map_err(|error| engine_error("data dictionary", error))
+    }
+}
+
+fn apply(state: &mut State, edit: Edit) {
+    match edit {
+        Edit::PutDatabase(definition) => state.put_database(definition),
+        Edit::RemoveDatabase(name) => {
+            state.databases.remove(&name);
+        }
+        Edit::PutTable(handle) => {
+            state.put_table(handle).expect("the database's metadata lock keeps it from being dropped");
+        }
+        Edit::RemoveTable(definition) => state.remove_table(&definition),
+    }
+}

@@ -1,0 +1,170 @@
+//! The data dictionary's rows in the engine's catalog tree: keys, values and their reading at start.
+//!
+//! Key: one kind byte, the name's parts each ended by a zero byte (names hold none), then a chunk number of two
+//! bytes, big-endian. A value is cut into chunks so that no dictionary row exceeds what a page of any size takes.
+//!
+//! | kind | name            | value                                     |
+//! |------|-----------------|-------------------------------------------|
+//! | 1    | `format`        | version of this layout, one byte          |
+//! | 2    | database        | default collation, two bytes little-endian |
+//! | 3    | database, table | stored form of the table descriptor       |
+//! | 4    | `accounts`      | what the session encodes                  |
+//! | 5    | variable        | text of a persisted global variable       |
+//!
+//! Invariant: the chunks of a value are numbered from 0 without gaps and only the last is shorter than
+//! `CHUNK_BYTES`; a value that is a multiple of it ends with an empty chunk.
+use collation::CollationId;
+use datum::{SqlError, error_code};
+use engine::{
+    Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy,
+};
+use schema::{DatabaseDef, TableDef};
+use table::engine_error;
+
+pub(crate) const FORMAT_VERSION: u8 = 1;
+const CHUNK_BYTES: usize = 1024;
+/// Dictionary rows are only contended when a client creates and drops the same name concurrently.
+const WAIT: WaitPolicy = WaitPolicy::Wait { timeout_us: 50_000_000 };
+const WHAT: &str = "data dictionary";
+
+/// Names one value of the dictionary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordKey(Vec<u8>);
+
+impl RecordKey {
+    fn new(kind: u8, parts: &[&str]) -> RecordKey {
+        let mut key = vec![kind];
+        for part in parts {
+            debug_assert!(!part.as_bytes().contains(&0), "names are checked before they are stored");
+            key.extend_from_slice(part.as_bytes());
+            key.push(0);
+        }
+        RecordKey(key)
+    }
+
+    pub fn format() -> RecordKey {
+        RecordKey::new(1, &["format"])
+    }
+
+    pub fn database(name: &str) -> RecordKey {
+        RecordKey::new(2, &[name])
+    }
+
+    pub fn table(database: &str, name: &str) -> RecordKey {
+        RecordKey::new(3, &[database, name])
+    }
+
+    pub fn accounts() -> RecordKey {
+        RecordKey::new(4, &["accounts"])
+    }
+
+    pub fn variable(name: &str) -> RecordKey {
+        RecordKey::new(5, &[name])
+    }
+
+    fn chunk(&self, number: usize) -> Vec<u8> {
+        let number = u16::try_from(number).expect("a dictionary value has fewer than 65,536 chunks");
+        let mut key = self.0.clone();
+        key.extend_from_slice(&number.to_be_bytes());
+        key
+    }
+}
+
+fn failed(error: engine::EngineError) -> SqlError {
+    engine_error(WHAT, error)
+}
+
+fn corrupt(what: &str) -> SqlError {
+    error_code::ER_INTERNAL_ERROR.with(&[&format!("the data dictionary is damaged: {what}")])
+}
+
+/// Stores a value, replacing an earlier one.
+pub(crate) async fn put(
+    transaction: &mut Transaction,
+    key: &RecordKey,
+    value: &[u8],
+) -> Result<(), SqlError> {
+    remove(transaction, key).await?;
+    let mut number = 0;
+    loop {
+        let chunk = &value[(number * CHUNK_BYTES).min(value.len())..((number + 1) * CHUNK_BYTES).min(value.len())];
+        let result =
+            transaction.insert(TreeId::CATALOG, &key.chunk(number), chunk, Uniqueness::Key, WAIT).await;
+        result.map_err(failed)?;
+        if chunk.len() < CHUNK_BYTES {
+            return Ok(());
+        }
+        number += 1;
+    }
+}
+
+/// Removes a value if there is one.
+pub(crate) async fn remove(transaction: &mut Transaction, key: &RecordKey) -> Result<(), SqlError> {
+    let mut number = 0;
+    loop {
+        match transaction.delete(TreeId::CATALOG, &key.chunk(number), WAIT).await {
+            Ok(()) => number += 1,
+            Err(engine::EngineError::NotFound) => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Everything in the dictionary.
+#[derive(Default)]
+pub(crate) struct Contents {
+    pub format: Option<u8>,
+    pub databases: Vec<DatabaseDef>,
+    pub tables: Vec<TableDef>,
+    pub accounts: Option<Vec<u8>>,
+    pub variables: Vec<(String, String)>,
+}
+
+pub(crate) async fn read_all(transaction: &mut Transaction) -> Result<Contents, SqlError> {
+    let mut cursor =
+        transaction.scan(TreeId::CATALOG, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+    let mut contents = Contents::default();
+    let mut batch = EntryBatch::default();
+    let mut value = Vec::new();
+    loop {
+        batch.clear();
+        let more = cursor.next_batch(transaction, 256, &mut batch).await.map_err(failed)?;
+        for (key, chunk) in batch.iter() {
+            value.extend_from_slice(chunk);
+            if chunk.len() < CHUNK_BYTES {
+                let name = key.len().checked_sub(2).map(|end| &key[..end]).ok_or_else(|| corrupt("a key"))?;
+                contents.add(name, std::mem::take(&mut value))?;
+            }
+        }
+        if !more {
+            return Ok(contents);
+        }
+    }
+}
+
+impl Contents {
+    fn add(&mut self, key: &[u8], value: Vec<u8>) -> Result<(), SqlError> {
+        let (kind, rest) = key.split_first().ok_or_else(|| corrupt("an empty key"))?;
+        let name = rest.strip_suffix(b"\0").ok_or_else(|| corrupt("a key without end"))?;
+        let name = std::str::from_utf8(name).map_err(|_| corrupt("a name"))?;
+        match kind {
+            1 => self.format = value.first().copied(),
+            2 => {
+                let number = value.try_into().map(u16::from_le_bytes).map_err(|_| corrupt("a database"))?;
+                let collation = CollationId::by_number(number).ok_or_else(|| corrupt("a collation"))?;
+                self.databases.push(DatabaseDef { name: name.to_owned(), collation });
+            }
+            3 => {
+                let table = TableDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
+                self.tables.push(table);
+            }
+            4 => self.accounts = Some(value),
+            5 => {
+                let text = String::from_utf8(value).map_err(|_| corrupt("a variable"))?;
+                self.variables.push((name.to_owned(), text));
+            }
+            _ => return Err(corrupt("an unknown kind of record")),
+        }
+        Ok(())
+    }
+}

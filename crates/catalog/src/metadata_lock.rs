@@ -1,0 +1,295 @@
+//! Metadata locks: statements share a table's definition until their transaction ends, DDL owns it alone.
+//!
+//! Queue: a lock is granted when no other owner holds a conflicting mode and nobody who conflicts waits in
+//! front; so a waiting ALTER is not overtaken for ever by new statements. An owner that already holds the lock
+//! may pass the queue, otherwise a second statement of its transaction would wait behind the ALTER that waits
+//! for it.
+//!
+//! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
+//! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
+//! the statement before the DDL as its victim, and so does this: DDL asks in name order while holding nothing).
+//! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment.
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+/// What is locked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LockName {
+    /// Shared by everything that happens inside the database, exclusive for its own creation, change and drop.
+    Database(Arc<str>),
+    Table(Arc<str>, Arc<str>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockMode {
+    Shared,
+    Exclusive,
+}
+
+/// Who locks: one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LockOwner(pub u64);
+
+/// Waiting would never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockDeadlock;
+
+#[derive(Default)]
+pub struct MetadataLocks {
+    /// A leaf lock; never held across a wait.
+    table: Mutex<LockTable>,
+}
+
+#[derive(Default)]
+struct LockTable {
+    locks: HashMap<LockName, Lock>,
+    /// The lock that an owner waits for.
+    waiting: HashMap<LockOwner, LockName>,
+    next_ticket: u64,
+}
+
+#[derive(Default)]
+struct Lock {
+    holders: Vec<Holder>,
+    queue: VecDeque<Waiter>,
+}
+
+struct Holder {
+    owner: LockOwner,
+    mode: LockMode,
+    /// How many guards hold it.
+    count: u32,
+}
+
+struct Waiter {
+    ticket: u64,
+    owner: LockOwner,
+    mode: LockMode,
+    waker: Option<Waker>,
+}
+
+/// A granted lock; dropping it releases it.
+pub struct LockGuard {
+    locks: Arc<MetadataLocks>,
+    name: LockName,
+    owner: LockOwner,
+    mode: LockMode,
+}
+
+impl LockGuard {
+    pub fn name(&self) -> &LockName {
+        &self.name
+    }
+
+    pub fn mode(&self) -> LockMode {
+        self.mode
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        self.locks.table.lock().release(&self.name, self.owner, self.mode);
+    }
+}
+
+impl MetadataLocks {
+    /// Asks for a lock. The future may be dropped (time limit, KILL): the request is then forgotten.
+    pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
+        Acquire { locks: self.clone(), owner, name, mode, ticket: None }
+    }
+}
+
+pub struct Acquire {
+    locks: Arc<MetadataLocks>,
+    owner: LockOwner,
+    name: LockName,
+    mode: LockMode,
+    /// Set while the request is in the queue.
+    ticket: Option<u64>,
+}
+
+impl Future for Acquire {
+    type Output = Result<LockGuard, LockDeadlock>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let mut table = this.locks.table.lock();
+        let granted = match this.ticket {
+            None => table.try_grant(this.owner, &this.name, this.mode),
+            Some(ticket) => table.poll_ticket(&this.name, ticket, context.waker()),
+        };
+        if granted {
+            this.ticket = None;
+            let (name, owner, mode) = (this.name.clone(), this.owner, this.mode);
+            return Poll::Ready(Ok(LockGuard { locks: this.locks.clone(), name, owner, mode }));
+        }
+        if this.ticket.is_none() {
+            if table.would_deadlock(this.owner, &this.name, this.mode) {
+                return Poll::Ready(Err(LockDeadlock));
+            }
+            this.ticket = Some(table.enqueue(this.owner, &this.name, this.mode, context.waker()));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Acquire {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.locks.table.lock().forget(&self.name, ticket, self.owner, self.mode);
+        }
+    }
+}
+
+fn conflict(left: LockMode, right: LockMode) -> bool {
+    left == LockMode::Exclusive || right == LockMode::Exclusive
+}
+
+impl LockTable {
+    fn try_grant(&mut self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
+        let Some(lock) = self.locks.get_mut(name) else {
+            let holders = vec![Holder { owner, mode, count: 1 }];
+            self.locks.insert(name.clone(), Lock { holders, queue: VecDeque::new() });
+            return true;
+        };
+        let holds = lock.holders.iter().any(|holder| holder.owner == owner);
+        let behind = !holds && lock.queue.iter().any(|waiter| conflict(waiter.mode, mode));
+        if behind || lock.held_against(owner, mode) {
+            return false;
+        }
+        lock.hold(owner, mode);
+        true
+    }
+
+    fn enqueue(&mut self, owner: LockOwner, name: &LockName, mode: LockMode, waker: &Waker) -> u64 {
+        self.next_ticket += 1;
+        let ticket = self.next_ticket;
+        let lock = self.locks.get_mut(name).expect("a lock that was refused exists");
+        lock.queue.push_back(Waiter { ticket, owner, mode, waker: Some(waker.clone()) });
+        self.waiting.insert(owner, name.clone());
+        ticket
+    }
+
+    /// True when the ticket has left the queue: `grant_waiting` made its owner a holder.
+    fn poll_ticket(&mut self, name: &LockName, ticket: u64, waker: &Waker) -> bool {
+        let waiter = self
+            .locks
+            .get_mut(name)
+            .and_then(|lock| lock.queue.iter_mut().find(|waiter| waiter.ticket == ticket));
+        match waiter {
+            Some(waiter) => {
+                waiter.waker = Some(waker.clone());
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// A request that is given up: still queued, or granted in the meantime.
+    fn forget(&mut self, name: &LockName, ticket: u64, owner: LockOwner, mode: LockMode) {
+        let lock = self.locks.get_mut(name).expect("a queued or granted lock exists");
+        match lock.queue.iter().position(|waiter| waiter.ticket == ticket) {
+            Some(position) => {
+                lock.queue.remove(position);
+                self.waiting.remove(&owner);
+                self.grant_waiting(name);
+            }
+            None => self.release(name, owner, mode),
+        }
+    }
+
+    fn release(&mut self, name: &LockName, owner: LockOwner, mode: LockMode) {
+        let lock = self.locks.get_mut(name).expect("a held lock exists");
+        let position = lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
+        let position = position.expect("a guard's owner holds the lock");
+        lock.holders[position].count -= 1;
+        if lock.holders[position].count == 0 {
+            lock.holders.swap_remove(position);
+        }
+        self.grant_waiting(name);
+    }
+
+    /// Grants from the front of the queue as long as the next one fits, and removes a lock nobody needs.
+    fn grant_waiting(&mut self, name: &LockName) {
+        let Some(lock) = self.locks.get_mut(name) else { return };
+        while let Some(waiter) = lock.queue.front() {
+            if lock.held_against(waiter.owner, waiter.mode) {
+                break;
+            }
+            let waiter = lock.queue.pop_front().expect("the front was just seen");
+            lock.hold(waiter.owner, waiter.mode);
+            self.waiting.remove(&waiter.owner);
+            if let Some(waker) = waiter.waker {
+                waker.wake();
+            }
+        }
+        if lock.holders.is_empty() && lock.queue.is_empty() {
+            self.locks.remove(name);
+        }
+    }
+
+    fn would_deadlock(&self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
+        let mut to_visit = self.blockers(owner, name, mode, None);
+        let mut visited = Vec::new();
+        while let Some(blocker) = to_visit.pop() {
+            if blocker == owner {
+                return true;
+            }
+            if visited.contains(&blocker) {
+                continue;
+            }
+            visited.push(blocker);
+            if let Some(awaited) = self.waiting.get(&blocker)
+                && let Some(lock) = self.locks.get(awaited)
+                && let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker)
+            {
+                to_visit.extend(self.blockers(blocker, awaited, waiter.mode, Some(waiter.ticket)));
+            }
+        }
+        false
+    }
+
+    /// Who must go before this request can be granted.
+    fn blockers(
+        &self,
+        owner: LockOwner,
+        name: &LockName,
+        mode: LockMode,
+        before: Option<u64>,
+    ) -> Vec<LockOwner> {
+        let Some(lock) = self.locks.get(name) else { return Vec::new() };
+        let holders = lock
+            .holders
+            .iter()
+            .filter(|holder| holder.owner != owner && conflict(holder.mode, mode))
+            .map(|holder| holder.owner);
+        let in_front = lock
+            .queue
+            .iter()
+            .take_while(|waiter| before.is_none_or(|ticket| waiter.ticket < ticket))
+            .filter(|waiter| waiter.owner != owner && conflict(waiter.mode, mode))
+            .map(|waiter| waiter.owner);
+        holders.chain(in_front).collect()
+    }
+}
+
+impl Lock {
+    fn held_against(&self, owner: LockOwner, mode: LockMode) -> bool {
+        self.holders.iter().any(|holder| holder.owner != owner && conflict(holder.mode, mode))
+    }
+
+    fn hold(&mut self, owner: LockOwner, mode: LockMode) {
+        match self.holders.iter_mut().find(|holder| holder.owner == owner && holder.mode == mode) {
+            Some(holder) => holder.count += 1,
+            None => self.holders.push(Holder { owner, mode, count: 1 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! The queue's fairness, deadlock search and abandoned requests.
+use super::*;
+use std::pin::pin;
+
+fn name(table: &str) -> LockName {
+    LockName::Table(Arc::from("d"), Arc::from(table))
+}
+
+fn poll_once(acquire: Pin<&mut Acquire>) -> Option<Result<LockGuard, LockDeadlock>> {
+    match acquire.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+fn take(locks: &Arc<MetadataLocks>, owner: u64, table: &str, mode: LockMode) -> Option<LockGuard> {
+    let acquire = pin!(locks.acquire(LockOwner(owner), name(table), mode));
+    poll_once(acquire).map(|result| result.expect("no deadlock here"))
+}
+
+#[test]
+fn a_waiting_exclusive_request_is_not_overtaken() {
+    let locks = Arc::new(MetadataLocks::default());
+    let first = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let mut alter = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    assert!(take(&locks, 3, "t", LockMode::Shared).is_none(), "a newcomer waits behind the ALTER");
+    let again = take(&locks, 1, "t", LockMode::Shared).expect("a holder passes the queue");
+    drop(first);
+    assert!(poll_once(alter.as_mut()).is_none());
+    drop(again);
+    let guard = poll_once(alter.as_mut()).expect("granted").unwrap();
+    assert!(take(&locks, 3, "t", LockMode::Shared).is_none());
+    drop(guard);
+    assert!(take(&locks, 3, "t", LockMode::Shared).is_some());
+    assert!(locks.table.lock().locks.is_empty(), "a lock nobody holds is forgotten");
+}
+
+#[test]
+fn an_abandoned_request_lets_the_next_one_pass() {
+    let locks = Arc::new(MetadataLocks::default());
+    let reader = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let mut newcomer = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::Shared));
+    {
+        let mut alter = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::Exclusive));
+        assert!(poll_once(alter.as_mut()).is_none());
+        assert!(poll_once(newcomer.as_mut()).is_none());
+    }
+    assert!(poll_once(newcomer.as_mut()).is_some());
+    drop(reader);
+}
+
+#[test]
+fn a_granted_but_dropped_request_is_released() {
+    let locks = Arc::new(MetadataLocks::default());
+    let holder = take(&locks, 1, "t", LockMode::Exclusive).unwrap();
+    {
+        let mut second = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::Exclusive));
+        assert!(poll_once(second.as_mut()).is_none());
+        drop(holder);
+    }
+    assert!(take(&locks, 3, "t", LockMode::Exclusive).is_some());
+}
+
+#[test]
+fn a_circle_of_waits_is_refused() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _a = take(&locks, 1, "a", LockMode::Shared).unwrap();
+    let _b = take(&locks, 2, "b", LockMode::Exclusive).unwrap();
+    let mut rename = pin!(locks.acquire(LockOwner(2), name("a"), LockMode::Exclusive));
+    assert!(poll_once(rename.as_mut()).is_none());
+    let mut statement = pin!(locks.acquire(LockOwner(1), name("b"), LockMode::Shared));
+    assert!(matches!(poll_once(statement.as_mut()), Some(Err(LockDeadlock))));
+}

@@ -1,0 +1,210 @@
+//! Checkpoints: moving the start of recovery forward so that the log can be reused.
+//!
+//! They are continuous: the buffer pool writes old dirty pages back all the time, and whenever the log has
+//! grown by a share of its capacity, a checkpoint notes how far that has come. Nobody waits for one.
+//!
+//! Invariant: the checkpoint LSN is at or before the recovery LSN of every dirty page, the first undo record
+//! of every active transaction, the list of pending frees, and every pin; and it is durable in the
+//! superblock before the log behind it is reused. A transaction that would hold it back for too long has its
+//! undo records logged again (`forward`).
+
+use crate::EngineError;
+use crate::engine::Engine;
+use crate::log_record::{LogRecord, NO_TRANSACTION};
+use crate::superblock::Superblock;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wal::{AppendError, Lsn, Priority, WalGroup};
+
+/// A checkpoint is due whenever the log has grown by this share of its capacity.
+const CAPACITY_SHARE: u64 = 16;
+
+/// While something else still holds the checkpoint back and the log is nearly full.
+const STUCK_RETRY_US: u64 = 10_000;
+
+/// How long a checkpoint waits before it looks whether another has ended; they rarely meet.
+const TURN_US: u64 = 1_000;
+
+/// A record of pending frees names at most this many chains.
+const CHAINS_PER_RECORD: usize = 4096;
+
+pub(crate) struct Checkpointer {
+    interval_bytes: u64,
+    /// The log end at which the next one is due.
+    due_lsn: AtomicU64,
+    is_due: AtomicBool,
+    /// The background task exists.
+    running: AtomicBool,
+    /// A checkpoint is being made.
+    writing: AtomicBool,
+    checkpoint_lsn: AtomicU64,
+    pins: Mutex<BTreeMap<u64, usize>>,
+}
+
+/// Keeps the checkpoint from passing an LSN until it is dropped.
+pub(crate) struct CheckpointPin {
+    engine: Arc<Engine>,
+    lsn: u64,
+}
+
+impl Checkpointer {
+    pub fn new(capacity_bytes: u64, checkpoint_lsn: u64) -> Checkpointer {
+        let interval_bytes = (capacity_bytes / CAPACITY_SHARE).max(1);
+        Checkpointer {
+            interval_bytes,
+            due_lsn: AtomicU64::new(checkpoint_lsn + interval_bytes),
+            is_due: AtomicBool::new(false),
+            running: AtomicBool::new(false),
+            writing: AtomicBool::new(false),
+            checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
+            pins: Mutex::default(),
+        }
+    }
+
+    pub fn checkpoint_lsn(&self) -> u64 {
+        self.checkpoint_lsn.load(Ordering::Acquire)
+    }
+
+    /// Called after every change; one load and one comparison.
+    pub fn note_log_end(&self, log_end: u64) {
+        if log_end >= self.due_lsn.load(Ordering::Relaxed) {
+            self.is_due.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn oldest_pin(&self) -> Option<u64> {
+        self.pins.lock().keys().next().copied()
+    }
+}
+
+impl Drop for CheckpointPin {
+    fn drop(&mut self) {
+        let mut pins = self.engine.checkpointer.pins.lock();
+        let count = pins.get_mut(&self.lsn).expect("it was pinned");
+        *count -= 1;
+        if *count == 0 {
+            pins.remove(&self.lsn);
+        }
+    }
+}
+
+/// Lets the next checkpoint begin, also when this one's future is dropped.
+struct CheckpointTurn<'a>(&'a AtomicBool);
+
+impl Drop for CheckpointTurn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Engine {
+    /// Keeps the checkpoint from passing `lsn`, which it has not passed yet.
+    pub(crate) fn pin_checkpoint(self: &Arc<Self>, lsn: u64) -> CheckpointPin {
+        *self.checkpointer.pins.lock().entry(lsn).or_default() += 1;
+        CheckpointPin { engine: self.clone(), lsn }
+    }
+
+    /// Starts a checkpoint in the background if one is due and none is running.
+    pub(crate) fn start_due_checkpoint(self: &Arc<Self>) {
+        let checkpointer = &self.checkpointer;
+        if !checkpointer.is_due.load(Ordering::Relaxed) || checkpointer.running.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.spawn("checkpoint", |engine| async move {
+            let result = engine.checkpoint_until_roomy().await;
+            engine.checkpointer.is_due.store(false, Ordering::Relaxed);
+            engine.checkpointer.running.store(false, Ordering::Release);
+            result
+        });
+    }
+
+    /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
+    async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
+        loop {
+            let behind = self.wal.end_lsn().0.saturating_sub(self.wal.capacity_bytes() / 2);
+            self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
+            let before = self.checkpointer.checkpoint_lsn();
+            self.checkpoint(false).await?;
+            let stuck = self.checkpointer.checkpoint_lsn() == before;
+            if self.wal.used_bytes() < self.wal.capacity_bytes() / 4 * 3 {
+                return Ok(());
+            }
+            if stuck {
+                self.env.clock.sleep(STUCK_RETRY_US).await;
+            }
+        }
+    }
+
+    /// Makes one checkpoint as far forward as it can be now. `clean`: nothing is dirty or active.
+    pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), EngineError> {
+        // One at a time, or an older superblock could replace a newer one whose log is already reused.
+        while self.checkpointer.writing.swap(true, Ordering::AcqRel) {
+            self.env.clock.sleep(TURN_US).await;
+        }
+        let _turn = CheckpointTurn(&self.checkpointer.writing);
+        self.checkpoint_in_turn(clean).await
+    }
+
+    async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
+        let start = self.wal.end_lsn();
+        self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes, Ordering::Relaxed);
+        self.forward_old_undo(start.0).await?;
+        self.log_pending_chains().await?;
+        // What has an LSN before `start` and is not listed anywhere is over and in the pages.
+        let mut checkpoint_lsn = start.0.min(self.pool.min_rec_lsn().0);
+        checkpoint_lsn =
+            self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
+        checkpoint_lsn = self.checkpointer.oldest_pin().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
+        let durable = self.wal.end_lsn();
+        self.wal.wait_durable(durable).await.map_err(|error| self.log_failed(&error))?;
+        if checkpoint_lsn <= self.checkpointer.checkpoint_lsn() && !clean {
+            return Ok(());
+        }
+        let superblock = Superblock {
+            checkpoint_lsn,
+            known_durable_lsn: durable.0,
+            next_transaction: self.writers.next_id(),
+            next_tree: self.trees.next_id(),
+            meta_root: self.trees.meta().root,
+            page_size_bytes: self.pool.page_bytes() as u32,
+            clean,
+        };
+        let written = self.pool.store().write_superblock(&superblock.encode()).await;
+        written.map_err(|error| self.pool_error(error.into()))?;
+        self.checkpointer.checkpoint_lsn.store(checkpoint_lsn, Ordering::Release);
+        self.stats.checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.wal.truncate_before(Lsn(checkpoint_lsn));
+        Ok(())
+    }
+
+    /// Lists the overflow chains that committed transactions have left to free, so that the log with their
+    /// commit records can be given up. The list and its record are made under the commit mutex: nothing is
+    /// freed or added in between.
+    async fn log_pending_chains(&self) -> Result<(), EngineError> {
+        let mut from = 0;
+        loop {
+            let appended = {
+                let history = self.history.lock();
+                let chains: Vec<u64> = history.pending_chains(from).take(CHAINS_PER_RECORD).collect();
+                let Some(last) = chains.last().copied() else { return Ok(()) };
+                let record = LogRecord::PendingFrees { chains };
+                let mut group = WalGroup::new();
+                group.push_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
+                self.wal.append_reserve(&group).map(|_| last)
+            };
+            match appended {
+                Ok(last) => from = last + 1,
+                Err(AppendError::Full) => self.wait_for_log_space().await?,
+                Err(error) => return Err(self.log_error(error)),
+            }
+        }
+    }
+
+    /// Waits for room for a large group of a checkpoint or rollback.
+    pub(crate) async fn wait_for_log_space(&self) -> Result<(), EngineError> {
+        let space = self.wal.wait_for_space(CHAINS_PER_RECORD * 16, Priority::Reserve).await;
+        space.map_err(|error| self.log_error(error))
+    }
+}

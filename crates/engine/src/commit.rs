@@ -1,0 +1,136 @@
+//! Commit: the commit record, the stamp that makes the changes visible, the early release of locks, and the
+//! wait for durability.
+//!
+//! Invariant: append, stamp and entry into the history happen under one mutex, so the order in the log, the
+//! order of visibility and the order of the history are the same. A commit is acknowledged only after its
+//! record is as durable as `flush_at_commit` asks.
+
+use crate::engine::Engine;
+use crate::history::Committed;
+use crate::log_record::{LogRecord, Operation};
+use crate::row_table::RowName;
+use crate::transaction::{Transaction, Work};
+use crate::transaction_state::{TransactionState, UndoItem};
+use crate::{EngineError, TreeId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use wal::{AppendError, Lsn, Priority, WalGroup};
+
+impl Transaction {
+    /// Commits; returns once the commit is durable as `flush_at_commit` asks.
+    pub async fn commit(mut self) -> Result<(), EngineError> {
+        self.drop_snapshot();
+        self.work.withdraw();
+        let engine = self.work.engine.clone();
+        let changed = self.has_changes();
+        let lsn = if changed { self.work.append_commit().await? } else { self.work.seen_lsn };
+        let changes = self.work.finish_commit(changed);
+        if lsn > 0 {
+            engine.acknowledge(lsn).await?;
+        }
+        if changed {
+            engine.stats.commits.fetch_add(1, Relaxed);
+            engine.after_commit(changes);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that what the transaction's locking reads returned cannot be lost: call it before the
+    /// rows of a locking read leave the server, unless `commit` follows anyway.
+    pub async fn settle_reads(&self) -> Result<(), EngineError> {
+        match self.work.seen_lsn {
+            0 => Ok(()),
+            lsn => self.work.engine.acknowledge(lsn).await,
+        }
+    }
+}
+
+impl Work {
+    async fn append_commit(&mut self) -> Result<u64, EngineError> {
+        let state = self.state();
+        let (chains, dropped_trees, mut rows) = state.with_undo(|undo| {
+            let chains: Vec<u64> = undo.iter().filter_map(old_chain).collect();
+            let dropped: Vec<TreeId> = undo.iter().filter_map(dropped_tree).collect();
+            (chains, dropped, committed_rows(undo))
+        });
+        let record = LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
+        // Before the commit record can be at the end of the log.
+        let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
+        let mut group = WalGroup::new();
+        group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
+        loop {
+            match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
+                Ok(lsn) => {
+                    if !dropped_trees.is_empty() {
+                        self.engine.drop_committed(pin, &dropped_trees);
+                    }
+                    return Ok(lsn);
+                }
+                Err(AppendError::Full) => {
+                    let space = self.engine.wal.wait_for_space(group.encoded_len(), Priority::Reserve);
+                    space.await.map_err(|error| self.engine.log_error(error))?;
+                }
+                Err(error) => return Err(self.engine.log_error(error)),
+            }
+        }
+    }
+
+    /// After the commit record is in the log: lets the others go on. Answers how much was changed.
+    fn finish_commit(&mut self, changed: bool) -> usize {
+        self.release_locks();
+        let Some(state) = self.state.take() else { return 0 };
+        self.engine.writers.no_longer_active(&state);
+        if !changed {
+            // It only locked, so there is nothing to see.
+            state.stamp_aborted();
+            self.engine.writers.seen(&state);
+        }
+        state.take_undo().len()
+    }
+}
+
+impl Engine {
+    fn commit_at_log_end(
+        &self,
+        state: &Arc<TransactionState>,
+        group: &WalGroup,
+        rows: &mut Vec<(RowName, bool)>,
+        chains: &[u64],
+    ) -> Result<u64, AppendError> {
+        let mut history = self.history.lock();
+        let lsn = self.wal.append_reserve(group)?.end.0;
+        state.stamp_committed(lsn);
+        history.push(Committed { lsn, state: state.clone(), rows: std::mem::take(rows) }, chains);
+        self.last_commit_lsn.store(lsn, Release);
+        Ok(lsn)
+    }
+
+    /// Waits until a commit at `lsn` may be acknowledged.
+    pub(crate) async fn acknowledge(&self, lsn: u64) -> Result<(), EngineError> {
+        self.wal.wait_commit(Lsn(lsn)).await.map_err(|error| self.log_failed(&error))
+    }
+}
+
+fn dropped_tree(item: &UndoItem) -> Option<TreeId> {
+    match item {
+        UndoItem::DropTree(tree) => Some(*tree),
+        UndoItem::Row { .. } | UndoItem::Tree { .. } | UndoItem::Chain(_) => None,
+    }
+}
+
+fn old_chain(item: &UndoItem) -> Option<u64> {
+    match item {
+        UndoItem::Row { old_chain, .. } => old_chain.map(|page| page.0),
+        UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
+    }
+}
+
+/// The rows whose chains can be pruned later, each with whether it became a ghost.
+fn committed_rows(undo: &[UndoItem]) -> Vec<(RowName, bool)> {
+    undo.iter()
+        .filter_map(|item| match item {
+            UndoItem::Row { name, operation, .. } => Some((name.clone(), *operation == Operation::Delete)),
+            UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
+        })
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! Deadlock detection: runs only when a wait starts, over edges that are read live from the lock tables.
+//!
+//! Invariant: a wait is in its queue and in `TransactionState::waiting` before its detection starts, and
+//! detections run one at a time; so whichever wait closes a cycle finds it whole.
+
+use crate::transaction_state::TransactionState;
+use crate::wait::{Outcome, WaitTarget};
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+type State = Arc<TransactionState>;
+
+#[derive(Default)]
+pub(crate) struct DeadlockDetector {
+    /// Outermost of all lock-table mutexes: shards and intervals are locked under it.
+    turn: Mutex<()>,
+}
+
+impl DeadlockDetector {
+    /// Resolves every cycle through `me`, which has just started to wait, by making the lightest member the
+    /// victim. Answers how many victims there were.
+    pub fn check(&self, me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) -> usize {
+        let _turn = self.turn.lock();
+        let mut victims = 0;
+        while let Some(cycle) = find_cycle(me, &blockers) {
+            let victim = cycle
+                .iter()
+                .min_by_key(|member| (member.weight(), !Arc::ptr_eq(member, me), member.id))
+                .expect("a cycle has members");
+            // Whoever was granted or timed out in between has broken the cycle itself.
+            if let Some(waiting) = victim.waiting()
+                && waiting.cell.resolve(Outcome::Victim)
+            {
+                victims += 1;
+            }
+        }
+        victims
+    }
+}
+
+/// A depth-first search from `me` back to `me`; every transaction is expanded once.
+fn find_cycle(me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) -> Option<Vec<State>> {
+    let edges = |state: &State| match state.waiting() {
+        Some(waiting) => blockers(state, &waiting.target),
+        None => Vec::new(),
+    };
+    let mut visited = HashSet::new();
+    let mut path = vec![(me.clone(), edges(me))];
+    while let Some((_, remaining)) = path.last_mut() {
+        match remaining.pop() {
+            Some(next) if Arc::ptr_eq(&next, me) => {
+                return Some(path.into_iter().map(|(member, _)| member).collect());
+            }
+            Some(next) => {
+                if visited.insert(next.id) {
+                    let onward = edges(&next);
+                    path.push((next, onward));
+                }
+            }
+            None => {
+                path.pop();
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row_table::{Enqueued, RowTable};
+    use crate::transaction_state::{TransactionId, UndoItem, Waiting};
+    use crate::{Isolation, LockMode, TreeId};
+    use LockMode::{Exclusive, Shared};
+
+    const TREE: TreeId = TreeId(7);
+
+    struct World {
+        rows: RowTable,
+        detector: DeadlockDetector,
+    }
+
+    fn world() -> World {
+        World { rows: RowTable::new(1), detector: DeadlockDetector::default() }
+    }
+
+    fn transaction(id: u64) -> State {
+        TransactionState::new(TransactionId(id), Isolation::RepeatableRead, 0, 0)
+    }
+
+    impl World {
+        /// Locks or waits; the outcome of the wait after detection.
+        fn lock(&self, state: &State, key: &[u8], mode: LockMode) -> Option<Outcome> {
+            match self.rows.enqueue(state, TREE, key, mode) {
+                (_, Enqueued::Granted) => Some(Outcome::Granted),
+                (name, Enqueued::Waiting(cell)) => {
+                    let target = WaitTarget::Row(name);
+                    state.set_waiting(Some(Waiting { target, cell: cell.clone(), since_us: 0 }));
+                    self.detector.check(state, |state, target| match target {
+                        WaitTarget::Row(name) => self.rows.blockers(state, name),
+                        WaitTarget::Gap(..) => Vec::new(),
+                    });
+                    cell.outcome()
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_lighter_of_two_is_the_victim() {
+        let world = world();
+        let (heavy, light) = (transaction(1), transaction(2));
+        heavy.push_undo(UndoItem::DropTree(TREE), 1000);
+        world.lock(&heavy, b"a", Exclusive);
+        world.lock(&light, b"b", Exclusive);
+        assert_eq!(world.lock(&light, b"a", Exclusive), None);
+        assert_eq!(world.lock(&heavy, b"b", Exclusive), None, "the heavy one goes on waiting");
+        assert_eq!(light.waiting().map(|_| ()), None, "the light one is the victim");
+    }
+
+    #[test]
+    fn two_upgrades_deadlock() {
+        let world = world();
+        let (one, two) = (transaction(1), transaction(2));
+        world.lock(&one, b"a", Shared);
+        world.lock(&two, b"a", Shared);
+        assert_eq!(world.lock(&one, b"a", Exclusive), None);
+        assert_eq!(world.lock(&two, b"a", Exclusive), Some(Outcome::Victim));
+    }
+
+    #[test]
+    fn a_queue_behind_a_holder_is_no_deadlock() {
+        let world = world();
+        let all: Vec<State> = (1..100).map(transaction).collect();
+        world.lock(&all[0], b"a", Exclusive);
+        for state in &all[1..] {
+            assert_eq!(world.lock(state, b"a", Exclusive), None);
+        }
+        assert_eq!(world.lock(&all[0], b"b", Exclusive), Some(Outcome::Granted));
+    }
+
+    #[test]
+    fn a_cycle_of_three_through_a_shared_lock_is_found() {
+        let world = world();
+        let (a, b, c) = (transaction(1), transaction(2), transaction(3));
+        world.lock(&a, b"1", Shared);
+        world.lock(&b, b"1", Shared);
+        world.lock(&b, b"2", Exclusive);
+        world.lock(&c, b"3", Exclusive);
+        assert_eq!(world.lock(&c, b"1", Exclusive), None);
+        assert_eq!(world.lock(&a, b"2", Exclusive), None);
+        let outcome = world.lock(&b, b"3", Shared);
+        let victims = [&a, &b, &c].iter().filter(|state| state.waiting().is_none()).count();
+        assert!(outcome == Some(Outcome::Victim) || victims == 1, "{outcome:?} {victims}");
+    }
+}

@@ -1,0 +1,287 @@
+//! The engine: the one object that owns log, pages, trees, locks and versions of a database.
+//!
+//! Invariant: everything that changes a page goes through `modify` or a mini-transaction of its own in
+//! `trees` and `overflow`; so every change is in the log before its page can be written.
+
+use crate::checkpoint::Checkpointer;
+use crate::deadlock::DeadlockDetector;
+use crate::ghosts::GhostQueue;
+use crate::history::History;
+use crate::intervals::IntervalLocks;
+use crate::row_table::RowTable;
+use crate::snapshot::{Snapshot, SnapshotRegistry};
+use crate::stats::{Counters, LockWaitInfo, TransactionInfo};
+use crate::transaction::Transaction;
+use crate::transaction_state::TransactionState;
+use crate::trees::Trees;
+use crate::wait::WaitTarget;
+use crate::writers::Writers;
+use crate::{AccessMode, EngineError, EngineStats, FlushAtCommit, Isolation, KeyRange, TreeId};
+use btree::{Edit, Mtr, Space, Tree};
+use buffer::{BufferError, BufferPool, Stop};
+use env::Env;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
+
+pub struct Engine {
+    pub(crate) env: Env,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) pool: Arc<BufferPool>,
+    pub(crate) space: Space,
+    pub(crate) trees: Trees,
+    pub(crate) rows: RowTable,
+    pub(crate) intervals: IntervalLocks,
+    pub(crate) deadlocks: DeadlockDetector,
+    pub(crate) snapshots: SnapshotRegistry,
+    pub(crate) writers: Writers,
+    /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
+    pub(crate) history: Mutex<History>,
+    pub(crate) ghosts: GhostQueue,
+    /// Every commit at or before it is stamped.
+    pub(crate) last_commit_lsn: AtomicU64,
+    /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
+    pub(crate) acknowledged_floor: AtomicU64,
+    pub(crate) checkpointer: Checkpointer,
+    pub(crate) stats: Counters,
+    pub(crate) prune_running: AtomicBool,
+    /// Background tasks that have not ended.
+    pub(crate) tasks: AtomicUsize,
+    pub(crate) closed: AtomicBool,
+    /// The first failure that stops all changes.
+    pub(crate) failure: Mutex<Option<EngineError>>,
+}
+
+impl Engine {
+    /// Starts a transaction; nothing is written or locked until it does something.
+    pub fn begin(self: &Arc<Self>, isolation: Isolation, access: AccessMode) -> Transaction {
+        Transaction::new(self.clone(), isolation, access)
+    }
+
+    /// A rough number of records in the range, cheap enough to ask for every plan.
+    pub async fn estimate_range(&self, tree: TreeId, range: &KeyRange) -> Result<u64, EngineError> {
+        let tree = self.tree(tree)?;
+        let (lower, upper) = (range.lower.as_deref(), range.upper.as_deref());
+        let estimate = self.pool.run(|| tree.estimate_range(&self.pool, lower, upper)).await;
+        estimate.map_err(|error| self.pool_error(error))
+    }
+
+    /// Changes `innodb_flush_log_at_trx_commit` for all later commits.
+    pub fn set_flush_at_commit(&self, mode: FlushAtCommit) {
+        // What was visible stays visible.
+        self.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
+        self.wal.set_flush_mode(flush_mode(mode));
+    }
+
+    /// The counters at this moment.
+    pub fn stats(&self) -> EngineStats {
+        let mut stats = EngineStats::default();
+        self.counters(&mut stats);
+        let pool = self.pool.stats();
+        stats.pool_pages_total = pool.frames;
+        stats.pool_pages_used = pool.frames - pool.frames_free;
+        stats.pool_pages_dirty = pool.pages_dirty;
+        stats.pool_read_requests = pool.requests;
+        stats.pool_reads = pool.pages_read;
+        stats.pool_pages_written = pool.pages_written;
+        stats.page_size_bytes = pool.page_bytes;
+        stats
+    }
+
+    fn counters(&self, stats: &mut EngineStats) {
+        self.stats.fill(stats);
+        stats.history_length = self.history.lock().row_count() as u64;
+        stats.row_table_entries = self.rows.len() as u64;
+        stats.active_writers = self.writers.active().len() as u64;
+        stats.active_snapshots = self.snapshots.len() as u64;
+        stats.checkpoint_lsn = self.checkpointer.checkpoint_lsn();
+        stats.log_end_lsn = self.wal.end_lsn().0;
+        stats.log_durable_lsn = self.wal.durable_lsn().0;
+        stats.log_used_bytes = self.wal.used_bytes();
+        stats.log_capacity_bytes = self.wal.capacity_bytes();
+    }
+
+    /// The transactions that have locked or changed something, oldest first.
+    pub fn active_transactions(&self) -> Vec<TransactionInfo> {
+        let now_us = self.env.clock.now_us();
+        self.writers.active().iter().map(|state| self.describe(state, now_us)).collect()
+    }
+
+    fn describe(&self, state: &Arc<TransactionState>, now_us: u64) -> TransactionInfo {
+        let waiting = state.waiting().map(|waiting| {
+            let blockers = self.blockers(state, &waiting.target).iter().map(|state| state.id.0).collect();
+            let (tree, key) = match &waiting.target {
+                WaitTarget::Row(name) => (name.tree, name.key.to_vec()),
+                WaitTarget::Gap(tree, key) => (*tree, key.to_vec()),
+            };
+            LockWaitInfo { tree, key, for_us: now_us.saturating_sub(waiting.since_us), blockers }
+        });
+        TransactionInfo {
+            id: state.id.0,
+            isolation: state.isolation,
+            age_us: now_us.saturating_sub(state.started_us),
+            undo_records: state.undo_len(),
+            undo_bytes: state.undo_bytes(),
+            locks: state.held_count() as u64,
+            waiting,
+        }
+    }
+
+    /// Who keeps a waiting transaction from going on.
+    pub(crate) fn blockers(
+        &self,
+        state: &Arc<TransactionState>,
+        target: &WaitTarget,
+    ) -> Vec<Arc<TransactionState>> {
+        match target {
+            WaitTarget::Row(name) => self.rows.blockers(state, name),
+            WaitTarget::Gap(tree, key) => self.intervals.blockers(state, *tree, key),
+        }
+    }
+
+    pub(crate) fn start_writer(&self, isolation: Isolation) -> Arc<TransactionState> {
+        self.writers.start(isolation, self.env.clock.now_us(), || self.wal.end_lsn().0)
+    }
+
+    /// What a snapshot taken now sees: every commit that is stamped and acknowledged.
+    pub(crate) fn visible_lsn(&self) -> u64 {
+        let acknowledged = match self.wal.flush_mode() {
+            FlushMode::Durable => {
+                self.wal.durable_lsn().0.max(self.acknowledged_floor.load(Ordering::Acquire))
+            }
+            FlushMode::Written | FlushMode::Lazy => u64::MAX,
+        };
+        self.last_commit_lsn.load(Ordering::Acquire).min(acknowledged)
+    }
+
+    pub(crate) fn register_snapshot(&self) -> Snapshot {
+        self.snapshots.register(|| {
+            // First the bound: writers that start in between only have higher first LSNs.
+            let low_lsn = self.writers.low_lsn();
+            Snapshot { lsn: self.visible_lsn(), low_lsn }
+        })
+    }
+
+    /// Reads one key's record under the leaf latch.
+    pub(crate) async fn lookup<R>(
+        &self,
+        tree: &Tree,
+        key: &[u8],
+        mut read: impl FnMut(Option<&[u8]>, Lsn) -> R,
+    ) -> Result<R, EngineError> {
+        let found = self.pool.run(|| tree.lookup(&self.pool, key, &mut read)).await;
+        found.map_err(|error| self.pool_error(error))
+    }
+
+    /// Changes one key's record together with what `edit` logs, as one atomic group.
+    pub(crate) async fn modify<E: Edit>(
+        &self,
+        tree: &Tree,
+        key: &[u8],
+        edit: &mut E,
+        priority: Priority,
+    ) -> Result<E::Output, EngineError> {
+        let changed = self.pool.run(|| {
+            let mut mtr = Mtr::begin_with(&self.pool, priority);
+            let output = tree.modify(&self.space, &mut mtr, key, edit)?;
+            let is_sparse = mtr.is_sparse();
+            Ok((output, is_sparse, mtr.commit()))
+        });
+        let (output, is_sparse, committed) = changed.await.map_err(|error| self.pool_error(error))?;
+        committed.map_err(|error| self.log_failed(&error))?;
+        if is_sparse {
+            self.merge(tree, key);
+        }
+        self.checkpointer.note_log_end(self.wal.end_lsn().0);
+        Ok(output)
+    }
+
+    /// Merges an underfull leaf with a neighbour if that needs no waiting; the tree is right without it.
+    pub(crate) fn merge(&self, tree: &Tree, key: &[u8]) {
+        for _ in 0..3 {
+            match tree.merge_at(&self.pool, &self.space, key) {
+                Err(Stop::Restart) => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    pub(crate) fn tree(&self, tree: TreeId) -> Result<Tree, EngineError> {
+        self.trees.get(tree).ok_or(EngineError::NoSuchTree(tree))
+    }
+
+    pub(crate) fn inline_bytes_max(&self, key_bytes: usize) -> usize {
+        btree::inline_value_max(self.pool.store().page_size(), key_bytes)
+    }
+
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), EngineError> {
+        let limit = btree::key_bytes_max(self.pool.store().page_size());
+        if key.len() > limit {
+            return Err(EngineError::TooLarge { bytes: key.len(), limit });
+        }
+        Ok(())
+    }
+
+    /// Refuses changes after a failure or during shutdown.
+    pub(crate) fn check_running(&self) -> Result<(), EngineError> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(EngineError::Closed);
+        }
+        Ok(())
+    }
+
+    /// The failure that stops the engine for good, once there is one: the server has to end.
+    pub fn failure(&self) -> Option<EngineError> {
+        let pages = || self.pool.failure().map(|error| EngineError::Io { what: error.to_string() });
+        self.failure.lock().clone().or_else(pages)
+    }
+
+    pub(crate) fn log_failed(&self, error: &WalError) -> EngineError {
+        self.fail(EngineError::Io { what: error.to_string() })
+    }
+
+    pub(crate) fn log_error(&self, error: AppendError) -> EngineError {
+        match error {
+            AppendError::Failed(error) => self.log_failed(&error),
+            AppendError::NoSpace => EngineError::DiskFull,
+            AppendError::TooLarge { bytes } => {
+                EngineError::TooLarge { bytes, limit: self.wal.group_bytes_max() }
+            }
+            AppendError::Full => EngineError::Io { what: "the log stayed full".into() },
+        }
+    }
+
+    pub(crate) fn pool_error(&self, error: BufferError) -> EngineError {
+        if error.is_no_space() {
+            return EngineError::DiskFull;
+        }
+        if error.is_corruption() {
+            return EngineError::Corrupt { what: error.to_string() };
+        }
+        match error {
+            BufferError::Log(error) => self.log_error(error),
+            other => EngineError::Io { what: other.to_string() },
+        }
+    }
+
+    fn fail(&self, error: EngineError) -> EngineError {
+        self.closed.store(true, Ordering::Release);
+        self.failure.lock().get_or_insert(error).clone()
+    }
+
+    /// A background task could not do its work: nobody else would hear of it.
+    pub(crate) fn background_failed(&self, task: &'static str, error: &EngineError) {
+        if !matches!(error, EngineError::DiskFull | EngineError::Closed) {
+            self.fail(EngineError::Io { what: format!("{task}: {error}") });
+        }
+    }
+}
+
+pub(crate) fn flush_mode(mode: FlushAtCommit) -> FlushMode {
+    match mode {
+        FlushAtCommit::Durable => FlushMode::Durable,
+        FlushAtCommit::Written => FlushMode::Written,
+        FlushAtCommit::Lazy => FlushMode::Lazy,
+    }
+}

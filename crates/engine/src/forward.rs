@@ -1,0 +1,131 @@
+//! Forwarding: logging the undo records of an old active transaction again, so that it does not hold the
+//! checkpoint back and the log does not fill up behind it.
+//!
+//! Why this is right: undo records carry their sequence, so a second copy replaces the first. A chunk is
+//! appended under the commit mutex and the transaction's undo mutex, hence before any later compensation or
+//! commit record, and never after one: a settled stack holds exactly what the log says is left to undo.
+
+use crate::EngineError;
+use crate::engine::Engine;
+use crate::log_record::{LogRecord, Operation};
+use crate::row_table::Before;
+use crate::transaction_state::{TransactionState, UndoItem};
+use std::sync::Arc;
+use wal::{AppendError, WalGroup};
+
+/// A transaction that pins more than this share of the log is forwarded.
+const CAPACITY_SHARE: u64 = 4;
+
+/// Undo records of one transaction beyond this share of the log are refused: forwarding would not fit.
+const UNDO_SHARE: u64 = 4;
+
+/// One group holds about this many bytes of undo records.
+const CHUNK_BYTES: usize = 64 << 10;
+
+impl Engine {
+    /// Forwards every active transaction whose undo records begin too far behind `log_end`.
+    pub(crate) async fn forward_old_undo(&self, log_end: u64) -> Result<(), EngineError> {
+        let limit = log_end.saturating_sub(self.wal.capacity_bytes() / CAPACITY_SHARE);
+        for state in self.writers.active() {
+            if state.first_lsn() < limit {
+                self.forward(&state).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to let a transaction grow beyond what can be forwarded.
+    pub(crate) fn check_undo_size(&self, state: &TransactionState) -> Result<(), EngineError> {
+        let limit = self.wal.capacity_bytes() / UNDO_SHARE;
+        let bytes = state.undo_bytes();
+        if bytes > limit {
+            return Err(EngineError::TransactionTooLarge { bytes, limit });
+        }
+        Ok(())
+    }
+
+    async fn forward(&self, state: &Arc<TransactionState>) -> Result<(), EngineError> {
+        let start = self.wal.end_lsn().0;
+        let mut from = 0;
+        loop {
+            match self.forward_chunk(state, from) {
+                Chunk::Appended { next } => from = next,
+                Chunk::Finished => {
+                    state.undo_moved_to(start);
+                    return Ok(());
+                }
+                // Its next checkpoint finds it settled, or gone.
+                Chunk::Unsettled => return Ok(()),
+                Chunk::Failed(AppendError::Full) => self.wait_for_log_space().await?,
+                Chunk::Failed(error) => return Err(self.log_error(error)),
+            }
+        }
+    }
+
+    /// Logs the next items of the stack again.
+    fn forward_chunk(&self, state: &Arc<TransactionState>, from: u64) -> Chunk {
+        let _commits_wait = self.history.lock();
+        if !state.is_active() {
+            return Chunk::Finished;
+        }
+        let appended = state.with_settled_undo(|undo| {
+            let mut group = WalGroup::new();
+            let mut next = from;
+            for item in undo.iter().skip(from as usize) {
+                self.encode_undo(state, next, item, &mut group);
+                next += 1;
+                if group.encoded_len() > CHUNK_BYTES {
+                    break;
+                }
+            }
+            if next == from {
+                return Chunk::Finished;
+            }
+            match self.wal.append_reserve(&group) {
+                Ok(_) => Chunk::Appended { next },
+                Err(error) => Chunk::Failed(error),
+            }
+        });
+        appended.unwrap_or(Chunk::Unsettled)
+    }
+
+    fn encode_undo(
+        &self,
+        state: &Arc<TransactionState>,
+        sequence: u64,
+        item: &UndoItem,
+        group: &mut WalGroup,
+    ) {
+        let mut push = |operation, tree, key: &[u8], before: &[u8]| {
+            let record = LogRecord::Undo { operation, sequence, tree, key, before };
+            group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
+        };
+        let no_tree = crate::TreeId(0);
+        match item {
+            UndoItem::Row { name, operation, .. } => {
+                let before = self.rows.before(state, name, sequence);
+                let image = match &before {
+                    Before::Record(record) => &**record,
+                    Before::Absent => &[],
+                };
+                push(*operation, name.tree, &name.key, image);
+            }
+            UndoItem::Tree { tree, root } => {
+                push(Operation::CreateTree, *tree, &[], &root.0.to_le_bytes());
+            }
+            UndoItem::Chain(page) => push(Operation::CreateChain, no_tree, &[], &page.0.to_le_bytes()),
+            UndoItem::DropTree(_) => {}
+        }
+    }
+}
+
+enum Chunk {
+    Appended {
+        next: u64,
+    },
+    /// Nothing is left to log.
+    Finished,
+    /// Log and stack may disagree for an instant.
+    Unsettled,
+    Failed(AppendError),
+}

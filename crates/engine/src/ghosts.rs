@@ -1,0 +1,83 @@
+//! Ghosts that may be removed from their leaves.
+//!
+//! A ghost stays in its leaf while a version of its row may be visible. It is removed by pruning, or here
+//! after a scan came by: the leaf is in memory then. Losing an entry is harmless, the next scan finds it.
+
+use crate::engine::Engine;
+use crate::record;
+use crate::row_table::{RowName, RowTable};
+use btree::{Decision, Edit, Extra, LeafContext, Mtr};
+use buffer::Stop;
+use parking_lot::Mutex;
+
+const GHOSTS_MAX: usize = 4096;
+
+#[derive(Default)]
+pub(crate) struct GhostQueue {
+    names: Mutex<Vec<RowName>>,
+}
+
+impl GhostQueue {
+    /// Remembers a ghost, unless there are enough.
+    pub fn offer(&self, name: &RowName) {
+        let mut names = self.names.lock();
+        if names.len() < GHOSTS_MAX {
+            names.push(name.clone());
+        }
+    }
+
+    pub fn take(&self, count: usize) -> Vec<RowName> {
+        let mut names = self.names.lock();
+        let kept = names.len().saturating_sub(count);
+        names.split_off(kept)
+    }
+}
+
+impl Engine {
+    /// Removes a ghost if its leaf is in memory and nobody needs it. Never waits.
+    pub(crate) fn remove_ghost(&self, name: &RowName) {
+        let Ok(tree) = self.tree(name.tree) else { return };
+        for _ in 0..3 {
+            let mut mtr = Mtr::begin(&self.pool);
+            let mut edit = GhostEdit { rows: &self.rows, name };
+            match tree.modify(&self.space, &mut mtr, &name.key, &mut edit) {
+                Ok(()) => {
+                    let is_sparse = mtr.is_sparse();
+                    if let Err(error) = mtr.commit() {
+                        self.log_failed(&error);
+                    } else if is_sparse {
+                        self.merge(&tree, &name.key);
+                    }
+                    return;
+                }
+                Err(Stop::Restart) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+struct GhostEdit<'a> {
+    rows: &'a RowTable,
+    name: &'a RowName,
+}
+
+impl Edit for GhostEdit<'_> {
+    type Output = ();
+
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        let is_ghost = current.is_some() && !record::is_live(current);
+        let needed = self.rows.has_versions(self.name.tree, &self.name.key);
+        if is_ghost && !needed { Decision::Delete } else { Decision::Keep }
+    }
+
+    fn value(&self) -> &[u8] {
+        &[]
+    }
+
+    fn extra_bytes(&self) -> usize {
+        0
+    }
+
+    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
+}

@@ -1,0 +1,108 @@
+//! Committed transactions whose old versions may still be needed, in commit order, and their pruning.
+//!
+//! Invariant: the queue is ordered by commit LSN. A row is taken off only when every snapshot, present and
+//! future, sees its commit; an old overflow chain stays in `pending_chains` until the log says it is freed.
+//! Pruning is done by committers in proportion to what they changed, never by the clock.
+
+use crate::row_table::RowName;
+use crate::transaction_state::TransactionState;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// A committed transaction with rows left to prune.
+pub(crate) struct Committed {
+    pub lsn: u64,
+    pub state: Arc<TransactionState>,
+    /// Rows, each with whether a ghost may remain in its leaf.
+    pub rows: Vec<(RowName, bool)>,
+}
+
+#[derive(Default)]
+pub(crate) struct History {
+    queue: VecDeque<Committed>,
+    row_count: usize,
+    /// First pages of overflow chains that committed transactions have replaced.
+    pending_chains: BTreeSet<u64>,
+}
+
+/// A step of pruning.
+pub(crate) struct PruneStep {
+    pub rows: Vec<(RowName, bool)>,
+    /// Transactions with nothing left to prune.
+    pub finished: Vec<Arc<TransactionState>>,
+}
+
+impl History {
+    pub fn push(&mut self, committed: Committed, chains: &[u64]) {
+        if let Some(last) = self.queue.back() {
+            assert!(last.lsn < committed.lsn, "commits enter the history in log order");
+        }
+        self.row_count += committed.rows.len();
+        self.pending_chains.extend(chains);
+        self.queue.push_back(committed);
+    }
+
+    /// Takes up to `rows_max` rows of transactions that everybody sees at `horizon_lsn`.
+    pub fn take(&mut self, horizon_lsn: u64, rows_max: usize) -> PruneStep {
+        let mut step = PruneStep { rows: Vec::new(), finished: Vec::new() };
+        while let Some(front) = self.queue.front_mut().filter(|front| front.lsn <= horizon_lsn) {
+            let wanted = rows_max - step.rows.len();
+            let kept = front.rows.len().saturating_sub(wanted);
+            self.row_count -= front.rows.len() - kept;
+            step.rows.extend(front.rows.drain(kept..));
+            if kept > 0 {
+                break;
+            }
+            step.finished.extend(self.queue.pop_front().map(|front| front.state));
+        }
+        step
+    }
+
+    /// How many committed changes are not pruned yet.
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// The chains left to free, from this page number on.
+    pub fn pending_chains(&self, from: u64) -> impl Iterator<Item = u64> {
+        self.pending_chains.range(from..).copied()
+    }
+
+    pub fn add_pending_chains(&mut self, chains: impl IntoIterator<Item = u64>) {
+        self.pending_chains.extend(chains);
+    }
+
+    /// Called with the record of the freeing in the log.
+    pub fn chain_freed(&mut self, chain: u64) {
+        self.pending_chains.remove(&chain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction_state::TransactionId;
+    use crate::{Isolation, TreeId};
+
+    fn committed(lsn: u64, rows: usize) -> Committed {
+        let state = TransactionState::new(TransactionId(lsn), Isolation::RepeatableRead, 0, 0);
+        let name = |row: usize| RowName { tree: TreeId(1), key: row.to_be_bytes().as_slice().into() };
+        Committed { lsn, state, rows: (0..rows).map(|row| (name(row), false)).collect() }
+    }
+
+    #[test]
+    fn rows_are_taken_in_commit_order_up_to_the_horizon() {
+        let mut history = History::default();
+        history.push(committed(10, 3), &[]);
+        history.push(committed(20, 3), &[]);
+        assert_eq!(history.take(9, 100).rows.len(), 0);
+        let step = history.take(15, 2);
+        assert_eq!((step.rows.len(), step.finished.len()), (2, 0));
+        let step = history.take(15, 100);
+        assert_eq!((step.rows.len(), step.finished.len()), (1, 1));
+        assert_eq!(history.row_count(), 3);
+        let step = history.take(20, 3);
+        assert_eq!((step.rows.len(), step.finished.len()), (3, 1));
+        assert_eq!(history.row_count(), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! `Engine::in_memory`: the real engine over a disk in memory, for the tests of the layers above.
+
+use crate::engine::Engine;
+use crate::memory_disk::MemoryDisk;
+use crate::{EngineOptions, FlushAtCommit};
+use env::Env;
+use env::local::{ThreadSpawner, block_on};
+use env::real::{SystemClock, SystemRandom};
+use std::sync::Arc;
+
+impl Engine {
+    /// An engine without disk, for the tests of the layers above.
+    pub fn in_memory() -> Arc<Engine> {
+        let env = Env {
+            disk: Arc::new(MemoryDisk::default()),
+            clock: Arc::new(SystemClock::new()),
+            random: Arc::new(SystemRandom),
+            spawner: Arc::new(ThreadSpawner::new(1)),
+        };
+        let options = EngineOptions {
+            buffer_pool_bytes: 64 << 20,
+            redo_capacity_bytes: 32 << 20,
+            flush_at_commit: FlushAtCommit::Durable,
+            ..EngineOptions::default()
+        };
+        block_on(Engine::open(env, options)).expect("memory does not fail")
+    }
+}

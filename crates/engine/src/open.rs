@@ -1,0 +1,277 @@
+//! Opening: a new database is formatted, an existing one recovered; and the orderly close.
+//!
+//! Invariant: a database exists once its first superblock is durable. Whatever a first start that was cut
+//! off left behind is removed and made again.
+
+use crate::checkpoint::Checkpointer;
+use crate::deadlock::DeadlockDetector;
+use crate::engine::{Engine, flush_mode};
+use crate::ghosts::GhostQueue;
+use crate::history::History;
+use crate::intervals::IntervalLocks;
+use crate::recovery::{self, Analysis};
+use crate::row_table::RowTable;
+use crate::snapshot::SnapshotRegistry;
+use crate::stats::Counters;
+use crate::superblock::Superblock;
+use crate::trees::{META_TREE, Trees};
+use crate::writers::Writers;
+use crate::{EngineError, EngineOptions};
+use btree::{Mtr, Space, Tree};
+use buffer::{BufferPool, PoolOptions, Stop};
+use env::Env;
+use pagestore::{InPlaceStore, PageSize, PageStore, StoreError};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use wal::{Lsn, Wal, WalOptions};
+
+const DATA_DIRECTORY: &str = "data";
+const LOG_DIRECTORY: &str = "wal";
+
+/// Tree ids below are the engine's own; users' trees start here.
+const FIRST_USER_TREE: u64 = 1000;
+
+/// A smaller log would be nothing but its reserves.
+const LOG_BYTES_MIN: u64 = 4 << 20;
+
+/// How often `close` looks whether background work has ended.
+const CLOSE_POLL_US: u64 = 2_000;
+/// `close` flushes pages for at most this long; the log holds whatever is left.
+const CLOSE_FLUSH_US_MAX: u64 = 3_000_000;
+
+impl Engine {
+    /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
+    pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
+        match open_store(&env).await? {
+            Some((store, superblock)) => Engine::recover(env, options, store, superblock).await,
+            None => Engine::format(env, options).await,
+        }
+    }
+
+    async fn format(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
+        let page_size = PageSize::from_bytes(options.page_size_bytes as u64)
+            .ok_or_else(|| EngineError::Io { what: format!("page size {}", options.page_size_bytes) })?;
+        // The log first: a store without a log is known to be unfinished.
+        remove_files(&env, LOG_DIRECTORY).await?;
+        remove_files(&env, DATA_DIRECTORY).await?;
+        env.disk.create_dir(DATA_DIRECTORY).await.map_err(io_error)?;
+        env.disk.sync_dir("").await.map_err(io_error)?;
+        let store = InPlaceStore::create(&env, DATA_DIRECTORY, page_size).await.map_err(store_error)?;
+        let wal =
+            Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
+        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
+        let meta = parts.format_trees().await?;
+        let end = parts.wal.end_lsn().0;
+        let engine = parts.assemble(Trees::new(meta, FIRST_USER_TREE), Checkpoint { lsn: 0, next_txn: 1 });
+        engine.register_catalog().await?;
+        engine.pool.flush_all().await.map_err(|error| engine.pool_error(error))?;
+        engine.last_commit_lsn.store(end, Ordering::Release);
+        engine.checkpoint(true).await?;
+        Ok(engine)
+    }
+
+    async fn recover(
+        env: Env,
+        options: EngineOptions,
+        store: InPlaceStore,
+        superblock: Superblock,
+    ) -> Result<Arc<Engine>, EngineError> {
+        let from = Lsn(superblock.checkpoint_lsn);
+        let known_durable = Lsn(superblock.known_durable_lsn);
+        let (analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
+        let end = tail.end_lsn();
+        let wal = Wal::resume(&env, wal_options(&options), tail).await;
+        let wal = wal.map_err(|error| recovery::log_error(&error))?;
+        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
+        recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
+        let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
+        let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
+        let next_txn = superblock.next_transaction.max(analysis.transaction_max + 1);
+        let checkpoint = Checkpoint { lsn: from.0, next_txn };
+        let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
+        engine.last_commit_lsn.store(end.0, Ordering::Release);
+        let pin = engine.pin_checkpoint(from.0);
+        engine.finish_recovery(analysis).await?;
+        drop(pin);
+        engine.checkpoint(false).await?;
+        Ok(engine)
+    }
+
+    async fn finish_recovery(self: &Arc<Self>, analysis: Analysis) -> Result<(), EngineError> {
+        let Analysis { losers, dropped, chains, .. } = analysis;
+        let unfinished = self.load_trees().await?;
+        self.undo_losers(losers).await?;
+        self.history.lock().add_pending_chains(chains.iter().copied());
+        self.resume_drops(dropped, unfinished).await?;
+        if !chains.is_empty() {
+            let chains = chains.into_iter().collect();
+            self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
+        }
+        Ok(())
+    }
+
+    /// Stops background work, makes everything durable and the next open fast. Transactions that are still
+    /// open find the engine closed; what they changed is rolled back, here or at the next open.
+    pub async fn close(&self) -> Result<(), EngineError> {
+        self.closed.store(true, Ordering::Release);
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let start_us = self.env.clock.now_us();
+        let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_FLUSH_US_MAX;
+        while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
+            self.env.clock.sleep(CLOSE_POLL_US).await;
+        }
+        let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
+        self.checkpoint(flushed && self.writers.active().is_empty()).await?;
+        self.pool.stop();
+        self.wal.close().await.map_err(|error| self.log_failed(&error))
+    }
+
+    /// Writes dirty pages back until all are clean or the time is over; true when all are clean.
+    async fn flush_for(&self, limit_us: u64) -> Result<bool, EngineError> {
+        let mut timeout = self.env.clock.sleep(limit_us);
+        let mut flush = Box::pin(self.pool.flush_all());
+        let flushed = std::future::poll_fn(|context| {
+            use std::task::Poll;
+            if let Poll::Ready(result) = flush.as_mut().poll(context) {
+                return Poll::Ready(Some(result));
+            }
+            timeout.as_mut().poll(context).map(|()| None)
+        })
+        .await;
+        match flushed {
+            Some(result) => result.map(|()| true).map_err(|error| self.pool_error(error)),
+            None => Ok(false),
+        }
+    }
+}
+
+/// What recovery needs before there is an engine.
+struct Parts {
+    env: Env,
+    wal: Arc<Wal>,
+    pool: Arc<BufferPool>,
+    space: Space,
+}
+
+struct Checkpoint {
+    lsn: u64,
+    next_txn: u64,
+}
+
+impl Parts {
+    fn new(env: Env, options: &EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
+        let mut pool_options = PoolOptions::new(options.buffer_pool_bytes as usize, btree::check_page);
+        pool_options.log_budget_bytes = wal.capacity_bytes() / 4;
+        let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
+        let space = Space::new(&pool);
+        Parts { env, wal, pool, space }
+    }
+
+    /// On the first start: the space map and the tree of trees.
+    async fn format_trees(&self) -> Result<Tree, EngineError> {
+        self.group(|mtr| self.space.format(mtr)).await?;
+        let id = pagestore::TreeId(META_TREE.0);
+        self.group(|mtr| Tree::create(mtr, &self.space, id)).await
+    }
+
+    async fn group<T>(
+        &self,
+        mut plan: impl FnMut(&mut Mtr<'_>) -> Result<T, Stop>,
+    ) -> Result<T, EngineError> {
+        let done = self.pool.run(|| {
+            let mut mtr = Mtr::begin(&self.pool);
+            let planned = plan(&mut mtr)?;
+            mtr.reserve(0)?;
+            Ok((planned, mtr.commit()))
+        });
+        let (planned, committed) = done.await.map_err(|error| EngineError::Io { what: error.to_string() })?;
+        committed.map_err(|error| recovery::log_error(&error))?;
+        Ok(planned)
+    }
+
+    fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
+        let Parts { env, wal, pool, space } = self;
+        let log_end = wal.end_lsn().0;
+        Arc::new(Engine {
+            rows: RowTable::new(env.random.u64()),
+            intervals: IntervalLocks::default(),
+            deadlocks: DeadlockDetector::default(),
+            snapshots: SnapshotRegistry::default(),
+            writers: Writers::new(checkpoint.next_txn, log_end),
+            history: Mutex::new(History::default()),
+            ghosts: GhostQueue::default(),
+            last_commit_lsn: AtomicU64::new(0),
+            acknowledged_floor: AtomicU64::new(log_end),
+            checkpointer: Checkpointer::new(wal.capacity_bytes(), checkpoint.lsn),
+            stats: Counters::default(),
+            prune_running: AtomicBool::new(false),
+            tasks: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            env,
+            wal,
+            pool,
+            space,
+            trees,
+        })
+    }
+}
+
+/// The store and its checkpoint record; `None` when there is no finished database.
+async fn open_store(env: &Env) -> Result<Option<(InPlaceStore, Superblock)>, EngineError> {
+    let store = match InPlaceStore::open(env, DATA_DIRECTORY).await {
+        Ok(store) => store,
+        Err(StoreError::Io(error)) if error.is_not_found() => return Ok(None),
+        // The log is made after the store: without it, the store's creation was cut off.
+        Err(StoreError::NoSuperblock { .. }) if !log_exists(env).await => return Ok(None),
+        Err(error) => return Err(store_error(error)),
+    };
+    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else { return Ok(None) };
+    let superblock = Superblock::decode(&bytes).map_err(|what| EngineError::Corrupt { what })?;
+    Ok(Some((store, superblock)))
+}
+
+async fn log_exists(env: &Env) -> bool {
+    env.disk.list(LOG_DIRECTORY).await.is_ok_and(|names| !names.is_empty())
+}
+
+async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
+    let Ok(names) = env.disk.list(directory).await else { return Ok(()) };
+    for name in names {
+        env.disk.remove(&format!("{directory}/{name}")).await.map_err(io_error)?;
+    }
+    env.disk.sync_dir(directory).await.map_err(io_error)
+}
+
+fn wal_options(options: &EngineOptions) -> WalOptions {
+    const BLOCK: u64 = 4096;
+    let capacity_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
+    let segment_bytes = (capacity_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
+    let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
+    WalOptions {
+        directory: LOG_DIRECTORY.into(),
+        segment_bytes,
+        capacity_bytes,
+        reserve_bytes: segment_bytes / 4,
+        buffer_bytes: (capacity_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
+        group_bytes_max,
+        flush_mode: flush_mode(options.flush_at_commit),
+    }
+}
+
+fn io_error(error: env::IoError) -> EngineError {
+    if error.is_no_space() { EngineError::DiskFull } else { EngineError::Io { what: error.to_string() } }
+}
+
+fn store_error(error: StoreError) -> EngineError {
+    if error.is_no_space() {
+        EngineError::DiskFull
+    } else if error.is_corruption() {
+        EngineError::Corrupt { what: error.to_string() }
+    } else {
+        EngineError::Io { what: error.to_string() }
+    }
+}

@@ -1,0 +1,103 @@
+//! Pruning: dropping the versions that nobody can see any more, and the ghosts and overflow chains with them.
+//!
+//! Committers prune about as much as they changed, right after their own commit; a background task takes
+//! over when a large transaction has left more than its committer should do.
+
+use crate::EngineError;
+use crate::engine::Engine;
+use crate::record::stub_of;
+use crate::row_table::Before;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a committer prunes beyond twice its own changes.
+const ROWS_EXTRA: usize = 16;
+/// A committer never prunes more than this itself.
+const ROWS_MAX: usize = 512;
+/// With more prunable rows than this, the background task starts.
+const BACKLOG_ROWS: usize = 4096;
+const GHOSTS_PER_STEP: usize = 8;
+
+impl Engine {
+    /// After a commit of `changes` changes.
+    pub(crate) fn after_commit(self: &Arc<Self>, changes: usize) {
+        let rows = (2 * changes + ROWS_EXTRA).min(ROWS_MAX);
+        let chains = self.prune(rows);
+        for name in self.ghosts.take(GHOSTS_PER_STEP) {
+            self.remove_ghost(&name);
+        }
+        self.free_in_background(chains);
+        self.start_due_checkpoint();
+        if self.history.lock().row_count() > BACKLOG_ROWS {
+            self.prune_in_background();
+        }
+    }
+
+    /// Prunes up to `rows_max` rows; answers the overflow chains that are free now.
+    fn prune(&self, rows_max: usize) -> Vec<u64> {
+        let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
+        let step = self.history.lock().take(horizon_lsn, rows_max);
+        let mut chains = Vec::new();
+        for (name, may_be_ghost) in &step.rows {
+            let pruned = self.rows.prune(name, horizon_lsn);
+            for before in &pruned.dropped {
+                if let Before::Record(record) = before {
+                    chains.extend(stub_of(record).map(|stub| stub.first.0));
+                }
+            }
+            if *may_be_ghost && pruned.is_empty {
+                self.remove_ghost(name);
+            }
+        }
+        for state in &step.finished {
+            self.writers.seen(state);
+        }
+        if !step.finished.is_empty() {
+            self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
+        }
+        chains
+    }
+
+    fn prune_in_background(self: &Arc<Self>) {
+        if self.prune_running.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.spawn("prune", |engine| async move {
+            loop {
+                let before = engine.history.lock().row_count();
+                let chains = engine.prune(ROWS_MAX);
+                engine.free_chains(chains).await?;
+                let after = engine.history.lock().row_count();
+                if after == 0 || after >= before || engine.closed.load(Ordering::Acquire) {
+                    break;
+                }
+                env::yield_now().await;
+            }
+            engine.prune_running.store(false, Ordering::Release);
+            Ok(())
+        });
+    }
+
+    fn free_in_background(self: &Arc<Self>, chains: Vec<u64>) {
+        if !chains.is_empty() {
+            self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
+        }
+    }
+
+    /// Runs a background task that `close` waits for.
+    pub(crate) fn spawn<F>(self: &Arc<Self>, name: &'static str, task: impl FnOnce(Arc<Engine>) -> F)
+    where
+        F: Future<Output = Result<(), EngineError>> + Send + 'static,
+    {
+        self.tasks.fetch_add(1, Ordering::AcqRel);
+        let engine = self.clone();
+        let task = task(self.clone());
+        let run = async move {
+            if let Err(error) = task.await {
+                engine.background_failed(name, &error);
+            }
+            engine.tasks.fetch_sub(1, Ordering::AcqRel);
+        };
+        self.env.spawner.spawn(name, Box::pin(run));
+    }
+}

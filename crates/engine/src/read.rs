@@ -1,0 +1,147 @@
+//! Reading one record: through a snapshot, or locked and current.
+//!
+//! Invariant: the version chain and the locks are looked up under the leaf latch, so a rollback cannot slip
+//! in between the page and the chain.
+
+use crate::lock_wait::Waited;
+use crate::record::{Record, stub_of};
+use crate::row_table::{Attempt, Before, RowTable, Visible};
+use crate::snapshot::Snapshot;
+use crate::transaction::Transaction;
+use crate::transaction_state::TransactionState;
+use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
+use btree::overflow::Stub;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use wal::Lsn;
+
+impl Transaction {
+    /// The record's value, or `None`.
+    pub async fn get(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        mode: ReadMode,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        self.work.engine.stats.rows_read.fetch_add(1, Relaxed);
+        let found = match mode {
+            ReadMode::Snapshot => self.get_visible(tree, key).await?,
+            ReadMode::Locking(mode, wait) => self.get_locked(tree, key, mode, wait).await?,
+        };
+        match found {
+            Found::Absent => Ok(None),
+            Found::Value(value) => Ok(Some(value)),
+            Found::Chain(stub) => self.work.engine.read_chain(stub).await.map(Some),
+            Found::Damaged => Err(damaged(tree)),
+        }
+    }
+
+    async fn get_visible(&mut self, tree: TreeId, key: &[u8]) -> Result<Found, EngineError> {
+        let view = self.view();
+        let engine = &self.work.engine;
+        let handle = engine.tree(tree)?;
+        engine
+            .lookup(&handle, key, |record, page_lsn| {
+                view.visible(&engine.rows, tree, key, record, page_lsn, Found::from_record)
+            })
+            .await
+    }
+
+    async fn get_locked(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<Found, EngineError> {
+        self.work.engine.check_running()?;
+        let state = self.work.state();
+        let handle = self.work.engine.tree(tree)?;
+        loop {
+            let engine = &self.work.engine;
+            let (attempt, found) = engine
+                .lookup(&handle, key, |record, _| {
+                    let attempt = engine.rows.try_lock(&state, tree, key, mode);
+                    (attempt, Found::from_record(record))
+                })
+                .await?;
+            match attempt {
+                Attempt::Granted { newest_lsn } => {
+                    self.work.seen_lsn = self.work.seen_lsn.max(newest_lsn);
+                    if matches!(found, Found::Absent) && self.isolation() < Isolation::RepeatableRead {
+                        // Only the stricter levels promise that the key stays absent.
+                        self.work.unlock_row(tree, key, self.statement_mark);
+                    }
+                    return Ok(found);
+                }
+                Attempt::Conflict => {
+                    if self.work.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
+                        return Ok(Found::Absent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How this transaction's plain reads see records now.
+    pub(crate) fn view(&mut self) -> View {
+        let snapshot = self.snapshot();
+        View { snapshot, me: self.work.state.clone(), dirty: self.isolation() == Isolation::ReadUncommitted }
+    }
+}
+
+/// What a plain read sees.
+pub(crate) struct View {
+    snapshot: Snapshot,
+    me: Option<Arc<TransactionState>>,
+    /// ReadUncommitted: the newest version, whoever wrote it.
+    dirty: bool,
+}
+
+impl View {
+    /// Gives the visible record to `read`. Call it under the leaf latch.
+    pub fn visible<R>(
+        &self,
+        rows: &RowTable,
+        tree: TreeId,
+        key: &[u8],
+        record: Option<&[u8]>,
+        page_lsn: Lsn,
+        read: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> R {
+        // A dirty read must not follow a chain that its writer may be freeing.
+        let dirty = self.dirty && record.is_none_or(|record| stub_of(record).is_none());
+        if page_lsn.0 < self.snapshot.low_lsn || dirty {
+            return read(record);
+        }
+        rows.visible(tree, key, self.snapshot.lsn, self.me.as_ref(), |visible| match visible {
+            Visible::Page => read(record),
+            Visible::Before(Before::Absent) => read(None),
+            Visible::Before(Before::Record(before)) => read(Some(before)),
+        })
+    }
+}
+
+/// A record as it was read.
+pub(crate) enum Found {
+    Absent,
+    Value(Vec<u8>),
+    Chain(Stub),
+    /// Bytes that no engine wrote.
+    Damaged,
+}
+
+impl Found {
+    pub fn from_record(record: Option<&[u8]>) -> Found {
+        match record.map(Record::decode) {
+            None | Some(Some(Record::Ghost)) => Found::Absent,
+            Some(Some(Record::Value(value))) => Found::Value(value.to_vec()),
+            Some(Some(Record::Chain(stub))) => Found::Chain(stub),
+            Some(None) => Found::Damaged,
+        }
+    }
+}
+
+pub(crate) fn damaged(tree: TreeId) -> EngineError {
+    EngineError::Corrupt { what: format!("a record of tree {} has an unknown header", tree.0) }
+}

@@ -1,0 +1,131 @@
+//! Analysis: one pass over the log that finds what is left to undo, to free and to drop.
+//!
+//! Invariant: it changes nothing. Its result depends only on the log from the checkpoint on, and records
+//! that end before the checkpoint may be missing for transactions that have ended.
+
+use crate::log_record::{self, KIND_FIRST, LogRecord, Operation, UndoRecord};
+use crate::{EngineError, TreeId};
+use std::collections::{BTreeMap, BTreeSet};
+use wal::{LogGroup, Record};
+
+/// The undo records of one transaction that are not compensated, by sequence.
+pub(crate) type UndoMap = BTreeMap<u64, UndoRecord>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Analysis {
+    /// Transactions without a commit record that have something to undo.
+    pub losers: BTreeMap<u64, UndoMap>,
+    pub transaction_max: u64,
+    pub tree_max: u64,
+    /// Trees whose drop is committed.
+    pub dropped: BTreeSet<TreeId>,
+    /// Overflow chains that committed transactions have replaced and nobody has freed.
+    pub chains: BTreeSet<u64>,
+    pub groups: u64,
+}
+
+impl Analysis {
+    pub fn add_group(&mut self, group: &LogGroup<'_>) -> Result<(), EngineError> {
+        self.groups += 1;
+        for (lsn, record) in group.records() {
+            if record.kind >= KIND_FIRST {
+                self.add(&record).map_err(|kind| EngineError::Corrupt {
+                    what: format!("log record of kind {kind} at LSN {lsn}"),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds one record of the engine; the kind of one that cannot be decoded is the error.
+    pub fn add(&mut self, record: &Record<'_>) -> Result<(), u8> {
+        let txn = record.txn;
+        self.transaction_max = self.transaction_max.max(txn);
+        match log_record::decode(record.kind, record.payload).map_err(|unknown| unknown.kind)? {
+            LogRecord::Undo { operation, sequence, tree, key, before } => {
+                if operation == Operation::CreateTree {
+                    self.tree_max = self.tree_max.max(tree.0);
+                }
+                let undo = UndoRecord { operation, tree, key: key.into(), before: before.into() };
+                self.losers.entry(txn).or_default().insert(sequence, undo);
+            }
+            LogRecord::Compensated { sequence } => {
+                if let Some(undo) = self.losers.get_mut(&txn) {
+                    undo.remove(&sequence);
+                    if undo.is_empty() {
+                        self.losers.remove(&txn);
+                    }
+                }
+            }
+            LogRecord::Commit { dropped_trees, freed_chains } => {
+                self.losers.remove(&txn);
+                self.dropped.extend(dropped_trees);
+                self.chains.extend(freed_chains);
+            }
+            LogRecord::RolledBack => {
+                self.losers.remove(&txn);
+            }
+            LogRecord::PendingFrees { chains } => self.chains.extend(chains),
+            LogRecord::Freed { chain } => {
+                self.chains.remove(&chain);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wal::{WalGroup, decode_records};
+
+    fn analyse(records: &[(u64, LogRecord<'_>)]) -> Analysis {
+        let mut group = WalGroup::new();
+        for (txn, record) in records {
+            group.push(record.kind(), *txn, &record.payload());
+        }
+        let mut analysis = Analysis::default();
+        for record in decode_records(group.record_bytes()) {
+            analysis.add(&record.unwrap()).unwrap();
+        }
+        analysis
+    }
+
+    fn undo(sequence: u64, key: &[u8]) -> LogRecord<'_> {
+        LogRecord::Undo { operation: Operation::Insert, sequence, tree: TreeId(5), key, before: b"" }
+    }
+
+    #[test]
+    fn only_the_unfinished_remain() {
+        let commit = LogRecord::Commit { dropped_trees: vec![TreeId(8)], freed_chains: vec![40, 41] };
+        let analysis = analyse(&[
+            (1, undo(0, b"a")),
+            (2, undo(0, b"b")),
+            (2, undo(1, b"c")),
+            (3, undo(0, b"d")),
+            (1, commit),
+            (2, LogRecord::Compensated { sequence: 1 }),
+            (2, undo(1, b"e")),
+            (3, LogRecord::Compensated { sequence: 0 }),
+            (0, LogRecord::Freed { chain: 40 }),
+            (9, LogRecord::Compensated { sequence: 7 }),
+        ]);
+        assert_eq!(analysis.losers.keys().collect::<Vec<_>>(), [&2]);
+        let keys: Vec<_> = analysis.losers[&2].values().map(|undo| &*undo.key).collect();
+        assert_eq!(keys, [b"b", b"e"]);
+        assert_eq!(analysis.dropped, BTreeSet::from([TreeId(8)]));
+        assert_eq!(analysis.chains, BTreeSet::from([41]));
+        assert_eq!(analysis.transaction_max, 9);
+    }
+
+    #[test]
+    fn a_forwarded_copy_replaces_the_first() {
+        let analysis = analyse(&[
+            (1, undo(0, b"a")),
+            (1, undo(0, b"a")),
+            (1, undo(1, b"b")),
+            (1, LogRecord::Compensated { sequence: 1 }),
+        ]);
+        assert_eq!(analysis.losers[&1].len(), 1);
+    }
+}

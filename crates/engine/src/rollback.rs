@@ -1,0 +1,197 @@
+//! Rollback of a transaction, as a whole or to a savepoint: the inverse of each change, newest first.
+//!
+//! Invariant: the page is restored together with a compensation record in one log group, then the version is
+//! taken from the row table, then the item from the undo stack, without an await in between. So a rollback
+//! that is cut off, by a dropped future or by a crash, goes on where it stopped.
+
+use crate::engine::Engine;
+use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, RECORD_OVERHEAD_BYTES};
+use crate::record::GHOST_RECORD;
+use crate::row_table::{Before, RowName};
+use crate::transaction::{Transaction, Work};
+use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
+use crate::{EngineError, Savepoint, TreeId};
+use btree::{Decision, Edit, Extra, LeafContext, Tree};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use wal::{Priority, WalGroup};
+
+/// How long a rollback in the background waits for disk space before it tries again.
+const DISK_FULL_RETRY_US: u64 = 200_000;
+
+impl Transaction {
+    /// Undoes everything after the savepoint; locks are kept.
+    pub async fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), EngineError> {
+        self.work.roll_back_to(savepoint.0, true).await
+    }
+
+    /// Undoes everything and releases all locks.
+    pub async fn rollback(mut self) -> Result<(), EngineError> {
+        self.drop_snapshot();
+        self.work.roll_back_all().await
+    }
+}
+
+impl Work {
+    /// Undoes the changes from sequence `first` on.
+    pub async fn roll_back_to(&mut self, first: u64, keep_locks: bool) -> Result<(), EngineError> {
+        self.withdraw();
+        while self.sequence() > first {
+            self.undo_newest(keep_locks).await?;
+        }
+        Ok(())
+    }
+
+    async fn undo_newest(&mut self, keep_locks: bool) -> Result<(), EngineError> {
+        let engine = self.engine.clone();
+        let state = self.state();
+        let sequence = self.sequence() - 1;
+        match state.newest_undo().expect("the caller checked that there is one") {
+            UndoItem::Row { name, operation, .. } => {
+                let left_ghost = engine.restore(&state, &name, sequence).await?;
+                // After an insert there is no row to lock: the gap it left is free for everybody.
+                let keep_lock = keep_locks && operation != Operation::Insert;
+                engine.rows.pop_version(&state, &name, sequence, keep_lock);
+                if left_ghost {
+                    engine.ghosts.offer(&name);
+                }
+            }
+            UndoItem::Tree { tree, root } => {
+                engine
+                    .undo_create_tree(
+                        Some(&state),
+                        state.id,
+                        sequence,
+                        Tree { id: pagestore::TreeId(tree.0), root },
+                    )
+                    .await?;
+            }
+            UndoItem::Chain(page) => {
+                engine.undo_create_chain(Some(&state), state.id, sequence, page).await?;
+            }
+            UndoItem::DropTree(_) => {}
+        }
+        state.pop_undo();
+        Ok(())
+    }
+
+    /// Undoes everything, ends the transaction and releases its locks.
+    pub async fn roll_back_all(&mut self) -> Result<(), EngineError> {
+        let had_changes = self.sequence() > 0;
+        self.roll_back_to(0, false).await?;
+        self.end_rolled_back(had_changes);
+        Ok(())
+    }
+
+    fn end_rolled_back(&mut self, had_changes: bool) {
+        let Some(state) = self.state.clone() else { return };
+        if had_changes {
+            // Not needed for recovery, which finds the undo stack empty; it keeps that stack short.
+            let mut group = WalGroup::new();
+            group.push(LogRecord::RolledBack.kind(), state.id.0, &[]);
+            let _ = self.engine.wal.append_reserve(&group);
+            self.engine.stats.rollbacks.fetch_add(1, Relaxed);
+        }
+        state.stamp_aborted();
+        self.engine.writers.no_longer_active(&state);
+        self.engine.writers.seen(&state);
+        self.release_locks();
+        self.state = None;
+    }
+
+    /// The owner is gone: rolls back in the background if there is anything to undo.
+    pub fn abandon(mut self) {
+        self.withdraw();
+        if self.sequence() == 0 {
+            self.end_rolled_back(false);
+            return;
+        }
+        let engine = self.engine.clone();
+        engine.spawn("rollback", |engine| async move {
+            loop {
+                match self.roll_back_all().await {
+                    // Its locks cannot be released before the rows are restored: wait for space.
+                    Err(EngineError::DiskFull) if !engine.closed.load(Acquire) => {
+                        engine.env.clock.sleep(DISK_FULL_RETRY_US).await;
+                    }
+                    ended => return ended,
+                }
+            }
+        });
+    }
+}
+
+impl Engine {
+    /// Puts the row back to what it was before the version `sequence`; true when a ghost was left.
+    async fn restore(
+        &self,
+        state: &Arc<TransactionState>,
+        name: &RowName,
+        sequence: u64,
+    ) -> Result<bool, EngineError> {
+        let tree = self.tree(name.tree)?;
+        let (before, older_remain) = self.rows.newest_before(state, name, sequence);
+        let record = match &before {
+            Before::Record(record) => Some(&**record),
+            // Readers find older versions only through a record in the leaf.
+            Before::Absent if older_remain => Some(GHOST_RECORD),
+            Before::Absent => None,
+        };
+        let mut edit = RestoreEdit { state: Some(state), record, transaction: state.id.0, sequence };
+        self.modify(&tree, &name.key, &mut edit, Priority::Reserve).await?;
+        Ok(before == Before::Absent && older_remain)
+    }
+
+    /// The same at recovery, when there are no versions in memory.
+    pub(crate) async fn restore_from_log(
+        &self,
+        transaction: TransactionId,
+        sequence: u64,
+        tree: TreeId,
+        key: &[u8],
+        record: Option<&[u8]>,
+    ) -> Result<(), EngineError> {
+        let tree = self.tree(tree)?;
+        let mut edit = RestoreEdit { state: None, record, transaction: transaction.0, sequence };
+        self.modify(&tree, key, &mut edit, Priority::Reserve).await
+    }
+}
+
+/// Restores a record and logs the compensation.
+struct RestoreEdit<'a> {
+    /// Absent at recovery, when nobody looks at the undo stack.
+    state: Option<&'a Arc<TransactionState>>,
+    /// `None`: the key goes away.
+    record: Option<&'a [u8]>,
+    transaction: u64,
+    sequence: u64,
+}
+
+impl Edit for RestoreEdit<'_> {
+    type Output = ();
+
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        match (current, self.record) {
+            (Some(_), Some(_)) => Decision::Update,
+            (None, Some(_)) => Decision::Insert,
+            (Some(_), None) => Decision::Delete,
+            (None, None) => Decision::Keep,
+        }
+    }
+
+    fn value(&self) -> &[u8] {
+        self.record.unwrap_or_default()
+    }
+
+    fn extra_bytes(&self) -> usize {
+        COMPENSATED_BYTES + RECORD_OVERHEAD_BYTES
+    }
+
+    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) {
+        if let Some(state) = self.state {
+            state.begin_step();
+        }
+        let compensated = LogRecord::Compensated { sequence: self.sequence };
+        extra.log(compensated.kind(), self.transaction, &compensated.payload());
+    }
+}

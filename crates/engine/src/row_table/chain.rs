@@ -1,0 +1,98 @@
+//! A row's version chain: what the row was before each change that some snapshot may not see yet.
+//!
+//! The page holds the newest version. Entry i says who wrote version i and what the row was before it, so a
+//! reader walks from the newest and stops at the first writer it sees. Invariant: only the newest entries
+//! can have an active writer, all of them the same one.
+
+use crate::transaction_state::TransactionState;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A row's state before a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// There was no such row (or only a ghost).
+    Absent,
+    /// The record as it stood in the page, with the engine's header.
+    Record(Box<[u8]>),
+}
+
+struct Version {
+    writer: Arc<TransactionState>,
+    /// The number of the write within its transaction.
+    sequence: u64,
+    before: Before,
+}
+
+/// Oldest first, so that pruning takes from the front.
+#[derive(Default)]
+pub(super) struct VersionChain {
+    versions: VecDeque<Version>,
+}
+
+/// The version a reader sees.
+pub(crate) enum Visible<'a> {
+    /// The one in the page.
+    Page,
+    Before(&'a Before),
+}
+
+impl VersionChain {
+    pub fn len(&self) -> usize {
+        self.versions.len()
+    }
+
+    pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before) {
+        self.versions.push_back(Version { writer, sequence, before });
+    }
+
+    pub fn pop(&mut self) {
+        self.versions.pop_back().expect("the caller checked the newest version");
+    }
+
+    pub fn newest_is(&self, writer: &Arc<TransactionState>, sequence: u64) -> bool {
+        self.versions
+            .back()
+            .is_some_and(|newest| newest.sequence == sequence && Arc::ptr_eq(&newest.writer, writer))
+    }
+
+    pub fn newest_before(&self) -> &Before {
+        &self.versions.back().expect("the caller checked the newest version").before
+    }
+
+    pub fn before(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<&Before> {
+        let mut versions = self.versions.iter().rev();
+        let found =
+            versions.find(|version| version.sequence == sequence && Arc::ptr_eq(&version.writer, writer));
+        found.map(|version| &version.before)
+    }
+
+    pub fn newest_writer(&self) -> Option<&Arc<TransactionState>> {
+        self.versions.back().map(|newest| &newest.writer)
+    }
+
+    /// The transaction that has the row implicitly locked.
+    pub fn active_writer(&self) -> Option<&Arc<TransactionState>> {
+        self.newest_writer().filter(|writer| writer.is_active())
+    }
+
+    pub fn visible(&self, snapshot_lsn: u64, me: Option<&Arc<TransactionState>>) -> Visible<'_> {
+        let mut seen = Visible::Page;
+        for version in self.versions.iter().rev() {
+            let own = me.is_some_and(|me| Arc::ptr_eq(me, &version.writer));
+            if own || version.writer.is_visible_at(snapshot_lsn) {
+                break;
+            }
+            seen = Visible::Before(&version.before);
+        }
+        seen
+    }
+
+    /// Drops what only snapshots before `horizon_lsn` could need: every before-image of a writer that all
+    /// later snapshots see, and everything older.
+    pub fn prune(&mut self, horizon_lsn: u64) -> Vec<Before> {
+        let unneeded = self.versions.iter().rposition(|version| version.writer.is_visible_at(horizon_lsn));
+        let count = unneeded.map_or(0, |position| position + 1);
+        self.versions.drain(..count).map(|version| version.before).collect()
+    }
+}

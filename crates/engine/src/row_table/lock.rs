@@ -1,0 +1,188 @@
+//! Explicit locks of one row: holders, and waiters in order of arrival.
+//!
+//! Invariants: locks are handed over directly by whoever releases, in FIFO order, so nobody overtakes; only
+//! a holder that wants more (shared to exclusive) goes to the front. An implicit lock becomes an explicit
+//! one as soon as somebody has to wait for it, so its end wakes the waiters.
+
+use super::{RowEntry, RowName};
+use crate::LockMode;
+use crate::transaction_state::TransactionState;
+use crate::wait::{Outcome, WaitCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+#[derive(Default)]
+pub(super) struct LockState {
+    holders: Vec<Holder>,
+    queue: VecDeque<Request>,
+}
+
+struct Holder {
+    transaction: Arc<TransactionState>,
+    mode: LockMode,
+}
+
+struct Request {
+    transaction: Arc<TransactionState>,
+    mode: LockMode,
+    cell: Arc<WaitCell>,
+}
+
+/// The answer to an attempt that does not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The commit LSN of the newest version, 0 if it is older than anything remembered: whoever returns the
+    /// row to a client makes sure first that this LSN is durable.
+    Granted {
+        newest_lsn: u64,
+    },
+    Conflict,
+}
+
+pub(crate) enum Enqueued {
+    Granted,
+    Waiting(Arc<WaitCell>),
+}
+
+impl LockState {
+    fn holder_mut(&mut self, transaction: &Arc<TransactionState>) -> Option<&mut Holder> {
+        self.holders.iter_mut().find(|holder| Arc::ptr_eq(&holder.transaction, transaction))
+    }
+
+    fn mode_held(&self, transaction: &Arc<TransactionState>) -> Option<LockMode> {
+        let holder = self.holders.iter().find(|holder| Arc::ptr_eq(&holder.transaction, transaction));
+        holder.map(|holder| holder.mode)
+    }
+
+    fn is_compatible(&self, transaction: &Arc<TransactionState>, mode: LockMode) -> bool {
+        self.holders
+            .iter()
+            .filter(|holder| !Arc::ptr_eq(&holder.transaction, transaction))
+            .all(|holder| holder.mode == LockMode::Shared && mode == LockMode::Shared)
+    }
+
+    /// Adds or strengthens a hold. False when the transaction has ended meanwhile.
+    pub fn hold(&mut self, transaction: &Arc<TransactionState>, mode: LockMode, name: &RowName) -> bool {
+        if let Some(holder) = self.holder_mut(transaction) {
+            if mode == LockMode::Exclusive {
+                holder.mode = mode;
+            }
+            return true;
+        }
+        let remembered = transaction.remember_lock(name);
+        if remembered {
+            self.holders.push(Holder { transaction: transaction.clone(), mode });
+        }
+        remembered
+    }
+
+    /// Grants from the front of the queue as far as possible.
+    fn hand_over(&mut self, name: &RowName) {
+        while let Some(request) = self.queue.front() {
+            if request.cell.is_resolved() {
+                self.queue.pop_front();
+                continue;
+            }
+            if !self.is_compatible(&request.transaction, request.mode) {
+                return;
+            }
+            let request = self.queue.pop_front().expect("the front was just seen");
+            if request.cell.resolve(Outcome::Granted) {
+                self.hold(&request.transaction, request.mode, name);
+            }
+        }
+    }
+
+    fn is_disposable(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+}
+
+impl RowEntry {
+    pub(super) fn lock_mut(&mut self) -> &mut LockState {
+        self.lock.get_or_insert_default()
+    }
+
+    pub(super) fn is_disposable(&self) -> bool {
+        self.versions.len() == 0 && self.lock.as_ref().is_none_or(|lock| lock.is_disposable())
+    }
+
+    /// True when a write by `me` has to wait.
+    pub(super) fn conflicts_with_write(&self, me: &Arc<TransactionState>) -> bool {
+        let written = self.versions.active_writer().is_some_and(|writer| !Arc::ptr_eq(writer, me));
+        written || self.lock.as_ref().is_some_and(|lock| !lock.is_compatible(me, LockMode::Exclusive))
+    }
+
+    pub(super) fn try_lock(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Attempt {
+        match self.versions.active_writer() {
+            Some(writer) if Arc::ptr_eq(writer, me) => return Attempt::Granted { newest_lsn: 0 },
+            Some(_) => return Attempt::Conflict,
+            None => {}
+        }
+        let newest_lsn = self.versions.newest_writer().and_then(|writer| writer.committed_at()).unwrap_or(0);
+        let lock = self.lock_mut();
+        let held = lock.mode_held(me);
+        if held == Some(LockMode::Exclusive) || held == Some(mode) {
+            return Attempt::Granted { newest_lsn };
+        }
+        let waiters_come_first = held.is_none() && !lock.queue.is_empty();
+        if waiters_come_first || !lock.is_compatible(me, mode) {
+            return Attempt::Conflict;
+        }
+        let remembered = lock.hold(me, mode, name);
+        assert!(remembered, "a running transaction has not ended");
+        Attempt::Granted { newest_lsn }
+    }
+
+    pub(super) fn enqueue(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Enqueued {
+        if self.try_lock(me, name, mode) != Attempt::Conflict {
+            return Enqueued::Granted;
+        }
+        if let Some(writer) = self.versions.active_writer().cloned() {
+            let still_runs = self.lock_mut().hold(&writer, LockMode::Exclusive, name);
+            if !still_runs && self.try_lock(me, name, mode) != Attempt::Conflict {
+                return Enqueued::Granted;
+            }
+        }
+        let lock = self.lock_mut();
+        let cell = WaitCell::new();
+        let request = Request { transaction: me.clone(), mode, cell: cell.clone() };
+        if lock.mode_held(me).is_some() {
+            lock.queue.push_front(request);
+        } else {
+            lock.queue.push_back(request);
+        }
+        Enqueued::Waiting(cell)
+    }
+
+    pub(super) fn cancel(&mut self, cell: &Arc<WaitCell>, name: &RowName) {
+        let lock = self.lock_mut();
+        lock.queue.retain(|request| !Arc::ptr_eq(&request.cell, cell));
+        lock.hand_over(name);
+    }
+
+    pub(super) fn release(&mut self, me: &Arc<TransactionState>, name: &RowName) {
+        let lock = self.lock_mut();
+        lock.holders.retain(|holder| !Arc::ptr_eq(&holder.transaction, me));
+        lock.hand_over(name);
+    }
+
+    /// Who has to end before `me` gets its turn. Requests ahead of it wait for these holders alone, so they
+    /// need not be listed: any cycle through them runs through the holders too.
+    pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {
+        let Some(lock) = &self.lock else { return Vec::new() };
+        let mut exclusive_wanted = false;
+        for request in &lock.queue {
+            exclusive_wanted |= request.mode == LockMode::Exclusive;
+            if Arc::ptr_eq(&request.transaction, me) {
+                break;
+            }
+        }
+        lock.holders
+            .iter()
+            .filter(|holder| !Arc::ptr_eq(&holder.transaction, me))
+            .filter(|holder| exclusive_wanted || holder.mode == LockMode::Exclusive)
+            .map(|holder| holder.transaction.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,269 @@
+//! The row table: one sharded hash in memory from (tree, full key) to the row's version chain and its locks.
+//!
+//! Invariants: a chain's newest entry with an active writer is that writer's exclusive lock; an entry exists
+//! only while it has versions, holders or waiters. Lock order: leaf latch, then one shard, then a
+//! transaction's list of held locks or a wait cell; nothing here takes a latch or a second shard.
+//!
+//! Writers add a version before they change the page and remove it after they have restored the page, so a
+//! reader that looks up the chain while it holds the leaf latch always finds what it needs.
+
+mod chain;
+mod lock;
+mod name;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use chain::{Before, Visible};
+pub(crate) use lock::{Attempt, Enqueued};
+pub(crate) use name::RowName;
+
+use crate::transaction_state::TransactionState;
+use crate::{LockMode, TreeId};
+use chain::VersionChain;
+use foldhash::fast::FixedState;
+use lock::LockState;
+use name::{NameParts, NameRef};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SHARD_COUNT: usize = 256;
+
+type Rows = HashMap<RowName, RowEntry, FixedState>;
+
+/// Everything known in memory about one row.
+#[derive(Default)]
+pub(crate) struct RowEntry {
+    versions: VersionChain,
+    lock: Option<Box<LockState>>,
+}
+
+struct Shard {
+    rows: Mutex<Rows>,
+    /// `rows.len()`, so that readers of an idle table need no mutex. A version is counted before its page
+    /// changes, and readers look under the page's latch, so they cannot miss it.
+    count: AtomicUsize,
+}
+
+pub(crate) struct RowTable {
+    shards: Box<[Shard]>,
+    hasher: FixedState,
+}
+
+/// The result of asking to write a row.
+pub(crate) enum Prepared {
+    /// The version is in the chain; the page may be changed.
+    Ready(RowName),
+    /// Another transaction has the row.
+    Conflict,
+}
+
+/// What pruning a row's chain found.
+pub(crate) struct Pruned {
+    /// Before-images that nobody can see any more; some own overflow pages.
+    pub dropped: Vec<Before>,
+    /// No versions remain: a ghost of this key may be removed from its page.
+    pub is_empty: bool,
+}
+
+impl RowTable {
+    pub fn new(seed: u64) -> RowTable {
+        let hasher = FixedState::with_seed(seed);
+        let shard = || Shard {
+            rows: Mutex::new(HashMap::with_hasher(FixedState::with_seed(seed.rotate_left(17)))),
+            count: AtomicUsize::new(0),
+        };
+        RowTable { shards: (0..SHARD_COUNT).map(|_| shard()).collect(), hasher }
+    }
+
+    fn shard(&self, tree: TreeId, key: &[u8]) -> &Shard {
+        let hash = self.hasher.hash_one((tree.0, key));
+        &self.shards[(hash >> 32) as usize % SHARD_COUNT]
+    }
+
+    /// How many rows have an entry.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
+    /// within the transaction: asking again for the same write (a retried tree operation) changes nothing.
+    pub fn prepare_write(
+        &self,
+        me: &Arc<TransactionState>,
+        tree: TreeId,
+        key: &[u8],
+        sequence: u64,
+        before: impl FnOnce() -> Before,
+    ) -> Prepared {
+        let shard = self.shard(tree, key);
+        let mut rows = shard.rows.lock();
+        if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
+            let name = name.clone();
+            let entry = rows.get_mut(&name).expect("it was just found");
+            if entry.conflicts_with_write(me) {
+                return Prepared::Conflict;
+            }
+            if !entry.versions.newest_is(me, sequence) {
+                entry.versions.push(me.clone(), sequence, before());
+            }
+            return Prepared::Ready(name);
+        }
+        let name = RowName { tree, key: key.into() };
+        let mut entry = RowEntry::default();
+        entry.versions.push(me.clone(), sequence, before());
+        rows.insert(name.clone(), entry);
+        shard.count.store(rows.len(), Ordering::Release);
+        Prepared::Ready(name)
+    }
+
+    /// Removes the newest version, which `me` wrote as `sequence`, after the page was restored. With
+    /// `keep_lock` the row stays exclusively locked. Answers whether older versions remain.
+    pub fn pop_version(&self, me: &Arc<TransactionState>, name: &RowName, sequence: u64, keep_lock: bool) {
+        self.change(name, |entry| {
+            assert!(entry.versions.newest_is(me, sequence), "a rollback undoes the newest version");
+            entry.versions.pop();
+            if keep_lock {
+                entry.lock_mut().hold(me, LockMode::Exclusive, name);
+            }
+        });
+    }
+
+    /// The state of the row before the newest version, which `me` wrote: (image, versions remain after it).
+    pub fn newest_before(&self, me: &Arc<TransactionState>, name: &RowName, sequence: u64) -> (Before, bool) {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        assert!(entry.versions.newest_is(me, sequence), "a rollback undoes the newest version");
+        (entry.versions.newest_before().clone(), entry.versions.len() > 1)
+    }
+
+    /// The row before the version that `writer` wrote as `sequence`.
+    pub fn before(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) -> Before {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        entry.versions.before(writer, sequence).expect("a change on the undo stack has a version").clone()
+    }
+
+    /// Which version a snapshot sees. `read` gets the before-image when it is not the page's own.
+    /// Call it under the leaf latch.
+    pub fn visible<R>(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        snapshot_lsn: u64,
+        me: Option<&Arc<TransactionState>>,
+        read: impl FnOnce(Visible<'_>) -> R,
+    ) -> R {
+        let shard = self.shard(tree, key);
+        if shard.count.load(Ordering::Acquire) == 0 {
+            return read(Visible::Page);
+        }
+        let rows = shard.rows.lock();
+        match rows.get(&NameRef { tree, key } as &dyn NameParts) {
+            Some(entry) => read(entry.versions.visible(snapshot_lsn, me)),
+            None => {
+                drop(rows);
+                read(Visible::Page)
+            }
+        }
+    }
+
+    /// True while another transaction has changed the row and not ended.
+    pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
+        let shard = self.shard(tree, key);
+        if shard.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let rows = shard.rows.lock();
+        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        let writer = entry.and_then(|entry| entry.versions.active_writer());
+        writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
+    }
+
+    /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record
+    /// only after `Granted`.
+    pub fn try_lock(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) -> Attempt {
+        let shard = self.shard(tree, key);
+        let mut rows = shard.rows.lock();
+        if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
+            let name = name.clone();
+            return rows.get_mut(&name).expect("it was just found").try_lock(me, &name, mode);
+        }
+        let name = RowName { tree, key: key.into() };
+        let mut entry = RowEntry::default();
+        let attempt = entry.try_lock(me, &name, mode);
+        rows.insert(name, entry);
+        shard.count.store(rows.len(), Ordering::Release);
+        attempt
+    }
+
+    /// Takes the lock or joins its queue.
+    pub fn enqueue(
+        &self,
+        me: &Arc<TransactionState>,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+    ) -> (RowName, Enqueued) {
+        let name = RowName { tree, key: key.into() };
+        let shard = self.shard(tree, key);
+        let mut rows = shard.rows.lock();
+        let entry = rows.entry(name.clone()).or_default();
+        let enqueued = entry.enqueue(me, &name, mode);
+        shard.count.store(rows.len(), Ordering::Release);
+        (name, enqueued)
+    }
+
+    /// Gives up a wait that nobody has granted; false when the lock was granted meanwhile.
+    pub fn cancel(&self, name: &RowName, cell: &Arc<crate::wait::WaitCell>) {
+        self.change(name, |entry| entry.cancel(cell, name));
+    }
+
+    /// Releases the explicit lock of a transaction and hands it to whoever waits.
+    pub fn release(&self, me: &Arc<TransactionState>, name: &RowName) {
+        self.change(name, |entry| entry.release(me, name));
+    }
+
+    /// The transactions that keep `me` from the lock it waits for.
+    pub fn blockers(&self, me: &Arc<TransactionState>, name: &RowName) -> Vec<Arc<TransactionState>> {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        rows.get(name).map_or_else(Vec::new, |entry| entry.blockers(me))
+    }
+
+    /// Drops the versions that every snapshot from `horizon_lsn` on does not need.
+    pub fn prune(&self, name: &RowName, horizon_lsn: u64) -> Pruned {
+        let mut pruned = Pruned { dropped: Vec::new(), is_empty: true };
+        self.change(name, |entry| {
+            pruned.dropped = entry.versions.prune(horizon_lsn);
+            pruned.is_empty = entry.versions.len() == 0;
+        });
+        pruned
+    }
+
+    /// True while a version of the key may be needed: its ghost must stay in the page.
+    pub fn has_versions(&self, tree: TreeId, key: &[u8]) -> bool {
+        let shard = self.shard(tree, key);
+        if shard.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let rows = shard.rows.lock();
+        rows.get(&NameRef { tree, key } as &dyn NameParts).is_some_and(|entry| entry.versions.len() > 0)
+    }
+
+    /// Runs `change` on an existing entry and removes the entry when nothing remains in it.
+    fn change(&self, name: &RowName, change: impl FnOnce(&mut RowEntry)) {
+        let shard = self.shard(name.tree, &name.key);
+        let mut rows: MutexGuard<'_, Rows> = shard.rows.lock();
+        let Some(entry) = rows.get_mut(name) else { return };
+        change(entry);
+        if entry.is_disposable() {
+            rows.remove(name);
+            shard.count.store(rows.len(), Ordering::Release);
+        }
+    }
+}

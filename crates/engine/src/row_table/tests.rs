@@ -1,0 +1,138 @@
+//! Tests of the row table: visibility, implicit and explicit locks, hand-over, pruning.
+
+use super::*;
+use crate::Isolation;
+use crate::transaction_state::TransactionId;
+use crate::wait::Outcome;
+use LockMode::{Exclusive, Shared};
+
+const TREE: TreeId = TreeId(5);
+
+fn transaction(id: u64) -> Arc<TransactionState> {
+    TransactionState::new(TransactionId(id), Isolation::RepeatableRead, 0, 0)
+}
+
+fn record(text: &str) -> Before {
+    Before::Record(text.as_bytes().into())
+}
+
+fn write(table: &RowTable, me: &Arc<TransactionState>, key: &[u8], sequence: u64, before: Before) -> RowName {
+    match table.prepare_write(me, TREE, key, sequence, || before) {
+        Prepared::Ready(name) => name,
+        Prepared::Conflict => panic!("the row is taken"),
+    }
+}
+
+fn conflicts(table: &RowTable, me: &Arc<TransactionState>, key: &[u8]) -> bool {
+    matches!(table.prepare_write(me, TREE, key, 99, || Before::Absent), Prepared::Conflict)
+}
+
+/// What a snapshot sees: "page" or the before-image.
+fn seen(table: &RowTable, key: &[u8], lsn: u64, me: Option<&Arc<TransactionState>>) -> String {
+    table.visible(TREE, key, lsn, me, |visible| match visible {
+        Visible::Page => "page".into(),
+        Visible::Before(Before::Absent) => "absent".into(),
+        Visible::Before(Before::Record(bytes)) => String::from_utf8_lossy(bytes).into(),
+    })
+}
+
+fn end(table: &RowTable, state: &Arc<TransactionState>) {
+    for name in state.end().names {
+        table.release(state, &name);
+    }
+}
+
+#[test]
+fn snapshots_walk_the_chain() {
+    let table = RowTable::new(1);
+    let (one, two, three) = (transaction(1), transaction(2), transaction(3));
+    let name = write(&table, &one, b"k", 0, Before::Absent);
+    assert_eq!(seen(&table, b"k", 5, None), "absent");
+    assert_eq!(seen(&table, b"k", 5, Some(&one)), "page");
+    one.stamp_committed(10);
+    write(&table, &two, b"k", 0, record("one"));
+    write(&table, &two, b"k", 1, record("two, first"));
+    assert_eq!(seen(&table, b"k", 9, None), "absent");
+    assert_eq!(seen(&table, b"k", 10, None), "one");
+    two.stamp_committed(20);
+    write(&table, &three, b"k", 0, record("two"));
+    assert_eq!(seen(&table, b"k", 19, None), "one");
+    assert_eq!(seen(&table, b"k", 20, None), "two");
+    assert_eq!(table.prune(&name, 15).dropped, vec![Before::Absent]);
+    assert_eq!(seen(&table, b"k", 19, None), "one");
+    assert_eq!(table.prune(&name, 20).dropped.len(), 2);
+    table.pop_version(&three, &name, 0, false);
+    assert_eq!(table.len(), 0);
+}
+
+#[test]
+fn the_same_write_again_adds_nothing() {
+    let table = RowTable::new(1);
+    let one = transaction(1);
+    let name = write(&table, &one, b"k", 0, record("old"));
+    write(&table, &one, b"k", 0, record("wrong"));
+    assert_eq!(table.newest_before(&one, &name, 0), (record("old"), false));
+}
+
+#[test]
+fn an_uncommitted_version_is_a_lock_until_its_writer_ends() {
+    let table = RowTable::new(1);
+    let (one, two) = (transaction(1), transaction(2));
+    write(&table, &one, b"k", 0, Before::Absent);
+    assert!(conflicts(&table, &two, b"k"));
+    assert_eq!(table.try_lock(&two, TREE, b"k", Shared), Attempt::Conflict);
+    assert_eq!(table.try_lock(&one, TREE, b"k", Exclusive), Attempt::Granted { newest_lsn: 0 });
+    let (_, Enqueued::Waiting(cell)) = table.enqueue(&two, TREE, b"k", Exclusive) else { panic!() };
+    one.stamp_committed(10);
+    end(&table, &one);
+    assert_eq!(cell.outcome(), Some(Outcome::Granted));
+    assert!(!conflicts(&table, &two, b"k"));
+}
+
+#[test]
+fn locks_are_handed_over_in_order() {
+    let table = RowTable::new(1);
+    let all: Vec<_> = (1..=5).map(transaction).collect();
+    assert_eq!(table.try_lock(&all[0], TREE, b"k", Exclusive), Attempt::Granted { newest_lsn: 0 });
+    let cells: Vec<_> = [Shared, Shared, Exclusive, Shared]
+        .into_iter()
+        .zip(&all[1..])
+        .map(|(mode, state)| match table.enqueue(state, TREE, b"k", mode) {
+            (_, Enqueued::Waiting(cell)) => cell,
+            _ => panic!("granted too early"),
+        })
+        .collect();
+    let granted = || cells.iter().map(|cell| cell.is_resolved()).collect::<Vec<_>>();
+    end(&table, &all[0]);
+    assert_eq!(granted(), [true, true, false, false]);
+    assert_eq!(table.try_lock(&all[0], TREE, b"k", Shared), Attempt::Conflict, "nobody overtakes");
+    end(&table, &all[1]);
+    assert_eq!(granted(), [true, true, false, false]);
+    end(&table, &all[2]);
+    assert_eq!(granted(), [true, true, true, false]);
+    end(&table, &all[3]);
+    end(&table, &all[4]);
+    assert_eq!(table.len(), 0);
+}
+
+#[test]
+fn a_cancelled_wait_lets_the_next_through() {
+    let table = RowTable::new(1);
+    let (one, two, three) = (transaction(1), transaction(2), transaction(3));
+    table.try_lock(&one, TREE, b"k", Shared);
+    let (name, Enqueued::Waiting(exclusive)) = table.enqueue(&two, TREE, b"k", Exclusive) else { panic!() };
+    let (_, Enqueued::Waiting(shared)) = table.enqueue(&three, TREE, b"k", Shared) else { panic!() };
+    table.cancel(&name, &exclusive);
+    assert!(shared.is_resolved());
+}
+
+#[test]
+fn undoing_to_a_savepoint_keeps_the_lock() {
+    let table = RowTable::new(1);
+    let (one, two) = (transaction(1), transaction(2));
+    let name = write(&table, &one, b"k", 0, record("old"));
+    table.pop_version(&one, &name, 0, true);
+    assert!(conflicts(&table, &two, b"k"));
+    end(&table, &one);
+    assert!(!conflicts(&table, &two, b"k"));
+}

@@ -1,0 +1,364 @@
+//! Range scans: leaf by leaf, through a snapshot or locking.
+//!
+//! Invariant: records of one leaf are judged under its latch, where versions and locks cannot change under
+//! the scan. From RepeatableRead on a locking scan protects exactly the keys it has passed, before it lets
+//! go of the latch. Between leaves nothing is held: the scan goes on by key.
+
+use crate::engine::Engine;
+use crate::intervals::Range;
+use crate::lock_wait::Waited;
+use crate::read::{View, damaged};
+use crate::record::Record;
+use crate::row_table::{Attempt, RowName};
+use crate::transaction::Transaction;
+use crate::transaction_state::TransactionState;
+use crate::{
+    Direction, EngineError, EntryBatch, Isolation, KeyRange, LockMode, ReadMode, TreeId, WaitPolicy,
+};
+use btree::overflow::Stub;
+use btree::{LeafView, Position};
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A position in a range scan.
+pub struct Cursor {
+    tree: TreeId,
+    range: KeyRange,
+    direction: Direction,
+    mode: ReadMode,
+    done: bool,
+    place: Place,
+    /// The key that the scan stopped at; reused to save allocations.
+    key: Vec<u8>,
+}
+
+/// How far a scan has come, twice: for the tree and for the interval that it protects.
+struct Place {
+    position: Position,
+    /// Memory for the next position.
+    spare: Position,
+    /// Where the next step begins: the range's own end, or the last key or leaf that was passed.
+    begin: Bound<Vec<u8>>,
+}
+
+impl Transaction {
+    /// A cursor over the range. It borrows nothing: pass the transaction to each `next_batch`.
+    pub fn scan(&mut self, tree: TreeId, range: KeyRange, direction: Direction, mode: ReadMode) -> Cursor {
+        let (low, high) = bounds(&range);
+        let begin = match direction {
+            Direction::Forward => low,
+            Direction::Backward => high,
+        };
+        let position = match &begin {
+            Bound::Unbounded => Position::start(),
+            Bound::Included(key) => Position::at(key),
+            Bound::Excluded(key) => Position::after(key),
+        };
+        let place = Place { position, spare: Position::start(), begin };
+        let done = is_empty(&range);
+        Cursor { tree, range, direction, mode, done, place, key: Vec::new() }
+    }
+}
+
+impl Cursor {
+    /// Appends up to `limit` further records to `out`; false when the range is exhausted. A locking
+    /// cursor locks no more than the records it returns, so ask for as few as are needed.
+    pub async fn next_batch(
+        &mut self,
+        transaction: &mut Transaction,
+        limit: usize,
+        out: &mut EntryBatch,
+    ) -> Result<bool, EngineError> {
+        let start = out.len();
+        let engine = transaction.work.engine.clone();
+        let access = self.access(transaction)?;
+        while !self.done && out.len() - start < limit {
+            match self.step(&engine, &access, start + limit, out).await? {
+                Pause::Full | Pause::LeafEnd => {}
+                Pause::RangeEnd => self.done = true,
+                Pause::Chain(stub) => {
+                    let value = engine.read_chain(stub).await?;
+                    out.push(&self.key, &value);
+                }
+                // What was found so far is complete; the next call waits.
+                Pause::Locked if out.len() > start => break,
+                Pause::Locked => self.wait(transaction).await?,
+                Pause::Damaged => return Err(damaged(self.tree)),
+            }
+        }
+        access.note_seen(transaction);
+        engine.stats.rows_read.fetch_add((out.len() - start) as u64, Relaxed);
+        Ok(!self.done)
+    }
+
+    fn access(&self, transaction: &mut Transaction) -> Result<Access, EngineError> {
+        match self.mode {
+            ReadMode::Snapshot => Ok(Access::View(transaction.view())),
+            ReadMode::Locking(mode, wait) => {
+                transaction.work.engine.check_running()?;
+                let state = transaction.work.state();
+                let skips = wait == WaitPolicy::SkipLocked;
+                let protects = transaction.isolation() >= Isolation::RepeatableRead && !skips;
+                Ok(Access::Locks(Locks { state, mode, skips, protects, seen_lsn: AtomicU64::new(0) }))
+            }
+        }
+    }
+
+    async fn wait(&self, transaction: &mut Transaction) -> Result<(), EngineError> {
+        let ReadMode::Locking(mode, wait) = self.mode else { unreachable!("a snapshot never waits") };
+        match transaction.work.wait_for_row(self.tree, &self.key, mode, wait).await? {
+            Waited::Granted => Ok(()),
+            Waited::Skip => unreachable!("a scan that skips locked rows does not stop at them"),
+        }
+    }
+
+    /// Reads on in one leaf and moves to where it stopped.
+    async fn step(
+        &mut self,
+        engine: &Engine,
+        access: &Access,
+        target: usize,
+        out: &mut EntryBatch,
+    ) -> Result<Pause, EngineError> {
+        let handle = engine.tree(self.tree)?;
+        let direction = match self.direction {
+            Direction::Forward => btree::Direction::Forward,
+            Direction::Backward => btree::Direction::Backward,
+        };
+        let Cursor { tree, range, place, key, .. } = self;
+        let Place { position, spare, begin } = place;
+        let stepped = engine.pool.run(|| {
+            handle.scan(&engine.pool, position, direction, spare, |leaf| {
+                let visited = visit(engine, access, *tree, range, direction, leaf, target, key, out);
+                let pause = visited.break_value().unwrap_or_else(|| leaf_end(range, direction, leaf.fence()));
+                if let Access::Locks(locks) = access
+                    && locks.protects
+                {
+                    let (passed, next) = passed(range, begin, &pause, key, leaf.fence(), direction);
+                    engine.intervals.protect(&locks.state, *tree, passed);
+                    *begin = next;
+                }
+                pause
+            })
+        });
+        let pause = stepped.await.map_err(|error| engine.pool_error(error))?;
+        match &pause {
+            Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
+            Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),
+            Pause::Locked => self.place.position.move_to(&self.key),
+            Pause::RangeEnd | Pause::Damaged => {}
+        }
+        Ok(pause)
+    }
+}
+
+/// Judges the records of a leaf under its latch, until something makes the scan stop at `key`.
+#[expect(clippy::too_many_arguments, reason = "all of the cursor's parts, which are borrowed apart")]
+fn visit(
+    engine: &Engine,
+    access: &Access,
+    tree: TreeId,
+    range: &KeyRange,
+    direction: btree::Direction,
+    leaf: &LeafView<'_>,
+    target: usize,
+    stopped_at: &mut Vec<u8>,
+    out: &mut EntryBatch,
+) -> ControlFlow<Pause> {
+    leaf.for_each(|key, record| {
+        if is_beyond(range, direction, key) {
+            return ControlFlow::Break(Pause::RangeEnd);
+        }
+        let pause = match access.judge(engine, tree, key, record, leaf.page_lsn(), out) {
+            Judged::Done if out.len() < target => return ControlFlow::Continue(()),
+            Judged::Done => Pause::Full,
+            Judged::Chain(stub) => Pause::Chain(stub),
+            Judged::Locked => Pause::Locked,
+            Judged::Damaged => Pause::Damaged,
+        };
+        stopped_at.clear();
+        stopped_at.extend_from_slice(key);
+        ControlFlow::Break(pause)
+    })
+}
+
+/// All records of a leaf are dealt with: does the range go on behind it?
+fn leaf_end(range: &KeyRange, direction: btree::Direction, fence: Option<&[u8]>) -> Pause {
+    let Some(fence) = fence else { return Pause::RangeEnd };
+    let beyond = match direction {
+        btree::Direction::Forward => is_beyond(range, direction, fence),
+        // The fence itself belongs to this leaf.
+        btree::Direction::Backward => range.lower.as_deref().is_some_and(|lower| fence <= lower),
+    };
+    if beyond { Pause::RangeEnd } else { Pause::LeafEnd }
+}
+
+/// The keys that a step has passed, and where the next one begins.
+fn passed(
+    range: &KeyRange,
+    begin: &Bound<Vec<u8>>,
+    pause: &Pause,
+    stopped_at: &[u8],
+    fence: Option<&[u8]>,
+    direction: btree::Direction,
+) -> (Range, Bound<Vec<u8>>) {
+    let forward = direction == btree::Direction::Forward;
+    let fence = fence.unwrap_or_default().to_vec();
+    let (end, next) = match pause {
+        Pause::Full | Pause::Chain(_) => {
+            (Bound::Included(stopped_at.to_vec()), Bound::Excluded(stopped_at.to_vec()))
+        }
+        Pause::Locked | Pause::Damaged => {
+            (Bound::Included(stopped_at.to_vec()), Bound::Included(stopped_at.to_vec()))
+        }
+        Pause::LeafEnd if forward => (Bound::Excluded(fence.clone()), Bound::Included(fence)),
+        Pause::LeafEnd => (Bound::Included(fence.clone()), Bound::Excluded(fence)),
+        Pause::RangeEnd => {
+            let (low, high) = bounds(range);
+            let end = if forward { high } else { low };
+            (end.clone(), end)
+        }
+    };
+    let passed = if forward { (begin.clone(), end) } else { (end, begin.clone()) };
+    (passed, next)
+}
+
+/// Why a step ended.
+enum Pause {
+    /// The batch is full.
+    Full,
+    LeafEnd,
+    RangeEnd,
+    /// The value of the record at the cursor's key has to be fetched.
+    Chain(Stub),
+    /// Another transaction has the record at the cursor's key.
+    Locked,
+    Damaged,
+}
+
+/// What happened to one record.
+enum Judged {
+    /// It is in the batch, or not for this reader.
+    Done,
+    Chain(Stub),
+    Locked,
+    Damaged,
+}
+
+/// How a scan looks at records.
+enum Access {
+    View(View),
+    Locks(Locks),
+}
+
+struct Locks {
+    state: Arc<TransactionState>,
+    mode: LockMode,
+    skips: bool,
+    protects: bool,
+    /// The newest commit among the records returned.
+    seen_lsn: AtomicU64,
+}
+
+impl Access {
+    fn judge(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        page_lsn: wal::Lsn,
+        out: &mut EntryBatch,
+    ) -> Judged {
+        match self {
+            Access::View(view) => {
+                if record == crate::record::GHOST_RECORD && !engine.rows.has_versions(tree, key) {
+                    engine.ghosts.offer(&RowName { tree, key: key.into() });
+                    return Judged::Done;
+                }
+                view.visible(&engine.rows, tree, key, Some(record), page_lsn, |record| match record {
+                    None => Judged::Done,
+                    Some(record) => take(key, record, out),
+                })
+            }
+            Access::Locks(locks) => locks.judge(engine, tree, key, record, out),
+        }
+    }
+
+    fn note_seen(&self, transaction: &mut Transaction) {
+        if let Access::Locks(locks) = self {
+            let seen = locks.seen_lsn.load(Relaxed);
+            transaction.work.seen_lsn = transaction.work.seen_lsn.max(seen);
+        }
+    }
+}
+
+impl Locks {
+    fn judge(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        out: &mut EntryBatch,
+    ) -> Judged {
+        let is_ghost = Record::decode(record) == Some(Record::Ghost);
+        if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
+            return Judged::Done;
+        }
+        match engine.rows.try_lock(&self.state, tree, key, self.mode) {
+            Attempt::Granted { newest_lsn } => {
+                self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+                take(key, record, out)
+            }
+            Attempt::Conflict if self.skips => Judged::Done,
+            Attempt::Conflict => Judged::Locked,
+        }
+    }
+}
+
+fn take(key: &[u8], record: &[u8], out: &mut EntryBatch) -> Judged {
+    match Record::decode(record) {
+        Some(Record::Value(value)) => {
+            out.push(key, value);
+            Judged::Done
+        }
+        Some(Record::Chain(stub)) => Judged::Chain(stub),
+        Some(Record::Ghost) => Judged::Done,
+        None => Judged::Damaged,
+    }
+}
+
+fn bounds(range: &KeyRange) -> Range {
+    let bound = |key: &Option<Vec<u8>>, excluded| match key {
+        None => Bound::Unbounded,
+        Some(key) if excluded => Bound::Excluded(key.clone()),
+        Some(key) => Bound::Included(key.clone()),
+    };
+    (bound(&range.lower, range.lower_excluded), bound(&range.upper, range.upper_excluded))
+}
+
+fn is_empty(range: &KeyRange) -> bool {
+    match (&range.lower, &range.upper) {
+        (Some(lower), Some(upper)) => {
+            lower > upper || (lower == upper && (range.lower_excluded || range.upper_excluded))
+        }
+        _ => false,
+    }
+}
+
+/// True when a scan in this direction has left the range at `key`.
+fn is_beyond(range: &KeyRange, direction: btree::Direction, key: &[u8]) -> bool {
+    match direction {
+        btree::Direction::Forward => range
+            .upper
+            .as_deref()
+            .is_some_and(|upper| if range.upper_excluded { key >= upper } else { key > upper }),
+        btree::Direction::Backward => range
+            .lower
+            .as_deref()
+            .is_some_and(|lower| if range.lower_excluded { key <= lower } else { key < lower }),
+    }
+}

@@ -1,0 +1,189 @@
+//! A transaction: its state, its undo stack and its snapshot. The operations are in `read`, `write`, `scan`,
+//! `commit` and `rollback`.
+//!
+//! Invariant: every change of a page by this transaction has an entry on the undo stack, added without an
+//! await after the change; a version that was announced in the row table for a change that never happened
+//! is in `work.announced`. So a future that is dropped at any await leaves something that can be undone.
+
+use crate::engine::Engine;
+use crate::lock_wait::Waited;
+use crate::row_table::{Attempt, RowName};
+use crate::snapshot::Snapshot;
+use crate::transaction_state::{TransactionState, UndoItem};
+use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
+use std::sync::Arc;
+
+/// One transaction, used by one task at a time. Dropping it without `commit` rolls it back (in the
+/// background); call [`Transaction::rollback`] to wait for that.
+pub struct Transaction {
+    pub(crate) work: Work,
+    pub(crate) access: AccessMode,
+    snapshot: Option<Snapshot>,
+    /// Held locks before the current statement: see `unlock_unmatched`.
+    pub(crate) statement_mark: usize,
+    /// How an insert locks the record that it duplicates.
+    pub(crate) duplicate_lock: LockMode,
+}
+
+/// What rollback needs, apart from the rest so that it can go on in the background.
+pub(crate) struct Work {
+    pub engine: Arc<Engine>,
+    pub isolation: Isolation,
+    /// Made by the first lock or change.
+    pub state: Option<Arc<TransactionState>>,
+    /// A version in the row table whose page change has not happened (yet).
+    pub announced: Option<RowName>,
+    /// The newest commit that a locking read depended on: results are given out when it is durable.
+    pub seen_lsn: u64,
+}
+
+impl Transaction {
+    pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
+        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0 };
+        Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
+    }
+
+    pub fn isolation(&self) -> Isolation {
+        self.work.isolation
+    }
+
+    /// Its number, once it has locked or changed something.
+    pub fn id(&self) -> Option<u64> {
+        self.work.state.as_ref().map(|state| state.id.0)
+    }
+
+    /// True once the transaction has changed anything.
+    pub fn has_changes(&self) -> bool {
+        self.work.sequence() > 0
+    }
+
+    /// Marks the start of a statement: at ReadCommitted the next snapshot read sees all that is committed now.
+    pub fn begin_statement(&mut self) {
+        if self.isolation() < Isolation::RepeatableRead {
+            self.drop_snapshot();
+        }
+        self.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
+    }
+
+    /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
+    pub fn take_snapshot(&mut self) {
+        self.snapshot();
+    }
+
+    /// How later inserts lock a record that they duplicate. Exclusive, the default, suits ON DUPLICATE KEY
+    /// UPDATE and REPLACE, which change that record next; shared is enough for a plain INSERT.
+    pub fn set_duplicate_lock(&mut self, mode: LockMode) {
+        self.duplicate_lock = mode;
+    }
+
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint(self.work.sequence())
+    }
+
+    /// At ReadCommitted: gives up the lock on a record that a locking read returned but the statement's
+    /// condition rejected. Does nothing at stricter levels.
+    pub fn unlock_unmatched(&mut self, tree: TreeId, key: &[u8]) {
+        if self.isolation() >= Isolation::RepeatableRead {
+            return;
+        }
+        self.work.unlock_row(tree, key, self.statement_mark);
+    }
+
+    /// The snapshot of the transaction or statement, taken at its first use.
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        let engine = &self.work.engine;
+        *self.snapshot.get_or_insert_with(|| engine.register_snapshot())
+    }
+
+    pub(crate) fn drop_snapshot(&mut self) {
+        if let Some(snapshot) = self.snapshot.take() {
+            self.work.engine.snapshots.unregister(snapshot);
+        }
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), EngineError> {
+        match self.access {
+            AccessMode::ReadOnly => Err(EngineError::ReadOnly),
+            AccessMode::ReadWrite => self.work.engine.check_running(),
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.drop_snapshot();
+        let engine = self.work.engine.clone();
+        let rest = Work {
+            engine,
+            isolation: self.work.isolation,
+            state: self.work.state.take(),
+            announced: self.work.announced.take(),
+            seen_lsn: 0,
+        };
+        rest.abandon();
+    }
+}
+
+impl Work {
+    /// The shared state, registered at first use.
+    pub fn state(&mut self) -> Arc<TransactionState> {
+        let Work { engine, isolation, state, .. } = self;
+        state.get_or_insert_with(|| engine.start_writer(*isolation)).clone()
+    }
+
+    /// The number of the next change.
+    pub fn sequence(&self) -> u64 {
+        self.state.as_ref().map_or(0, |state| state.undo_len())
+    }
+
+    /// Records a change that has just happened.
+    pub fn push_undo(&mut self, item: UndoItem, bytes: usize) {
+        self.state.as_ref().expect("a change needs a state").push_undo(item, bytes);
+    }
+
+    /// Withdraws the announcement of a change that did not happen.
+    pub fn withdraw(&mut self) {
+        if let Some(name) = self.announced.take() {
+            let state = self.state.as_ref().expect("an announcement needs a state");
+            self.engine.rows.pop_version(state, &name, self.sequence(), false);
+        }
+    }
+
+    /// Takes a row's lock, waiting as the policy says; `SkipLocked` fails like `NoWait`.
+    pub async fn lock_row(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        let state = self.state();
+        while self.engine.rows.try_lock(&state, tree, key, mode) == Attempt::Conflict {
+            if self.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
+                return Err(EngineError::LockNotAvailable);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up an explicit lock before the transaction ends.
+    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8], since: usize) {
+        if let Some(state) = &self.state
+            && state.forget_lock_since(since, tree, key)
+        {
+            self.engine.rows.release(state, &RowName { tree, key: key.into() });
+        }
+    }
+
+    /// Gives up all locks and intervals, handing them to those who wait.
+    pub fn release_locks(&mut self) {
+        let Some(state) = &self.state else { return };
+        let released = state.end();
+        for name in &released.names {
+            self.engine.rows.release(state, name);
+        }
+        for tree in released.interval_trees {
+            self.engine.intervals.release(state, tree);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What the other transactions need to know of a transaction: is it still active, when did it commit, what
+//! does it hold and what does it wait for.
+//!
+//! Invariant: `commit_lsn` moves once, from active to a commit LSN or to aborted; it is stamped under the
+//! commit mutex, in the order of the log. After `held.ended` nobody adds to the list of held locks.
+
+use crate::log_record::Operation;
+use crate::row_table::RowName;
+use crate::wait::{WaitCell, WaitTarget};
+use crate::{Isolation, TreeId};
+use pagestore::PageId;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Names a transaction while it is active and in the log; restarts at a number above all in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TransactionId(pub u64);
+
+const ACTIVE: u64 = 0;
+const ABORTED: u64 = u64::MAX;
+
+/// Shared by the transaction, the versions it wrote and the locks it holds.
+pub(crate) struct TransactionState {
+    pub id: TransactionId,
+    pub isolation: Isolation,
+    pub started_us: u64,
+    /// `ACTIVE`, `ABORTED` or the LSN after which the commit record is durable.
+    commit_lsn: AtomicU64,
+    /// No record of this transaction lies before this LSN.
+    first_lsn: AtomicU64,
+    /// How much a rollback would have to undo; the deadlock detector spares the heavy.
+    undo_bytes: AtomicU64,
+    /// Changed by the owner alone, read by the checkpoint. A leaf lock.
+    undo: Mutex<UndoStack>,
+    held: Mutex<Held>,
+    /// A leaf lock like `held`; set by the waiting task itself.
+    waiting: Mutex<Option<Waiting>>,
+}
+
+#[derive(Default)]
+struct Held {
+    names: Vec<RowName>,
+    interval_trees: Vec<TreeId>,
+    ended: bool,
+}
+
+#[derive(Default)]
+struct UndoStack {
+    items: Vec<UndoItem>,
+    /// The log is one record ahead of the stack, for an instant.
+    in_step: bool,
+}
+
+/// One change on the undo stack; its position is its sequence.
+#[derive(Clone)]
+pub(crate) enum UndoItem {
+    Row {
+        name: RowName,
+        operation: Operation,
+        /// The overflow chain of the record before, to be freed when nobody sees it any more.
+        old_chain: Option<PageId>,
+    },
+    /// A new tree.
+    Tree { tree: TreeId, root: PageId },
+    /// A new overflow chain.
+    Chain(PageId),
+    /// A tree to drop at commit. Not in the log, since there is nothing to undo.
+    DropTree(TreeId),
+}
+
+/// What a waiting transaction waits for.
+#[derive(Clone)]
+pub(crate) struct Waiting {
+    pub target: WaitTarget,
+    pub cell: Arc<WaitCell>,
+    pub since_us: u64,
+}
+
+/// Everything that has to be released when a transaction ends.
+pub(crate) struct Released {
+    pub names: Vec<RowName>,
+    pub interval_trees: Vec<TreeId>,
+}
+
+impl TransactionState {
+    pub fn new(id: TransactionId, isolation: Isolation, started_us: u64, first_lsn: u64) -> Arc<Self> {
+        Arc::new(TransactionState {
+            id,
+            isolation,
+            started_us,
+            commit_lsn: AtomicU64::new(ACTIVE),
+            first_lsn: AtomicU64::new(first_lsn),
+            undo_bytes: AtomicU64::new(0),
+            undo: Mutex::default(),
+            held: Mutex::default(),
+            waiting: Mutex::new(None),
+        })
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.commit_lsn.load(Ordering::Acquire) == ACTIVE
+    }
+
+    /// The commit LSN, when it committed.
+    pub fn committed_at(&self) -> Option<u64> {
+        match self.commit_lsn.load(Ordering::Acquire) {
+            ACTIVE | ABORTED => None,
+            lsn => Some(lsn),
+        }
+    }
+
+    pub fn is_visible_at(&self, snapshot_lsn: u64) -> bool {
+        self.committed_at().is_some_and(|lsn| lsn <= snapshot_lsn)
+    }
+
+    /// Called under the commit mutex.
+    pub fn stamp_committed(&self, lsn: u64) {
+        assert!(lsn != ACTIVE && lsn != ABORTED, "not a commit LSN: {lsn}");
+        let before = self.commit_lsn.swap(lsn, Ordering::AcqRel);
+        assert_eq!(before, ACTIVE, "a transaction ends once");
+    }
+
+    /// Called when every change is undone.
+    pub fn stamp_aborted(&self) {
+        let before = self.commit_lsn.swap(ABORTED, Ordering::AcqRel);
+        assert_eq!(before, ACTIVE, "a transaction ends once");
+    }
+
+    /// Remembers a lock to release at the end; false when the transaction has already ended.
+    pub fn remember_lock(&self, name: &RowName) -> bool {
+        let mut held = self.held.lock();
+        if !held.ended {
+            held.names.push(name.clone());
+        }
+        !held.ended
+    }
+
+    /// Remembers that the transaction has an interval in `tree`.
+    pub fn remember_interval(&self, tree: TreeId) {
+        let mut held = self.held.lock();
+        assert!(!held.ended, "an ended transaction scans nothing");
+        if !held.interval_trees.contains(&tree) {
+            held.interval_trees.push(tree);
+        }
+    }
+
+    /// How many explicit locks are held: a mark for `forget_lock_since`.
+    pub fn held_count(&self) -> usize {
+        self.held.lock().names.len()
+    }
+
+    /// Forgets a lock if it was taken at or after the mark; true when it was.
+    pub fn forget_lock_since(&self, mark: usize, tree: TreeId, key: &[u8]) -> bool {
+        let mut held = self.held.lock();
+        let recent = held.names.iter().skip(mark).rposition(|name| name.tree == tree && *name.key == *key);
+        match recent {
+            Some(offset) => {
+                held.names.swap_remove(mark + offset);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes the list of everything held; nothing can be added any more.
+    pub fn end(&self) -> Released {
+        let mut held = self.held.lock();
+        held.ended = true;
+        Released {
+            names: std::mem::take(&mut held.names),
+            interval_trees: std::mem::take(&mut held.interval_trees),
+        }
+    }
+
+    /// Fewest undo bytes and locks first: the cost of choosing this transaction as a deadlock victim.
+    pub fn weight(&self) -> u64 {
+        self.undo_bytes.load(Ordering::Relaxed) + self.held.lock().names.len() as u64
+    }
+
+    pub fn first_lsn(&self) -> u64 {
+        self.first_lsn.load(Ordering::Acquire)
+    }
+
+    /// All its undo records are in the log at or after `lsn` again.
+    pub fn undo_moved_to(&self, lsn: u64) {
+        self.first_lsn.fetch_max(lsn, Ordering::AcqRel);
+    }
+
+    pub fn undo_len(&self) -> u64 {
+        self.undo.lock().items.len() as u64
+    }
+
+    pub fn undo_bytes(&self) -> u64 {
+        self.undo_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Called right before the log record of a change, or of its undoing, is appended; the stack follows
+    /// when `push_undo` or `pop_undo` is called, without an await in between.
+    pub fn begin_step(&self) {
+        self.undo.lock().in_step = true;
+    }
+
+    pub fn push_undo(&self, item: UndoItem, bytes: usize) {
+        let mut undo = self.undo.lock();
+        undo.items.push(item);
+        undo.in_step = false;
+        drop(undo);
+        self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The newest item is a chain that begins here now; it is pushed when it is not there yet.
+    pub fn set_chain(&self, sequence: u64, first: PageId) {
+        let mut undo = self.undo.lock();
+        let index = sequence as usize;
+        assert!(index == undo.items.len() || index + 1 == undo.items.len(), "only the newest item changes");
+        undo.items.truncate(index);
+        undo.items.push(UndoItem::Chain(first));
+        undo.in_step = false;
+    }
+
+    pub fn newest_undo(&self) -> Option<UndoItem> {
+        self.undo.lock().items.last().cloned()
+    }
+
+    pub fn pop_undo(&self) {
+        let mut undo = self.undo.lock();
+        undo.items.pop();
+        undo.in_step = false;
+    }
+
+    /// The undo stack of a transaction that has committed.
+    pub fn take_undo(&self) -> Vec<UndoItem> {
+        std::mem::take(&mut self.undo.lock().items)
+    }
+
+    /// Shows the undo stack to `read`, while it cannot change.
+    pub fn with_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> R {
+        read(&self.undo.lock().items)
+    }
+
+    /// The same for the checkpoint; `None` while log and stack may disagree.
+    pub fn with_settled_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> Option<R> {
+        let undo = self.undo.lock();
+        (!undo.in_step).then(|| read(&undo.items))
+    }
+
+    pub fn set_waiting(&self, waiting: Option<Waiting>) {
+        *self.waiting.lock() = waiting;
+    }
+
+    /// What it waits for, unless that wait is already decided.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.waiting.lock().clone().filter(|waiting| !waiting.cell.is_resolved())
+    }
+}

@@ -1,0 +1,349 @@
+//! The trees of the database: where each is rooted, and their creation and removal.
+//!
+//! The tree of trees ("meta") maps a tree id (8 bytes, big-endian) to a state byte and the root page (8). It
+//! has no versions: a row is written when a tree is created, marked when its drop is committed, and removed
+//! when its pages are free. Invariant: a live row without a commit belongs to a transaction whose undo record
+//! names the tree; a marked row belongs to a committed drop, which the background finishes, if need be after
+//! the next start.
+
+use crate::checkpoint::CheckpointPin;
+use crate::engine::Engine;
+use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, UNDO_BYTES};
+use crate::transaction::Transaction;
+use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
+use crate::{EngineError, TreeId};
+use btree::{Decision, Edit, Extra, LeafContext, Mtr, Tree};
+use foldhash::HashMap;
+use pagestore::{PageId, PageKind, header};
+use parking_lot::RwLock;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wal::Priority;
+
+/// The tree of trees. Users never see it.
+pub(crate) const META_TREE: TreeId = TreeId(2);
+
+/// Room for what `free_tree`'s callers add to the last group: one compensation.
+const LAST_BYTES: usize = COMPENSATED_BYTES + 32;
+
+/// In use; no record has ever had an overflow chain.
+const LIVE: u8 = 1;
+/// In use; some record may have an overflow chain.
+const LIVE_WITH_CHAINS: u8 = 2;
+/// To be freed.
+const DROPPED: u8 = 3;
+/// To be freed, chains first.
+const DROPPED_WITH_CHAINS: u8 = 4;
+
+/// A tree in use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LiveTree {
+    pub tree: Tree,
+    pub with_chains: bool,
+}
+
+pub(crate) struct Trees {
+    meta: Tree,
+    live: RwLock<HashMap<TreeId, LiveTree>>,
+    next_id: AtomicU64,
+}
+
+impl Trees {
+    pub fn new(meta: Tree, next_id: u64) -> Trees {
+        Trees { meta, live: RwLock::default(), next_id: AtomicU64::new(next_id) }
+    }
+
+    pub fn meta(&self) -> Tree {
+        self.meta
+    }
+
+    pub fn next_id(&self) -> u64 {
+        self.next_id.load(Ordering::SeqCst)
+    }
+
+    pub fn get(&self, tree: TreeId) -> Option<Tree> {
+        self.live.read().get(&tree).map(|live| live.tree)
+    }
+
+    pub fn all(&self) -> Vec<(TreeId, Tree)> {
+        let mut all: Vec<_> = self.live.read().iter().map(|(id, live)| (*id, live.tree)).collect();
+        all.sort_unstable_by_key(|(id, _)| *id);
+        all
+    }
+
+    fn add(&self, live: LiveTree) {
+        self.live.write().insert(TreeId(live.tree.id.0), live);
+    }
+
+    fn find(&self, tree: TreeId) -> Option<LiveTree> {
+        self.live.read().get(&tree).copied()
+    }
+
+    fn remove(&self, tree: TreeId) -> Option<LiveTree> {
+        self.live.write().remove(&tree)
+    }
+}
+
+impl Transaction {
+    /// Creates an empty tree; undone if the transaction does not commit.
+    pub async fn create_tree(&mut self) -> Result<TreeId, EngineError> {
+        self.check_writable()?;
+        let engine = self.work.engine.clone();
+        let state = self.work.state();
+        let id = TreeId(engine.trees.next_id.fetch_add(1, Ordering::SeqCst));
+        let sequence = self.work.sequence();
+        let tree = engine.create_root(&state, id, sequence).await?;
+        self.work.push_undo(UndoItem::Tree { tree: id, root: tree.root }, UNDO_BYTES);
+        engine.trees.add(LiveTree { tree, with_chains: false });
+        if let Err(error) = engine.put_row(id, Some((LIVE, tree.root))).await {
+            self.work.roll_back_to(sequence, true).await?;
+            return Err(error);
+        }
+        Ok(id)
+    }
+
+    /// Drops a tree at commit. The caller makes sure (metadata lock) that nobody uses it any more.
+    pub async fn drop_tree(&mut self, tree: TreeId) -> Result<(), EngineError> {
+        self.check_writable()?;
+        self.work.engine.tree(tree)?;
+        self.work.state();
+        self.work.push_undo(UndoItem::DropTree(tree), 0);
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Allocates the root page together with the undo record that gives it back.
+    async fn create_root(
+        &self,
+        state: &Arc<TransactionState>,
+        id: TreeId,
+        sequence: u64,
+    ) -> Result<Tree, EngineError> {
+        let created = self.pool.run(|| {
+            let mut mtr = Mtr::begin(&self.pool);
+            let tree = Tree::create(&mut mtr, &self.space, pagestore::TreeId(id.0))?;
+            let before = tree.root.0.to_le_bytes();
+            let operation = Operation::CreateTree;
+            let undo = LogRecord::Undo { operation, sequence, tree: id, key: &[], before: &before };
+            mtr.log_extra(undo.kind(), state.id.0, &undo.payload());
+            mtr.reserve(0)?;
+            state.begin_step();
+            Ok((tree, mtr.commit()))
+        });
+        let (tree, committed) = created.await.map_err(|error| self.pool_error(error))?;
+        committed.map_err(|error| self.log_failed(&error))?;
+        Ok(tree)
+    }
+
+    /// Undoes `create_root`; also at recovery, without a state.
+    pub(crate) async fn undo_create_tree(
+        &self,
+        state: Option<&Arc<TransactionState>>,
+        txn: TransactionId,
+        sequence: u64,
+        tree: Tree,
+    ) -> Result<(), EngineError> {
+        let id = TreeId(tree.id.0);
+        self.trees.remove(id);
+        self.put_row(id, None).await?;
+        let compensated = LogRecord::Compensated { sequence };
+        let payload = compensated.payload();
+        assert_eq!(payload.len(), COMPENSATED_BYTES);
+        self.free_tree(&tree, |mtr| {
+            if let Some(state) = state {
+                state.begin_step();
+            }
+            mtr.log_extra(compensated.kind(), txn.0, &payload);
+        })
+        .await
+    }
+
+    /// Frees the pages of a tree in bounded steps; `last` adds to the group that frees the root.
+    async fn free_tree(&self, tree: &Tree, last: impl Fn(&mut Mtr<'_>)) -> Result<(), EngineError> {
+        loop {
+            let step = self.pool.run(|| {
+                let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
+                let finished = tree.discard_step(&self.space, &mut mtr)?;
+                mtr.reserve(LAST_BYTES)?;
+                if finished {
+                    last(&mut mtr);
+                }
+                Ok((finished, mtr.commit()))
+            });
+            let (finished, committed) = step.await.map_err(|error| self.pool_error(error))?;
+            committed.map_err(|error| self.log_failed(&error))?;
+            if finished {
+                return Ok(());
+            }
+            env::yield_now().await;
+        }
+    }
+
+    /// Writes or removes a row of the tree of trees.
+    async fn put_row(&self, tree: TreeId, row: Option<(u8, PageId)>) -> Result<(), EngineError> {
+        let mut edit = MetaEdit::new(row);
+        self.modify(&self.trees.meta, &meta_key(tree), &mut edit, Priority::Reserve).await
+    }
+
+    /// Marks a tree as dropped, so that its drop is finished whatever happens.
+    async fn mark_dropped(&self, live: &LiveTree) -> Result<(), EngineError> {
+        let state = if live.with_chains { DROPPED_WITH_CHAINS } else { DROPPED };
+        self.put_row(TreeId(live.tree.id.0), Some((state, live.tree.root))).await
+    }
+
+    /// On the first start: makes the catalog's tree.
+    pub(crate) async fn register_catalog(&self) -> Result<(), EngineError> {
+        let created = self.pool.run(|| {
+            let mut mtr = Mtr::begin(&self.pool);
+            let id = pagestore::TreeId(TreeId::CATALOG.0);
+            let tree = Tree::create(&mut mtr, &self.space, id)?;
+            mtr.reserve(0)?;
+            Ok((tree, mtr.commit()))
+        });
+        let (tree, committed) = created.await.map_err(|error| self.pool_error(error))?;
+        committed.map_err(|error| self.log_failed(&error))?;
+        self.put_row(TreeId::CATALOG, Some((LIVE, tree.root))).await?;
+        self.trees.add(LiveTree { tree, with_chains: false });
+        Ok(())
+    }
+
+    /// Called before a chain is written for a record of the tree: a drop will have to look for chains.
+    pub(crate) async fn note_chains(&self, tree: TreeId) -> Result<(), EngineError> {
+        let live = self.trees.find(tree).ok_or(EngineError::NoSuchTree(tree))?;
+        if !live.with_chains {
+            self.put_row(tree, Some((LIVE_WITH_CHAINS, live.tree.root))).await?;
+            self.trees.add(LiveTree { with_chains: true, ..live });
+        }
+        Ok(())
+    }
+
+    /// False when a crash came between the freeing of the root and the removal of the tree's row: tree ids
+    /// are never used again, so whatever holds the page now has another id.
+    async fn root_exists(&self, tree: &Tree) -> Result<bool, EngineError> {
+        let exists = self.pool.run(|| {
+            if !self.space.is_used(&self.pool, tree.root)? {
+                return Ok(false);
+            }
+            let page = self.pool.read(tree.root)?;
+            Ok(header::kind(&page) == Some(PageKind::Node) && header::tree(&page) == tree.id)
+        });
+        exists.await.map_err(|error| self.pool_error(error))
+    }
+
+    /// Reads the tree of trees; answers the trees whose drop is not finished.
+    pub(crate) async fn load_trees(&self) -> Result<Vec<LiveTree>, EngineError> {
+        let mut unfinished = Vec::new();
+        for (key, value) in self.all_records(&self.trees.meta).await? {
+            let (id, state, root) = decode_meta(&key, &value)
+                .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
+            let tree = Tree { id: pagestore::TreeId(id), root };
+            self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
+            let live =
+                LiveTree { tree, with_chains: [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state) };
+            if [DROPPED, DROPPED_WITH_CHAINS].contains(&state) {
+                unfinished.push(live);
+            } else {
+                self.trees.add(live);
+            }
+        }
+        Ok(unfinished)
+    }
+
+    /// A committed transaction dropped these trees: they are gone at once, their pages follow in the
+    /// background. The pin keeps the commit record in reach until the rows are marked.
+    pub(crate) fn drop_committed(self: &Arc<Self>, pin: CheckpointPin, trees: &[TreeId]) {
+        let trees: Vec<LiveTree> = trees.iter().filter_map(|tree| self.trees.remove(*tree)).collect();
+        self.spawn("drop tables", |engine| async move {
+            for tree in &trees {
+                engine.mark_dropped(tree).await?;
+            }
+            drop(pin);
+            engine.finish_drops(trees).await
+        });
+    }
+
+    /// After recovery: goes on with the drops that the crash has interrupted.
+    pub(crate) async fn resume_drops(
+        self: &Arc<Self>,
+        committed: BTreeSet<TreeId>,
+        mut unfinished: Vec<LiveTree>,
+    ) -> Result<(), EngineError> {
+        for tree in committed.into_iter().filter_map(|tree| self.trees.remove(tree)) {
+            self.mark_dropped(&tree).await?;
+            unfinished.push(tree);
+        }
+        if !unfinished.is_empty() {
+            self.spawn("drop tables", |engine| async move { engine.finish_drops(unfinished).await });
+        }
+        Ok(())
+    }
+
+    async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
+        for LiveTree { tree, with_chains } in trees {
+            if self.root_exists(&tree).await? {
+                if with_chains {
+                    self.free_chains_of(&tree).await?;
+                }
+                self.free_tree(&tree, |_| {}).await?;
+            }
+            self.put_row(TreeId(tree.id.0), None).await?;
+        }
+        Ok(())
+    }
+}
+
+fn decode_meta(key: &[u8], value: &[u8]) -> Option<(u64, u8, PageId)> {
+    let id = u64::from_be_bytes(key.try_into().ok()?);
+    let (state, root) = value.split_first()?;
+    let root = u64::from_le_bytes(root.try_into().ok()?);
+    matches!(*state, LIVE | LIVE_WITH_CHAINS | DROPPED | DROPPED_WITH_CHAINS).then_some((
+        id,
+        *state,
+        PageId(root),
+    ))
+}
+
+/// Sets or removes a record without a log record of the engine.
+struct MetaEdit {
+    value: Option<Vec<u8>>,
+}
+
+impl MetaEdit {
+    fn new(row: Option<(u8, PageId)>) -> MetaEdit {
+        let value = row.map(|(state, root)| {
+            let mut value = vec![state];
+            value.extend_from_slice(&root.0.to_le_bytes());
+            value
+        });
+        MetaEdit { value }
+    }
+}
+
+fn meta_key(tree: TreeId) -> [u8; 8] {
+    tree.0.to_be_bytes()
+}
+
+impl Edit for MetaEdit {
+    type Output = ();
+
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        match (current, &self.value) {
+            (Some(_), Some(_)) => Decision::Update,
+            (None, Some(_)) => Decision::Insert,
+            (Some(_), None) => Decision::Delete,
+            (None, None) => Decision::Keep,
+        }
+    }
+
+    fn value(&self) -> &[u8] {
+        self.value.as_deref().unwrap_or_default()
+    }
+
+    fn extra_bytes(&self) -> usize {
+        0
+    }
+
+    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
+}

@@ -1,0 +1,300 @@
+//! Insert, update and delete of one record.
+//!
+//! Each is one tree operation: under the exclusive leaf latch it checks for conflicts, announces the version
+//! in the row table, and changes the page together with its undo record in one log group. On a conflict
+//! nothing is changed, the transaction waits without a latch, and starts again from the root.
+
+use crate::intervals::IntervalLocks;
+use crate::lock_wait::Waited;
+use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES};
+use crate::record::{self, GHOST_RECORD};
+use crate::row_table::{Attempt, Before, Prepared, RowName, RowTable};
+use crate::transaction::{Transaction, Work};
+use crate::transaction_state::{TransactionState, UndoItem};
+use crate::{EngineError, LockMode, TreeId, Uniqueness, WaitPolicy};
+use btree::{Decision, Edit, Extra, LeafContext};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Transaction {
+    /// Adds a record, exclusively locked by this transaction.
+    pub async fn insert(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        unique: Uniqueness,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        self.check_writable()?;
+        let duplicate_lock = self.duplicate_lock;
+        match unique {
+            Uniqueness::Key => self.work.insert(tree, key, value, duplicate_lock, wait).await?,
+            Uniqueness::Prefix(length) => {
+                let prefix = key.get(..length).expect("a unique prefix is a part of the key");
+                let prefix_tree = RowName::prefix_tree(tree);
+                self.work.lock_row(prefix_tree, prefix, LockMode::Exclusive, wait).await?;
+                let inserted = match self.work.check_prefix(tree, key, prefix, duplicate_lock, wait).await {
+                    Ok(()) => self.work.insert(tree, key, value, duplicate_lock, wait).await,
+                    Err(error) => Err(error),
+                };
+                // From here on the record itself stands in the way of others.
+                self.work.unlock_row(prefix_tree, prefix, 0);
+                inserted?;
+            }
+        }
+        self.work.engine.stats.rows_inserted.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// Replaces the value of an existing record, locking it exclusively.
+    pub async fn update(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        self.check_writable()?;
+        self.work.write_value(tree, key, value, Kind::Update, LockMode::Exclusive, wait).await?;
+        self.work.engine.stats.rows_updated.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// Removes a record, locking its key exclusively; `NotFound` if it does not exist.
+    pub async fn delete(&mut self, tree: TreeId, key: &[u8], wait: WaitPolicy) -> Result<(), EngineError> {
+        self.check_writable()?;
+        self.work.write(tree, key, GHOST_RECORD, Kind::Delete, LockMode::Exclusive, wait).await?;
+        self.work.engine.stats.rows_deleted.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+/// What a write does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Work {
+    async fn insert(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        duplicate_lock: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        self.write_value(tree, key, value, Kind::Insert, duplicate_lock, wait).await
+    }
+
+    /// Writes a value, into an overflow chain first if it is long. If the write fails the chain is undone.
+    async fn write_value(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        kind: Kind,
+        duplicate_lock: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        self.engine.check_key(key)?;
+        if value.len() + record::RECORD_HEADER_BYTES <= self.engine.inline_bytes_max(key.len()) {
+            let record = record::encode_value(value);
+            return self.write(tree, key, &record, kind, duplicate_lock, wait).await;
+        }
+        let mark = self.sequence();
+        let stub = self.write_chain(tree, value).await?;
+        let record = record::encode_stub(stub);
+        let written = self.write(tree, key, &record, kind, duplicate_lock, wait).await;
+        if let Err(error) = &written
+            && !error.rolled_back()
+        {
+            self.roll_back_to(mark, true).await?;
+        }
+        written
+    }
+
+    /// Writes an encoded record, waiting for whoever is in the way.
+    async fn write(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        kind: Kind,
+        duplicate_lock: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        self.engine.check_key(key)?;
+        loop {
+            match self.write_once(tree, key, record, kind, duplicate_lock).await? {
+                Written::Done => return Ok(()),
+                Written::Missing => return Err(EngineError::NotFound),
+                Written::Duplicate => return Err(EngineError::DuplicateKey { existing_key: key.into() }),
+                Written::Gap => self.wait_for_gap(tree, key, wait).await?,
+                Written::Locked(mode) => match self.wait_for_row(tree, key, mode, wait).await? {
+                    Waited::Granted => {}
+                    Waited::Skip => return Err(EngineError::LockNotAvailable),
+                },
+            }
+        }
+    }
+
+    /// One attempt.
+    async fn write_once(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        kind: Kind,
+        duplicate_lock: LockMode,
+    ) -> Result<Written, EngineError> {
+        self.withdraw();
+        let state = self.state();
+        let engine = self.engine.clone();
+        engine.check_undo_size(&state)?;
+        let handle = engine.tree(tree)?;
+        let sequence = self.sequence();
+        let mut edit = RowEdit {
+            rows: &engine.rows,
+            intervals: &engine.intervals,
+            state: &state,
+            tree,
+            key,
+            record,
+            kind,
+            duplicate_lock,
+            sequence,
+            announced: &mut self.announced,
+            outcome: Written::Done,
+            before_bytes: 0,
+        };
+        let item = engine.modify(&handle, key, &mut edit, wal::Priority::Normal).await;
+        let (outcome, before_bytes) = (edit.outcome, edit.before_bytes);
+        engine.start_due_checkpoint();
+        match item {
+            Ok(Some(change)) => {
+                let name = self.announced.take().expect("a change is announced first");
+                let Change { operation, old_chain } = change;
+                let bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before_bytes;
+                self.push_undo(UndoItem::Row { name, operation, old_chain }, bytes);
+                Ok(Written::Done)
+            }
+            Ok(None) => {
+                self.withdraw();
+                Ok(outcome)
+            }
+            Err(error) => {
+                self.withdraw();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// How an attempt to write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Done,
+    /// Another transaction has the row; this mode has to be waited for.
+    Locked(LockMode),
+    /// Another transaction protects the gap.
+    Gap,
+    Duplicate,
+    Missing,
+}
+
+/// What a write did to the page.
+struct Change {
+    operation: Operation,
+    old_chain: Option<pagestore::PageId>,
+}
+
+/// The write of one record as the tree carries it out.
+struct RowEdit<'a> {
+    rows: &'a RowTable,
+    intervals: &'a IntervalLocks,
+    state: &'a Arc<TransactionState>,
+    tree: TreeId,
+    key: &'a [u8],
+    /// The record to write.
+    record: &'a [u8],
+    kind: Kind,
+    duplicate_lock: LockMode,
+    sequence: u64,
+    announced: &'a mut Option<RowName>,
+    outcome: Written,
+    before_bytes: usize,
+}
+
+impl RowEdit<'_> {
+    fn refuse(&mut self, outcome: Written) -> Decision {
+        self.outcome = outcome;
+        Decision::Keep
+    }
+
+    /// Locks the record that stands in the way of an insert, or the key whose record is missing.
+    fn lock_and_refuse(&mut self, mode: LockMode, outcome: Written) -> Decision {
+        match self.rows.try_lock(self.state, self.tree, self.key, mode) {
+            Attempt::Granted { .. } => self.refuse(outcome),
+            Attempt::Conflict => self.refuse(Written::Locked(mode)),
+        }
+    }
+}
+
+impl Edit for RowEdit<'_> {
+    type Output = Option<Change>;
+
+    /// May run several times: announcing the same write again changes nothing.
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        self.outcome = Written::Done;
+        let is_live = record::is_live(current);
+        match self.kind {
+            Kind::Insert if is_live => return self.lock_and_refuse(self.duplicate_lock, Written::Duplicate),
+            Kind::Insert if self.intervals.forbids_insert(self.state, self.tree, self.key) => {
+                return self.refuse(Written::Gap);
+            }
+            Kind::Update | Kind::Delete if !is_live => {
+                return self.lock_and_refuse(LockMode::Exclusive, Written::Missing);
+            }
+            Kind::Insert | Kind::Update | Kind::Delete => {}
+        }
+        let before = || match current {
+            Some(bytes) if is_live => Before::Record(bytes.into()),
+            _ => Before::Absent,
+        };
+        match self.rows.prepare_write(self.state, self.tree, self.key, self.sequence, before) {
+            Prepared::Conflict => return self.refuse(Written::Locked(LockMode::Exclusive)),
+            Prepared::Ready(name) => *self.announced = Some(name),
+        }
+        self.before_bytes = current.map_or(0, <[u8]>::len);
+        if current.is_some() { Decision::Update } else { Decision::Insert }
+    }
+
+    fn value(&self) -> &[u8] {
+        self.record
+    }
+
+    fn extra_bytes(&self) -> usize {
+        UNDO_BYTES + self.key.len() + self.before_bytes + RECORD_OVERHEAD_BYTES
+    }
+
+    fn apply(&mut self, current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) -> Option<Change> {
+        if self.outcome != Written::Done {
+            return None;
+        }
+        let operation = match self.kind {
+            Kind::Insert => Operation::Insert,
+            Kind::Update => Operation::Update,
+            Kind::Delete => Operation::Delete,
+        };
+        let before = current.filter(|_| record::is_live(current)).unwrap_or_default();
+        let (sequence, tree, key) = (self.sequence, self.tree, self.key);
+        self.state.begin_step();
+        let undo = LogRecord::Undo { operation, sequence, tree, key, before };
+        extra.log(undo.kind(), self.state.id.0, &undo.payload());
+        Some(Change { operation, old_chain: record::stub_of(before).map(|stub| stub.first) })
+    }
+}

@@ -1,0 +1,84 @@
+//! The disk as the engine sees it: files by relative path inside one root directory.
+//!
+//! Rules that every implementation keeps: short reads and writes are continued inside; a read beyond the end
+//! is `EndOfFile`; operations start when called; nothing is durable before `File::sync` (content and length)
+//! and `Disk::sync_dir` (creation, rename, removal) have returned Ok.
+
+use crate::{BoxFuture, Completion, IoBuf, IoError, SyncCompletion};
+use std::sync::Arc;
+
+/// Offsets and lengths on files opened with `direct` are multiples of this (O_DIRECT on any device).
+pub const DIRECT_ALIGNMENT: u64 = 4096;
+
+/// How to open a file. Files are always opened for reading and writing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Create the file when it is absent.
+    pub create: bool,
+    /// Fail with `AlreadyExists` when it is present; needs `create`.
+    pub exclusive: bool,
+    /// Bypass the kernel's page cache where the file system allows it.
+    pub direct: bool,
+}
+
+impl OpenOptions {
+    pub const fn existing() -> Self {
+        Self { create: false, exclusive: false, direct: false }
+    }
+
+    pub const fn create() -> Self {
+        Self { create: true, exclusive: false, direct: false }
+    }
+
+    pub const fn create_new() -> Self {
+        Self { create: true, exclusive: true, direct: false }
+    }
+
+    pub const fn direct(self) -> Self {
+        Self { direct: true, ..self }
+    }
+}
+
+/// A root directory. Paths are relative, `/`-separated and must not contain `..`.
+pub trait Disk: Send + Sync {
+    fn open<'a>(
+        &'a self,
+        path: &'a str,
+        options: OpenOptions,
+    ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>>;
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
+    /// Replaces `to` when it exists, atomically.
+    fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
+    /// The names (not paths) in a directory, sorted. `""` is the root.
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<String>, IoError>>;
+    /// Creates a directory; Ok when it exists already.
+    fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
+    /// Makes creations, renames and removals directly inside the directory durable. `""` is the root.
+    fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
+}
+
+/// An open file. Two operations in flight must not overlap if one of them writes.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks a file whether it is empty")]
+pub trait File: Send + Sync {
+    /// The path it was opened by.
+    fn path(&self) -> &str;
+    /// Fills the whole buffer from `offset`.
+    fn read_at(&self, offset: u64, buffer: IoBuf) -> Completion;
+    /// Writes the whole buffer at `offset`, extending the file when needed.
+    fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion;
+    /// fdatasync: makes every write that completed before this call durable, with the length they need.
+    fn sync(&self) -> SyncCompletion;
+    fn len(&self) -> BoxFuture<'_, Result<u64, IoError>>;
+    /// Cuts or extends (with zeros, sparse) to `len` bytes.
+    fn set_len(&self, len: u64) -> BoxFuture<'_, Result<(), IoError>>;
+    /// Reserves disk space so that the file has at least `len` bytes; new bytes read as zeros.
+    fn allocate(&self, len: u64) -> BoxFuture<'_, Result<(), IoError>>;
+}
+
+/// Asserted by every implementation for files opened with `direct`.
+pub(crate) fn assert_aligned(path: &str, offset: u64, buffer: &IoBuf) {
+    let aligned = offset.is_multiple_of(DIRECT_ALIGNMENT)
+        && (buffer.len() as u64).is_multiple_of(DIRECT_ALIGNMENT)
+        && (buffer.start() as usize).is_multiple_of(512);
+    assert!(aligned, "direct I/O on '{path}' must be aligned: offset {offset}, length {}", buffer.len());
+}

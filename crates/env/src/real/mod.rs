@@ -1,0 +1,29 @@
+//! The real machine: files through io_uring or a thread pool, the system clock and the system's randomness.
+//!
+//! Invariant: a thread with a current `uring::Reactor` submits reads, writes and syncs to its ring; every other
+//! thread, and every machine without io_uring, uses the pool. Callers see no difference.
+
+mod clock;
+mod disk;
+mod pool;
+mod random;
+pub mod uring;
+
+pub use clock::SystemClock;
+pub use disk::RealDisk;
+pub use random::SystemRandom;
+
+use crate::{Env, IoError, Spawner};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens (creating it if absent) a root directory as a disk.
+pub fn real_disk(root: &Path) -> Result<Arc<RealDisk>, IoError> {
+    RealDisk::open(root).map(Arc::new)
+}
+
+/// The environment of a real process; the spawner comes from whoever runs the tasks.
+pub fn real_env(root: &Path, spawner: Arc<dyn Spawner>) -> Result<Env, IoError> {
+    let disk = real_disk(root)?;
+    Ok(Env { disk, clock: Arc::new(SystemClock::new()), random: Arc::new(SystemRandom), spawner })
+}

@@ -1,0 +1,81 @@
+//! The thread pool behind every cold disk operation, and behind all of them where io_uring is not available.
+//!
+//! Invariant: a job runs exactly once; threads sleep on a condition variable, so an idle pool never wakes up.
+
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Started on first use; threads end when the pool is dropped and its queue is empty.
+pub(super) struct Pool {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    stopped: bool,
+}
+
+/// Enough to keep a few requests in the device's queue; more would only add switches on small machines.
+const THREADS_MAX: usize = 8;
+
+impl Pool {
+    pub(super) fn new() -> Self {
+        Self { shared: Arc::default() }
+    }
+
+    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        let mut state = self.shared.state.lock();
+        state.jobs.push_back(Box::new(job));
+        if state.idle >= state.jobs.len() || state.threads == THREADS_MAX {
+            self.shared.changed.notify_one();
+            return;
+        }
+        state.threads += 1;
+        drop(state);
+        let shared = self.shared.clone();
+        let builder = std::thread::Builder::new().name("disk".into());
+        if let Err(error) = builder.spawn(move || shared.work()) {
+            let mut state = self.shared.state.lock();
+            state.threads -= 1;
+            assert!(state.threads > 0, "the system cannot start a disk thread: {error}");
+        }
+    }
+}
+
+impl Shared {
+    fn work(&self) {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                drop(state);
+                job();
+                state = self.state.lock();
+            } else if state.stopped {
+                return;
+            } else {
+                state.idle += 1;
+                self.changed.wait(&mut state);
+                state.idle -= 1;
+            }
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.state.lock().stopped = true;
+        self.shared.changed.notify_all();
+    }
+}

@@ -1,0 +1,328 @@
+//! One io_uring per worker thread: submits the reads, writes and syncs of that thread and reaps them.
+//!
+//! How a worker drives it (a tokio current-thread runtime, or any other loop):
+//! 1. `Reactor::new` on the worker thread makes it the thread's current reactor.
+//! 2. Wrap `fd()` for readiness. On readable: clear the readiness *first*, then `reap()`, else a completion
+//!    that arrives in between is never announced again.
+//! 3. Spawn `submit_when_pending()` as a task: it runs after the tasks that are runnable now, so their
+//!    operations share one system call; a busy loop that never parks still submits. Also call `submit()`
+//!    before parking.
+//!
+//! Invariants: the slab owns the file, the buffer and the completer of each operation until its completion is
+//! reaped; at most `in_flight_max` operations are in the kernel, the rest wait here, because submission blocks
+//! the thread once the device's queue has no free tag; no waker runs while the state is borrowed.
+
+use super::disk::OpenFile;
+use crate::{Completer, IoBuf, IoError, IoErrorKind, IoOp};
+use io_uring::{IoUring, Probe, opcode, squeue, types};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
+}
+
+/// A submission queue that is longer than the in-flight limit never fills up.
+const RING_ENTRIES: u32 = 256;
+/// Submit at once when this many operations wait, so that a long poll does not leave the device idle.
+const SUBMIT_BATCH: usize = 16;
+/// One transfer of the kernel is at most about 2 GiB; longer operations continue as after a short one.
+const TRANSFER_BYTES_MAX: usize = 1 << 30;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Sync,
+}
+
+/// Everything that an operation needs until it is complete.
+pub(super) struct Operation {
+    pub(super) kind: Kind,
+    pub(super) file: Arc<OpenFile>,
+    pub(super) buffer: IoBuf,
+    pub(super) offset: u64,
+    pub(super) completer: Completer,
+}
+
+/// The thread's ring. Dropping it waits for the operations in flight.
+pub struct Reactor {
+    state: Rc<RefCell<State>>,
+}
+
+struct State {
+    ring: IoUring,
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    /// Above the ring, first come first served.
+    waiting: VecDeque<usize>,
+    in_flight: usize,
+    in_flight_max: usize,
+    unsubmitted: usize,
+    submit_waker: Option<Waker>,
+}
+
+struct Slot {
+    operation: Operation,
+    /// Bytes already transferred.
+    done: usize,
+}
+
+/// Puts the operation on the current thread's ring, or gives it back when the thread has none.
+pub(super) fn submit_here(operation: Operation) -> Option<Operation> {
+    CURRENT.with(|current| match &*current.borrow() {
+        None => Some(operation),
+        Some(state) => {
+            let waker = state.borrow_mut().start(operation);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+            None
+        }
+    })
+}
+
+impl Reactor {
+    /// Makes a ring and installs it as this thread's current reactor. An error means that io_uring cannot be
+    /// used here (forbidden, too old, no memory); the thread pool serves instead.
+    pub fn new(in_flight_max: usize) -> io::Result<Self> {
+        assert!((1..=RING_ENTRIES as usize).contains(&in_flight_max), "in-flight limit {in_flight_max}");
+        let ring = build_ring()?;
+        let state = State {
+            ring,
+            slots: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            in_flight: 0,
+            in_flight_max,
+            unsubmitted: 0,
+            submit_waker: None,
+        };
+        let state = Rc::new(RefCell::new(state));
+        CURRENT.with(|current| {
+            let previous = current.borrow_mut().replace(state.clone());
+            assert!(previous.is_none(), "a thread has one reactor");
+        });
+        Ok(Self { state })
+    }
+
+    /// Readable when completions can be reaped.
+    pub fn fd(&self) -> RawFd {
+        self.state.borrow().ring.as_raw_fd()
+    }
+
+    /// Hands pending operations to the kernel. Cheap when there are none.
+    pub fn submit(&self) {
+        self.state.borrow_mut().submit();
+    }
+
+    /// Completes what the kernel has finished; returns how many operations that were.
+    pub fn reap(&self) -> usize {
+        reap(&self.state)
+    }
+
+    /// Operations that were started and are not complete.
+    pub fn in_flight(&self) -> usize {
+        let state = self.state.borrow();
+        state.in_flight + state.waiting.len()
+    }
+
+    /// A task that never ends: submits each batch after the tasks that were runnable when it began.
+    pub async fn submit_when_pending(&self) {
+        poll_fn::<(), _>(|context| {
+            let mut state = self.state.borrow_mut();
+            state.submit();
+            state.submit_waker = Some(context.waker().clone());
+            if state.unsubmitted > 0 {
+                context.waker().wake_by_ref();
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.borrow_mut().take());
+        while self.in_flight() > 0 {
+            let result = self.state.borrow_mut().submit_and_wait();
+            if let Err(error) = result {
+                let transient =
+                    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
+                assert!(transient, "the ring lost its operations in flight: {error}");
+            }
+            self.reap();
+        }
+    }
+}
+
+fn build_ring() -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    builder.setup_single_issuer().setup_coop_taskrun();
+    let ring = match builder.build(RING_ENTRIES) {
+        Ok(ring) => ring,
+        // Kernels before 6.0 do not know the flags.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(RING_ENTRIES)?,
+        Err(error) => return Err(error),
+    };
+    let mut probe = Probe::new();
+    ring.submitter().register_probe(&mut probe)?;
+    let needed = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE];
+    if needed.iter().all(|code| probe.is_supported(*code)) {
+        Ok(ring)
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ENOSYS))
+    }
+}
+
+fn reap(state: &RefCell<State>) -> usize {
+    let mut finished = Vec::new();
+    {
+        let mut state = state.borrow_mut();
+        let results: Vec<(usize, i32)> =
+            state.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())).collect();
+        for (index, result) in results {
+            state.in_flight -= 1;
+            if let Some(outcome) = state.finish(index, result) {
+                finished.push(outcome);
+            }
+        }
+        state.refill();
+        if state.unsubmitted > 0 {
+            state.submit();
+        }
+    }
+    let count = finished.len();
+    for (operation, result) in finished {
+        operation.completer.complete(operation.buffer, result);
+    }
+    count
+}
+
+impl State {
+    /// Takes an operation in; returns a waker to call when the batch is no longer empty.
+    fn start(&mut self, operation: Operation) -> Option<Waker> {
+        let slot = Some(Slot { operation, done: 0 });
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.slots[index] = slot;
+                index
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        let was_empty = self.unsubmitted == 0;
+        self.waiting.push_back(index);
+        self.refill();
+        if self.unsubmitted >= SUBMIT_BATCH {
+            self.submit();
+        }
+        if was_empty && self.unsubmitted > 0 { self.submit_waker.take() } else { None }
+    }
+
+    fn refill(&mut self) {
+        while self.in_flight < self.in_flight_max {
+            let Some(index) = self.waiting.pop_front() else { return };
+            self.push(index);
+        }
+    }
+
+    fn push(&mut self, index: usize) {
+        let slot = self.slots[index].as_ref().expect("a queued index has an operation");
+        let entry = slot.entry().user_data(index as u64);
+        self.in_flight += 1;
+        self.unsubmitted += 1;
+        // SAFETY: the slab keeps the file and the buffer of this entry alive and unmoved until its completion
+        // has been reaped, and dropping the reactor waits for that.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            self.submit();
+        }
+    }
+
+    fn submit(&mut self) {
+        if self.unsubmitted == 0 {
+            return;
+        }
+        match self.ring.submit() {
+            Ok(count) => self.unsubmitted -= count.min(self.unsubmitted),
+            Err(error) => {
+                let transient =
+                    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
+                assert!(transient, "io_uring refuses its own queue: {error}");
+            }
+        }
+    }
+
+    fn submit_and_wait(&mut self) -> io::Result<()> {
+        let count = self.ring.submit_and_wait(1)?;
+        self.unsubmitted -= count.min(self.unsubmitted);
+        Ok(())
+    }
+
+    /// Handles one completion; None when the operation goes on.
+    fn finish(&mut self, index: usize, result: i32) -> Option<(Operation, Result<(), IoError>)> {
+        let slot = self.slots[index].as_mut().expect("a completion has its operation");
+        let progress = slot.progress(result);
+        let Some(outcome) = progress else {
+            self.waiting.push_front(index);
+            return None;
+        };
+        let slot = self.slots[index].take().expect("seen just above");
+        self.free.push(index);
+        Some((slot.operation, outcome))
+    }
+}
+
+impl Slot {
+    fn entry(&self) -> squeue::Entry {
+        let operation = &self.operation;
+        let descriptor = types::Fd(operation.file.file.as_raw_fd());
+        let length = (operation.buffer.len() - self.done).min(TRANSFER_BYTES_MAX) as u32;
+        let offset = operation.offset + self.done as u64;
+        // The pointer stays inside the buffer because `done <= len`.
+        let start = operation.buffer.start().wrapping_add(self.done);
+        match operation.kind {
+            Kind::Read => opcode::Read::new(descriptor, start, length).offset(offset).build(),
+            Kind::Write => opcode::Write::new(descriptor, start, length).offset(offset).build(),
+            Kind::Sync => opcode::Fsync::new(descriptor).flags(types::FsyncFlags::DATASYNC).build(),
+        }
+    }
+
+    /// Takes a kernel result into account; None when the operation must be submitted again.
+    fn progress(&mut self, result: i32) -> Option<Result<(), IoError>> {
+        let op = match self.operation.kind {
+            Kind::Read => IoOp::Read,
+            Kind::Write => IoOp::Write,
+            Kind::Sync => IoOp::Sync,
+        };
+        let path = &self.operation.file.path;
+        let Ok(count) = usize::try_from(result) else {
+            return match -result {
+                libc::EINTR | libc::EAGAIN => None,
+                errno => Some(Err(IoError::from_errno(op, path, errno))),
+            };
+        };
+        if op == IoOp::Sync {
+            return Some(Ok(()));
+        }
+        self.done += count;
+        assert!(self.done <= self.operation.buffer.len(), "the kernel transferred too much");
+        if self.done == self.operation.buffer.len() {
+            return Some(Ok(()));
+        }
+        if count > 0 && !(op == IoOp::Read && self.operation.file.ends_at(self.done)) {
+            return None;
+        }
+        let kind = if op == IoOp::Read { IoErrorKind::EndOfFile } else { IoErrorKind::Os(libc::EIO) };
+        Some(Err(IoError::new(op, path, kind)))
+    }
+}

@@ -1,0 +1,36 @@
+//! Tasks as the engine sees them: it may spawn named background futures and yield, nothing more.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// An owned, type-erased future that may move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Starts background tasks.
+pub trait Spawner: Send + Sync {
+    /// Runs the future to its end, some time. The name is for diagnostics.
+    fn spawn(&self, name: &'static str, future: BoxFuture<'static, ()>);
+}
+
+/// Lets other runnable tasks go first, once. Long loops await this every few hundred microseconds.
+pub fn yield_now() -> impl Future<Output = ()> + Send {
+    YieldNow { yielded: false }
+}
+
+struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
+            return Poll::Ready(());
+        }
+        self.yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}

@@ -1,0 +1,74 @@
+//! `PageBatch`: sealed page images on their way to the store, in one aligned buffer.
+//!
+//! Invariant: every image in a batch has the right checksum and page id. The buffer starts with room for a
+//! header of the store, so that images and header go to disk in one write without another copy.
+
+use crate::{PageId, PageSize, header};
+use env::IoBuf;
+
+/// Room at the start of the buffer that belongs to the store.
+pub const BATCH_HEADER_BYTES: usize = 4096;
+
+/// The in-place store describes each page of a batch in 12 bytes of one header block (3 KB for 256 pages).
+pub const BATCH_PAGES_MAX: usize = 256;
+
+/// Page images that become durable together.
+pub struct PageBatch {
+    page_size: PageSize,
+    pages: Vec<PageId>,
+    buffer: IoBuf,
+}
+
+impl PageBatch {
+    pub fn new(page_size: PageSize, capacity: usize) -> Self {
+        assert!((1..=BATCH_PAGES_MAX).contains(&capacity), "a batch has 1 to {BATCH_PAGES_MAX} pages");
+        let buffer = IoBuf::zeroed(BATCH_HEADER_BYTES + capacity * page_size.bytes());
+        Self { page_size, pages: Vec::with_capacity(capacity), buffer }
+    }
+
+    /// Copies a page image into the batch and seals it.
+    pub fn push(&mut self, id: PageId, page: &[u8]) {
+        assert_eq!(page.len(), self.page_size.bytes());
+        assert_eq!(header::id(page), id, "a page is only ever written under its own id");
+        assert!(!self.is_full(), "the batch is full");
+        let start = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
+        let image = &mut self.buffer.as_mut_slice()[start..start + page.len()];
+        image.copy_from_slice(page);
+        header::seal(image);
+        self.pages.push(id);
+    }
+
+    pub fn pages(&self) -> &[PageId] {
+        &self.pages
+    }
+
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    pub fn is_full(&self) -> bool {
+        let used = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
+        used + self.page_size.bytes() > self.buffer.capacity()
+    }
+
+    pub fn page_size(&self) -> PageSize {
+        self.page_size
+    }
+
+    /// The sealed image of the page at `index`.
+    pub fn image(&self, index: usize) -> &[u8] {
+        assert!(index < self.pages.len());
+        let start = BATCH_HEADER_BYTES + index * self.page_size.bytes();
+        &self.buffer.as_slice()[start..start + self.page_size.bytes()]
+    }
+
+    /// The list of pages and the buffer: header room, then the images in order.
+    pub fn into_parts(mut self) -> (Vec<PageId>, IoBuf) {
+        self.buffer.set_len(BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes());
+        (self.pages, self.buffer)
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong with stored pages.
+
+use crate::PageId;
+use env::IoError;
+use std::fmt;
+
+/// Why the bytes of a page cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageFault {
+    /// The checksum is wrong: a torn, damaged or never written page.
+    Checksum,
+    /// An intact page with another identity: a misdirected write or read.
+    WrongPage,
+    /// A page kind or version that this program does not know.
+    UnknownFormat,
+    /// A page id beyond the end of the store.
+    BeyondEnd,
+    /// Intact bytes that contradict the rules of their page kind; says which rule.
+    Structure(&'static str),
+}
+
+/// A page that must not be used, with the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CorruptPage {
+    pub page: PageId,
+    pub fault: PageFault,
+}
+
+impl fmt::Display for CorruptPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {} is corrupt: ", self.page)?;
+        match self.fault {
+            PageFault::Checksum => write!(f, "wrong checksum"),
+            PageFault::WrongPage => write!(f, "it holds another page"),
+            PageFault::UnknownFormat => write!(f, "unknown page kind or version"),
+            PageFault::BeyondEnd => write!(f, "it lies beyond the end of the store"),
+            PageFault::Structure(rule) => write!(f, "{rule}"),
+        }
+    }
+}
+
+impl std::error::Error for CorruptPage {}
+
+/// A failed operation of a page store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreError {
+    /// The disk failed or is full.
+    Io(IoError),
+    Corrupt(CorruptPage),
+    /// The file is not a page store, or its superblock is lost in both slots.
+    NoSuperblock {
+        path: String,
+    },
+    /// `create` found a store in use.
+    AlreadyExists {
+        path: String,
+    },
+    /// The store was written with a format version that this program does not know.
+    UnknownVersion {
+        path: String,
+        version: u32,
+    },
+}
+
+impl StoreError {
+    /// The disk is full: nothing was changed, and the operation may be tried again later.
+    pub fn is_no_space(&self) -> bool {
+        matches!(self, Self::Io(error) if error.is_no_space())
+    }
+
+    pub fn is_corruption(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::NoSuperblock { .. })
+    }
+}
+
+impl From<IoError> for StoreError {
+    fn from(error: IoError) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<CorruptPage> for StoreError {
+    fn from(corrupt: CorruptPage) -> Self {
+        Self::Corrupt(corrupt)
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Corrupt(corrupt) => corrupt.fmt(f),
+            Self::NoSuperblock { path } => write!(f, "'{path}' has no valid superblock"),
+            Self::AlreadyExists { path } => write!(f, "'{path}' is a page store in use"),
+            Self::UnknownVersion { path, version } => {
+                write!(f, "'{path}' has unknown format version {version}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,254 @@
+//! The in-place store: one data file with page `n` at `n * page size`, and a doublewrite file against torn pages.
+//!
+//! A batch is written in these steps, one batch at a time:
+//! 1. header (page ids, checksums) and images go to the doublewrite file in one write, then sync;
+//! 2. the images go to their home, neighbours in one write, then sync.
+//!
+//! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
+//! `open` restores damaged home pages from there; an older intact home page is left to the log's redo.
+
+mod doublewrite;
+mod superblock;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError, header,
+};
+use doublewrite::Doublewrite;
+use env::sync::{Mutex, WaitQueue};
+use env::{BoxFuture, Env, File, IoBuf, OpenOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use superblock::SuperblockState;
+
+const DATA_FILE: &str = "pages.db";
+const DOUBLEWRITE_FILE: &str = "doublewrite.db";
+
+/// The file grows by an eighth of its size within these bounds: few grows for large files, little waste in small.
+const GROW_BYTES_MIN: u64 = 1 << 20;
+const GROW_BYTES_MAX: u64 = 64 << 20;
+
+/// One home write is at most this large.
+const RUN_PAGES_MAX: usize = 32;
+
+/// See the module's documentation.
+pub struct InPlaceStore {
+    page_size: PageSize,
+    data: Arc<dyn File>,
+    doublewrite: Doublewrite,
+    page_count: AtomicU64,
+    superblock: Mutex<SuperblockState>,
+    /// Batches, growth and superblock writes take turns: held across awaits, hence not a mutex.
+    turn: Turn,
+    /// The first failed batch. Another one would overwrite the only intact copies of pages that are torn at home.
+    failed: Mutex<Option<StoreError>>,
+}
+
+impl InPlaceStore {
+    /// Creates an empty store in the directory, which must exist. What a crash left of an earlier creation is
+    /// overwritten; a store with a checkpoint record is refused.
+    pub async fn create(env: &Env, directory: &str, page_size: PageSize) -> Result<Self, StoreError> {
+        let data = open_file(env, directory, DATA_FILE, OpenOptions::create().direct()).await?;
+        let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
+        match superblock::load(&data).await {
+            Ok((_, found)) if !found.record.is_empty() => {
+                return Err(StoreError::AlreadyExists { path: data.path().to_owned() });
+            }
+            Ok(_) | Err(StoreError::NoSuperblock { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        data.set_len(0).await?;
+        copies.set_len(0).await?;
+        data.allocate(GROW_BYTES_MIN).await?;
+        let superblock = superblock::format(&data, page_size).await?;
+        env.disk.sync_dir(directory).await?;
+        Ok(Self::assemble(page_size, data, copies, GROW_BYTES_MIN, 0, superblock))
+    }
+
+    /// Opens an existing store and repairs pages that a crash left half written.
+    pub async fn open(env: &Env, directory: &str) -> Result<Self, StoreError> {
+        let data = open_file(env, directory, DATA_FILE, OpenOptions::existing().direct()).await?;
+        let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
+        let (page_size, superblock) = superblock::load(&data).await?;
+        let length = data.len().await?;
+        let sequence = doublewrite::repair(&copies, &data, page_size, length).await?;
+        // A killed process may have left home pages unsynced. They must be durable before the next batch
+        // overwrites their copies.
+        data.sync().await?;
+        Ok(Self::assemble(page_size, data, copies, length, sequence, superblock))
+    }
+
+    fn assemble(
+        page_size: PageSize,
+        data: Arc<dyn File>,
+        copies: Arc<dyn File>,
+        length: u64,
+        sequence: u64,
+        superblock: SuperblockState,
+    ) -> Self {
+        Self {
+            page_size,
+            data,
+            doublewrite: Doublewrite::new(copies, sequence),
+            page_count: AtomicU64::new(length / page_size.bytes() as u64),
+            superblock: Mutex::new(superblock),
+            turn: Turn::default(),
+            failed: Mutex::new(None),
+        }
+    }
+
+    fn offset(&self, page: PageId) -> u64 {
+        page.0 * self.page_size.bytes() as u64
+    }
+
+    /// Writes the images to their home; neighbours in the batch that are neighbours on disk share a write.
+    async fn write_home(&self, pages: &[PageId], images: &[u8]) -> Result<(), StoreError> {
+        let size = self.page_size.bytes();
+        let mut writes = Vec::new();
+        let mut start = 0;
+        while start < pages.len() {
+            let mut end = start + 1;
+            while end < pages.len() && end - start < RUN_PAGES_MAX && pages[end].0 == pages[end - 1].0 + 1 {
+                end += 1;
+            }
+            let run = IoBuf::copy_of(&images[start * size..end * size]);
+            writes.push(self.data.write_at(self.offset(pages[start]), run));
+            start = end;
+        }
+        // Every write is awaited even after a failure: the next batch may touch the same pages.
+        let mut outcome = Ok(());
+        for write in writes {
+            let (_, result) = write.await;
+            outcome = outcome.and(result);
+        }
+        outcome?;
+        self.data.sync().await?;
+        Ok(())
+    }
+}
+
+impl PageStore for InPlaceStore {
+    fn page_size(&self) -> PageSize {
+        self.page_size
+    }
+
+    fn page_count(&self) -> u64 {
+        self.page_count.load(Ordering::Acquire)
+    }
+
+    fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
+        assert_eq!(buffer.len(), self.page_size.bytes());
+        Box::pin(async move {
+            if page.0 >= self.page_count() {
+                return (buffer, Err(CorruptPage { page, fault: PageFault::BeyondEnd }.into()));
+            }
+            let (buffer, result) = self.data.read_at(self.offset(page), buffer).await;
+            let result = match result {
+                Ok(()) => header::verify(buffer.as_slice(), page).map_err(StoreError::from),
+                Err(error) => Err(error.into()),
+            };
+            (buffer, result)
+        })
+    }
+
+    fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+        assert_eq!(batch.page_size(), self.page_size);
+        let beyond = batch.pages().iter().find(|page| page.0 >= self.page_count());
+        assert!(beyond.is_none(), "page {beyond:?} is beyond the end: extend the store first");
+        Box::pin(async move {
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let _turn = self.turn.take().await;
+            if let Some(error) = self.failed.lock().clone() {
+                return Err(error);
+            }
+            let (pages, buffer) = self.doublewrite.write(batch).await?;
+            let result = self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await;
+            if let Err(error) = &result {
+                *self.failed.lock() = Some(error.clone());
+            }
+            result
+        })
+    }
+
+    fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _turn = self.turn.take().await;
+            let current = self.page_count();
+            if page_count <= current {
+                return Ok(());
+            }
+            let size = self.page_size.bytes() as u64;
+            let needed = page_count * size;
+            let step = (current * size / 8).clamp(GROW_BYTES_MIN, GROW_BYTES_MAX);
+            let generous = needed.max((current * size + step).next_multiple_of(size));
+            let length = match self.data.allocate(generous).await {
+                // Near the end of the disk only what is needed may still fit.
+                Err(error) if error.is_no_space() && generous > needed => {
+                    self.data.allocate(needed).await?;
+                    needed
+                }
+                result => result.map(|()| generous)?,
+            };
+            self.data.sync().await?;
+            self.page_count.store(length / size, Ordering::Release);
+            Ok(())
+        })
+    }
+
+    fn read_superblock(&self) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {
+        let record = self.superblock.lock().record.clone();
+        Box::pin(async move { Ok(Some(record).filter(|record| !record.is_empty())) })
+    }
+
+    fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _turn = self.turn.take().await;
+            let next = self.superblock.lock().next(bytes);
+            superblock::write(&self.data, self.page_size, &next).await?;
+            *self.superblock.lock() = next;
+            Ok(())
+        })
+    }
+}
+
+async fn open_file(
+    env: &Env,
+    directory: &str,
+    name: &str,
+    options: OpenOptions,
+) -> Result<Arc<dyn File>, StoreError> {
+    let path = if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
+    Ok(env.disk.open(&path, options).await?)
+}
+
+/// A lock that may be held across awaits: one holder, first come first served.
+#[derive(Default)]
+struct Turn {
+    taken: Mutex<bool>,
+    queue: WaitQueue,
+}
+
+struct TurnGuard<'a>(&'a Turn);
+
+impl Turn {
+    async fn take(&self) -> TurnGuard<'_> {
+        loop {
+            let waiter = self.queue.register();
+            if !std::mem::replace(&mut *self.taken.lock(), true) {
+                return TurnGuard(self);
+            }
+            waiter.await;
+        }
+    }
+}
+
+impl Drop for TurnGuard<'_> {
+    fn drop(&mut self) {
+        *self.0.taken.lock() = false;
+        self.0.queue.wake_one();
+    }
+}

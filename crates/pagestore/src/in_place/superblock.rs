@@ -1,0 +1,148 @@
+//! The two superblock slots at the start of the data file, written in turn. All numbers are little-endian.
+//!
+//! Slot 0 is at offset 0, slot 1 at 4096; sequence `n` goes to slot `n % 2`.
+//!
+//! | offset | bytes | field                                              |
+//! |--------|-------|----------------------------------------------------|
+//! | 0      | 8     | magic "EVKPAGES"                                   |
+//! | 8      | 4     | format version, 1                                  |
+//! | 12     | 4     | page size in bytes                                 |
+//! | 16     | 8     | sequence                                           |
+//! | 24     | 4     | length of the record                               |
+//! | 28     | 4     | crc32c of the block with this field as zero        |
+//! | 32     | 2048  | the caller's checkpoint record, zero-padded        |
+
+use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
+use env::{File, IoBuf};
+use std::sync::Arc;
+
+const SLOT_BYTES: usize = 4096;
+const MAGIC: &[u8; 8] = b"EVKPAGES";
+const VERSION: u32 = 1;
+const RECORD_OFFSET: usize = 32;
+
+const _: () = assert!(RECORD_OFFSET + SUPERBLOCK_BYTES_MAX <= SLOT_BYTES, "the record fits into a slot");
+
+/// The newest durable superblock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SuperblockState {
+    sequence: u64,
+    pub(super) record: Vec<u8>,
+}
+
+impl SuperblockState {
+    pub(super) fn next(&self, record: &[u8]) -> Self {
+        assert!(record.len() <= SUPERBLOCK_BYTES_MAX, "a checkpoint record has at most 2 KB");
+        Self { sequence: self.sequence + 1, record: record.to_vec() }
+    }
+}
+
+/// Writes both slots of a new store, so that a later write never meets a slot of unknown content.
+pub(super) async fn format(data: &Arc<dyn File>, page_size: PageSize) -> Result<SuperblockState, StoreError> {
+    let first = SuperblockState { sequence: 0, record: Vec::new() };
+    let second = first.next(&[]);
+    write(data, page_size, &first).await?;
+    write(data, page_size, &second).await?;
+    Ok(second)
+}
+
+/// Writes the slot of this sequence and makes it durable. The other slot stays as it is.
+pub(super) async fn write(
+    data: &Arc<dyn File>,
+    page_size: PageSize,
+    state: &SuperblockState,
+) -> Result<(), StoreError> {
+    let block = IoBuf::copy_of(&encode(page_size, state));
+    let (_, result) = data.write_at((state.sequence % 2) * SLOT_BYTES as u64, block).await;
+    result?;
+    data.sync().await?;
+    Ok(())
+}
+
+/// Reads both slots and returns the newest valid one.
+pub(super) async fn load(data: &Arc<dyn File>) -> Result<(PageSize, SuperblockState), StoreError> {
+    let mut newest: Option<(PageSize, SuperblockState)> = None;
+    let mut unknown_version = None;
+    for slot in 0..2 {
+        let (block, result) = data.read_at(slot * SLOT_BYTES as u64, IoBuf::zeroed(SLOT_BYTES)).await;
+        match result {
+            Ok(()) => {}
+            Err(error) if error.is_end_of_file() => continue,
+            Err(error) => return Err(error.into()),
+        }
+        match decode(block.as_slice()) {
+            Slot::Valid(size, state)
+                if newest.as_ref().is_none_or(|(_, best)| best.sequence < state.sequence) =>
+            {
+                newest = Some((size, state));
+            }
+            Slot::UnknownVersion(version) => unknown_version = Some(version),
+            Slot::Valid(..) | Slot::Invalid => {}
+        }
+    }
+    let path = data.path().to_owned();
+    match (unknown_version, newest) {
+        (Some(version), _) => Err(StoreError::UnknownVersion { path, version }),
+        (None, Some(found)) => Ok(found),
+        (None, None) => Err(StoreError::NoSuperblock { path }),
+    }
+}
+
+enum Slot {
+    Valid(PageSize, SuperblockState),
+    UnknownVersion(u32),
+    Invalid,
+}
+
+fn encode(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
+    let mut block = vec![0; SLOT_BYTES];
+    block[..8].copy_from_slice(MAGIC);
+    block[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    block[12..16].copy_from_slice(&(page_size.bytes() as u32).to_le_bytes());
+    block[16..24].copy_from_slice(&state.sequence.to_le_bytes());
+    block[24..28].copy_from_slice(&(state.record.len() as u32).to_le_bytes());
+    block[RECORD_OFFSET..RECORD_OFFSET + state.record.len()].copy_from_slice(&state.record);
+    let crc = crc32c::crc32c(&block);
+    block[28..32].copy_from_slice(&crc.to_le_bytes());
+    block
+}
+
+fn decode(block: &[u8]) -> Slot {
+    assert_eq!(block.len(), SLOT_BYTES);
+    let u32_at = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
+    let mut unsealed = block.to_vec();
+    unsealed[28..32].fill(0);
+    if &block[..8] != MAGIC || crc32c::crc32c(&unsealed) != u32_at(28) {
+        return Slot::Invalid;
+    }
+    if u32_at(8) != VERSION {
+        return Slot::UnknownVersion(u32_at(8));
+    }
+    let length = u32_at(24) as usize;
+    let Some(page_size) = PageSize::from_bytes(u64::from(u32_at(12))) else { return Slot::Invalid };
+    if length > SUPERBLOCK_BYTES_MAX {
+        return Slot::Invalid;
+    }
+    let sequence = u64::from_le_bytes(block[16..24].try_into().expect("eight bytes"));
+    Slot::Valid(
+        page_size,
+        SuperblockState { sequence, record: block[RECORD_OFFSET..RECORD_OFFSET + length].to_vec() },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_comes_back_and_damage_is_noticed() {
+        let state = SuperblockState { sequence: 9, record: vec![5; 2048] };
+        let block = encode(PageSize::K16, &state);
+        assert!(matches!(decode(&block), Slot::Valid(PageSize::K16, found) if found == state));
+        for byte in (0..SLOT_BYTES).step_by(13) {
+            let mut damaged = block.clone();
+            damaged[byte] ^= 0x10;
+            assert!(matches!(decode(&damaged), Slot::Invalid), "byte {byte}");
+        }
+    }
+}

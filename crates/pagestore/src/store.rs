@@ -1,0 +1,31 @@
+//! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
+
+use crate::{PageBatch, PageId, PageSize, StoreError};
+use env::{BoxFuture, IoBuf};
+
+/// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
+pub const SUPERBLOCK_BYTES_MAX: usize = 2048;
+
+/// A place for pages. One operation at a time may touch a given page: the buffer pool sees to that.
+pub trait PageStore: Send + Sync {
+    fn page_size(&self) -> PageSize;
+
+    /// Pages with an id below this can be written.
+    fn page_count(&self) -> u64;
+
+    /// Reads one page into a buffer of exactly one page and verifies checksum and id.
+    fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
+
+    /// Resolves when all pages of the batch are durable. After a crash in between, each page is found in its
+    /// old or its new version, never torn. A failed batch leaves that guarantee intact.
+    fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Grows the store to at least `page_count` pages. A full disk is an error that changes nothing.
+    fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// The newest record that `write_superblock` completed; `None` in a new store.
+    fn read_superblock(&self) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>>;
+
+    /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
+    fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+}

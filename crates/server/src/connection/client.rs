@@ -1,0 +1,183 @@
+//! A client's connection: stream, protocol state and the response under construction.
+//!
+//! Invariant: `flush` sends everything in the writer in order; a connection that waits holds next to no memory,
+//! because response buffers are lent by the worker for the time of a response.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use auth::ClientHost;
+use session::ConnectionId;
+use wire::{Connection, ConnectionConfig, PacketWriter, Salt};
+
+use super::stream::{Stream, Transport};
+use crate::shared::Shared;
+use crate::version::PROTOCOL_VERSION;
+
+/// Low byte of utf8mb4_0900_ai_ci, which every new session starts from.
+const GREETING_COLLATION: u8 = 255;
+/// Buffers that a worker keeps for its connections' next responses, and the largest that it keeps.
+const SPARE_BUFFER_COUNT: usize = 64;
+const SPARE_BUFFER_BYTES_MAX: usize = 128 * 1024;
+/// How long and how much of a failed client's remaining bytes is read, so that it can read its error first.
+const LINGER_TIME: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 64 << 20;
+/// Before a session has told its own limits.
+const LOGIN_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+thread_local! {
+    static SPARE_BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(super) struct Client {
+    pub stream: Stream,
+    pub protocol: Connection,
+    pub writer: PacketWriter,
+    pub shared: Arc<Shared>,
+    pub host: ClientHost,
+    pub peer: Option<SocketAddr>,
+    pub id: ConnectionId,
+    /// The salt of the greeting.
+    pub salt: Salt,
+    pub write_timeout: Duration,
+    /// After a fatal protocol error the client may still be sending; closing at once would destroy the error.
+    pub must_linger: bool,
+}
+
+impl Client {
+    /// Writes the greeting, unsent.
+    pub(super) fn new(
+        transport: Transport,
+        host: ClientHost,
+        peer: Option<SocketAddr>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let id = shared.server.next_connection_id();
+        let config = ConnectionConfig {
+            version: PROTOCOL_VERSION.to_owned(),
+            connection_id: id.0,
+            offers_tls: shared.tls.is_some(),
+            collation: GREETING_COLLATION,
+            plugin: auth::Plugin::default().name(),
+            // Until the session says otherwise; before the login a smaller limit holds anyway.
+            max_allowed_packet: wire::PRE_AUTH_PACKET_MAX,
+        };
+        let salt = random_salt();
+        let mut writer = PacketWriter::new();
+        let protocol = Connection::new(&config, &salt, &mut writer);
+        Self {
+            stream: Stream::Plain(transport),
+            protocol,
+            writer,
+            shared,
+            host,
+            peer,
+            id,
+            salt,
+            write_timeout: LOGIN_WRITE_TIMEOUT,
+            must_linger: false,
+        }
+    }
+
+    /// Reads once; 0 when the client has gone.
+    pub(super) async fn read(&mut self) -> io::Result<usize> {
+        let Self { stream, protocol, .. } = self;
+        poll_fn(|context| stream.poll_read_with(context, |bytes| protocol.feed(bytes))).await
+    }
+
+    /// Sends the response. A client that does not read for too long is given up.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        flush(&mut self.stream, &mut self.writer, self.write_timeout).await
+    }
+
+    /// Takes a buffer for the next response from the worker.
+    pub(super) fn borrow_buffer(&mut self) {
+        let spare = SPARE_BUFFERS.with_borrow_mut(Vec::pop);
+        if let Some(spare) = spare
+            && self.writer.is_empty()
+        {
+            let _ = self.writer.replace_buffer(spare);
+        }
+    }
+
+    /// Gives buffers back while the client thinks.
+    pub(super) fn return_buffer(&mut self) {
+        self.protocol.release_memory();
+        if !self.writer.is_empty() {
+            return;
+        }
+        let buffer = self.writer.replace_buffer(Vec::new());
+        if (1..=SPARE_BUFFER_BYTES_MAX).contains(&buffer.capacity()) {
+            SPARE_BUFFERS.with_borrow_mut(|spares| {
+                if spares.len() < SPARE_BUFFER_COUNT {
+                    spares.push(buffer);
+                }
+            });
+        }
+    }
+
+    /// Sends what is left and ends the connection.
+    pub(super) async fn close(mut self) {
+        if self.flush().await.is_err() {
+            return;
+        }
+        let shutdown = poll_fn(|context| self.stream.poll_shutdown(context));
+        let is_shut = matches!(tokio::time::timeout(LINGER_TIME, shutdown).await, Ok(Ok(())));
+        if self.must_linger && is_shut {
+            let _ = tokio::time::timeout(LINGER_TIME, self.discard_input()).await;
+        }
+    }
+
+    async fn discard_input(&mut self) {
+        let mut discarded = 0;
+        while discarded < LINGER_BYTES {
+            match poll_fn(|context| self.stream.poll_read_with(context, |_| ())).await {
+                Ok(count) if count > 0 => discarded += count,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// A fresh challenge.
+pub(super) fn random_salt() -> Salt {
+    let mut bytes = [0; Salt::LENGTH];
+    aws_lc_rs::rand::fill(&mut bytes).expect("the operating system gives random bytes");
+    Salt::from_random(bytes)
+}
+
+/// Sends everything in the writer; as a rule one system call and no timer.
+pub(super) async fn flush(
+    stream: &mut Stream,
+    writer: &mut PacketWriter,
+    timeout: Duration,
+) -> io::Result<()> {
+    if writer.is_empty() {
+        return Ok(());
+    }
+    let mut written = 0;
+    let bytes = writer.pending();
+    let first = poll_fn(|context| Poll::Ready(stream.poll_write_all(context, bytes, &mut written))).await;
+    match first {
+        Poll::Ready(result) => result?,
+        Poll::Pending => {
+            let rest = poll_fn(|context| stream.poll_write_all(context, bytes, &mut written));
+            with_timeout(timeout, rest).await?;
+        }
+    }
+    writer.clear();
+    Ok(())
+}
+
+async fn with_timeout(timeout: Duration, work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    match tokio::time::timeout(timeout, pin!(work)).await {
+        Ok(result) => result,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}

@@ -1,0 +1,368 @@
+//! The loop of a session: the next command, its outcome, one write.
+//!
+//! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
+//! response leaves before the next command is looked at. Called by `connection` after the login.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datum::{SqlError, Value, error_code};
+use session::{ConnectionId, CursorKind, KillKind, PreparedInfo, ResultShape, Session, StatementId};
+use wire::{
+    Capabilities, Command, CursorKind as WireCursor, Event, OkReply, PacketWriter, ParameterBinding,
+    PrepareReply,
+};
+
+use super::client::Client;
+use super::definition_cache::{build, definition, definitions};
+use super::idle::{IdleTimer, Wake, wait_for_bytes};
+use super::login::{End, Introduction, change_user, write_error};
+use super::parameters::to_value;
+use super::reply::{Reply, RowFormat, wire_status, write_ok};
+use super::stream::Stream;
+
+/// What the connection knows of a prepared statement; the rest is the session's.
+#[derive(Default)]
+struct Prepared {
+    binding: ParameterBinding,
+    /// Long data that could not be kept: said at the next execution, because the command has no answer.
+    long_data_error: Option<SqlError>,
+    /// The columns of its open cursor.
+    cursor: Option<Arc<ResultShape>>,
+}
+
+/// What follows a command.
+enum After {
+    Continue,
+    Quit,
+    SetMultiStatements(bool),
+    ChangeUser(Introduction),
+}
+
+/// Everything that a command works with.
+struct Context<'a> {
+    session: &'a mut Session,
+    prepared: &'a mut HashMap<u32, Prepared>,
+    stream: &'a mut Stream,
+    writer: &'a mut PacketWriter,
+    capabilities: Capabilities,
+    write_timeout: Duration,
+    long_data_bytes_max: usize,
+}
+
+pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
+    let process = session.process().clone();
+    let mut timer = IdleTimer::new(idle_limit(&session));
+    let mut prepared = HashMap::new();
+    apply_limits(client, &session);
+    loop {
+        if client.flush().await.is_err() || process.kill.state() == Some(KillKind::Connection) {
+            break;
+        }
+        match next_command(client, &mut session, &mut prepared).await {
+            Some(After::Continue) => {}
+            Some(After::Quit) => break,
+            Some(After::SetMultiStatements(on)) => client.protocol.set_multi_statements(on),
+            Some(After::ChangeUser(introduction)) => {
+                prepared.clear();
+                if let Err(end) = change_user(client, &mut session, &introduction).await {
+                    if let End::Refused(error) = end {
+                        write_error(&mut client.writer, client.protocol.capabilities(), &error);
+                    }
+                    break;
+                }
+                apply_limits(client, &session);
+            }
+            None => {
+                apply_limits(client, &session);
+                timer.set_limit(waiting_limit(client, &session));
+                match wait_for_bytes(client, &process.kill, &mut timer).await {
+                    Wake::Bytes => client.borrow_buffer(),
+                    Wake::Gone | Wake::Killed => break,
+                    Wake::TimedOut => {
+                        client.writer.set_sequence(0);
+                        let error = error_code::ER_CLIENT_INTERACTION_TIMEOUT.plain();
+                        write_error(&mut client.writer, client.protocol.capabilities(), &error);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    session.close().await;
+}
+
+fn idle_limit(session: &Session) -> Duration {
+    Duration::from_secs(u64::from(session.limits().idle_timeout_s))
+}
+
+/// In the middle of a packet a client may pause less long than between commands.
+fn waiting_limit(client: &Client, session: &Session) -> Duration {
+    let idle = idle_limit(session);
+    if client.protocol.has_pending_bytes() {
+        idle.min(Duration::from_secs(u64::from(session.limits().net_read_timeout_s)))
+    } else {
+        idle
+    }
+}
+
+fn apply_limits(client: &mut Client, session: &Session) {
+    let limits = session.limits();
+    client.protocol.set_max_allowed_packet(limits.max_allowed_packet as usize);
+    client.write_timeout = Duration::from_secs(u64::from(limits.net_write_timeout_s));
+}
+
+/// Runs the next command that has arrived whole; `None` when there is none.
+async fn next_command(
+    client: &mut Client,
+    session: &mut Session,
+    prepared: &mut HashMap<u32, Prepared>,
+) -> Option<After> {
+    let capabilities = client.protocol.capabilities();
+    let Client { stream, protocol, writer, write_timeout, must_linger, .. } = client;
+    let command = match protocol.next_event(writer) {
+        Ok(Some(Event::Command(command))) => command,
+        Ok(Some(Event::Refused)) => return Some(After::Continue),
+        Ok(None) => return None,
+        Ok(Some(Event::TlsRequested | Event::Introduced(_) | Event::AuthenticationData(_))) => {
+            unreachable!("after the login only commands arrive")
+        }
+        Err(_) => {
+            *must_linger = true;
+            return Some(After::Quit);
+        }
+    };
+    let long_data_bytes_max = session.limits().max_allowed_packet as usize;
+    let write_timeout = *write_timeout;
+    let mut context =
+        Context { session, prepared, stream, writer, capabilities, write_timeout, long_data_bytes_max };
+    Some(context.run(command).await)
+}
+
+impl Context<'_> {
+    /// A flat dispatch; each command's work is a method of its own when it is more than a call.
+    async fn run(&mut self, command: Command<'_>) -> After {
+        match command {
+            Command::Quit => return After::Quit,
+            Command::Query { text, attributes: _ } => return self.query(text).await,
+            Command::StatementExecute { statement, flags, parameters } => {
+                return self.execute(statement, flags, parameters).await;
+            }
+            Command::StatementFetch { statement, row_count } => {
+                return self.fetch(statement, row_count).await;
+            }
+            Command::StatementPrepare(text) => self.prepare(text).await,
+            Command::StatementSendLongData { statement, parameter, data } => {
+                self.keep_long_data(statement, parameter, data);
+            }
+            Command::StatementReset(statement) => self.reset(statement),
+            Command::StatementClose(statement) => {
+                self.prepared.remove(&statement);
+                self.session.close_statement(StatementId(statement));
+            }
+            Command::InitDatabase(name) => {
+                let result = self.session.init_db(name).await;
+                self.answer(result);
+            }
+            Command::Ping => self.answer(Ok(self.session.ok_info())),
+            Command::Statistics => {
+                let text = self.session.statistics();
+                self.writer.statistics(&text);
+            }
+            Command::ProcessKill(id) => {
+                let result = self.session.kill(ConnectionId(id));
+                self.answer(result);
+            }
+            Command::ResetConnection => {
+                self.prepared.clear();
+                let result = self.session.reset_connection().await;
+                self.answer(result);
+            }
+            Command::SetMultiStatements(on) => {
+                self.session.set_multi_statements(on);
+                let status = wire_status(self.session.ok_info().status);
+                self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
+                return After::SetMultiStatements(on);
+            }
+            Command::FieldList { table, pattern } => self.field_list(table, pattern).await,
+            Command::ChangeUser(change) => return After::ChangeUser(Introduction::from_change(&change)),
+        }
+        After::Continue
+    }
+
+    fn answer(&mut self, result: Result<session::OkInfo, SqlError>) {
+        match result {
+            Ok(ok) => write_ok(self.writer, self.capabilities, &ok),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn refuse(&mut self, error: &SqlError) {
+        write_error(self.writer, self.capabilities, error);
+    }
+
+    async fn query(&mut self, text: &[u8]) -> After {
+        let status = self.session.ok_info().status;
+        let mut reply =
+            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Text);
+        reply.status = status;
+        self.session.query(text, &mut reply).await;
+        if reply.is_gone { After::Quit } else { After::Continue }
+    }
+
+    async fn prepare(&mut self, text: &[u8]) {
+        match self.session.prepare(text).await {
+            Ok(info) => {
+                self.write_prepared(&info);
+                let count = u16::try_from(info.parameters.len()).unwrap_or(u16::MAX);
+                let prepared = Prepared { binding: ParameterBinding::new(count), ..Prepared::default() };
+                self.prepared.insert(info.id.0, prepared);
+            }
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn write_prepared(&mut self, info: &PreparedInfo) {
+        let column_count = info.columns.as_ref().map_or(0, |shape| shape.columns.len());
+        self.writer.prepare_ok(&PrepareReply {
+            statement: info.id.0,
+            // The session refuses statements with more of either than the protocol can say.
+            column_count: u16::try_from(column_count).unwrap_or(u16::MAX),
+            parameter_count: u16::try_from(info.parameters.len()).unwrap_or(u16::MAX),
+            warning_count: info.warnings,
+        });
+        let status = wire_status(self.session.ok_info().status);
+        if !info.parameters.is_empty() {
+            self.writer.definitions(&build(&info.parameters));
+            self.writer.definitions_end(self.capabilities, status);
+        }
+        if let Some(shape) = &info.columns
+            && column_count > 0
+        {
+            self.writer.definitions(&definitions(shape));
+            self.writer.definitions_end(self.capabilities, status);
+        }
+    }
+
+    async fn execute(&mut self, statement: u32, flags: u8, payload: &[u8]) -> After {
+        let values = match self.bind(statement, flags, payload) {
+            Ok(values) => values,
+            Err(error) => {
+                self.refuse(&error);
+                return After::Continue;
+            }
+        };
+        let cursor = match WireCursor::from_flags(flags) {
+            WireCursor::None => CursorKind::None,
+            WireCursor::ReadOnly => CursorKind::ReadOnly,
+            WireCursor::Unsupported => {
+                self.refuse(&error_code::ER_NOT_SUPPORTED_YET.with(&[&"this kind of cursor"]));
+                return After::Continue;
+            }
+        };
+        let status = self.session.ok_info().status;
+        let mut reply =
+            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Binary);
+        reply.status = status;
+        self.session.execute(StatementId(statement), &values, cursor, &mut reply).await;
+        let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
+        if let Some(prepared) = self.prepared.get_mut(&statement) {
+            prepared.cursor = shape.filter(|_| has_opened_cursor);
+        }
+        if is_gone { After::Quit } else { After::Continue }
+    }
+
+    fn bind(&mut self, statement: u32, flags: u8, payload: &[u8]) -> Result<Vec<Value>, SqlError> {
+        let unknown = || error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&statement, &"mysqld_stmt_execute"]);
+        let prepared = self.prepared.get_mut(&statement).ok_or_else(unknown)?;
+        if let Some(error) = prepared.long_data_error.take() {
+            prepared.binding.clear_long_data();
+            return Err(error);
+        }
+        let decoded = prepared.binding.decode(payload, flags, self.capabilities);
+        let values = match decoded {
+            Ok(parameters) => parameters.iter().map(to_value).collect(),
+            Err(_) => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysqld_stmt_execute"])),
+        };
+        prepared.binding.clear_long_data();
+        values
+    }
+
+    fn keep_long_data(&mut self, statement: u32, parameter: u16, data: &[u8]) {
+        let Some(prepared) = self.prepared.get_mut(&statement) else { return };
+        if !prepared.binding.append_long_data(parameter, data, self.long_data_bytes_max) {
+            prepared.long_data_error =
+                Some(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysql_stmt_send_long_data"]));
+        }
+    }
+
+    fn reset(&mut self, statement: u32) {
+        if let Some(prepared) = self.prepared.get_mut(&statement) {
+            prepared.binding.clear_long_data();
+            prepared.long_data_error = None;
+            prepared.cursor = None;
+        }
+        let result = self.session.reset_statement(StatementId(statement));
+        self.answer(result);
+    }
+
+    async fn fetch(&mut self, statement: u32, row_count: u32) -> After {
+        let shape = self.prepared.get(&statement).and_then(|prepared| prepared.cursor.clone());
+        if shape.is_none() {
+            self.refuse(&error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&statement, &"mysqld_stmt_fetch"]));
+            return After::Continue;
+        }
+        let mut reply =
+            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Binary);
+        reply.shape = shape;
+        self.session.fetch(StatementId(statement), row_count, &mut reply).await;
+        if reply.is_gone { After::Quit } else { After::Continue }
+    }
+
+    /// Deprecated, but command-line clients complete names with it: the columns of a table, without rows.
+    async fn field_list(&mut self, table: &[u8], pattern: &[u8]) {
+        let mut text = b"SELECT * FROM `".to_vec();
+        for &byte in table {
+            text.push(byte);
+            if byte == b'`' {
+                text.push(byte);
+            }
+        }
+        text.extend_from_slice(b"` LIMIT 0");
+        let info = match self.session.prepare(&text).await {
+            Ok(info) => info,
+            Err(error) => return self.refuse(&error),
+        };
+        for column in info.columns.iter().flat_map(|shape| &shape.columns) {
+            let has_wildcard = pattern.iter().any(|byte| matches!(byte, b'%' | b'_'));
+            if pattern.is_empty() || has_wildcard || column.name.as_bytes().eq_ignore_ascii_case(pattern) {
+                self.writer.field_list_entry(&definition(column), None);
+            }
+        }
+        let status = wire_status(self.session.ok_info().status);
+        self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
+        self.session.close_statement(info.id);
+    }
+}
+
+fn reply<'a>(
+    stream: &'a mut Stream,
+    writer: &'a mut PacketWriter,
+    capabilities: Capabilities,
+    write_timeout: Duration,
+    format: RowFormat,
+) -> Reply<'a> {
+    Reply {
+        stream,
+        writer,
+        capabilities,
+        write_timeout,
+        format,
+        status: session::StatusFlags::default(),
+        shape: None,
+        owes_definitions_end: false,
+        has_opened_cursor: false,
+        is_gone: false,
+    }
+}

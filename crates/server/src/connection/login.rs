@@ -1,0 +1,266 @@
+//! From the greeting to a session: TLS, the proof of who the client is, its place and its database.
+//!
+//! Invariant: a session exists only for a client that proved an account; what is refused is answered with one
+//! error packet. All of it together is limited by `connect_timeout`. Also serves COM_CHANGE_USER.
+
+use std::sync::Arc;
+
+use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Privilege, Scope, Step};
+use datum::{ErrorCode, SqlError, error_code};
+use session::{ClientCapabilities, ConnectionInfo, Session, TlsInfo};
+use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, PacketWriter};
+
+use super::client::{Client, random_salt};
+use super::reply::write_ok;
+use super::stream::Stream;
+use crate::shared::Place;
+
+const ACCOUNT_LOCKED: ErrorCode =
+    ErrorCode::new(3118, "HY000", "Access denied for user '%s'@'%s'. Account is locked.");
+const INSECURE_TRANSPORT: ErrorCode = ErrorCode::new(
+    3159,
+    "HY000",
+    "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+);
+
+/// Why there is no session.
+pub(super) enum End {
+    /// The client left, or broke the protocol; what could be said is in the writer.
+    Gone,
+    Refused(SqlError),
+}
+
+impl From<std::io::Error> for End {
+    fn from(_: std::io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// What a client says about itself, kept beyond its packet.
+#[derive(Debug)]
+pub(super) struct Introduction {
+    user: String,
+    proof: Vec<u8>,
+    plugin: Vec<u8>,
+    database: Option<Vec<u8>>,
+    /// `None` keeps the session's.
+    collation: Option<u16>,
+    attributes: Vec<(String, String)>,
+    is_change_of_user: bool,
+}
+
+impl Introduction {
+    fn from_response(response: &HandshakeResponse<'_>) -> Self {
+        Self {
+            user: text(response.user),
+            proof: response.proof.to_vec(),
+            plugin: response.plugin.to_vec(),
+            database: response.database.map(<[u8]>::to_vec),
+            collation: Some(u16::from(response.collation)),
+            attributes: response.attributes.iter().map(|(key, value)| (text(key), text(value))).collect(),
+            is_change_of_user: false,
+        }
+    }
+
+    pub(super) fn from_change(change: &ChangeUser<'_>) -> Self {
+        Self {
+            user: text(change.user),
+            proof: change.proof.to_vec(),
+            plugin: change.plugin.to_vec(),
+            database: change.database.map(<[u8]>::to_vec),
+            collation: change.collation,
+            attributes: change.attributes.iter().map(|(key, value)| (text(key), text(value))).collect(),
+            is_change_of_user: true,
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The session of a client that has just connected; otherwise the client only has to be closed.
+pub(super) async fn log_in(client: &mut Client, place: &Place) -> Option<Session> {
+    let limit = client.shared.connect_timeout;
+    match tokio::time::timeout(limit, introduce_and_open(client, place)).await {
+        Ok(Ok(session)) => Some(session),
+        Ok(Err(End::Refused(error))) => {
+            write_error(&mut client.writer, client.protocol.capabilities(), &error);
+            None
+        }
+        Ok(Err(End::Gone)) | Err(_) => None,
+    }
+}
+
+async fn introduce_and_open(client: &mut Client, place: &Place) -> Result<Session, End> {
+    client.flush().await?;
+    let introduction = introduction(client).await?;
+    if client.shared.requires_secure_transport && !is_secure(client) {
+        return Err(End::Refused(INSECURE_TRANSPORT.plain()));
+    }
+    let account = prove(client, &introduction).await?;
+    let is_administrator = account.grants.permit(Privilege::Super.into(), &Scope::Global);
+    if place.is_reserved && !is_administrator {
+        return Err(End::Refused(too_many_connections()));
+    }
+    let information = connection_info(client, &introduction, &account);
+    let mut session = Session::new(client.shared.server.clone(), information);
+    if let Some(database) = &introduction.database {
+        session.init_db(database).await.map_err(End::Refused)?;
+    }
+    client.protocol.authenticated();
+    write_ok(&mut client.writer, client.protocol.capabilities(), &session.ok_info());
+    Ok(session)
+}
+
+/// COM_CHANGE_USER: proves the new account and starts the session anew under it.
+pub(super) async fn change_user(
+    client: &mut Client,
+    session: &mut Session,
+    introduction: &Introduction,
+) -> Result<(), End> {
+    client.protocol.restart_authentication();
+    let account = prove(client, introduction).await?;
+    let information = connection_info(client, introduction, &account);
+    session.change_user(information).await.map_err(End::Refused)?;
+    if let Some(database) = &introduction.database {
+        session.init_db(database).await.map_err(End::Refused)?;
+    }
+    client.protocol.authenticated();
+    write_ok(&mut client.writer, client.protocol.capabilities(), &session.ok_info());
+    Ok(())
+}
+
+/// Reads until the client has introduced itself, starting TLS on the way when it asks.
+async fn introduction(client: &mut Client) -> Result<Introduction, End> {
+    loop {
+        match client.protocol.next_event(&mut client.writer) {
+            Ok(Some(Event::Introduced(response))) => return Ok(Introduction::from_response(&response)),
+            Ok(Some(Event::TlsRequested)) => {
+                let acceptor =
+                    client.shared.tls.clone().expect("the protocol refuses TLS that was not offered");
+                client.stream.start_tls(&acceptor).await?;
+                client.protocol.tls_established();
+            }
+            Ok(Some(_)) => return Err(End::Gone),
+            Ok(None) => {
+                if client.read().await? == 0 {
+                    return Err(End::Gone);
+                }
+            }
+            Err(_) => {
+                client.must_linger = true;
+                return Err(End::Gone);
+            }
+        }
+    }
+}
+
+/// Carries the messages of the exchange until it ends.
+async fn prove(client: &mut Client, introduction: &Introduction) -> Result<Arc<Account>, End> {
+    let second_salt = random_salt();
+    let start = ExchangeStart {
+        user: &introduction.user,
+        host: client.host,
+        plugin: &introduction.plugin,
+        proof: &introduction.proof,
+        salt: *client.salt.bytes(),
+        second_salt: *second_salt.bytes(),
+        is_secure: is_secure(client),
+        is_tls: is_tls(client),
+        can_switch: client.protocol.capabilities().has(Capabilities::PLUGIN_AUTH),
+        must_switch: introduction.is_change_of_user,
+    };
+    let (mut exchange, mut step) = Exchange::start(client.shared.server.accounts(), &start);
+    loop {
+        match step {
+            Step::Switch(plugin) => client.writer.authentication_switch(Plugin::name(plugin), &second_salt),
+            Step::Message(message) => client.writer.authentication_more(&message),
+            Step::Accepted { account, last_message } => {
+                if !last_message.is_empty() {
+                    client.writer.authentication_more(last_message);
+                }
+                return Ok(account);
+            }
+            Step::Denied(denial) => return Err(End::Refused(denied(client, introduction, denial))),
+        }
+        client.flush().await?;
+        let message = authentication_data(client).await?;
+        let shared = client.shared.clone();
+        step = exchange.respond(&message, || shared.key_pair());
+    }
+}
+
+async fn authentication_data(client: &mut Client) -> Result<Vec<u8>, End> {
+    loop {
+        match client.protocol.next_event(&mut client.writer) {
+            Ok(Some(Event::AuthenticationData(data))) => return Ok(data.to_vec()),
+            Ok(Some(_)) => return Err(End::Gone),
+            Ok(None) => {
+                if client.read().await? == 0 {
+                    return Err(End::Gone);
+                }
+            }
+            Err(_) => {
+                client.must_linger = true;
+                return Err(End::Gone);
+            }
+        }
+    }
+}
+
+fn is_tls(client: &Client) -> bool {
+    matches!(client.stream, Stream::Tls(_))
+}
+
+/// Bytes of the socket file never leave the machine, so they count as protected.
+fn is_secure(client: &Client) -> bool {
+    is_tls(client) || client.host == ClientHost::Local
+}
+
+fn denied(client: &Client, introduction: &Introduction, denial: Denial) -> SqlError {
+    let user = &introduction.user;
+    let host = client.host.display_name();
+    let error = match denial {
+        Denial::Refused { used_password } => {
+            let answer = if used_password { "YES" } else { "NO" };
+            error_code::ER_ACCESS_DENIED_ERROR.with(&[user, &host, &answer])
+        }
+        Denial::Locked => ACCOUNT_LOCKED.with(&[user, &host]),
+        Denial::InsecureTransport => INSECURE_TRANSPORT.plain(),
+        Denial::UnsupportedByClient => error_code::ER_NOT_SUPPORTED_AUTH_MODE.plain(),
+    };
+    crate::log::note(&error.message);
+    error
+}
+
+fn connection_info(client: &Client, introduction: &Introduction, account: &Account) -> ConnectionInfo {
+    let capabilities = client.protocol.capabilities();
+    ConnectionInfo {
+        id: client.id,
+        user: introduction.user.clone(),
+        host: client.host.display_name(),
+        account_user: account.name.user.clone(),
+        account_host: account.name.host.as_str().to_owned(),
+        peer: client.peer,
+        attributes: introduction.attributes.clone(),
+        capabilities: ClientCapabilities {
+            found_rows: capabilities.has(Capabilities::FOUND_ROWS),
+            multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
+            ignore_space: capabilities.has(Capabilities::IGNORE_SPACE),
+            interactive: capabilities.has(Capabilities::INTERACTIVE),
+            session_track: capabilities.has(Capabilities::SESSION_TRACK),
+        },
+        collation_id: introduction.collation.unwrap_or(0),
+        tls: client.stream.tls_parameters().map(|(version, cipher)| TlsInfo { version, cipher }),
+    }
+}
+
+pub(super) fn too_many_connections() -> SqlError {
+    error_code::ER_CON_COUNT_ERROR.plain()
+}
+
+pub(super) fn write_error(writer: &mut PacketWriter, capabilities: Capabilities, error: &SqlError) {
+    let message = error.message.as_bytes();
+    writer.error(capabilities, &ErrorReply { number: error.errno, sqlstate: error.sqlstate, message });
+}

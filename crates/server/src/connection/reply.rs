@@ -1,0 +1,156 @@
+//! The sink of a statement's outcome: rows and ends become packets in the connection's writer.
+//!
+//! Invariant: what a session reports is in the writer before the call returns, in the protocol's order; bytes
+//! leave in one write unless a result outgrows `FLUSH_BYTES`, and then the statement waits for the client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use datum::{SqlError, Value};
+use session::{
+    ClientGone, FlushFuture, OkInfo, ResultShape, ResultSink, StateChange, StatusFlags as SessionStatus,
+    StatusInfo,
+};
+use wire::{Capabilities, OkReply, PacketWriter, SessionChanges, StatusFlags};
+
+use super::client::flush;
+use super::definition_cache::definitions;
+use super::login::write_error;
+use super::stream::Stream;
+use super::value_encoding::{binary_row, text_row};
+
+/// Large enough that a write costs little per byte, small enough that a slow client pins little.
+const FLUSH_BYTES: usize = 64 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowFormat {
+    Text,
+    Binary,
+}
+
+pub(super) struct Reply<'a> {
+    pub stream: &'a mut Stream,
+    pub writer: &'a mut PacketWriter,
+    pub capabilities: Capabilities,
+    pub write_timeout: Duration,
+    pub format: RowFormat,
+    /// Status for the packet that ends the definitions, which older clients get before the rows.
+    pub status: SessionStatus,
+    /// The columns of the result under way; for COM_STMT_FETCH those of the cursor.
+    pub shape: Option<Arc<ResultShape>>,
+    /// The end of the definitions has not been written yet: a cursor's comes with other flags.
+    pub owes_definitions_end: bool,
+    pub has_opened_cursor: bool,
+    pub is_gone: bool,
+}
+
+impl Reply<'_> {
+    fn end_definitions(&mut self) {
+        if std::mem::take(&mut self.owes_definitions_end) {
+            self.writer.definitions_end(self.capabilities, wire_status(self.status));
+        }
+    }
+
+    fn end(&mut self, status: &StatusInfo) {
+        let changes = encode_changes(self.capabilities, &status.changes);
+        let reply = OkReply {
+            status: wire_status(status.status),
+            warning_count: status.warnings,
+            session_changes: changes.encoded(),
+            ..OkReply::default()
+        };
+        self.writer.result_end(self.capabilities, &reply);
+    }
+}
+
+impl ResultSink for Reply<'_> {
+    fn columns(&mut self, shape: &Arc<ResultShape>) {
+        self.writer.result_start(&definitions(shape));
+        self.shape = Some(shape.clone());
+        self.owes_definitions_end = true;
+    }
+
+    fn row(&mut self, values: &[Value]) {
+        self.end_definitions();
+        let columns = self.shape.as_ref().map_or(&[][..], |shape| &shape.columns);
+        assert_eq!(columns.len(), values.len(), "a row has a value for each column");
+        match self.format {
+            RowFormat::Text => self.writer.packet(|out| text_row(out, columns, values)),
+            RowFormat::Binary => self.writer.packet(|out| binary_row(out, columns, values)),
+        }
+    }
+
+    fn end_rows(&mut self, status: &StatusInfo) {
+        self.end_definitions();
+        self.end(status);
+    }
+
+    fn cursor_opened(&mut self, status: &StatusInfo) {
+        // One packet ends both the definitions and the response.
+        self.owes_definitions_end = false;
+        self.has_opened_cursor = true;
+        let status =
+            StatusInfo { status: status.status.with(SessionStatus::CURSOR_EXISTS), ..status.clone() };
+        self.end(&status);
+    }
+
+    fn ok(&mut self, ok: &OkInfo) {
+        write_ok(self.writer, self.capabilities, ok);
+    }
+
+    fn error(&mut self, error: &SqlError) {
+        self.end_definitions();
+        write_error(self.writer, self.capabilities, error);
+    }
+
+    fn needs_flush(&self) -> bool {
+        self.writer.len() >= FLUSH_BYTES
+    }
+
+    fn flush(&mut self) -> FlushFuture<'_> {
+        Box::pin(async {
+            if self.is_gone || flush(self.stream, self.writer, self.write_timeout).await.is_err() {
+                self.is_gone = true;
+                return Err(ClientGone);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Session and protocol use the same bits.
+pub(super) fn wire_status(status: SessionStatus) -> StatusFlags {
+    StatusFlags(status.0)
+}
+
+pub(super) fn write_ok(writer: &mut PacketWriter, capabilities: Capabilities, ok: &OkInfo) {
+    let changes = encode_changes(capabilities, &ok.changes);
+    let reply = OkReply {
+        affected_rows: ok.affected_rows,
+        last_insert_id: ok.last_insert_id,
+        status: wire_status(ok.status),
+        warning_count: ok.warnings,
+        info: ok.info.as_bytes(),
+        session_changes: changes.encoded(),
+    };
+    writer.ok(capabilities, &reply);
+}
+
+fn encode_changes(capabilities: Capabilities, changes: &[StateChange]) -> SessionChanges {
+    let mut encoded = SessionChanges::default();
+    if !capabilities.has(Capabilities::SESSION_TRACK) {
+        return encoded;
+    }
+    for change in changes {
+        match change {
+            StateChange::SystemVariable { name, value } => encoded.system_variable(name, value.as_bytes()),
+            StateChange::Schema(name) => encoded.schema(name.as_bytes()),
+            StateChange::StateChanged => encoded.state_change(),
+            StateChange::TransactionState(state) => encoded.transaction_state(state.as_bytes()),
+            StateChange::TransactionCharacteristics(statements) => {
+                encoded.transaction_characteristics(statements.as_bytes());
+            }
+        }
+    }
+    encoded
+}

@@ -1,0 +1,158 @@
+//! The client's stream: TCP or the socket file, in the clear or inside TLS.
+//!
+//! Invariant: reads go through one scratch buffer per worker, so a waiting connection holds no read buffer.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// More than one read of a socket brings as a rule, and few enough to stay in the cache.
+const SCRATCH_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH_BYTES]);
+}
+
+/// Bytes as the kernel carries them.
+pub(crate) enum Transport {
+    Tcp(TcpStream),
+    Socket(UnixStream),
+}
+
+impl Transport {
+    /// Sends what fits at once and forgets the rest.
+    pub(crate) fn try_send(&self, bytes: &[u8]) {
+        let _ = match self {
+            Self::Tcp(stream) => stream.try_write(bytes),
+            Self::Socket(stream) => stream.try_write(bytes),
+        };
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Socket(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Socket(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Self::Socket(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Socket(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+/// Bytes as the protocol sees them.
+pub(super) enum Stream {
+    Plain(Transport),
+    Tls(Box<TlsStream<Transport>>),
+    /// A TLS handshake failed; there is nothing left to talk to.
+    Gone,
+}
+
+impl Stream {
+    /// Reads once into the worker's scratch buffer and hands the bytes to `consume`; 0 at the end of the stream.
+    pub(super) fn poll_read_with(
+        &mut self,
+        context: &mut Context<'_>,
+        consume: impl FnOnce(&[u8]),
+    ) -> Poll<io::Result<usize>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            match self {
+                Self::Plain(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
+                Self::Tls(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
+                Self::Gone => return Poll::Ready(Ok(0)),
+            }
+            consume(buffer.filled());
+            Poll::Ready(Ok(buffer.filled().len()))
+        })
+    }
+
+    /// Writes from `written` on; ready when everything has left (or was buffered by the kernel).
+    pub(super) fn poll_write_all(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        written: &mut usize,
+    ) -> Poll<io::Result<()>> {
+        while *written < bytes.len() {
+            let rest = &bytes[*written..];
+            let count = match self {
+                Self::Plain(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
+                Self::Tls(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
+                Self::Gone => 0,
+            };
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            *written += count;
+        }
+        match self {
+            // Only TLS keeps bytes of its own.
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+            Self::Plain(_) | Self::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Puts TLS around a plain stream.
+    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+        match std::mem::replace(self, Self::Gone) {
+            Self::Plain(transport) => {
+                *self = Self::Tls(Box::new(acceptor.accept(transport).await?));
+                Ok(())
+            }
+            Self::Tls(_) | Self::Gone => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Protocol version and cipher, inside TLS.
+    pub(super) fn tls_parameters(&self) -> Option<(String, String)> {
+        let Self::Tls(stream) = self else { return None };
+        let (_, connection) = stream.get_ref();
+        let version = match connection.protocol_version()? {
+            rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+            rustls::ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let suite = format!("{:?}", connection.negotiated_cipher_suite()?.suite());
+        Some((version, suite.replace("TLS13_", "TLS_")))
+    }
+}

@@ -1,0 +1,106 @@
+//! The data directory: created for its owner alone, and held by one server at a time.
+//!
+//! Invariant: while a `DataDirectory` lives, no other process has this directory; the lock goes with the process,
+//! however it ends. Called by `start`.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const LOCK_FILE: &str = "evenkeel.lock";
+const OWNER_ONLY_DIRECTORY: u32 = 0o700;
+const OWNER_ONLY_FILE: u32 = 0o600;
+
+#[derive(Debug)]
+pub(crate) struct DataDirectory {
+    path: PathBuf,
+    /// True when nothing but the lock file was there: a new server is set up.
+    is_new: bool,
+    _lock: File,
+}
+
+impl DataDirectory {
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        if !path.exists() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(OWNER_ONLY_DIRECTORY)
+                .create(path)
+                .map_err(|error| format!("cannot create the data directory {}: {error}", path.display()))?;
+        }
+        let path = fs::canonicalize(path)
+            .map_err(|error| format!("cannot use the data directory {}: {error}", path.display()))?;
+        if !path.is_dir() {
+            return Err(format!("the data directory {} is not a directory", path.display()));
+        }
+        let lock = lock(&path)?;
+        let entries = fs::read_dir(&path)
+            .map_err(|error| format!("cannot list the data directory {}: {error}", path.display()))?;
+        let is_new = entries.flatten().all(|entry| entry.file_name() == LOCK_FILE);
+        Ok(Self { path, is_new, _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
+    }
+}
+
+fn lock(directory: &Path) -> Result<File, String> {
+    let path = directory.join(LOCK_FILE);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(OWNER_ONLY_FILE);
+    let mut file = options.open(&path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let owner = fs::read_to_string(&path).unwrap_or_default();
+            let owner = owner.trim();
+            let who = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            return Err(format!(
+                "another server{who} is running on the data directory {}",
+                directory.display()
+            ));
+        }
+        Err(TryLockError::Error(error)) => return Err(format!("cannot lock {}: {error}", path.display())),
+    }
+    // The number is only for the message above, so failing to write it is no reason not to start.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+/// Writes a file that only the owner can read, replacing none.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(OWNER_ONLY_FILE);
+    let written =
+        options.open(path).and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_directory_has_one_server_and_one_reader() {
+        let path = std::env::temp_dir().join(format!("evenkeel-datadir-{}", std::process::id())).join("deep");
+        let first = DataDirectory::open(&path).expect("free");
+        assert!(first.is_new());
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, OWNER_ONLY_DIRECTORY);
+        let error = DataDirectory::open(&path).expect_err("taken");
+        assert!(error.contains("another server"), "{error}");
+        write_private(&path.join("secret"), b"x").expect("writable");
+        let mode = fs::metadata(path.join("secret")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, OWNER_ONLY_FILE);
+        drop(first);
+        assert!(!DataDirectory::open(&path).expect("free again").is_new());
+        fs::remove_dir_all(path.parent().expect("deep")).expect("removable");
+    }
+}

@@ -1,0 +1,59 @@
+//! The command line: what to do, and the options given there.
+//!
+//! Called by `main`. Option files are read by `settings`, which needs `--defaults-file` from here first.
+
+use super::settings::{Given, Settings};
+use super::table::{Kind, OPTIONS};
+
+/// What the user asked for.
+#[derive(Debug)]
+pub enum Command {
+    Serve(Box<Settings>),
+    Help,
+    Version,
+}
+
+/// The arguments after the program's name.
+pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
+    let mut given = Vec::new();
+    let mut rest = arguments.iter();
+    let mut is_first = true;
+    while let Some(argument) = rest.next() {
+        let was_first = std::mem::replace(&mut is_first, false);
+        match argument.as_str() {
+            "serve" if was_first => continue,
+            "help" if was_first => return Ok(Command::Help),
+            "--help" | "-?" => return Ok(Command::Help),
+            "--version" | "-V" => return Ok(Command::Version),
+            _ => {}
+        }
+        let Some(option) = argument.strip_prefix("--").or_else(|| short_name(argument)) else {
+            return Err(format!("unexpected argument '{argument}'; --help lists the options"));
+        };
+        let (name, mut value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (option, None),
+        };
+        if value.is_none() && takes_next_argument(name) {
+            let next = rest.next().ok_or_else(|| format!("option '--{name}' needs a value"))?;
+            value = Some(next.clone());
+        }
+        given.push(Given { name: name.to_owned(), value, place: "command line".to_owned() });
+    }
+    Settings::from_given(given).map(|settings| Command::Serve(Box::new(settings)))
+}
+
+/// The two short options that scripts really use.
+fn short_name(argument: &str) -> Option<&'static str> {
+    match argument {
+        "-P" => Some("port"),
+        "-u" => Some("user"),
+        _ => None,
+    }
+}
+
+/// `--port 3307` is as good as `--port=3307`; switches stand alone.
+fn takes_next_argument(name: &str) -> bool {
+    let name = name.replace('_', "-");
+    OPTIONS.iter().any(|spec| spec.name == name && !matches!(spec.kind, Kind::Boolean | Kind::Only(_)))
+}

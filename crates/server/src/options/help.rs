@@ -1,0 +1,80 @@
+//! The text of `--help`, made from the declarations.
+
+use super::table::{Kind, OPTIONS, OptionSpec, Section};
+
+const INTRODUCTION: &str = "\
+evenkeel: a transactional database server that speaks the MySQL protocol.
+
+Usage: evenkeel [serve] [options]
+
+Start a server with its data in ./evenkeel-data and connect to it:
+  evenkeel
+  mysql -h 127.0.0.1 -P 3306 -u root
+
+Options are written as mysqld's: --name=value or --name value; '-' and '_' are the same; sizes may end in
+K, M, G or T; skip-name turns a switch off; loose-name is no error when unknown. They may also stand in an
+option file (--defaults-file) under [mysqld], [server] or [evenkeel]. What comes last wins.
+";
+
+const ENDING: &str = "
+  --help, -?      This text.
+  --version, -V   The version.
+
+Signals: SIGTERM and SIGINT stop the server cleanly. A second server on the same data directory is refused.
+";
+
+const INDENT: &str = "      ";
+const WIDTH: usize = 100;
+
+pub fn help_text() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for &section in Section::ALL {
+        text.push_str(&format!("\n{}:\n", section.title()));
+        for spec in OPTIONS.iter().filter(|spec| spec.section == section) {
+            text.push_str(&describe(spec));
+        }
+    }
+    text.push_str(ENDING);
+    text
+}
+
+fn describe(spec: &OptionSpec) -> String {
+    let value = match spec.kind {
+        Kind::Text => "TEXT".to_owned(),
+        Kind::Boolean => "ON|OFF".to_owned(),
+        Kind::Integer { .. } => "NUMBER".to_owned(),
+        Kind::Size { .. } => "SIZE".to_owned(),
+        Kind::Choice(words) => words.join("|"),
+        Kind::Only(word) => word.to_owned(),
+    };
+    let default =
+        if spec.default.is_empty() { String::new() } else { format!("  (default {})", spec.default) };
+    let mut text = format!("  --{}={value}{default}\n", spec.name);
+    let mut line = INDENT.to_owned();
+    for word in spec.help.split(' ') {
+        if line.len() + word.len() >= WIDTH {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = INDENT.to_owned();
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_teaches_every_option() {
+        let text = help_text();
+        for spec in OPTIONS {
+            assert!(text.contains(&format!("--{}=", spec.name)), "{}", spec.name);
+        }
+        assert!(text.lines().all(|line| line.len() <= 130));
+    }
+}

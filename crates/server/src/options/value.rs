@@ -1,0 +1,94 @@
+//! Values of options: checked against their declaration and brought to one form.
+//!
+//! Called by `settings`. The one form is what the session's registry reads: decimal digits, ON or OFF, the word
+//! as declared.
+
+use super::table::{Kind, OptionSpec};
+
+/// The checked value, or what is wrong with it.
+pub(super) fn normalise(spec: &OptionSpec, value: &str) -> Result<String, String> {
+    let value = value.trim();
+    match spec.kind {
+        Kind::Text => Ok(value.to_owned()),
+        Kind::Boolean => parse_boolean(value)
+            .map(|on| if on { "ON" } else { "OFF" }.to_owned())
+            .ok_or_else(|| format!("'{value}' is neither ON nor OFF")),
+        Kind::Integer { min, max } => in_range(value.parse().ok(), value, min, max, "a number"),
+        Kind::Size { min, max } => in_range(parse_size(value), value, min, max, "a size such as 512M"),
+        Kind::Choice(words) => parse_choice(value, words),
+        Kind::Only(word) => {
+            let same_boolean = parse_boolean(value).is_some() && parse_boolean(value) == parse_boolean(word);
+            if same_boolean || value.eq_ignore_ascii_case(word) {
+                Ok(word.to_owned())
+            } else {
+                Err(format!("only {word} is supported: {}", spec.help))
+            }
+        }
+    }
+}
+
+fn in_range(parsed: Option<u64>, value: &str, min: u64, max: u64, what: &str) -> Result<String, String> {
+    match parsed {
+        Some(number) if (min..=max).contains(&number) => Ok(number.to_string()),
+        Some(_) => Err(format!("'{value}' is not between {min} and {max}")),
+        None => Err(format!("'{value}' is not {what}")),
+    }
+}
+
+fn parse_boolean(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" | "yes" => Some(true),
+        "0" | "off" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Bytes, with the binary suffixes of mysqld.
+pub(super) fn parse_size(value: &str) -> Option<u64> {
+    let digits = value.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let shift = match &value[digits.len()..] {
+        "" => 0,
+        "K" | "k" => 10,
+        "M" | "m" => 20,
+        "G" | "g" => 30,
+        "T" | "t" => 40,
+        "P" | "p" => 50,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn parse_choice(value: &str, words: &[&str]) -> Result<String, String> {
+    let word = words.iter().find(|word| word.eq_ignore_ascii_case(value));
+    let boolean = parse_boolean(value).and_then(|on| words.get(usize::from(on)).filter(|_| words.len() == 2));
+    word.or(boolean)
+        .map(|word| (*word).to_owned())
+        .ok_or_else(|| format!("'{value}' is none of {}", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::table::OPTIONS;
+
+    fn check(name: &str, value: &str, expected: Option<&str>) {
+        let spec = OPTIONS.iter().find(|spec| spec.name == name).expect("declared");
+        assert_eq!(normalise(spec, value).ok().as_deref(), expected, "{name}={value}");
+    }
+
+    #[test]
+    fn values_are_checked() {
+        check("innodb-buffer-pool-size", "1G", Some("1073741824"));
+        check("innodb-buffer-pool-size", "64m", Some("67108864"));
+        check("innodb-buffer-pool-size", "1", None);
+        check("innodb-buffer-pool-size", "9999999999999T", None);
+        check("innodb-buffer-pool-size", "1X", None);
+        check("port", "65536", None);
+        check("port", "-1", None);
+        check("autocommit", "false", Some("OFF"));
+        check("transaction-isolation", "read-committed", Some("READ-COMMITTED"));
+        check("transaction-isolation", "NONE", None);
+        check("log-bin", "0", Some("OFF"));
+        check("log-bin", "mysql-bin", None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Up and down: the steps between a command line and a running server, and back to a clean data directory.
+//!
+//! Order up: log, data directory and its lock, workers, engine, sessions, accounts, TLS, listeners, the line that
+//! says it is ready. Down: no new clients, sessions end, the engine closes, workers stop. Invariant: a step that
+//! fails undoes those before it and gives one message. Called by `main`.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{Engine, EngineOptions, FlushAtCommit};
+use session::{KillKind, Server, ServerConfig, SleepFuture, Timer};
+
+use crate::data_directory::DataDirectory;
+use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
+use crate::log;
+use crate::options::Settings;
+use crate::shared::Shared;
+use crate::signals::StopSignals;
+use crate::version::{PROTOCOL_VERSION, VERSION_COMMENT};
+use crate::worker::{Worker, WorkerPool, WorkerSpawner};
+
+/// A clean stop must be over in five seconds; this much of it may be spent on sessions.
+const SESSIONS_END_MAX: Duration = Duration::from_secs(2);
+const PASSWORD_VARIABLE: &str = "EVENKEEL_ROOT_PASSWORD";
+
+/// Serves until a signal comes.
+pub fn run(settings: Settings) -> Result<(), String> {
+    if let Some(path) = &settings.log_error {
+        log::open_file(path)?;
+    }
+    for warning in &settings.warnings {
+        log::warning(warning);
+    }
+    let directory = DataDirectory::open(&settings.datadir)?;
+    let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;
+    // The main thread only waits for signals; they must not kill it while the rest comes up.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    let mut signals = runtime.block_on(async { StopSignals::install() })?;
+    let worker_count = match settings.worker_count {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    let (pool, threads) = WorkerPool::start(worker_count)?;
+    let served = serve(&runtime, &mut signals, &settings, &directory, &pool);
+    pool.stop(threads);
+    served
+}
+
+fn serve(
+    runtime: &tokio::runtime::Runtime,
+    signals: &mut StopSignals,
+    settings: &Settings,
+    directory: &DataDirectory,
+    pool: &WorkerPool,
+) -> Result<(), String> {
+    let server = open_store(settings, directory, pool)?;
+    let listening = start_listening(settings, directory, pool, &server);
+    let result = match listening {
+        Ok(listening) => {
+            let signal = runtime.block_on(signals.wait());
+            log::note(&format!("{signal}: shutting down"));
+            drop(listening.socket_file);
+            end_sessions(&listening.shared);
+            Ok(())
+        }
+        Err(message) => Err(message),
+    };
+    let engine = server.engine().clone();
+    let closed = on_worker(pool.first(), move || async move { engine.close().await });
+    match closed {
+        Ok(Ok(())) => log::note("shutdown complete"),
+        Ok(Err(error)) => log::error(&format!("the store could not be closed: {error}")),
+        Err(message) => log::error(&message),
+    }
+    result
+}
+
+fn open_store(
+    settings: &Settings,
+    directory: &DataDirectory,
+    pool: &WorkerPool,
+) -> Result<Arc<Server>, String> {
+    let config = ServerConfig {
+        version: PROTOCOL_VERSION.to_owned(),
+        version_comment: VERSION_COMMENT.to_owned(),
+        variables: settings.variables.clone(),
+        initial_root_password: initial_password(settings, directory.is_new())?,
+        digest_seed: (random_u64(), random_u64()),
+        timer: Arc::new(TokioTimer),
+    };
+    let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
+    let environment = env::real_env(directory.path(), spawner)
+        .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
+    let options = EngineOptions {
+        page_size_bytes: settings.page_size_bytes,
+        buffer_pool_bytes: settings.buffer_pool_bytes,
+        redo_capacity_bytes: settings.redo_capacity_bytes,
+        flush_at_commit: match settings.flush_log_at_commit {
+            0 => FlushAtCommit::Lazy,
+            1 => FlushAtCommit::Durable,
+            _ => FlushAtCommit::Written,
+        },
+    };
+    on_worker(pool.first(), move || async move {
+        let engine = Engine::open(environment, options)
+            .await
+            .map_err(|error| format!("the store cannot be opened: {error}"))?;
+        Server::open(engine, config).await.map_err(|error| error.message)
+    })?
+}
+
+fn random_u64() -> u64 {
+    let mut bytes = [0; 8];
+    aws_lc_rs::rand::fill(&mut bytes).expect("the operating system gives random bytes");
+    u64::from_le_bytes(bytes)
+}
+
+struct Listening {
+    shared: Arc<Shared>,
+    socket_file: Option<SocketFile>,
+}
+
+fn start_listening(
+    settings: &Settings,
+    directory: &DataDirectory,
+    pool: &WorkerPool,
+    server: &Arc<Server>,
+) -> Result<Listening, String> {
+    let addresses = match settings.listens_on_tcp {
+        true => resolve(&settings.bind_address, settings.port)?,
+        false => Vec::new(),
+    };
+    let passwordless = server.accounts().passwordless();
+    if let Some(address) = addresses.iter().find(|address| !is_loopback(address.ip()))
+        && let Some(account) = passwordless.first()
+    {
+        return Err(format!(
+            "refusing to listen on {address} while the account {account} has no password: give it one \
+             (ALTER USER, or {PASSWORD_VARIABLE} on the first start) or listen on 127.0.0.1"
+        ));
+    }
+    let tls = match settings.offers_tls {
+        true => {
+            let (certificate, key) = crate::certificate::identity_files(
+                directory.path(),
+                settings.tls_certificate.as_ref(),
+                settings.tls_key.as_ref(),
+            )?;
+            Some(crate::certificate::acceptor(&certificate, &key)?)
+        }
+        false => None,
+    };
+    let shared = Shared::new(server.clone(), tls, settings);
+    let (backlog, socket) = (settings.backlog, settings.socket.clone());
+    let (for_worker, pool_for_worker) = (shared.clone(), pool.clone());
+    let bound = on_worker(pool.first(), move || async move {
+        listen(addresses, backlog, socket.as_deref(), for_worker, pool_for_worker)
+    })?;
+    let (addresses, socket_file) = bound?;
+    if directory.is_new() && !passwordless.is_empty() {
+        log::warning("root@localhost has no password: anybody on this machine can log in as root");
+    }
+    announce(&addresses, settings.socket.as_deref());
+    Ok(Listening { shared, socket_file })
+}
+
+/// Runs on a worker: binds everything or nothing, then accepts.
+fn listen(
+    addresses: Vec<SocketAddr>,
+    backlog: u32,
+    socket: Option<&Path>,
+    shared: Arc<Shared>,
+    pool: WorkerPool,
+) -> Result<(Vec<SocketAddr>, Option<SocketFile>), String> {
+    let listeners: Result<Vec<_>, _> =
+        addresses.into_iter().map(|address| bind_tcp(address, backlog)).collect();
+    let listeners = listeners?;
+    let socket = socket.map(bind_socket).transpose()?;
+    let mut bound = Vec::new();
+    for listener in listeners {
+        bound.extend(listener.local_addr());
+        tokio::task::spawn_local(accept_tcp(listener, shared.clone(), pool.clone()));
+    }
+    let socket_file = socket.map(|(listener, file)| {
+        tokio::task::spawn_local(accept_socket(listener, shared.clone(), pool.clone()));
+        file
+    });
+    Ok((bound, socket_file))
+}
+
+/// The one line that says how to connect; scripts wait for "ready".
+fn announce(addresses: &[SocketAddr], socket: Option<&Path>) {
+    let mut ways: Vec<String> = Vec::new();
+    for address in addresses {
+        let host =
+            if address.ip().is_unspecified() { "127.0.0.1".to_owned() } else { address.ip().to_string() };
+        ways.push(format!("mysql -h {host} -P {} -u root", address.port()));
+    }
+    if let Some(path) = socket {
+        ways.push(format!("mysql -S {} -u root", path.display()));
+    }
+    log::note(&format!("ready for connections: {}", ways.join(" or ")));
+}
+
+fn end_sessions(shared: &Shared) {
+    let deadline = Instant::now() + SESSIONS_END_MAX;
+    loop {
+        // Again each time: a client may have logged in meanwhile.
+        for process in shared.server.processes().all() {
+            process.kill.kill(KillKind::Connection);
+        }
+        if shared.server.processes().count() == 0 {
+            return;
+        }
+        if Instant::now() >= deadline {
+            log::warning("some sessions did not end in time; their transactions are rolled back");
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Runs a future on a worker and waits for what it gives.
+fn on_worker<F: Future<Output = T> + 'static, T: Send + 'static>(
+    worker: &Worker,
+    make: impl FnOnce() -> F + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    worker.run(move || {
+        tokio::task::spawn_local(async move {
+            // Nobody waits any more only when the program is already ending.
+            let _ = sender.send(make().await);
+        });
+    });
+    receiver.recv().map_err(|_| "a worker ended before its work was done".to_owned())
+}
+
+/// The password of the first account, from the file, the environment, or none. Once there are accounts it has
+/// no meaning, so a file that is gone by then is no error.
+fn initial_password(settings: &Settings, is_new: bool) -> Result<String, String> {
+    let Some(path) = &settings.initial_root_password_file else {
+        return Ok(std::env::var(PASSWORD_VARIABLE).unwrap_or_default());
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) if is_new => Err(format!("cannot read {}: {error}", path.display())),
+        Err(_) => Ok(String::new()),
+    }
+}
+
+struct TokioTimer;
+
+impl Timer for TokioTimer {
+    fn sleep(&self, duration: Duration) -> SleepFuture {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// Removed when the program ends.
+struct PidFile(std::path::PathBuf);
+
+impl PidFile {
+    fn write(path: &Path) -> Result<Self, String> {
+        std::fs::write(path, format!("{}\n", std::process::id()))
+            .map_err(|error| format!("cannot write the pid file {}: {error}", path.display()))?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

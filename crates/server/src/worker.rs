@@ -1,0 +1,201 @@
+//! The threads that run everything: one tokio current-thread runtime, one set of local tasks and one io_uring
+//! each.
+//!
+//! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
+//! closures that run on the worker's thread and spawn local tasks there. Where io_uring is forbidden the disk
+//! falls back to its thread pool by itself; a worker without a ring is complete.
+
+use std::cell::RefCell;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use env::real::uring::Reactor;
+use env::{BoxFuture, Spawner};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::LocalSet;
+
+/// Disk operations of one worker in the kernel at one time.
+const DISK_QUEUE_DEPTH: usize = 128;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+enum Message {
+    Run(Job),
+    Stop,
+}
+
+thread_local! {
+    /// The reactor of this worker, for the hook that runs before the thread sleeps.
+    static REACTOR: RefCell<Option<Rc<Reactor>>> = const { RefCell::new(None) };
+}
+
+/// One worker, seen from other threads.
+#[derive(Clone)]
+pub(crate) struct Worker {
+    sender: UnboundedSender<Message>,
+    connection_count: Arc<AtomicUsize>,
+}
+
+/// Held by a connection for as long as it burdens a worker.
+pub(crate) struct Burden(Arc<AtomicUsize>);
+
+impl Drop for Burden {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Worker {
+    /// Runs `job` on the worker's thread, inside its set of local tasks. Dropped unrun once the worker stopped.
+    pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        let _ = self.sender.send(Message::Run(Box::new(job)));
+    }
+
+    pub(crate) fn burden(&self) -> Burden {
+        self.connection_count.fetch_add(1, Ordering::Relaxed);
+        Burden(self.connection_count.clone())
+    }
+}
+
+/// All workers.
+#[derive(Clone)]
+pub(crate) struct WorkerPool {
+    workers: Arc<[Worker]>,
+}
+
+/// Waits for the workers to end.
+pub(crate) struct WorkerThreads(Vec<JoinHandle<()>>);
+
+impl WorkerPool {
+    pub(crate) fn start(count: usize) -> Result<(Self, WorkerThreads), String> {
+        assert!(count > 0, "a server needs a worker");
+        let mut workers = Vec::new();
+        let mut threads = Vec::new();
+        for index in 0..count {
+            let (sender, receiver) = unbounded_channel();
+            let builder = std::thread::Builder::new().name(format!("worker-{index}"));
+            let thread = builder.spawn(move || work(receiver));
+            threads.push(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
+            workers.push(Worker { sender, connection_count: Arc::default() });
+        }
+        Ok((Self { workers: workers.into() }, WorkerThreads(threads)))
+    }
+
+    pub(crate) fn first(&self) -> &Worker {
+        &self.workers[0]
+    }
+
+    /// The one with the fewest connections.
+    pub(crate) fn least_loaded(&self) -> &Worker {
+        let load = |worker: &&Worker| worker.connection_count.load(Ordering::Relaxed);
+        self.workers.iter().min_by_key(load).expect("a pool has a worker")
+    }
+
+    /// Ends all workers; tasks that still run are dropped.
+    pub(crate) fn stop(&self, threads: WorkerThreads) {
+        for worker in self.workers.iter() {
+            let _ = worker.sender.send(Message::Stop);
+        }
+        for thread in threads.0 {
+            if thread.join().is_err() {
+                crate::log::error("a worker thread ended by a panic");
+            }
+        }
+    }
+}
+
+/// The engine's background tasks run on the workers, in turn.
+pub(crate) struct WorkerSpawner {
+    pool: WorkerPool,
+    next: AtomicUsize,
+}
+
+impl WorkerSpawner {
+    pub(crate) fn new(pool: WorkerPool) -> Self {
+        Self { pool, next: AtomicUsize::new(0) }
+    }
+}
+
+impl Spawner for WorkerSpawner {
+    fn spawn(&self, _name: &'static str, future: BoxFuture<'static, ()>) {
+        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.pool.workers.len();
+        self.pool.workers[index].run(move || {
+            tokio::task::spawn_local(future);
+        });
+    }
+}
+
+fn work(mut receiver: UnboundedReceiver<Message>) {
+    let reactor = match Reactor::new(DISK_QUEUE_DEPTH) {
+        Ok(reactor) => Some(Rc::new(reactor)),
+        Err(error) => {
+            crate::log::note(&format!(
+                "io_uring cannot be used here ({error}); disk work goes to a thread pool"
+            ));
+            None
+        }
+    };
+    REACTOR.set(reactor.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(|| {
+            REACTOR.with_borrow(|reactor| {
+                if let Some(reactor) = reactor {
+                    reactor.submit();
+                }
+            });
+        })
+        .build()
+        .expect("the system has a descriptor for the worker's epoll");
+    let tasks = LocalSet::new();
+    if let Some(reactor) = reactor.clone() {
+        tasks.spawn_local(drive_disk(reactor));
+    }
+    tasks.block_on(&runtime, async {
+        while let Some(Message::Run(job)) = receiver.recv().await {
+            job();
+        }
+    });
+    // Tasks go first, then the last handles of the reactor, whose end waits for what the kernel still holds.
+    drop(tasks);
+    drop(runtime);
+    REACTOR.set(None);
+    drop(reactor);
+}
+
+/// The ring's descriptor; the reactor owns it, so this must not close it.
+struct RingDescriptor(RawFd);
+
+impl AsRawFd for RingDescriptor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+/// Completes what the ring has finished, for as long as the worker lives.
+async fn drive_disk(reactor: Rc<Reactor>) {
+    let descriptor = watch(&reactor);
+    tokio::task::spawn_local({
+        let reactor = reactor.clone();
+        async move { reactor.submit_when_pending().await }
+    });
+    loop {
+        let Ok(mut ready) = descriptor.readable().await else { return };
+        // Cleared before reaping: a completion that arrives in between must announce itself again.
+        ready.clear_ready();
+        drop(ready);
+        reactor.reap();
+    }
+}
+
+/// The replacement of this constructor is unsafe only because a descriptor could be closed under it; this one
+/// stays open, because every task that holds the watch also holds the reactor.
+#[expect(deprecated, reason = "its replacement is unsafe and this crate forbids that")]
+fn watch(reactor: &Reactor) -> AsyncFd<RingDescriptor> {
+    AsyncFd::with_interest(RingDescriptor(reactor.fd()), tokio::io::Interest::READABLE)
+        .expect("a ring can be watched by epoll")
+}

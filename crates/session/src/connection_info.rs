@@ -1,0 +1,44 @@
+//! What the connection layer knows about a client once it is authenticated.
+use std::net::SocketAddr;
+
+/// Numbers connections from 1 upwards; the `Id` of SHOW PROCESSLIST and the argument of KILL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// The client's protocol capabilities that change what statements do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientCapabilities {
+    /// UPDATE reports matched rows instead of changed ones.
+    pub found_rows: bool,
+    pub multi_statements: bool,
+    pub ignore_space: bool,
+    /// `interactive_timeout` instead of `wait_timeout`.
+    pub interactive: bool,
+    pub session_track: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ConnectionInfo {
+    pub id: ConnectionId,
+    /// The name the client gave; `USER()` shows it with `host`.
+    pub user: String,
+    /// Where the client comes from: `localhost` or an address.
+    pub host: String,
+    /// The account that matched, for `CURRENT_USER()` and privileges.
+    pub account_user: String,
+    pub account_host: String,
+    /// For SHOW PROCESSLIST; none for a socket file.
+    pub peer: Option<SocketAddr>,
+    pub attributes: Vec<(String, String)>,
+    pub capabilities: ClientCapabilities,
+    /// The collation number of the handshake; unknown ones fall back to the server's default.
+    pub collation_id: u16,
+    /// TLS protocol version and cipher, when the connection is encrypted.
+    pub tls: Option<TlsInfo>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsInfo {
+    pub version: String,
+    pub cipher: String,
+}

@@ -1,0 +1,301 @@
+//! The specifications of ALTER TABLE, CREATE INDEX and DROP INDEX applied to a draft of the present table.
+//!
+//! Drops come first, so that one statement may drop an index or column and add another of its name.
+use catalog::{check_column_name, check_index_name};
+use collation::CollationId;
+use datum::{SqlError, TypeKind, error_code};
+use parser::ast::{AlterSpecification as Spec, ColumnDefinition, ColumnPosition, ObjectName};
+use schema::IndexKind;
+
+use super::column::{default_of, draft_of_column};
+use super::conditions;
+use super::create::add_elements;
+use super::data_type::choose_collation;
+use super::draft::{ColumnSource, DefinitionContext, IndexDraft, TableDraft, same_name};
+use super::index::draft_of_index;
+use super::options::apply_options;
+
+/// What ALTER TABLE asked for beside the new draft.
+#[derive(Default)]
+pub struct AlterContext<'a> {
+    pub rename_to: Option<ObjectName<'a>>,
+    pub auto_increment: Option<u64>,
+    /// FORCE and ENGINE = .. rebuild the table even when nothing else asks for it.
+    pub rebuild: bool,
+    /// The default of the table's database, for `CONVERT TO CHARACTER SET DEFAULT`.
+    pub database_collation: Option<CollationId>,
+}
+
+pub fn apply_alterations<'a>(
+    specifications: &[Spec<'a>],
+    draft: &mut TableDraft,
+    asked: &mut AlterContext<'a>,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    for specification in specifications {
+        apply_drop(specification, draft)?;
+    }
+    if draft.columns.is_empty() {
+        return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
+    }
+    for specification in specifications {
+        apply(specification, draft, asked, context)?;
+    }
+    Ok(())
+}
+
+fn cannot_drop(name: &str) -> SqlError {
+    error_code::ER_CANT_DROP_FIELD_OR_KEY.with(&[&name])
+}
+
+fn apply_drop(specification: &Spec<'_>, draft: &mut TableDraft) -> Result<(), SqlError> {
+    match specification {
+        Spec::DropColumn(name) => drop_column(name.name, draft),
+        Spec::DropPrimaryKey => drop_index("PRIMARY", draft),
+        Spec::DropIndex(name) => drop_index(name.name, draft),
+        Spec::DropForeignKey(name) => Err(cannot_drop(name.name)),
+        Spec::DropCheck(name) => Err(conditions::ER_CHECK_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
+        Spec::DropConstraint(name) => match draft.index_position(name.name) {
+            Some(at) if draft.indexes[at].kind != IndexKind::Plain => drop_index(name.name, draft),
+            _ => Err(conditions::ER_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// An index loses the column too, and goes when it has none left.
+fn drop_column(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
+    let position = draft.column_position(name).ok_or_else(|| cannot_drop(name))?;
+    draft.columns.remove(position);
+    for index in &mut draft.indexes {
+        let parts_before = index.parts.len();
+        index.parts.retain(|part| !same_name(&part.column, name));
+        if index.parts.len() != parts_before {
+            index.existing = None;
+        }
+    }
+    draft.indexes.retain(|index| !index.parts.is_empty());
+    Ok(())
+}
+
+fn drop_index(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
+    let position = draft.index_position(name).ok_or_else(|| cannot_drop(name))?;
+    draft.indexes.remove(position);
+    Ok(())
+}
+
+fn apply<'a>(
+    specification: &Spec<'a>,
+    draft: &mut TableDraft,
+    asked: &mut AlterContext<'a>,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    match specification {
+        Spec::AddColumn { column, position } => {
+            let column = draft_of_column(column, draft.collation, context)?;
+            draft.columns.push(column);
+            move_last_column(draft, position)
+        }
+        Spec::AddElements(elements) => add_elements(elements, draft, context),
+        Spec::AddIndex(index) => {
+            let index = draft_of_index(index, context)?;
+            if index.kind == IndexKind::Primary && draft.index_position("PRIMARY").is_some() {
+                return Err(error_code::ER_MULTIPLE_PRI_KEY.plain());
+            }
+            draft.indexes.push(index);
+            Ok(())
+        }
+        Spec::ModifyColumn { column, position } => {
+            change_column(column.name.name, column, position, draft, context)
+        }
+        Spec::ChangeColumn { old_name, column, position } => {
+            change_column(old_name.name, column, position, draft, context)
+        }
+        Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
+            let position = require_column(column.name, draft)?;
+            let default = default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
+            draft.columns[position].definition.default = default;
+            Ok(())
+        }
+        Spec::AlterColumnDropDefault(column) => {
+            let position = require_column(column.name, draft)?;
+            draft.columns[position].definition.default = schema::ColumnDefault::None;
+            Ok(())
+        }
+        Spec::AlterColumnVisible { column, visible } => {
+            let position = require_column(column.name, draft)?;
+            draft.columns[position].definition.invisible = !visible;
+            Ok(())
+        }
+        Spec::AlterIndexVisible { index, visible } => {
+            let position = require_index(index.name, draft)?;
+            if draft.indexes[position].kind == IndexKind::Primary && !visible {
+                return Err(conditions::ER_PK_INDEX_CANT_BE_INVISIBLE.plain());
+            }
+            draft.indexes[position].invisible = !visible;
+            Ok(())
+        }
+        Spec::RenameTable(name) => {
+            asked.rename_to = Some(*name);
+            Ok(())
+        }
+        Spec::RenameColumn { from, to } => rename_column(from.name, to.name, draft),
+        Spec::RenameIndex { from, to } => rename_index(from.name, to.name, draft),
+        Spec::Options(options) => {
+            let effects = apply_options(options, draft, context)?;
+            asked.rebuild |= effects.engine;
+            asked.auto_increment = effects.auto_increment.or(asked.auto_increment);
+            Ok(())
+        }
+        Spec::ConvertTo { charset, collation } => {
+            let default = asked.database_collation.unwrap_or(draft.collation);
+            let collation = choose_collation(*charset, *collation, default)?;
+            convert_to(collation, draft)
+        }
+        Spec::Force => {
+            asked.rebuild = true;
+            Ok(())
+        }
+        Spec::DisableKeys | Spec::EnableKeys => {
+            let note = conditions::ER_ILLEGAL_HA.with(&[&draft.name]);
+            context.conditions.push(note.into_note());
+            Ok(())
+        }
+        // Rows have the order of the clustering key, whatever is asked.
+        Spec::OrderBy(_) => Ok(()),
+        _ => apply_other(specification),
+    }
+}
+
+fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
+    let what = match specification {
+        Spec::AddForeignKey(_) => "foreign keys",
+        Spec::AddCheck(_) | Spec::AlterCheckEnforced { .. } => "CHECK constraints",
+        Spec::DiscardTablespace | Spec::ImportTablespace => "transportable tablespaces",
+        Spec::SecondaryLoad | Spec::SecondaryUnload => "secondary engines",
+        Spec::PartitionBy(_) => "partitioning",
+        Spec::RemovePartitioning | Spec::Partition(_) => {
+            return Err(error_code::ER_PARTITION_MGMT_ON_NONPARTITIONED.plain());
+        }
+        _ => return Ok(()),
+    };
+    Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]))
+}
+
+fn require_column(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
+    draft.column_position(name).ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &draft.name]))
+}
+
+fn require_index(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
+    draft
+        .index_position(name)
+        .ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name, &draft.name]))
+}
+
+fn move_last_column(draft: &mut TableDraft, position: &ColumnPosition<'_>) -> Result<(), SqlError> {
+    let target = match position {
+        ColumnPosition::Last => return Ok(()),
+        ColumnPosition::First => 0,
+        ColumnPosition::After(name) => require_column(name.name, draft)? + 1,
+    };
+    let column = draft.columns.pop().expect("a column was just added");
+    draft.columns.insert(target.min(draft.columns.len()), column);
+    Ok(())
+}
+
+fn change_column(
+    old_name: &str,
+    column: &ColumnDefinition<'_>,
+    position: &ColumnPosition<'_>,
+    draft: &mut TableDraft,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    let at = require_column(old_name, draft)?;
+    let mut changed = draft_of_column(column, draft.collation, context)?;
+    changed.source = draft.columns[at].source;
+    let new_name = changed.definition.name.clone();
+    if matches!(position, ColumnPosition::Last) {
+        draft.columns[at] = changed;
+    } else {
+        draft.columns.remove(at);
+        draft.columns.push(changed);
+        move_last_column(draft, position)?;
+    }
+    rename_in_indexes(old_name, &new_name, draft);
+    Ok(())
+}
+
+fn rename_column(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
+    check_column_name(to)?;
+    let position = require_column(from, draft)?;
+    draft.columns[position].definition.name = to.to_owned();
+    rename_in_indexes(from, to, draft);
+    Ok(())
+}
+
+fn rename_in_indexes(from: &str, to: &str, draft: &mut TableDraft) {
+    for part in draft.indexes.iter_mut().flat_map(|index: &mut IndexDraft| &mut index.parts) {
+        if same_name(&part.column, from) {
+            part.column = to.to_owned();
+        }
+    }
+}
+
+fn rename_index(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
+    for name in [from, to] {
+        if name.eq_ignore_ascii_case("PRIMARY") {
+            return Err(error_code::ER_WRONG_NAME_FOR_INDEX.with(&[&name]));
+        }
+    }
+    check_index_name(to)?;
+    let position = require_index(from, draft)?;
+    if draft.index_position(to).is_some_and(|other| other != position) {
+        return Err(error_code::ER_DUP_KEYNAME.with(&[&to]));
+    }
+    draft.indexes[position].name = to.to_owned();
+    Ok(())
+}
+
+/// Every text column gets the collation; TEXT grows where its characters need more bytes than before.
+fn convert_to(collation: CollationId, draft: &mut TableDraft) -> Result<(), SqlError> {
+    draft.collation = collation;
+    for column in &mut draft.columns {
+        let name = column.definition.name.clone();
+        let column_type = &mut column.definition.column_type;
+        let before = column_type.collation.charset();
+        if column_type.collation == CollationId::BINARY {
+            continue;
+        }
+        let charset = collation.charset();
+        let grows = charset.bytes_per_character_max() > before.bytes_per_character_max();
+        column_type.kind = match std::mem::replace(&mut column_type.kind, TypeKind::Null) {
+            TypeKind::TinyText if grows => TypeKind::Text,
+            TypeKind::Text if grows => TypeKind::MediumText,
+            TypeKind::MediumText if grows => TypeKind::LongText,
+            TypeKind::Enum(members) => TypeKind::Enum(convert_members(&members, before, charset, &name)?),
+            TypeKind::Set(members) => TypeKind::Set(convert_members(&members, before, charset, &name)?),
+            other => other,
+        };
+        column_type.collation = collation;
+        let limit = 65_535 / charset.bytes_per_character_max();
+        if matches!(column_type.kind, TypeKind::VarChar) && column_type.length > limit {
+            return Err(error_code::ER_TOO_BIG_FIELDLENGTH.with(&[&name, &limit]));
+        }
+        debug_assert!(matches!(column.source, ColumnSource::Old(_) | ColumnSource::New));
+    }
+    Ok(())
+}
+
+fn convert_members(
+    members: &datum::Members,
+    from: collation::Charset,
+    to: collation::Charset,
+    column: &str,
+) -> Result<datum::Members, SqlError> {
+    let convert = |member: &[u8]| {
+        let converted = from.convert_to(to, member);
+        (!converted.is_lossy).then(|| converted.bytes.into_boxed_slice())
+    };
+    let converted: Option<Vec<Box<[u8]>>> = members.iter().map(|member| convert(member)).collect();
+    converted.map(Into::into).ok_or_else(|| error_code::ER_INVALID_DEFAULT.with(&[&column]))
+}

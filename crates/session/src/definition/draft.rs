@@ -1,0 +1,310 @@
+//! A table on its way from syntax to descriptor: columns and indexes by name, so that both can still move.
+use collation::CollationId;
+use datum::{Condition, SqlError, SqlMode, error_code};
+use parser::ast;
+use schema::{ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
+
+use super::conditions;
+use super::index::{check_index, name_indexes};
+
+/// What definitions depend on outside their own words.
+pub struct DefinitionContext<'a> {
+    pub sql_mode: SqlMode,
+    pub default_engine: &'a str,
+    pub require_primary_key: bool,
+    /// Makes a column's default from the expression of its DEFAULT clause (not CURRENT_TIMESTAMP, not NULL).
+    pub literal_default: &'a dyn Fn(&ast::Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError>,
+    /// Checks `DEFAULT (expression)` and gives the text to keep.
+    pub expression_default: &'a dyn Fn(&ast::Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError>,
+    pub conditions: Vec<Condition>,
+}
+
+/// Where the values of a column come from when a table is rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnSource {
+    /// The column of this position of the old table.
+    Old(usize),
+    /// A new column: its default.
+    New,
+}
+
+#[derive(Clone, Debug)]
+pub struct ColumnDraft {
+    pub definition: ColumnDef,
+    /// NULL or NOT NULL as written.
+    pub written_nullable: Option<bool>,
+    pub primary: bool,
+    pub unique: bool,
+    pub source: ColumnSource,
+}
+
+#[derive(Clone, Debug)]
+pub struct IndexDraft {
+    /// Set for an index that exists already and keeps its tree.
+    pub existing: Option<(IndexId, u64)>,
+    /// Empty until `name_indexes`.
+    pub name: String,
+    pub kind: IndexKind,
+    pub parts: Vec<PartDraft>,
+    pub invisible: bool,
+    pub comment: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartDraft {
+    pub column: String,
+    pub prefix_length: Option<u64>,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct TableDraft {
+    pub id: TableId,
+    pub database: String,
+    pub name: String,
+    pub columns: Vec<ColumnDraft>,
+    pub indexes: Vec<IndexDraft>,
+    pub collation: CollationId,
+    pub engine: String,
+    pub comment: String,
+    pub create_options: Vec<(String, String)>,
+    pub auto_increment_start: u64,
+    pub tree: u64,
+    pub row_format: u8,
+    pub created_at: i64,
+}
+
+const COLUMNS_MAX: usize = 1017;
+const INDEXES_MAX: usize = 64;
+/// MySQL's limit for all columns but BLOB and TEXT together.
+const ROW_BYTES_MAX: u64 = 65_535;
+
+impl TableDraft {
+    pub fn new(database: &str, name: &str, collation: CollationId) -> TableDraft {
+        let table = TableDef::new(TableId(0), database, name);
+        TableDraft { collation, ..TableDraft::of_table(&table) }
+    }
+
+    /// The draft that `finish` turns back into the same table.
+    pub fn of_table(table: &TableDef) -> TableDraft {
+        TableDraft {
+            id: table.id,
+            database: table.database.clone(),
+            name: table.name.clone(),
+            columns: table.columns.iter().enumerate().map(|(at, column)| column_draft(column, at)).collect(),
+            indexes: table.indexes.iter().map(|index| index_draft(index, table)).collect(),
+            collation: table.collation,
+            engine: table.engine.clone(),
+            comment: table.comment.clone(),
+            create_options: table.create_options.clone(),
+            auto_increment_start: table.auto_increment_start,
+            tree: table.tree,
+            row_format: table.row_format,
+            created_at: table.created_at,
+        }
+    }
+
+    pub fn column_position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| same_name(&column.definition.name, name))
+    }
+
+    pub fn index_position(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|index| same_name(&index.name, name))
+    }
+
+    /// Checks the whole and makes the descriptor. Trees of new indexes are 0; the caller creates them.
+    pub fn finish(mut self, context: &mut DefinitionContext<'_>) -> Result<TableDef, SqlError> {
+        self.check_columns()?;
+        self.collect_column_keys()?;
+        self.make_primary_key_not_null()?;
+        name_indexes(&mut self)?;
+        if self.indexes.len() > INDEXES_MAX {
+            return Err(error_code::ER_TOO_MANY_KEYS.with(&[&INDEXES_MAX]));
+        }
+        for position in 0..self.indexes.len() {
+            check_index(&self, position)?;
+        }
+        self.warn_duplicate_indexes(context);
+        self.check_auto_increment()?;
+        if context.require_primary_key && !self.indexes.iter().any(|index| index.kind == IndexKind::Primary) {
+            return Err(conditions::ER_TABLE_WITHOUT_PK.plain());
+        }
+        Ok(self.into_table())
+    }
+
+    fn check_columns(&self) -> Result<(), SqlError> {
+        if self.columns.is_empty() {
+            return Err(error_code::ER_TABLE_MUST_HAVE_COLUMNS.plain());
+        }
+        if self.columns.len() > COLUMNS_MAX {
+            return Err(error_code::ER_TOO_MANY_FIELDS.plain());
+        }
+        for (position, column) in self.columns.iter().enumerate() {
+            let name = &column.definition.name;
+            if self.column_position(name) != Some(position) {
+                return Err(error_code::ER_DUP_FIELDNAME.with(&[name]));
+            }
+        }
+        if self.columns.iter().all(|column| column.definition.invisible) {
+            return Err(conditions::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN.plain());
+        }
+        let row_bytes: u64 =
+            self.columns.iter().map(|column| super::column::row_bytes(&column.definition)).sum();
+        if row_bytes > ROW_BYTES_MAX {
+            return Err(error_code::ER_TOO_BIG_ROWSIZE.with(&[&ROW_BYTES_MAX]));
+        }
+        Ok(())
+    }
+
+    /// PRIMARY KEY and UNIQUE written with a column become indexes of the table.
+    fn collect_column_keys(&mut self) -> Result<(), SqlError> {
+        let mut keys = Vec::new();
+        for column in &mut self.columns {
+            let name = &column.definition.name;
+            if std::mem::take(&mut column.primary) {
+                keys.push(IndexDraft::of_column(IndexKind::Primary, name));
+            }
+            if std::mem::take(&mut column.unique) {
+                keys.push(IndexDraft::of_column(IndexKind::Unique, name));
+            }
+        }
+        keys.append(&mut self.indexes);
+        self.indexes = keys;
+        if self.indexes.iter().filter(|index| index.kind == IndexKind::Primary).count() > 1 {
+            return Err(error_code::ER_MULTIPLE_PRI_KEY.plain());
+        }
+        Ok(())
+    }
+
+    fn make_primary_key_not_null(&mut self) -> Result<(), SqlError> {
+        let Some(primary) = self.indexes.iter().find(|index| index.kind == IndexKind::Primary) else {
+            return Ok(());
+        };
+        let columns: Vec<String> = primary.parts.iter().map(|part| part.column.clone()).collect();
+        for name in columns {
+            let Some(position) = self.column_position(&name) else { continue };
+            let column = &mut self.columns[position];
+            if column.written_nullable == Some(true) {
+                return Err(error_code::ER_PRIMARY_CANT_HAVE_NULL.plain());
+            }
+            column.definition.column_type.nullable = false;
+            if column.definition.default == ColumnDefault::Null {
+                column.definition.default = ColumnDefault::None;
+            }
+        }
+        Ok(())
+    }
+
+    fn warn_duplicate_indexes(&self, context: &mut DefinitionContext<'_>) {
+        for (position, index) in self.indexes.iter().enumerate() {
+            let is_new = index.existing.is_none();
+            let has_twin = self.indexes.iter().enumerate().any(|(other, twin)| {
+                other != position
+                    && twin.kind == index.kind
+                    && twin.parts == index.parts
+                    && (other < position || twin.existing.is_some())
+            });
+            if is_new && has_twin {
+                let table = format!("{}.{}", self.database, self.name);
+                context
+                    .conditions
+                    .push(error_code::ER_DUP_INDEX.with(&[&index.name, &table]).into_warning());
+            }
+        }
+    }
+
+    fn check_auto_increment(&self) -> Result<(), SqlError> {
+        let mut columns = self.columns.iter().filter(|column| column.definition.auto_increment);
+        let Some(column) = columns.next() else { return Ok(()) };
+        let is_first_part = self
+            .indexes
+            .iter()
+            .any(|index| index.parts.first().is_some_and(|part| same_name(&part.column, &column.definition.name)));
+        if columns.next().is_some() || !is_first_part {
+            return Err(error_code::ER_WRONG_AUTO_KEY.plain());
+        }
+        Ok(())
+    }
+
+    fn into_table(self) -> TableDef {
+        let next_id = self.indexes.iter().filter_map(|index| index.existing).map(|(id, _)| id.0 + 1).max();
+        let mut next_id = next_id.unwrap_or(1);
+        let mut table = TableDef::new(self.id, self.database.clone(), self.name.clone());
+        for index in &self.indexes {
+            let (id, tree) = index.existing.unwrap_or_else(|| {
+                next_id += 1;
+                (IndexId(next_id - 1), 0)
+            });
+            let parts = index.parts.iter().map(|part| IndexPart {
+                column: self.column_position(&part.column).expect("check_index found every column"),
+                prefix_length: part.prefix_length.map(|length| length as u32),
+                descending: part.descending,
+            });
+            table.indexes.push(IndexDef {
+                id,
+                name: index.name.clone(),
+                kind: index.kind,
+                parts: parts.collect(),
+                tree,
+                invisible: index.invisible,
+                comment: index.comment.clone(),
+            });
+        }
+        table.columns = self.columns.into_iter().map(|column| column.definition).collect();
+        table.collation = self.collation;
+        table.engine = self.engine;
+        table.comment = self.comment;
+        table.create_options = self.create_options;
+        table.auto_increment_start = self.auto_increment_start;
+        table.tree = self.tree;
+        table.row_format = self.row_format;
+        table.created_at = self.created_at;
+        table.arrange_indexes();
+        table
+    }
+}
+
+impl IndexDraft {
+    fn of_column(kind: IndexKind, column: &str) -> IndexDraft {
+        let part = PartDraft { column: column.to_owned(), prefix_length: None, descending: false };
+        IndexDraft {
+            existing: None,
+            name: String::new(),
+            kind,
+            parts: vec![part],
+            invisible: false,
+            comment: String::new(),
+        }
+    }
+}
+
+fn column_draft(column: &ColumnDef, position: usize) -> ColumnDraft {
+    ColumnDraft {
+        definition: column.clone(),
+        written_nullable: None,
+        primary: false,
+        unique: false,
+        source: ColumnSource::Old(position),
+    }
+}
+
+fn index_draft(index: &IndexDef, table: &TableDef) -> IndexDraft {
+    let parts = index.parts.iter().map(|part| PartDraft {
+        column: table.columns[part.column].name.clone(),
+        prefix_length: part.prefix_length.map(u64::from),
+        descending: part.descending,
+    });
+    IndexDraft {
+        existing: Some((index.id, index.tree)),
+        name: index.name.clone(),
+        kind: index.kind,
+        parts: parts.collect(),
+        invisible: index.invisible,
+        comment: index.comment.clone(),
+    }
+}
+
+/// Names of columns and indexes ignore letter case.
+pub fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}

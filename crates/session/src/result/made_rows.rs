@@ -1,0 +1,105 @@
+//! Result sets that the session makes itself (SHOW, EXPLAIN, table maintenance): columns and rows built in place.
+use std::sync::Arc;
+
+use collation::CollationId;
+use datum::{ColumnType, TypeKind, Value};
+use plan::OutputColumn;
+
+use super::metadata::shape_of;
+use crate::settings::Settings;
+use crate::sink::{ResultShape, ResultSink};
+
+/// The types such columns have.
+#[derive(Clone, Copy, Debug)]
+pub enum MadeColumn {
+    /// Text of up to so many characters.
+    Text(&'static str, u32),
+    NullableText(&'static str, u32),
+    LongText(&'static str),
+    Number(&'static str),
+    NullableNumber(&'static str),
+    DateTime(&'static str),
+}
+
+impl MadeColumn {
+    pub fn name(self) -> &'static str {
+        match self {
+            MadeColumn::Text(name, _)
+            | MadeColumn::NullableText(name, _)
+            | MadeColumn::LongText(name)
+            | MadeColumn::Number(name)
+            | MadeColumn::NullableNumber(name)
+            | MadeColumn::DateTime(name) => name,
+        }
+    }
+
+    pub fn column_type(self) -> ColumnType {
+        let collation = CollationId::UTF8MB3_GENERAL_CI;
+        match self {
+            MadeColumn::Text(_, length) => ColumnType::varchar(length, collation).not_null(),
+            MadeColumn::NullableText(_, length) => ColumnType::varchar(length, collation),
+            MadeColumn::LongText(_) => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
+            MadeColumn::Number(_) => ColumnType::bigint_unsigned().not_null(),
+            MadeColumn::NullableNumber(_) => ColumnType::bigint_unsigned(),
+            MadeColumn::DateTime(_) => ColumnType::new(TypeKind::DateTime { fsp: 0 }),
+        }
+    }
+}
+
+/// A finished result set.
+#[derive(Debug)]
+pub struct MadeRows {
+    names: Vec<String>,
+    columns: Vec<MadeColumn>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl MadeRows {
+    pub fn new(columns: &[MadeColumn]) -> MadeRows {
+        let names = columns.iter().map(|column| column.name().to_owned()).collect();
+        MadeRows { names, columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// SHOW TABLES and a few others name a column after what was asked for.
+    #[must_use]
+    pub fn with_name(mut self, position: usize, name: String) -> MadeRows {
+        self.names[position] = name;
+        self
+    }
+
+    pub fn push(&mut self, row: Vec<Value>) {
+        assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
+        self.rows.push(row);
+    }
+
+    pub fn column_names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub fn column_types(&self) -> Vec<ColumnType> {
+        self.columns.iter().map(|column| column.column_type()).collect()
+    }
+
+    pub fn shape(&self, settings: &Settings) -> Arc<ResultShape> {
+        let columns: Vec<OutputColumn> = self
+            .names
+            .iter()
+            .zip(&self.columns)
+            .map(|(name, column)| OutputColumn::computed(name.clone(), column.column_type()))
+            .collect();
+        shape_of(&columns, settings)
+    }
+
+    /// Writes columns and rows; the caller ends the result set.
+    pub fn write(&self, sink: &mut dyn ResultSink, settings: &Settings) {
+        sink.columns(&self.shape(settings));
+        for row in &self.rows {
+            sink.row(row);
+        }
+    }
+}
+
+/// Text, or NULL for `None`.
+pub fn optional_text(text: Option<impl AsRef<[u8]>>) -> Value {
+    text.map_or(Value::Null, |text| Value::bytes(text))
+}

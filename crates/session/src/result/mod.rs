@@ -1,0 +1,16 @@
+//! From a plan's rows to what the client gets: column metadata, values in the client's character set.
+mod metadata;
+mod client_rows;
+mod made_rows;
+
+pub use client_rows::{ClientRows, Conversion, conversions};
+pub use made_rows::{MadeColumn, MadeRows, optional_text};
+pub use metadata::{column_meta, shape_of};
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number for a new `ResultShape`.
+pub fn next_shape_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

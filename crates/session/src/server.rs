@@ -1,0 +1,185 @@
+//! What all sessions of a server share: engine, catalog, accounts, global variables, process list, counters.
+//!
+//! Created once by the program after the engine is open; every session holds an `Arc` of it.
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use auth::AccountStore;
+use catalog::Catalog;
+use datum::{SqlError, error_code};
+use parser::DigestSeed;
+
+use crate::connection_info::ConnectionId;
+use crate::counters::Counters;
+use crate::kill::KillKind;
+use crate::plan_cache::PlanCache;
+use crate::process_list::ProcessList;
+use crate::variables::{Effect, GlobalVariables, VariableId, parse_text};
+use crate::virtual_tables::VirtualTables;
+
+pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The way to wait for time to pass; the program supplies its runtime's timer, so that this crate knows none.
+pub trait Timer: Send + Sync {
+    fn sleep(&self, duration: Duration) -> SleepFuture;
+}
+
+pub struct ServerConfig {
+    /// `version`, for example `9.7.0-evenkeel`.
+    pub version: String,
+    pub version_comment: String,
+    /// System variables set on the command line or in an option file, by name with `_`; checked at open.
+    /// The program also passes what it alone knows: port, socket, datadir, hostname, pid_file, have_ssl.
+    pub variables: Vec<(String, String)>,
+    /// The password of `root@localhost` in a new store; empty for none.
+    pub initial_root_password: String,
+    /// Random for each start: keys the statement digests, so that nobody can prepare colliding texts.
+    pub digest_seed: (u64, u64),
+    pub timer: Arc<dyn Timer>,
+}
+
+pub struct Server {
+    catalog: Arc<Catalog>,
+    accounts: Arc<AccountStore>,
+    /// Grows with every change of an account, so that sessions see new privileges.
+    accounts_version: AtomicU64,
+    config: ServerConfig,
+    pub(crate) globals: GlobalVariables,
+    pub(crate) plan_cache: PlanCache,
+    pub(crate) counters: Counters,
+    pub(crate) virtual_tables: VirtualTables,
+    processes: ProcessList,
+    next_connection_id: AtomicU32,
+    started: Instant,
+}
+
+impl Server {
+    /// Loads the data dictionary (creating it in a new store) and applies the configured variables.
+    pub async fn open(engine: Arc<engine::Engine>, config: ServerConfig) -> Result<Arc<Server>, SqlError> {
+        let catalog = Catalog::open(engine).await?;
+        let globals = GlobalVariables::with_defaults();
+        apply_stored_variables(&globals, &catalog.stored_settings().variables);
+        apply_variables(&globals, &config)?;
+        let accounts = match &catalog.stored_settings().accounts {
+            Some(bytes) => AccountStore::decode(bytes)
+                .map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"the stored accounts are damaged"]))?,
+            None => {
+                let accounts = AccountStore::with_root(&config.initial_root_password);
+                store_accounts(&catalog, &accounts).await?;
+                accounts
+            }
+        };
+        Ok(Arc::new_cyclic(|server| Server {
+            virtual_tables: VirtualTables::new(&catalog, server),
+            catalog,
+            accounts: Arc::new(accounts),
+            accounts_version: AtomicU64::new(1),
+            config,
+            globals,
+            plan_cache: PlanCache::default(),
+            counters: Counters::default(),
+            processes: ProcessList::default(),
+            next_connection_id: AtomicU32::new(1),
+            started: Instant::now(),
+        }))
+    }
+
+    /// The number of the next connection, for the handshake; taken before the client is authenticated.
+    pub fn next_connection_id(&self) -> ConnectionId {
+        ConnectionId(self.next_connection_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub fn version(&self) -> &str {
+        &self.config.version
+    }
+
+    pub fn engine(&self) -> &Arc<engine::Engine> {
+        self.catalog.engine()
+    }
+
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// The accounts, for authentication. Changed by SQL only.
+    pub fn accounts(&self) -> &Arc<AccountStore> {
+        &self.accounts
+    }
+
+    pub(crate) fn accounts_version(&self) -> u64 {
+        self.accounts_version.load(Ordering::Acquire)
+    }
+
+    /// Makes changed accounts durable; on an error the caller takes its change back.
+    pub(crate) async fn persist_accounts(&self) -> Result<(), SqlError> {
+        store_accounts(&self.catalog, &self.accounts).await?;
+        self.accounts_version.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    pub fn processes(&self) -> &ProcessList {
+        &self.processes
+    }
+
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(crate) fn timer(&self) -> &dyn Timer {
+        &*self.config.timer
+    }
+
+    pub(crate) fn digest_seed(&self) -> DigestSeed {
+        DigestSeed(self.config.digest_seed.0, self.config.digest_seed.1)
+    }
+
+    /// The present value of a global variable of this program's registry.
+    pub fn global_variable(&self, name: &'static str) -> String {
+        self.globals.by_name(name).display()
+    }
+
+    /// KILL without the privilege check, for the server's own use (shutdown, idle connections).
+    pub fn kill(&self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
+        let entry =
+            self.processes.find(id).ok_or_else(|| error_code::ER_NO_SUCH_THREAD.with(&[&u64::from(id.0)]))?;
+        entry.kill.kill(kind);
+        Ok(())
+    }
+}
+
+async fn store_accounts(catalog: &Arc<Catalog>, accounts: &AccountStore) -> Result<(), SqlError> {
+    let mut change = catalog.begin_change();
+    change.put_accounts(&accounts.encode()).await?;
+    change.commit().await
+}
+
+/// What SET PERSIST stored; a variable this version does not know any more is left out.
+fn apply_stored_variables(globals: &GlobalVariables, stored: &[(String, String)]) {
+    for (name, text) in stored {
+        if let Some(id) = VariableId::by_name(name)
+            && let Ok(converted) = parse_text(id.definition(), text)
+        {
+            globals.set(id, converted.setting);
+        }
+    }
+}
+
+fn apply_variables(globals: &GlobalVariables, config: &ServerConfig) -> Result<(), SqlError> {
+    let known = [("version", &config.version), ("version_comment", &config.version_comment)];
+    let known = known.into_iter().map(|(name, text)| (name, text.as_str()));
+    let given = config.variables.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    for (name, text) in known.chain(given) {
+        let id = VariableId::by_name(name)
+            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let definition = id.definition();
+        let converted = parse_text(definition, text)?;
+        if definition.effect == Effect::Fixed && converted.setting != definition.default_setting() {
+            return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &text]));
+        }
+        globals.set(id, converted.setting);
+    }
+    Ok(())
+}

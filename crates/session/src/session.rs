@@ -1,0 +1,321 @@
+//! One client's session: its state and the commands of the protocol that are not statements.
+//!
+//! Invariant: no transaction outlives its session, and between commands a transaction is open only if the
+//! client's last statements left it open. Driven by the connection task, one command at a time; its futures are
+//! run to their end (a statement is ended early through the kill switch, which leaves everything in order).
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use bumpalo::Bump;
+use datum::{SqlError, error_code};
+use engine::Savepoint;
+use parser::DigestOutput;
+
+use crate::connection_info::{ConnectionId, ConnectionInfo};
+use crate::counters::Counters;
+use crate::kill::KillKind;
+use crate::privileges::Privileges;
+use crate::process_list::ProcessEntry;
+use crate::server::Server;
+use crate::settings::Settings;
+use crate::shared_state::SharedState;
+use crate::sink::{OkInfo, StateChange, StatusFlags};
+use crate::statement::{NamedStatement, PreparedStatement};
+use crate::transaction_control::{TransactionControl, transaction_error};
+use crate::variables::{SessionVariables, Setting};
+
+/// Names a prepared statement within its session, as the protocol does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StatementId(pub u32);
+
+pub struct Session {
+    pub(crate) server: Arc<Server>,
+    pub(crate) connection: ConnectionInfo,
+    pub(crate) process: Arc<ProcessEntry>,
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) privileges: Privileges,
+    pub(crate) variables: SessionVariables,
+    pub(crate) settings: Settings,
+    pub(crate) database: Option<Arc<str>>,
+    pub(crate) transaction: TransactionControl,
+    /// Where the running statement began, to undo it alone.
+    pub(crate) statement_savepoint: Option<Savepoint>,
+    pub(crate) prepared: BTreeMap<StatementId, PreparedStatement>,
+    pub(crate) named_statements: HashMap<String, NamedStatement>,
+    pub(crate) next_statement_id: u32,
+    /// Syntax trees of the running text; reset after it.
+    pub(crate) arena: Bump,
+    pub(crate) digest: DigestOutput,
+    /// What the client will be told with the end of the statement.
+    pub(crate) changes: Vec<StateChange>,
+    pub(crate) counters: Counters,
+    /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
+    pub(crate) ends: bool,
+}
+
+impl Session {
+    /// A session without a current database; `init_db` follows if the handshake named one.
+    pub fn new(server: Arc<Server>, connection: ConnectionInfo) -> Session {
+        let host = match connection.peer {
+            Some(peer) => format!("{}:{}", connection.host, peer.port()),
+            None => connection.host.clone(),
+        };
+        let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host));
+        server.processes().add(process.clone());
+        crate::counters::count(&server.counters.connections);
+        let variables = SessionVariables::new(&server.globals);
+        let settings = Settings::of(&variables);
+        let mut session = Session {
+            shared: Arc::new(SharedState::new(process.clone())),
+            privileges: Privileges::new(&server, &connection),
+            server,
+            connection,
+            process,
+            variables,
+            settings,
+            database: None,
+            transaction: TransactionControl::default(),
+            statement_savepoint: None,
+            prepared: BTreeMap::new(),
+            named_statements: HashMap::new(),
+            next_statement_id: 0,
+            arena: Bump::new(),
+            digest: DigestOutput::default(),
+            changes: Vec::new(),
+            counters: Counters::default(),
+            ends: false,
+        };
+        session.apply_handshake();
+        session
+    }
+
+    /// The character set of the handshake and what else a new session starts with.
+    fn apply_handshake(&mut self) {
+        let id = u64::from(self.connection.id.0);
+        self.variables.set_by_name("pseudo_thread_id", Setting::Unsigned(id));
+        if self.connection.capabilities.interactive {
+            let timeout = self.variables.by_name("interactive_timeout").clone();
+            self.variables.set_by_name("wait_timeout", timeout);
+        }
+        if let Some(collation) = collation::CollationId::by_number(self.connection.collation_id) {
+            self.set_client_collation(collation);
+        }
+        self.refresh_settings();
+    }
+
+    /// `SET NAMES` by collation, as the handshake does it.
+    pub(crate) fn set_client_collation(&mut self, collation: collation::CollationId) {
+        let charset = Setting::text(collation.charset().name());
+        for name in ["character_set_client", "character_set_results", "character_set_connection"] {
+            self.variables.set_by_name(name, charset.clone());
+        }
+        self.variables.set_by_name("collation_connection", Setting::text(collation.name()));
+    }
+
+    /// After any change of a variable.
+    pub(crate) fn refresh_settings(&mut self) {
+        let fixed_timestamp_us = self.settings.fixed_timestamp_us;
+        self.settings = Settings { fixed_timestamp_us, ..Settings::of(&self.variables) };
+    }
+
+    /// This session's entry in the process list; its `kill` switch tells when the connection must end.
+    pub fn process(&self) -> &Arc<ProcessEntry> {
+        &self.process
+    }
+
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// True when the connection has to close after the answer it has just been given.
+    pub fn is_ending(&self) -> bool {
+        self.ends || self.process.kill.state() == Some(KillKind::Connection)
+    }
+
+    /// COM_STMT_CLOSE; unknown ids are ignored as the protocol has no answer.
+    pub fn close_statement(&mut self, id: StatementId) {
+        crate::counters::count(&self.counters.com_stmt_close);
+        self.prepared.remove(&id);
+    }
+
+    /// COM_STMT_RESET: closes the statement's cursor.
+    pub fn reset_statement(&mut self, id: StatementId) -> Result<OkInfo, SqlError> {
+        crate::counters::count(&self.counters.com_stmt_reset);
+        let statement = self
+            .prepared
+            .get_mut(&id)
+            .ok_or_else(|| error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_reset"]))?;
+        statement.close_cursor();
+        Ok(self.ok_info())
+    }
+
+    /// COM_INIT_DB.
+    pub async fn init_db(&mut self, database: &[u8]) -> Result<OkInfo, SqlError> {
+        let name = String::from_utf8_lossy(database);
+        self.use_database(&name)?;
+        let changes = std::mem::take(&mut self.changes);
+        Ok(OkInfo { changes, ..self.ok_info() })
+    }
+
+    /// COM_CHANGE_USER after the new user is authenticated: everything of the session starts anew.
+    pub async fn change_user(&mut self, connection: ConnectionInfo) -> Result<OkInfo, SqlError> {
+        self.connection = connection;
+        self.process.update(|activity| activity.user.clone_from(&self.connection.user));
+        self.start_anew().await?;
+        self.set_database(None);
+        Ok(self.ok_info())
+    }
+
+    /// COM_RESET_CONNECTION: as after login, but the current database stays.
+    pub async fn reset_connection(&mut self) -> Result<OkInfo, SqlError> {
+        self.start_anew().await?;
+        Ok(self.ok_info())
+    }
+
+    async fn start_anew(&mut self) -> Result<(), SqlError> {
+        let rolled_back = self.transaction.rollback().await;
+        self.transaction = TransactionControl::default();
+        self.shared.reset();
+        self.privileges = Privileges::new(&self.server, &self.connection);
+        self.variables = SessionVariables::new(&self.server.globals);
+        self.settings = Settings::of(&self.variables);
+        self.prepared.clear();
+        self.named_statements.clear();
+        self.changes.clear();
+        self.apply_handshake();
+        rolled_back.map_err(transaction_error)
+    }
+
+    /// COM_SET_OPTION: multi-statements on or off.
+    pub fn set_multi_statements(&mut self, enabled: bool) {
+        self.connection.capabilities.multi_statements = enabled;
+    }
+
+    /// The status of the session for answers that the connection makes itself (COM_PING).
+    pub fn ok_info(&self) -> OkInfo {
+        OkInfo { status: self.status_flags(), ..OkInfo::default() }
+    }
+
+    pub(crate) fn status_flags(&self) -> StatusFlags {
+        let open = self.transaction.is_open();
+        let read_only = open && self.transaction.access == engine::AccessMode::ReadOnly;
+        let no_escapes = self.settings.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
+        StatusFlags::default()
+            .with_if(open, StatusFlags::IN_TRANSACTION)
+            .with_if(read_only, StatusFlags::IN_TRANSACTION_READ_ONLY)
+            .with_if(self.settings.autocommit, StatusFlags::AUTOCOMMIT)
+            .with_if(no_escapes, StatusFlags::NO_BACKSLASH_ESCAPES)
+    }
+
+    /// COM_STATISTICS.
+    pub fn statistics(&self) -> String {
+        let uptime = self.server.uptime().as_secs();
+        let questions = self.server.counters.questions.load(Relaxed);
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 1  \
+             Open tables: 0  Queries per second avg: {:.3}",
+            self.server.processes().count(),
+            questions as f64 / uptime.max(1) as f64,
+        )
+    }
+
+    /// COM_PROCESS_KILL and KILL.
+    pub fn kill(&mut self, id: ConnectionId) -> Result<OkInfo, SqlError> {
+        self.kill_other(id, KillKind::Connection)?;
+        Ok(self.ok_info())
+    }
+
+    pub(crate) fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
+        let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
+        let entry = self.server.processes().find(id).ok_or_else(unknown)?;
+        let is_own = entry.activity().user == self.connection.user;
+        if !is_own && !self.privileges.has_global(auth::Privilege::Super) {
+            return Err(error_code::ER_KILL_DENIED_ERROR.with(&[&id.0]));
+        }
+        entry.kill.kill(kind);
+        Ok(())
+    }
+
+    /// The values of variables the connection itself obeys, as they are now.
+    pub fn limits(&self) -> ConnectionLimits {
+        let number = |name| u32::try_from(self.variables.by_name(name).as_unsigned()).unwrap_or(u32::MAX);
+        ConnectionLimits {
+            max_allowed_packet: number("max_allowed_packet"),
+            idle_timeout_s: number("wait_timeout"),
+            net_read_timeout_s: number("net_read_timeout"),
+            net_write_timeout_s: number("net_write_timeout"),
+        }
+    }
+
+    /// Rolls back what is open. Dropping the session does the same in the background.
+    pub async fn close(mut self) {
+        // Nobody is left to be told of an error; recovery would undo the transaction as well.
+        let _ = self.transaction.rollback().await;
+    }
+
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let definition = self.server.catalog().require_database(name)?;
+        if !self.sees_database(&definition.name) {
+            return Err(self.database_denied(&definition.name));
+        }
+        self.set_database(Some(Arc::from(definition.name.as_str())));
+        let charset = definition.collation.charset().name();
+        self.variables.set_by_name("character_set_database", Setting::text(charset));
+        self.variables.set_by_name("collation_database", Setting::text(definition.collation.name()));
+        self.track_schema();
+        Ok(())
+    }
+
+    pub(crate) fn set_database(&mut self, name: Option<Arc<str>>) {
+        self.database = name.clone();
+        self.process.update(|activity| activity.database = name);
+    }
+
+    fn track_schema(&mut self) {
+        if !self.connection.capabilities.session_track {
+            return;
+        }
+        if self.variables.by_name("session_track_schema").as_boolean()
+            && let Some(database) = &self.database
+        {
+            self.changes.push(StateChange::Schema(database.to_string()));
+        }
+        self.track_state_change();
+    }
+
+    pub(crate) fn track_state_change(&mut self) {
+        let tracked = self.variables.by_name("session_track_state_change").as_boolean();
+        if tracked && !self.changes.contains(&StateChange::StateChanged) {
+            self.changes.push(StateChange::StateChanged);
+        }
+    }
+
+    /// Shows in the process list what the session does.
+    pub(crate) fn show_activity(&self, command: &'static str, text: Option<&[u8]>) {
+        self.process.update(|activity| {
+            activity.command = command;
+            activity.since = Instant::now();
+            activity.state = if text.is_some() { "executing" } else { "" };
+            activity.set_info(text);
+        });
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.server.counters.add(&self.counters);
+        self.server.processes().remove(self.process.id);
+    }
+}
+
+/// The session variables that the connection obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    pub max_allowed_packet: u32,
+    /// `wait_timeout`, which starts as `interactive_timeout` for an interactive client.
+    pub idle_timeout_s: u32,
+    pub net_read_timeout_s: u32,
+    pub net_write_timeout_s: u32,
+}

@@ -1,0 +1,154 @@
+//! The variables a session obeys, as typed values: made anew after each SET, read by every statement.
+use std::sync::Arc;
+
+use collation::{Charset, CollationId};
+use datum::{SqlMode, TimeZone};
+use engine::{AccessMode, Isolation};
+use expression::{BindContext, StatementSettings};
+
+use crate::variables::SessionVariables;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub sql_mode: SqlMode,
+    pub autocommit: bool,
+    pub isolation: Isolation,
+    pub access: AccessMode,
+    pub client_charset: Charset,
+    /// `None` sends text as it is stored.
+    pub results_charset: Option<Charset>,
+    /// The number that result columns carry.
+    pub results_collation: CollationId,
+    pub connection_collation: CollationId,
+    pub time_zone: TimeZone,
+    pub lock_wait_timeout_s: u64,
+    pub row_lock_wait_timeout_s: u64,
+    pub max_execution_time_ms: u64,
+    pub select_limit: u64,
+    pub auto_increment_increment: u64,
+    pub auto_increment_offset: u64,
+    pub group_concat_max_len: u64,
+    pub max_allowed_packet: u64,
+    pub max_error_count: usize,
+    pub keeps_notes: bool,
+    pub safe_updates: bool,
+    pub require_primary_key: bool,
+    pub default_engine: Arc<str>,
+    /// COMMIT and ROLLBACK: 0 nothing, 1 chain, 2 release.
+    pub completion: Completion,
+    pub server_collation: CollationId,
+    /// `SET timestamp`: microseconds; 0 follows the clock.
+    pub fixed_timestamp_us: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completion {
+    #[default]
+    Nothing,
+    Chain,
+    Release,
+}
+
+impl Settings {
+    pub fn of(variables: &SessionVariables) -> Settings {
+        let text = |name| variables.by_name(name).as_text();
+        let number = |name| variables.by_name(name).as_unsigned();
+        let truth = |name| variables.by_name(name).as_boolean();
+        let results_charset = Charset::by_name(text("character_set_results"));
+        Settings {
+            sql_mode: SqlMode::parse(text("sql_mode")).unwrap_or(SqlMode::DEFAULT),
+            autocommit: truth("autocommit"),
+            isolation: isolation_named(text("transaction_isolation")),
+            access: if truth("transaction_read_only") { AccessMode::ReadOnly } else { AccessMode::ReadWrite },
+            client_charset: Charset::by_name(text("character_set_client")).unwrap_or(Charset::Utf8mb4),
+            results_charset,
+            results_collation: results_charset.unwrap_or(Charset::Utf8mb4).default_collation(),
+            connection_collation: collation_named(text("collation_connection")),
+            time_zone: TimeZone::parse(text("time_zone")).unwrap_or_else(TimeZone::utc),
+            lock_wait_timeout_s: number("lock_wait_timeout"),
+            row_lock_wait_timeout_s: number("innodb_lock_wait_timeout"),
+            max_execution_time_ms: number("max_execution_time"),
+            select_limit: number("sql_select_limit"),
+            auto_increment_increment: number("auto_increment_increment"),
+            auto_increment_offset: number("auto_increment_offset"),
+            group_concat_max_len: number("group_concat_max_len"),
+            max_allowed_packet: number("max_allowed_packet"),
+            max_error_count: number("max_error_count") as usize,
+            keeps_notes: truth("sql_notes"),
+            safe_updates: truth("sql_safe_updates"),
+            require_primary_key: truth("sql_require_primary_key"),
+            default_engine: Arc::from(text("default_storage_engine")),
+            completion: match text("completion_type") {
+                "CHAIN" => Completion::Chain,
+                "RELEASE" => Completion::Release,
+                _ => Completion::Nothing,
+            },
+            server_collation: collation_named(text("collation_server")),
+            fixed_timestamp_us: 0,
+        }
+    }
+
+    /// The bits of `sql_mode` that the parser reads text by.
+    pub fn parser_mode(&self, ignore_space: bool) -> parser::SqlMode {
+        let mode = self.sql_mode;
+        parser::SqlMode {
+            ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),
+            pipes_as_concat: mode.contains(SqlMode::PIPES_AS_CONCAT),
+            no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+            high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
+            ignore_space: ignore_space || mode.contains(SqlMode::IGNORE_SPACE),
+        }
+    }
+
+    /// The collation of literals. They are UTF-8 whatever the client sends, because its text is converted first.
+    pub fn literal_collation(&self) -> CollationId {
+        match self.connection_collation.charset() {
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => self.connection_collation,
+            Charset::Latin1 | Charset::Ascii => CollationId::UTF8MB4_GENERAL_CI,
+        }
+    }
+
+    pub fn bind_context(&self) -> BindContext {
+        BindContext {
+            sql_mode: self.sql_mode,
+            connection_collation: self.literal_collation(),
+            max_allowed_packet: self.max_allowed_packet,
+            ..BindContext::default()
+        }
+    }
+
+    /// What expressions of one statement see; the caller fills in who and where.
+    pub fn statement_settings(&self, now_utc_micros: i64) -> StatementSettings {
+        StatementSettings {
+            now_utc_micros: if self.fixed_timestamp_us != 0 { self.fixed_timestamp_us } else { now_utc_micros },
+            time_zone: self.time_zone.clone(),
+            sql_mode: self.sql_mode,
+            connection_collation: self.literal_collation(),
+            max_allowed_packet: self.max_allowed_packet,
+            group_concat_max_len: self.group_concat_max_len,
+            ..StatementSettings::default()
+        }
+    }
+}
+
+pub fn isolation_named(name: &str) -> Isolation {
+    match name {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+pub fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+fn collation_named(name: &str) -> CollationId {
+    CollationId::by_name(name).unwrap_or(CollationId::UTF8MB4_0900_AI_CI)
+}

@@ -1,0 +1,64 @@
+//! SHOW WARNINGS, SHOW ERRORS and their counts.
+use datum::{Severity, SqlError, Value, error_code};
+use parser::ast::{Expr, ExprKind, Limit, LiteralValue};
+
+use crate::result::{MadeColumn, MadeRows};
+use crate::session::Session;
+
+impl Session {
+    pub(super) fn show_conditions(&self, errors_only: bool, limit: Option<Limit<'_>>) -> Result<MadeRows, SqlError> {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Level", 7),
+            MadeColumn::Number("Code"),
+            MadeColumn::Text("Message", 512),
+        ]);
+        let (offset, count) = match limit {
+            None => (0, usize::MAX),
+            Some(limit) => {
+                let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
+                (offset, number(&limit.count)?)
+            }
+        };
+        let diagnostics = self.shared.diagnostics.lock();
+        let shown = diagnostics
+            .conditions()
+            .iter()
+            .filter(|condition| !errors_only || condition.severity == Severity::Error)
+            .skip(offset)
+            .take(count);
+        for condition in shown {
+            let level = match condition.severity {
+                Severity::Note => "Note",
+                Severity::Warning => "Warning",
+                Severity::Error => "Error",
+            };
+            rows.push(vec![
+                Value::bytes(level),
+                Value::UInt(u64::from(condition.error.errno)),
+                Value::bytes(&condition.error.message),
+            ]);
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn show_condition_count(&self, errors_only: bool) -> MadeRows {
+        let diagnostics = self.shared.diagnostics.lock();
+        let (name, count) = match errors_only {
+            true => ("@@session.error_count", diagnostics.error_count()),
+            false => ("@@session.warning_count", diagnostics.count()),
+        };
+        let mut rows = MadeRows::new(&[MadeColumn::Number(name)]);
+        rows.push(vec![Value::UInt(count)]);
+        rows
+    }
+}
+
+fn number(expr: &Expr<'_>) -> Result<usize, SqlError> {
+    match expr.kind {
+        ExprKind::Literal(literal) => match literal.value {
+            LiteralValue::Integer(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
+            _ => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"LIMIT"])),
+        },
+        _ => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"LIMIT"])),
+    }
+}

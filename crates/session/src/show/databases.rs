@@ -1,0 +1,22 @@
+//! SHOW DATABASES.
+use datum::Value;
+use parser::ast::ShowFilter;
+
+use crate::result::{MadeColumn, MadeRows};
+use crate::session::Session;
+
+impl Session {
+    pub(super) fn show_databases(&self, filter: ShowFilter<'_>) -> MadeRows {
+        let mut rows = MadeRows::new(&[MadeColumn::Text("Database", 64)]);
+        if let ShowFilter::Like(pattern) = filter {
+            rows = rows.with_name(0, format!("Database ({})", String::from_utf8_lossy(pattern)));
+        }
+        let shows_all = self.privileges.has_global(auth::Privilege::ShowDatabases);
+        for database in self.server.catalog().databases() {
+            if shows_all || self.sees_database(&database.name) {
+                rows.push(vec![Value::bytes(database.name)]);
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,55 @@
+//! SHOW INDEX.
+use datum::{SqlError, Value};
+use parser::ast::ObjectName;
+
+use super::columns::yes_or_empty;
+use crate::result::{MadeColumn, MadeRows};
+use crate::session::Session;
+
+impl Session {
+    pub(super) fn show_indexes(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
+        let definition = self.shown_table(table)?;
+        let handle = self.server.catalog().table(&definition.database, &definition.name);
+        let cardinality = handle.map_or(0, |handle| handle.estimated_rows());
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Table", 64),
+            MadeColumn::Number("Non_unique"),
+            MadeColumn::Text("Key_name", 64),
+            MadeColumn::Number("Seq_in_index"),
+            MadeColumn::NullableText("Column_name", 64),
+            MadeColumn::NullableText("Collation", 1),
+            MadeColumn::NullableNumber("Cardinality"),
+            MadeColumn::NullableNumber("Sub_part"),
+            MadeColumn::NullableText("Packed", 10),
+            MadeColumn::Text("Null", 3),
+            MadeColumn::Text("Index_type", 11),
+            MadeColumn::Text("Comment", 8),
+            MadeColumn::Text("Index_comment", 2048),
+            MadeColumn::Text("Visible", 3),
+            MadeColumn::LongText("Expression"),
+        ]);
+        for index in &definition.indexes {
+            for (position, part) in index.parts.iter().enumerate() {
+                let column = &definition.columns[part.column];
+                rows.push(vec![
+                    Value::bytes(&definition.name),
+                    Value::UInt(u64::from(!index.is_unique())),
+                    Value::bytes(&index.name),
+                    Value::UInt(position as u64 + 1),
+                    Value::bytes(&column.name),
+                    Value::bytes(if part.descending { "D" } else { "A" }),
+                    Value::UInt(cardinality),
+                    part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
+                    Value::Null,
+                    yes_or_empty(column.nullable()),
+                    Value::bytes("BTREE"),
+                    Value::bytes(""),
+                    Value::bytes(&index.comment),
+                    Value::bytes(if index.invisible { "NO" } else { "YES" }),
+                    Value::Null,
+                ]);
+            }
+        }
+        Ok(rows)
+    }
+}

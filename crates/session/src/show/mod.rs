@@ -1,0 +1,76 @@
+//! SHOW and DESCRIBE: result sets made from the catalog, the variables, the counters and the process list.
+mod filter;
+mod databases;
+mod tables;
+mod columns;
+mod indexes;
+mod create;
+mod variables;
+mod conditions;
+mod sessions;
+mod server;
+mod empty;
+
+use datum::{SqlError, error_code};
+use parser::ast::{Show, ShowFilter};
+
+use crate::result::MadeRows;
+use crate::session::Session;
+use crate::statement::{Done, Request, Shield};
+
+impl Session {
+    pub(crate) async fn show(
+        &mut self,
+        show: &Show<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let (rows, filter) = self.show_rows(show)?;
+        let filtered = self.filter_rows(rows, filter, request, shield).await?;
+        Ok(Done::Made(filtered))
+    }
+
+    /// All rows, and the filter that is still to be applied to them.
+    fn show_rows<'a>(&self, show: &Show<'a>) -> Result<(MadeRows, ShowFilter<'a>), SqlError> {
+        let unfiltered = |rows: MadeRows| Ok((rows, ShowFilter::None));
+        match *show {
+            Show::Databases(filter) => Ok((self.show_databases(filter), filter)),
+            Show::Tables { full, database, filter, .. } => Ok((self.show_tables(full, database, filter)?, filter)),
+            Show::OpenTables { filter, .. } => Ok((empty::open_tables(), filter)),
+            Show::TableStatus { database, filter } => Ok((self.show_table_status(database)?, filter)),
+            Show::Columns { full, table, filter, .. } => Ok((self.show_columns(full, table)?, filter)),
+            Show::Index { table, filter, .. } => Ok((self.show_indexes(table)?, filter)),
+            Show::CreateTable(table) => unfiltered(self.show_create_table(table)?),
+            Show::CreateDatabase { if_not_exists, name } => {
+                unfiltered(self.show_create_database(name.name, if_not_exists)?)
+            }
+            Show::CreateUser(user) => unfiltered(self.show_create_user(user)?),
+            Show::Variables { scope, filter } => Ok((self.show_variables(scope), filter)),
+            Show::Status { scope, filter } => Ok((self.show_status(scope), filter)),
+            Show::CharacterSet(filter) => Ok((server::character_sets(), filter)),
+            Show::Collation(filter) => Ok((server::collations(), filter)),
+            Show::ProcessList { full } => unfiltered(self.show_process_list(full)),
+            Show::Engines => unfiltered(server::engines()),
+            Show::Engine { engine, what } => unfiltered(self.show_engine(engine.map(|name| name.name), what)?),
+            Show::Warnings(limit) => unfiltered(self.show_conditions(false, limit)?),
+            Show::Errors(limit) => unfiltered(self.show_conditions(true, limit)?),
+            Show::CountWarnings => unfiltered(self.show_condition_count(false)),
+            Show::CountErrors => unfiltered(self.show_condition_count(true)),
+            Show::Grants { user, .. } => unfiltered(self.show_grants(user)?),
+            Show::Privileges => unfiltered(server::privileges()),
+            Show::Plugins => unfiltered(server::plugins()),
+            Show::Triggers { filter, .. } => Ok((empty::triggers(), filter)),
+            Show::Events { filter, .. } => Ok((empty::events(), filter)),
+            Show::RoutineStatus { filter, .. } => Ok((empty::routine_status(), filter)),
+            Show::Profiles => unfiltered(empty::profiles()),
+            Show::BinaryLogs => Err(ER_NO_BINARY_LOGGING.plain()),
+            Show::BinaryLogStatus => unfiltered(empty::binary_log_status()),
+            Show::ReplicaStatus { .. } => unfiltered(empty::replica_status()),
+            Show::Replicas { .. } => unfiltered(empty::replicas()),
+            _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
+        }
+    }
+}
+
+const ER_NO_BINARY_LOGGING: datum::ErrorCode =
+    datum::ErrorCode::new(1381, "HY000", "You are not using binary logging");

@@ -1,0 +1,115 @@
+//! SHOW TABLES and SHOW TABLE STATUS.
+use datum::{SqlError, Value, error_code};
+use parser::ast::{Ident, ShowFilter};
+
+use crate::result::{MadeColumn, MadeRows, optional_text};
+use crate::session::Session;
+
+impl Session {
+    /// The database that a SHOW names, or the current one.
+    pub(super) fn shown_database(&self, name: Option<Ident<'_>>) -> Result<String, SqlError> {
+        let name = match (name, &self.database) {
+            (Some(name), _) => name.name.to_owned(),
+            (None, Some(database)) => database.to_string(),
+            (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
+        };
+        let definition = self.server.catalog().require_database(&name)?;
+        match self.sees_database(&definition.name) {
+            true => Ok(definition.name),
+            false => Err(self.database_denied(&name)),
+        }
+    }
+
+    pub(super) fn show_tables(
+        &self,
+        full: bool,
+        database: Option<Ident<'_>>,
+        filter: ShowFilter<'_>,
+    ) -> Result<MadeRows, SqlError> {
+        let database = self.shown_database(database)?;
+        let columns = [MadeColumn::Text("Tables_in_", 64), MadeColumn::Text("Table_type", 11)];
+        let mut rows = MadeRows::new(&columns[..if full { 2 } else { 1 }]);
+        let mut name = format!("Tables_in_{database}");
+        if let ShowFilter::Like(pattern) = filter {
+            name = format!("{name} ({})", String::from_utf8_lossy(pattern));
+        }
+        rows = rows.with_name(0, name);
+        let mut push = |table: &str, kind: &str| {
+            let mut row = vec![Value::bytes(table)];
+            if full {
+                row.push(Value::bytes(kind));
+            }
+            rows.push(row);
+        };
+        for table in self.server.virtual_tables.of_database(&database) {
+            let kind = if database == catalog::INFORMATION_SCHEMA { "SYSTEM VIEW" } else { "BASE TABLE" };
+            push(&table.definition().name, kind);
+        }
+        for table in self.server.catalog().tables(&database) {
+            let definition = table.definition();
+            if self.privileges.sees_table(&database, &definition.name) {
+                push(&definition.name, "BASE TABLE");
+            }
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn show_table_status(&self, database: Option<Ident<'_>>) -> Result<MadeRows, SqlError> {
+        let database = self.shown_database(database)?;
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Name", 64),
+            MadeColumn::NullableText("Engine", 64),
+            MadeColumn::NullableNumber("Version"),
+            MadeColumn::NullableText("Row_format", 10),
+            MadeColumn::NullableNumber("Rows"),
+            MadeColumn::NullableNumber("Avg_row_length"),
+            MadeColumn::NullableNumber("Data_length"),
+            MadeColumn::NullableNumber("Max_data_length"),
+            MadeColumn::NullableNumber("Index_length"),
+            MadeColumn::NullableNumber("Data_free"),
+            MadeColumn::NullableNumber("Auto_increment"),
+            MadeColumn::DateTime("Create_time"),
+            MadeColumn::DateTime("Update_time"),
+            MadeColumn::DateTime("Check_time"),
+            MadeColumn::NullableText("Collation", 64),
+            MadeColumn::NullableNumber("Checksum"),
+            MadeColumn::NullableText("Create_options", 256),
+            MadeColumn::Text("Comment", 2048),
+        ]);
+        for table in self.server.catalog().tables(&database) {
+            let definition = table.definition();
+            if !self.privileges.sees_table(&database, &definition.name) {
+                continue;
+            }
+            let row_count = table.estimated_rows();
+            let next = definition.auto_increment_column().map(|_| Value::UInt(table.auto_increment().peek()));
+            let created = self.settings.time_zone.to_local(definition.created_at.saturating_mul(1_000_000));
+            let options: Vec<String> = definition
+                .create_options
+                .iter()
+                .map(|(name, value)| format!("{}={value}", name.to_lowercase()))
+                .collect();
+            rows.push(vec![
+                Value::bytes(&definition.name),
+                optional_text(Some(&definition.engine)),
+                Value::UInt(10),
+                Value::bytes("Dynamic"),
+                Value::UInt(row_count),
+                Value::UInt(0),
+                Value::UInt(0),
+                Value::UInt(0),
+                Value::UInt(0),
+                Value::UInt(0),
+                next.unwrap_or(Value::Null),
+                created.map_or(Value::Null, Value::DateTime),
+                Value::Null,
+                Value::Null,
+                Value::bytes(definition.collation.name()),
+                Value::Null,
+                Value::bytes(options.join(" ")),
+                Value::bytes(&definition.comment),
+            ]);
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,128 @@
+//! What a statement's outcome is written to: result sets, OK and errors, as they are produced.
+//!
+//! Invariant: every statement ends in exactly one of `end_rows`, `cursor_opened`, `ok` and `error`; `columns`
+//! comes before the first `row`, and an `error` may still follow rows. Implemented by the connection (wire
+//! packets), by tests, and by the session itself where it needs a statement's rows.
+use std::future::Future;
+use std::pin::Pin;
+
+use datum::{SqlError, Value};
+
+/// Everything the protocol says about one column of a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnMeta {
+    pub schema: String,
+    /// The alias under which the table was used.
+    pub table: String,
+    pub org_table: String,
+    /// The name or alias that the statement gave the column.
+    pub name: String,
+    pub org_name: String,
+    /// The character set the client receives text in (63 for binary and numbers).
+    pub collation_id: u16,
+    /// Display length in bytes.
+    pub length: u32,
+    pub column_type: ColumnTypeCode,
+    pub flags: u16,
+    pub decimals: u8,
+}
+
+/// The protocol's type byte (`MYSQL_TYPE_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnTypeCode(pub u8);
+
+/// The columns of a result. The same `Arc` comes again when a cached plan runs again.
+#[derive(Debug)]
+pub struct ResultShape {
+    /// Never reused within a server's life: a key for the sink's cache of encoded column packets.
+    pub id: u64,
+    pub columns: Vec<ColumnMeta>,
+}
+
+/// The protocol's status flags (`SERVER_STATUS_*`) that a session can set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusFlags(pub u16);
+
+impl StatusFlags {
+    pub const IN_TRANSACTION: StatusFlags = StatusFlags(0x0001);
+    pub const AUTOCOMMIT: StatusFlags = StatusFlags(0x0002);
+    pub const MORE_RESULTS: StatusFlags = StatusFlags(0x0008);
+    pub const NO_GOOD_INDEX_USED: StatusFlags = StatusFlags(0x0010);
+    pub const NO_INDEX_USED: StatusFlags = StatusFlags(0x0020);
+    pub const CURSOR_EXISTS: StatusFlags = StatusFlags(0x0040);
+    pub const LAST_ROW_SENT: StatusFlags = StatusFlags(0x0080);
+    pub const NO_BACKSLASH_ESCAPES: StatusFlags = StatusFlags(0x0200);
+    pub const METADATA_CHANGED: StatusFlags = StatusFlags(0x0400);
+    pub const IN_TRANSACTION_READ_ONLY: StatusFlags = StatusFlags(0x2000);
+    pub const STATE_CHANGED: StatusFlags = StatusFlags(0x4000);
+
+    pub fn contains(self, other: StatusFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    #[must_use]
+    pub fn with(self, other: StatusFlags) -> StatusFlags {
+        StatusFlags(self.0 | other.0)
+    }
+
+    #[must_use]
+    pub fn with_if(self, condition: bool, other: StatusFlags) -> StatusFlags {
+        if condition { self.with(other) } else { self }
+    }
+}
+
+/// One entry of session state tracking, sent when the client asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateChange {
+    SystemVariable {
+        name: String,
+        value: String,
+    },
+    Schema(String),
+    /// `SESSION_TRACK_STATE_CHANGE`: something of the session's state changed.
+    StateChanged,
+    TransactionState(String),
+    TransactionCharacteristics(String),
+}
+
+/// The end of a result set.
+#[derive(Clone, Debug, Default)]
+pub struct StatusInfo {
+    pub status: StatusFlags,
+    pub warnings: u16,
+    pub changes: Vec<StateChange>,
+}
+
+/// The success of a statement without a result set.
+#[derive(Clone, Debug, Default)]
+pub struct OkInfo {
+    pub affected_rows: u64,
+    pub last_insert_id: u64,
+    pub status: StatusFlags,
+    pub warnings: u16,
+    pub info: String,
+    pub changes: Vec<StateChange>,
+}
+
+/// The client went away; the statement is given up and the session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientGone;
+
+pub type FlushFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ClientGone>> + 'a>>;
+
+/// Where a statement's outcome goes. Nothing here waits except `flush`, which is only called when
+/// `needs_flush` says that enough has gathered: a small result costs one write and no boxed future.
+pub trait ResultSink {
+    /// A result set begins.
+    fn columns(&mut self, shape: &std::sync::Arc<ResultShape>);
+    /// One row, values in the order of `columns`. TIMESTAMP values have become DATETIME already, text is in the
+    /// character set of the column's `collation_id`, ENUM and SET have become text.
+    fn row(&mut self, values: &[Value]);
+    fn end_rows(&mut self, status: &StatusInfo);
+    /// A cursor was opened instead of rows being sent: follows `columns`, ends the statement.
+    fn cursor_opened(&mut self, status: &StatusInfo);
+    fn ok(&mut self, ok: &OkInfo);
+    fn error(&mut self, error: &SqlError);
+    fn needs_flush(&self) -> bool;
+    fn flush(&mut self) -> FlushFuture<'_>;
+}

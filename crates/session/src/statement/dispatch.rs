@@ -1,0 +1,201 @@
+//! Sends a parsed statement to its family, after the implicit commit that some families begin with.
+use datum::{SqlError, error_code};
+use parser::Digest;
+use parser::ast::{IntoTarget, LoadColumn, Query, Statement, StatementKind};
+use expression::SessionServices;
+
+use super::guard::Shield;
+use super::{Done, Effects, Request};
+use crate::counters::count;
+use crate::session::Session;
+use crate::sink::ResultSink;
+
+impl Session {
+    pub(crate) async fn dispatch(
+        &mut self,
+        request: Request<'_>,
+        digest: Option<Digest>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        use StatementKind::*;
+        let kind = &request.statement.kind;
+        if commits_implicitly(kind) {
+            self.require_read_write(kind)?;
+            self.commit_open(shield).await?;
+        }
+        match *kind {
+            Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
+            Query(query) if query.into.is_some() => self.select_into(query, request, shield).await,
+            Query(_) | Insert(_) | Update(_) | Delete(_) => {
+                self.run_planned(request, digest, shield, sink).await
+            }
+            Do(expressions) => {
+                self.evaluate(expressions, request, shield).await?;
+                Ok(Done::ok())
+            }
+            Set(statement) => self.set(statement, request, shield).await,
+            SetTransaction(asked) => self.set_transaction(asked),
+            StartTransaction(asked) => self.start_transaction(Some(asked), shield).await,
+            Begin => self.start_transaction(None, shield).await,
+            Commit(end) => self.commit(end, shield).await,
+            Rollback(end) => self.rollback(end, shield).await,
+            Savepoint(name) => Ok(self.savepoint(name.name)),
+            RollbackToSavepoint(name) => self.rollback_to_savepoint(name.name).await,
+            ReleaseSavepoint(name) => self.release_savepoint(name.name),
+            Use(name) => {
+                count(&self.counters.com_change_db);
+                self.use_database(name.name)?;
+                Ok(Done::ok())
+            }
+            Show(show) => {
+                count(&self.counters.com_show);
+                self.show(show, request, shield).await
+            }
+            Explain(explain) => self.explain(explain, request, shield).await,
+            Kill(kill) => self.kill_statement(kill, request, shield).await,
+            Flush(flush) => self.flush(flush),
+            MaintainTable(maintain) => self.maintain_tables(maintain, shield).await,
+            Prepare { name, source } => self.prepare_named(name, source),
+            Execute { name, using } => self.execute_named(name, using, sink).await,
+            Deallocate(name) => self.deallocate(name),
+            UnlockTables => Ok(Done::ok()),
+            _ if is_schema_change(kind) => self.change_schema(request, shield).await,
+            _ if is_account_statement(kind) => self.account_statement(request, shield).await,
+            _ => Err(unsupported(kind)),
+        }
+    }
+
+    /// An open READ ONLY transaction refuses schema changes instead of being committed by them.
+    fn require_read_write(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
+        let is_read_only = self.transaction.is_open()
+            && self.transaction.access == engine::AccessMode::ReadOnly
+            && is_schema_change(kind);
+        match is_read_only {
+            true => Err(error_code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.plain()),
+            false => Ok(()),
+        }
+    }
+
+    /// SELECT .. INTO @a, @b: the values of the only row.
+    async fn select_into(
+        &mut self,
+        query: &Query<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let Some(IntoTarget::Variables(targets)) = query.into else {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"INTO OUTFILE and INTO DUMPFILE"]));
+        };
+        let plain = parser::ast::Query { into: None, ..*query };
+        let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
+        let request = Request { statement: &statement, ..request };
+        let prepared = self.prepare_request(request)?;
+        let types: Vec<_> = match &prepared.plan.kind {
+            plan::PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
+            _ => Vec::new(),
+        };
+        if types.len() != targets.len() {
+            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
+        }
+        self.lock_plan(&prepared).await?;
+        let mut rows = executor::CollectRows::default();
+        self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;
+        self.end_statement_transaction(shield).await?;
+        if rows.rows.len() > 1 {
+            return Err(error_code::ER_TOO_MANY_ROWS.plain());
+        }
+        let Some(row) = rows.rows.pop() else {
+            self.shared.warning(ER_SP_FETCH_NO_DATA.plain());
+            return Ok(Done::ok());
+        };
+        for ((target, value), column_type) in targets.iter().zip(row).zip(types) {
+            match target {
+                LoadColumn::UserVariable(name) => {
+                    self.shared.set_user_variable(&name.name.to_lowercase(), value, column_type);
+                }
+                LoadColumn::Column(column) => {
+                    return Err(ER_SP_UNDECLARED_VAR.with(&[&column.name]));
+                }
+            }
+        }
+        Ok(Done::Ok(Effects { affected_rows: 1, ..Effects::default() }))
+    }
+}
+
+const ER_SP_FETCH_NO_DATA: datum::ErrorCode =
+    datum::ErrorCode::new(1329, "02000", "No data - zero rows fetched, selected, or processed");
+const ER_SP_UNDECLARED_VAR: datum::ErrorCode =
+    datum::ErrorCode::new(1327, "42000", "Undeclared variable: %s");
+
+/// Statements that end the open transaction before they begin (MySQL manual, "Statements That Cause an Implicit
+/// Commit").
+fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
+    is_schema_change(kind)
+        || is_account_statement(kind)
+        || matches!(
+            kind,
+            StatementKind::LockTables(_) | StatementKind::Flush(_) | StatementKind::MaintainTable(_)
+        )
+}
+
+pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
+    use StatementKind::*;
+    matches!(
+        kind,
+        CreateTable(_)
+            | AlterTable(_)
+            | DropTable(_)
+            | RenameTable(_)
+            | TruncateTable(_)
+            | CreateIndex(_)
+            | DropIndex(_)
+            | CreateDatabase(_)
+            | AlterDatabase(_)
+            | DropDatabase(_)
+            | DropView(_)
+    )
+}
+
+fn is_account_statement(kind: &StatementKind<'_>) -> bool {
+    use StatementKind::*;
+    matches!(
+        kind,
+        CreateUser(_)
+            | AlterUser(_)
+            | DropUser(_)
+            | RenameUser(_)
+            | Grant(_)
+            | Revoke(_)
+            | SetPassword(_)
+            | CreateRole(_)
+            | DropRole(_)
+            | GrantRole(_)
+            | RevokeRole(_)
+            | SetRole(_)
+            | SetDefaultRole(_)
+    )
+}
+
+fn unsupported(kind: &StatementKind<'_>) -> SqlError {
+    use StatementKind::*;
+    let what = match kind {
+        LoadData(_) => "LOAD DATA",
+        Call { .. } => "CALL",
+        Handler(_) => "HANDLER",
+        CreateView(_) => "CREATE VIEW",
+        DropStored(_) => "stored programs",
+        Xa(_) => "XA",
+        LockTables(_) => "LOCK TABLES",
+        LockInstance | UnlockInstance => "LOCK INSTANCE",
+        Help(_) => "HELP",
+        Signal(_) => "SIGNAL",
+        GetDiagnostics(_) => "GET DIAGNOSTICS",
+        ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
+        Shutdown => "SHUTDOWN",
+        Restart => "RESTART",
+        Unsupported(statement) => statement.family,
+        _ => "this statement",
+    };
+    error_code::ER_NOT_SUPPORTED_YET.with(&[&what])
+}

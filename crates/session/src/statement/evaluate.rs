@@ -1,0 +1,44 @@
+//! Expressions outside of queries: the values of SET, DO, KILL and of DEFAULT clauses.
+use datum::{ColumnType, SqlError, Value};
+use executor::CollectRows;
+use parser::ast::Expr;
+use plan::PlanKind;
+use planner::Literals;
+
+use super::Request;
+use super::guard::Shield;
+use crate::session::Session;
+
+impl Session {
+    /// The values of the expressions; they may hold subqueries.
+    pub(crate) async fn evaluate(
+        &mut self,
+        expressions: &[Expr<'_>],
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Vec<(Value, ColumnType)>, SqlError> {
+        let context = self.planner_context(Literals::Inline, request.parameter_types);
+        let plan = planner::plan_expressions(expressions, self, &context)?;
+        let types: Vec<ColumnType> = match &plan.kind {
+            PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let prepared = self.prepare_plan(plan);
+        self.lock_plan(&prepared).await?;
+        let mut rows = CollectRows::default();
+        self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;
+        self.end_statement_transaction(shield).await?;
+        let row = rows.rows.pop().unwrap_or_default();
+        Ok(row.into_iter().zip(types).collect())
+    }
+
+    pub(crate) async fn evaluate_one(
+        &mut self,
+        expression: &Expr<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<(Value, ColumnType), SqlError> {
+        let values = self.evaluate(std::slice::from_ref(expression), request, shield).await?;
+        Ok(values.into_iter().next().unwrap_or((Value::Null, ColumnType::new(datum::TypeKind::Null))))
+    }
+}

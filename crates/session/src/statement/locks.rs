@@ -1,0 +1,48 @@
+//! The metadata locks that statements take.
+use std::time::Duration;
+
+use catalog::{LockGuard, LockMode, LockName, LockOwner};
+use datum::{SqlError, error_code};
+
+use super::guard::within;
+use crate::session::Session;
+
+impl Session {
+    /// Locks shared what a plan uses, until the transaction ends.
+    pub(crate) async fn lock_shared(&mut self, names: &[LockName]) -> Result<(), SqlError> {
+        for name in names {
+            if self.transaction.locks.iter().any(|guard| guard.name() == name) {
+                continue;
+            }
+            let guard = self.lock(name.clone(), LockMode::Shared).await?;
+            self.transaction.locks.push(guard);
+        }
+        Ok(())
+    }
+
+    /// Locks for one DDL statement: databases shared, tables exclusive, in the order of their names so that two
+    /// such statements cannot wait for each other.
+    pub(crate) async fn lock_for_change(
+        &self,
+        mut names: Vec<(LockName, LockMode)>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        names.sort();
+        names.dedup_by(|later, earlier| later.0 == earlier.0);
+        let mut guards = Vec::with_capacity(names.len());
+        for (name, mode) in names {
+            guards.push(self.lock(name, mode).await?);
+        }
+        Ok(guards)
+    }
+
+    async fn lock(&self, name: LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
+        let owner = LockOwner(u64::from(self.connection.id.0));
+        let request = self.server.catalog().locks().acquire(owner, name, mode);
+        let limit = Duration::from_secs(self.settings.lock_wait_timeout_s);
+        match within(self.server.timer(), limit, request).await {
+            Some(Ok(guard)) => Ok(guard),
+            Some(Err(_)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            None => Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain()),
+        }
+    }
+}

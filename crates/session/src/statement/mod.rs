@@ -1,0 +1,79 @@
+//! Statements: from their text to the answer, a file for each step or family.
+//!
+//! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family; `planned` plans
+//! and runs queries and changes; the rest are families that the session carries out itself.
+mod run;
+mod guard;
+mod catalog_view;
+mod dispatch;
+mod planned;
+mod literals;
+mod locks;
+mod transactions;
+mod set;
+mod evaluate;
+mod prepared;
+mod named;
+mod explain;
+mod administration;
+mod accounts;
+mod default_value;
+mod schema_change;
+mod alter_table;
+
+pub use named::NamedStatement;
+pub use guard::Shield;
+pub(crate) use schema_change::TableName;
+pub use prepared::{CursorKind, PreparedInfo, PreparedStatement};
+
+use datum::Value;
+use parser::ast;
+
+use crate::result::MadeRows;
+
+/// How a statement ended well.
+#[derive(Debug)]
+pub enum Done {
+    Ok(Effects),
+    /// Columns and rows are with the sink already; the end of the result set is not.
+    Rows { count: u64, found: u64 },
+    /// A cursor was opened; columns are with the sink.
+    Cursor,
+    /// A result set that is still to be written.
+    Made(MadeRows),
+}
+
+/// The numbers of an OK packet.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub affected_rows: u64,
+    pub last_insert_id: u64,
+    pub info: String,
+}
+
+impl Done {
+    pub fn ok() -> Done {
+        Done::Ok(Effects::default())
+    }
+
+    pub fn affected(affected_rows: u64) -> Done {
+        Done::Ok(Effects { affected_rows, ..Effects::default() })
+    }
+}
+
+/// A statement on its way: tree, text and the values of its parameters.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub statement: &'a ast::Statement<'a>,
+    /// The text that spans of the tree point into.
+    pub text: &'a [u8],
+    pub parameters: &'a [Value],
+    pub parameter_types: &'a [datum::ColumnType],
+}
+
+impl Request<'_> {
+    /// The statement's own text.
+    pub fn statement_text(&self) -> &[u8] {
+        self.statement.span.of(self.text)
+    }
+}

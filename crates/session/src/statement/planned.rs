@@ -1,0 +1,334 @@
+//! Queries and changes: planned or taken from the plan cache, locked, run in a transaction.
+//!
+//! A plan is made without locks from the catalog's present copy, then its tables are locked and the catalog's
+//! version is looked at again: if it moved, the plan is made anew. So no lock is held on a guess.
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use catalog::LockName;
+use datum::{ColumnType, SqlError, Value, error_code};
+use engine::{AccessMode, Isolation, WaitPolicy};
+use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
+use expression::EvalContext;
+use parser::{Digest, digest};
+use plan::{Plan, PlanKind};
+use planner::{Literals, PlannerContext};
+
+use super::guard::Shield;
+use super::literals::literal_value;
+use super::{Done, Effects, Request};
+use crate::counters::count;
+use crate::plan_cache::{PlanEnvironment, PreparedPlan};
+use crate::result::{ClientRows, conversions, shape_of};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::transaction_control::transaction_error;
+
+/// What the sorts, groups and hash tables of one statement may take.
+const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
+/// A catalog that changes under every attempt to plan is being changed faster than statements can run.
+const PLAN_ATTEMPTS_MAX: usize = 10;
+
+impl Session {
+    /// The digest of a text that may have a kept plan.
+    pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
+        let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
+        digest(text, mode, self.server.digest_seed(), &mut self.digest)
+    }
+
+    /// The kept plan for a text, with the text's literals as its parameters.
+    pub(crate) fn cached_plan(
+        &mut self,
+        text: &[u8],
+        digest: Digest,
+    ) -> Option<(Arc<PreparedPlan>, Vec<Value>)> {
+        let environment = self.plan_environment();
+        let version = self.server.catalog().version();
+        let prepared = self.server.plan_cache.get(digest, &environment, version)?;
+        let parameters = self.literal_values(text)?;
+        count(&self.counters.plan_cache_hits);
+        Some((prepared, parameters))
+    }
+
+    fn literal_values(&self, text: &[u8]) -> Option<Vec<Value>> {
+        let escapes = !self.settings.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES);
+        self.digest.literals.iter().map(|literal| literal_value(text, literal, escapes)).collect()
+    }
+
+    fn plan_environment(&self) -> PlanEnvironment {
+        PlanEnvironment {
+            database: self.database.clone(),
+            sql_mode: self.settings.sql_mode.0,
+            connection_collation: self.settings.literal_collation().number(),
+            results_collation: self.settings.results_charset.map_or(0, |_| self.settings.results_collation.number()),
+            locks_source_rows: self.locks_source_rows(),
+        }
+    }
+
+    /// INSERT .. SELECT and the like read with locks from REPEATABLE READ on.
+    fn locks_source_rows(&self) -> bool {
+        matches!(self.settings.isolation, Isolation::RepeatableRead | Isolation::Serializable)
+    }
+
+    /// Plans and runs a SELECT, INSERT, UPDATE, DELETE or REPLACE.
+    pub(crate) async fn run_planned(
+        &mut self,
+        request: Request<'_>,
+        digest: Option<Digest>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let values = digest.and_then(|_| self.literal_values(request.text));
+        if let (Some(digest), Some(values)) = (digest, values) {
+            count(&self.counters.plan_cache_misses);
+            // A plan with literals as parameters may be refused where the literal itself matters.
+            if let Ok(plan) = self.plan_request(request, Literals::Parameters)
+                && plan.shareable
+                && plan.parameter_count == values.len()
+            {
+                let prepared = Arc::new(self.prepare_plan(plan));
+                self.server.plan_cache.put(digest, prepared.clone());
+                return self.run_plan(&prepared, values, shield, sink).await;
+            }
+        }
+        let prepared = self.prepare_request(request)?;
+        self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await
+    }
+
+    pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
+        let plan = self.plan_request(request, Literals::Inline)?;
+        Ok(self.prepare_plan(plan))
+    }
+
+    pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
+        planner::plan_statement(request.statement, self, &self.planner_context(literals, request.parameter_types))
+    }
+
+    pub(crate) fn planner_context<'a>(
+        &'a self,
+        literals: Literals,
+        parameter_types: &'a [ColumnType],
+    ) -> PlannerContext<'a> {
+        PlannerContext {
+            bind: self.settings.bind_context(),
+            current_database: self.database.as_deref(),
+            literals,
+            parameter_types,
+            session: self,
+            lock_source_rows: self.locks_source_rows(),
+        }
+    }
+
+    pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
+        let mut locks: Vec<LockName> = plan
+            .tables
+            .iter()
+            .map(|used| LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into()))
+            .collect();
+        locks.sort();
+        locks.dedup();
+        let (shape, conversions) = match &plan.kind {
+            PlanKind::Query(query) => {
+                let types: Vec<ColumnType> =
+                    query.columns.iter().map(|column| column.column_type.clone()).collect();
+                (Some(shape_of(&query.columns, &self.settings)), conversions(&types, &self.settings))
+            }
+            _ => (None, Vec::new()),
+        };
+        let catalog_version = self.server.catalog().version();
+        let environment = self.plan_environment();
+        PreparedPlan { plan, shape, conversions, locks, catalog_version, environment }
+    }
+
+    /// Whether a plan that was kept may still run in this session.
+    pub(crate) fn is_current(&self, prepared: &PreparedPlan) -> bool {
+        prepared.catalog_version == self.server.catalog().version()
+            && prepared.environment == self.plan_environment()
+    }
+
+    /// Runs a plan and writes its rows; a plan made from an outdated catalog is error 1412 here, because the
+    /// callers that can plan again do so before they come here.
+    pub(crate) async fn run_plan(
+        &mut self,
+        prepared: &PreparedPlan,
+        parameters: Vec<Value>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        self.count_plan(&prepared.plan);
+        self.lock_plan(prepared).await?;
+        match (&prepared.plan.kind, &prepared.shape) {
+            (PlanKind::Query(_), Some(shape)) => {
+                sink.columns(shape);
+                let settings = self.settings.clone();
+                let mut rows = ClientRows::new(sink, &prepared.conversions, &settings);
+                let outcome = self.execute_plan(&prepared.plan, parameters, &mut rows).await?;
+                self.end_statement_transaction(shield).await?;
+                Ok(Done::Rows { count: outcome.rows_sent, found: outcome.found_rows })
+            }
+            _ => {
+                let mut no_rows = executor::CollectRows::default();
+                let before = self.shared.last_insert_id.load(Relaxed);
+                let outcome = self.execute_plan(&prepared.plan, parameters, &mut no_rows).await?;
+                self.end_statement_transaction(shield).await?;
+                Ok(Done::Ok(self.effects_of(&prepared.plan, &outcome, before)))
+            }
+        }
+    }
+
+    /// Locks a plan's tables and makes sure that they are still those it was made for.
+    pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+        self.require_plan(&prepared.plan)?;
+        self.lock_shared(&prepared.locks).await?;
+        for used in &prepared.plan.tables {
+            let is_same = self
+                .server
+                .catalog()
+                .table_by_id(used.id)
+                .is_some_and(|handle| Arc::ptr_eq(handle.definition(), &used.table));
+            if !is_same {
+                return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a plan inside the session's transaction, which begins here if none is open.
+    pub(crate) async fn execute_plan(
+        &mut self,
+        plan: &Plan,
+        parameters: Vec<Value>,
+        rows: &mut dyn RowSink,
+    ) -> Result<Outcome, SqlError> {
+        self.begin_statement_transaction();
+        let settings = Arc::new(self.expression_settings());
+        let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
+        let exec_settings = self.exec_settings();
+        let viewer = self.viewer();
+        for condition in &plan.conditions {
+            self.shared.diagnostics.lock().add(condition.clone());
+        }
+        let catalog = self.server.catalog().clone();
+        let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
+        let mut context = ExecContext {
+            transaction,
+            eval: &mut eval,
+            tables: &*catalog,
+            viewer: &viewer,
+            interrupt: &self.process.kill.interrupt,
+            settings: exec_settings,
+            memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
+        };
+        executor::execute(plan, &mut context, rows).await
+    }
+
+    fn exec_settings(&self) -> ExecSettings {
+        let timeout_us = self.settings.row_lock_wait_timeout_s.saturating_mul(1_000_000);
+        let isolation = self.transaction.current.as_ref().map(|transaction| transaction.isolation());
+        ExecSettings {
+            lock_wait: WaitPolicy::Wait { timeout_us },
+            auto_increment_increment: self.settings.auto_increment_increment,
+            auto_increment_offset: self.settings.auto_increment_offset,
+            share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
+            select_limit: self.settings.select_limit,
+        }
+    }
+
+    pub(crate) fn expression_settings(&self) -> expression::StatementSettings {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
+        expression::StatementSettings {
+            connection_id: u64::from(self.connection.id.0),
+            user: format!("{}@{}", self.connection.user, self.connection.host).into(),
+            current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
+            database: self.database.clone(),
+            version: self.server.version().into(),
+            ..self.settings.statement_settings(now)
+        }
+    }
+
+    /// Opens the statement's transaction: its own with autocommit, else one that stays open.
+    pub(crate) fn begin_statement_transaction(&mut self) {
+        if self.transaction.current.is_none() {
+            let engine = self.server.engine().clone();
+            let explicit = !self.settings.autocommit;
+            self.transaction.begin(&engine, self.settings.isolation, self.settings.access, explicit);
+        }
+        let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
+        transaction.begin_statement();
+        self.statement_savepoint = Some(transaction.savepoint());
+    }
+
+    /// Commits the transaction of an autocommit statement.
+    pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        self.statement_savepoint = None;
+        if self.transaction.explicit {
+            return Ok(());
+        }
+        shield.raise();
+        let result = self.transaction.commit().await.map_err(transaction_error);
+        shield.lower();
+        result
+    }
+
+    fn effects_of(&mut self, plan: &Plan, outcome: &Outcome, insert_id_before: u64) -> Effects {
+        if outcome.last_insert_id > 0 {
+            self.shared.last_insert_id.store(outcome.last_insert_id, Relaxed);
+        }
+        // LAST_INSERT_ID(expr) in the statement is told to the client as well.
+        let set_id = self.shared.last_insert_id.load(Relaxed);
+        let explicit = if set_id != insert_id_before { set_id } else { outcome.explicit_insert_id };
+        let last_insert_id = if outcome.last_insert_id > 0 { outcome.last_insert_id } else { explicit };
+        let warnings = self.shared.diagnostics.lock().count();
+        match &plan.kind {
+            PlanKind::Insert(insert) => {
+                let counts = outcome.records > 1 || matches!(insert.source, plan::InsertSource::Query(_));
+                let info = match counts {
+                    true => format!(
+                        "Records: {}  Duplicates: {}  Warnings: {warnings}",
+                        outcome.records, outcome.duplicates
+                    ),
+                    false => String::new(),
+                };
+                Effects { affected_rows: outcome.affected_rows, last_insert_id, info }
+            }
+            PlanKind::Update(_) => {
+                let found_rows = self.connection.capabilities.found_rows;
+                let affected_rows = if found_rows { outcome.matched_rows } else { outcome.affected_rows };
+                let info = format!(
+                    "Rows matched: {}  Changed: {}  Warnings: {warnings}",
+                    outcome.matched_rows, outcome.affected_rows
+                );
+                Effects { affected_rows, last_insert_id: explicit_of_update(set_id, insert_id_before), info }
+            }
+            PlanKind::Delete(_) | PlanKind::Query(_) => {
+                Effects { affected_rows: outcome.affected_rows, ..Effects::default() }
+            }
+        }
+    }
+
+    fn count_plan(&self, plan: &Plan) {
+        count(match &plan.kind {
+            PlanKind::Query(_) => &self.counters.com_select,
+            PlanKind::Insert(insert) if matches!(insert.duplicates, plan::DuplicateRule::Replace) => {
+                &self.counters.com_replace
+            }
+            PlanKind::Insert(_) => &self.counters.com_insert,
+            PlanKind::Update(_) => &self.counters.com_update,
+            PlanKind::Delete(_) => &self.counters.com_delete,
+        });
+    }
+
+    /// True for a plan that runs in a read-only transaction without harm.
+    pub(crate) fn is_allowed_read_only(&self, plan: &Plan) -> bool {
+        !plan.is_change() || self.transaction.access == AccessMode::ReadWrite
+    }
+
+    pub(crate) fn plan_attempts() -> std::ops::Range<usize> {
+        0..PLAN_ATTEMPTS_MAX
+    }
+}
+
+fn explicit_of_update(set_id: u64, before: u64) -> u64 {
+    if set_id == before { 0 } else { set_id }
+}

@@ -1,0 +1,307 @@
+//! COM_QUERY: takes a text apart into statements and brings each to its end in the sink.
+//!
+//! 1. The whole text is looked up in the plan cache by its digest; a hit needs no parse.
+//! 2. Otherwise statements are parsed and run one after the other; the first error ends the rest.
+//! 3. Whatever happens, the sink gets one end for each statement that was begun.
+use std::borrow::Cow;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use bumpalo::Bump;
+use collation::Charset;
+use datum::{SqlError, error_code};
+use parser::ast::{Show, StatementKind};
+use parser::{ParseError, ParseOptions, parse_one};
+
+use super::guard::{Ended, Shield, run_guarded};
+use super::{Done, Request};
+use crate::counters::count;
+use crate::session::Session;
+use crate::settings::Completion;
+use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
+
+impl Session {
+    /// COM_QUERY: one statement, or several when the client may send several.
+    pub async fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) {
+        self.show_activity("Query", Some(sql));
+        let arena = std::mem::take(&mut self.arena);
+        let text = self.to_utf8(sql);
+        self.run_text(&text, &arena, sink).await;
+        self.arena = arena;
+        self.arena.reset();
+        self.show_activity("Sleep", None);
+    }
+
+    /// The parser reads UTF-8; texts of other character sets are converted as a whole.
+    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+        match self.settings.client_charset {
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => Cow::Borrowed(sql),
+            other if sql.is_ascii() || other == Charset::Ascii => Cow::Borrowed(sql),
+            other => Cow::Owned(other.convert_to(Charset::Utf8mb4, sql).bytes),
+        }
+    }
+
+    async fn run_text(&mut self, text: &[u8], arena: &Bump, sink: &mut dyn ResultSink) {
+        if let Some(digest) = self.digest_of(text) {
+            if let Some((prepared, parameters)) = self.cached_plan(text, digest) {
+                self.start_statement(false);
+                let limited = !prepared.plan.is_change();
+                let result = self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
+                self.finish(result, false, sink).await;
+                return;
+            }
+            self.run_statements(text, arena, Some(digest), sink).await;
+        } else {
+            self.run_statements(text, arena, None, sink).await;
+        }
+    }
+
+    async fn run_statements(
+        &mut self,
+        text: &[u8],
+        arena: &Bump,
+        digest: Option<parser::Digest>,
+        sink: &mut dyn ResultSink,
+    ) {
+        let mut rest = text;
+        let mut is_first = true;
+        loop {
+            // SET sql_mode changes how the next statement of the text reads.
+            let options = self.parse_options(false);
+            let parsed = match parse_one(rest, options, arena) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    self.start_statement(false);
+                    return self.finish(Err(parse_error(&error)), false, sink).await;
+                }
+            };
+            let following = &rest[parsed.consumed.min(rest.len())..];
+            let has_more = !is_blank(following, options);
+            if has_more && !self.connection.capabilities.multi_statements {
+                self.start_statement(false);
+                let error = syntax_error_at(text, text.len() - following.len());
+                return self.finish(Err(error), false, sink).await;
+            }
+            if matches!(parsed.statement.kind, StatementKind::Empty) && !is_first {
+                return;
+            }
+            self.start_statement(keeps_conditions(&parsed.statement.kind));
+            let request =
+                Request { statement: &parsed.statement, text: rest, parameters: &[], parameter_types: &[] };
+            let digest = digest.filter(|_| !has_more && is_first && parsed.literal_use.is_shareable());
+            let work = ParsedStatement { request, digest };
+            let limited = matches!(parsed.statement.kind, StatementKind::Query(_));
+            let result = self.run_guarded_statement(limited, work, sink).await;
+            let failed = result.is_err();
+            self.finish(result, has_more, sink).await;
+            if failed || !has_more {
+                return;
+            }
+            rest = following;
+            is_first = false;
+        }
+    }
+
+    pub(crate) fn parse_options(&self, parameters: bool) -> ParseOptions {
+        let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
+        ParseOptions { mode, parameters }
+    }
+
+    /// What every statement starts with.
+    pub(crate) fn start_statement(&mut self, keeps_conditions: bool) {
+        self.process.kill.clear_query();
+        self.privileges.refresh(&self.server);
+        count(&self.server.counters.queries);
+        count(&self.server.counters.questions);
+        self.statement_savepoint = None;
+        if !keeps_conditions {
+            let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
+            self.shared.diagnostics.lock().start(kept_max, keeps_notes);
+        }
+    }
+
+    /// Runs one statement, with KILL and the time limit able to end it, and undoes what an error leaves behind.
+    pub(crate) async fn run_guarded_statement(
+        &mut self,
+        limited: bool,
+        work: impl StatementWork,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let process = self.process.clone();
+        let shield = Shield::default();
+        let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
+        let time_limit = (limit_ms > 0).then(|| self.server.timer().sleep(Duration::from_millis(limit_ms)));
+        let run = work.run(self, &shield, sink);
+        let result = match run_guarded(&process.kill, &shield, time_limit, run).await {
+            Ended::ByItself(result) => result,
+            Ended::Killed(_) => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
+            Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
+        };
+        match result {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.undo_statement(error).await),
+        }
+    }
+
+    /// Ends the statement in the sink.
+    pub(crate) async fn finish(
+        &mut self,
+        result: Result<Done, SqlError>,
+        has_more: bool,
+        sink: &mut dyn ResultSink,
+    ) {
+        let result = match result {
+            Ok(Done::Made(rows)) => {
+                rows.write(sink, &self.settings);
+                Ok(Done::Rows { count: rows.rows.len() as u64, found: rows.rows.len() as u64 })
+            }
+            other => other,
+        };
+        self.process.kill.clear_query();
+        match &result {
+            Ok(Done::Ok(effects)) => self.shared.row_count.store(effects.affected_rows as i64, Relaxed),
+            Ok(Done::Rows { found, .. }) => {
+                self.shared.row_count.store(-1, Relaxed);
+                self.shared.found_rows.store(*found, Relaxed);
+            }
+            _ => self.shared.row_count.store(-1, Relaxed),
+        }
+        let changes = std::mem::take(&mut self.changes);
+        let status = self
+            .status_flags()
+            .with_if(has_more, StatusFlags::MORE_RESULTS)
+            .with_if(!changes.is_empty(), StatusFlags::STATE_CHANGED);
+        let warnings = self.shared.diagnostics.lock().warning_count();
+        match result {
+            Ok(Done::Ok(effects)) => sink.ok(&OkInfo {
+                affected_rows: effects.affected_rows,
+                last_insert_id: effects.last_insert_id,
+                status,
+                warnings,
+                info: effects.info,
+                changes,
+            }),
+            Ok(Done::Cursor) => {
+                let status = status.with(StatusFlags::CURSOR_EXISTS);
+                sink.cursor_opened(&StatusInfo { status, warnings, changes });
+            }
+            Ok(Done::Rows { .. } | Done::Made(_)) => sink.end_rows(&StatusInfo { status, warnings, changes }),
+            Err(error) => {
+                self.shared.diagnostics.lock().add_error(&error);
+                sink.error(&error);
+            }
+        }
+        if sink.needs_flush() {
+            // A client that is gone is noticed by the connection.
+            let _ = sink.flush().await;
+        }
+    }
+
+    /// Undoes a failed statement: alone inside a transaction, else with its whole transaction.
+    pub(crate) async fn undo_statement(&mut self, error: SqlError) -> SqlError {
+        let savepoint = self.statement_savepoint.take();
+        let ends_transaction = error.is(&error_code::ER_LOCK_DEADLOCK) || !self.transaction.explicit;
+        let undone = match (&mut self.transaction.current, savepoint) {
+            (Some(transaction), Some(savepoint)) if !ends_transaction => transaction.rollback_to(savepoint).await,
+            (Some(_), None) if !ends_transaction => Ok(()),
+            _ => self.transaction.rollback().await,
+        };
+        match undone {
+            Ok(()) => error,
+            // What could not be undone must not be committed later.
+            Err(cause) => {
+                let _ = self.transaction.rollback().await;
+                crate::transaction_control::transaction_error(cause)
+            }
+        }
+    }
+
+    /// COMMIT RELEASE and `completion_type`.
+    pub(crate) fn release_if(&mut self, completion: Completion) {
+        self.ends |= completion == Completion::Release;
+    }
+}
+
+/// A statement that is ready to run: parsed, or found in the plan cache.
+pub(crate) trait StatementWork {
+    async fn run(
+        self,
+        session: &mut Session,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError>;
+}
+
+pub(crate) struct ParsedStatement<'a> {
+    pub request: Request<'a>,
+    /// Under which the plan may be kept.
+    pub digest: Option<parser::Digest>,
+}
+
+impl StatementWork for ParsedStatement<'_> {
+    async fn run(
+        self,
+        session: &mut Session,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        session.dispatch(self.request, self.digest, shield, sink).await
+    }
+}
+
+pub(crate) struct SavedPlan {
+    pub prepared: std::sync::Arc<crate::plan_cache::PreparedPlan>,
+    pub parameters: Vec<datum::Value>,
+}
+
+impl StatementWork for SavedPlan {
+    async fn run(
+        self,
+        session: &mut Session,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        session.run_plan(&self.prepared, self.parameters, shield, sink).await
+    }
+}
+
+/// The statements that read the conditions of the one before them.
+fn keeps_conditions(kind: &StatementKind<'_>) -> bool {
+    match kind {
+        StatementKind::Show(show) => {
+            matches!(show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)
+        }
+        StatementKind::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+pub(crate) fn parse_error(error: &ParseError) -> SqlError {
+    let sqlstate = error.sqlstate().as_bytes().try_into().unwrap_or(*b"HY000");
+    SqlError { errno: error.errno(), sqlstate, message: error.message() }
+}
+
+/// Whether only white space, comments and semicolons follow.
+fn is_blank(text: &[u8], options: ParseOptions) -> bool {
+    if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';') {
+        return true;
+    }
+    let arena = Bump::new();
+    matches!(
+        parse_one(text, options, &arena),
+        Ok(parser::Parsed { statement, consumed, .. })
+            if matches!(statement.kind, StatementKind::Empty) && consumed == text.len()
+    )
+}
+
+/// A second statement where only one may be sent is a syntax error at its start.
+fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
+    let position = position.min(text.len());
+    let rest = &text[position..];
+    let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    let near = String::from_utf8_lossy(&rest[start..rest.len().min(start + 80)]).into_owned();
+    let line = 1 + text[..position + start].iter().filter(|byte| **byte == b'\n').count();
+    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+                version for the right syntax to use";
+    error_code::ER_PARSE_ERROR.with(&[&what, &near, &line])
+}

@@ -1,0 +1,432 @@
+//! CREATE, DROP, RENAME and TRUNCATE of tables and databases.
+//!
+//! Each statement locks what it names, checks, and makes one `SchemaChange` that is committed as a whole.
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use auth::Privilege;
+use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
+use collation::CollationId;
+use datum::{SqlError, error_code};
+use parser::ast::{
+    AlterDatabase, CreateDatabase, CreateTable, DatabaseOption, DropDatabase, DropTable, ObjectName,
+    RenameTable, StatementKind, TruncateTable,
+};
+use schema::{DatabaseDef, TableDef};
+
+use super::guard::Shield;
+use super::{Done, Request};
+use crate::counters::count;
+use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation, draft_of_create};
+use crate::session::Session;
+
+/// A table's full name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+impl TableName {
+    pub fn lock(&self) -> LockName {
+        LockName::Table(self.database.as_str().into(), self.name.as_str().into())
+    }
+
+    pub fn database_lock(&self) -> LockName {
+        LockName::Database(self.database.as_str().into())
+    }
+
+    pub fn dotted(&self) -> String {
+        format!("{}.{}", self.database, self.name)
+    }
+}
+
+impl Session {
+    /// The table that a statement means; error 1046 without a database.
+    pub(crate) fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
+        let database = match (name.database, &self.database) {
+            (Some(database), _) => catalog::canonical_database(database.name).to_owned(),
+            (None, Some(database)) => database.to_string(),
+            (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
+        };
+        Ok(TableName { database, name: name.name.name.to_owned() })
+    }
+
+    pub(crate) async fn change_schema(
+        &mut self,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        use StatementKind::*;
+        match request.statement.kind {
+            CreateTable(statement) => self.create_table(statement, request, shield).await,
+            AlterTable(statement) => self.alter_table(statement, request, shield).await,
+            CreateIndex(statement) => self.create_index(statement, request, shield).await,
+            DropIndex(statement) => self.drop_index(statement, request, shield).await,
+            DropTable(statement) => self.drop_tables(statement, shield).await,
+            RenameTable(statement) => self.rename_tables(statement, shield).await,
+            TruncateTable(statement) => self.truncate_table(statement, shield).await,
+            CreateDatabase(statement) => self.create_database(statement, shield).await,
+            AlterDatabase(statement) => self.alter_database(statement, shield).await,
+            DropDatabase(statement) => self.drop_database(statement, shield).await,
+            DropView(statement) => self.drop_views(statement),
+            _ => unreachable!("dispatch sends schema changes only"),
+        }
+    }
+
+    /// Commits a change; from here on the statement cannot be interrupted.
+    pub(crate) async fn commit_change(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
+        shield.raise();
+        let result = change.commit().await;
+        shield.lower();
+        result
+    }
+
+    /// The virtual databases belong to the server.
+    pub(crate) fn require_changeable(&self, database: &str) -> Result<(), SqlError> {
+        match SYSTEM_DATABASES.contains(&database) && database.ends_with("_schema") {
+            true => Err(self.database_denied(database)),
+            false => Ok(()),
+        }
+    }
+
+    async fn create_table(
+        &mut self,
+        statement: &CreateTable<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        count(&self.counters.com_create_table);
+        if statement.temporary {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"temporary tables"]));
+        }
+        if statement.partitioning.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"partitioning"]));
+        }
+        if statement.query.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CREATE TABLE ... SELECT"]));
+        }
+        let name = self.table_name(statement.name)?;
+        self.require_changeable(&name.database)?;
+        self.require_table(Privilege::Create, &name.database, &name.name)?;
+        check_table_name(&name.name)?;
+        let like = statement.like.map(|like| self.table_name(like)).transpose()?;
+        let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
+        if let Some(like) = &like {
+            locks.push((like.lock(), LockMode::Shared));
+        }
+        let _locks = self.lock_for_change(locks).await?;
+        let catalog = self.server.catalog().clone();
+        let database = catalog.require_database(&name.database)?;
+        if catalog.table(&name.database, &name.name).is_some() {
+            let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
+            if !statement.if_not_exists {
+                return Err(error);
+            }
+            self.shared.note(error);
+            return Ok(Done::ok());
+        }
+        let mut definition = match like {
+            Some(like) => {
+                self.require_table(Privilege::Select, &like.database, &like.name)?;
+                let source = catalog.require_table(&like.database, &like.name)?;
+                copy_of(source.definition(), &name)
+            }
+            None => {
+                let mut context = self.definition_context(request);
+                let context = &mut context.context();
+                let draft = draft_of_create(statement, &name.database, database.collation, context)?;
+                let definition = draft.finish(context)?;
+                self.keep_conditions(std::mem::take(&mut context.conditions));
+                definition
+            }
+        };
+        definition.created_at = seconds_now();
+        definition.choose_clustering();
+        let mut change = catalog.begin_change();
+        change.create_table(definition).await?;
+        self.commit_change(change, shield).await?;
+        Ok(Done::ok())
+    }
+
+    pub(crate) fn keep_conditions(&self, conditions: Vec<datum::Condition>) {
+        let mut diagnostics = self.shared.diagnostics.lock();
+        for condition in conditions {
+            diagnostics.add(condition);
+        }
+    }
+
+    async fn drop_tables(&mut self, statement: DropTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        count(&self.counters.com_drop_table);
+        let mut names = Vec::with_capacity(statement.tables.len());
+        for table in statement.tables {
+            let name = self.table_name(*table)?;
+            if names.contains(&name) {
+                return Err(error_code::ER_NONUNIQ_TABLE.with(&[&name.name]));
+            }
+            self.require_changeable(&name.database)?;
+            self.require_table(Privilege::Drop, &name.database, &name.name)?;
+            names.push(name);
+        }
+        let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
+        let _locks = self.lock_for_change(locks).await?;
+        let catalog = self.server.catalog().clone();
+        let is_missing = |name: &&TableName| {
+            statement.temporary || catalog.table(&name.database, &name.name).is_none()
+        };
+        let missing: Vec<String> = names.iter().filter(is_missing).map(TableName::dotted).collect();
+        if !missing.is_empty() && !statement.if_exists {
+            return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
+        }
+        for name in missing {
+            self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
+        }
+        let mut change = catalog.begin_change();
+        if !statement.temporary {
+            for name in &names {
+                if let Some(handle) = catalog.table(&name.database, &name.name) {
+                    change.drop_table(handle.definition()).await?;
+                }
+            }
+        }
+        self.commit_change(change, shield).await?;
+        Ok(Done::ok())
+    }
+
+    /// There are no views: each named one is unknown.
+    fn drop_views(&mut self, statement: DropTable<'_>) -> Result<Done, SqlError> {
+        let names: Result<Vec<TableName>, SqlError> =
+            statement.tables.iter().map(|table| self.table_name(*table)).collect();
+        let names = names?;
+        if !statement.if_exists {
+            let all: Vec<String> = names.iter().map(TableName::dotted).collect();
+            return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&all.join(",")]));
+        }
+        for name in names {
+            self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name.dotted()]));
+        }
+        Ok(Done::ok())
+    }
+
+    /// RENAME TABLE a TO b, b TO c: from left to right, as one change.
+    async fn rename_tables(&mut self, statement: RenameTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        let mut renames = Vec::with_capacity(statement.renames.len());
+        let mut locks = Vec::new();
+        for rename in statement.renames {
+            let (from, to) = (self.table_name(rename.from)?, self.table_name(rename.to)?);
+            check_table_name(&to.name)?;
+            for name in [&from, &to] {
+                self.require_changeable(&name.database)?;
+                locks.push((name.database_lock(), LockMode::Shared));
+                locks.push((name.lock(), LockMode::Exclusive));
+            }
+            self.require_table(Privilege::Alter, &from.database, &from.name)?;
+            self.require_table(Privilege::Drop, &from.database, &from.name)?;
+            self.require_table(Privilege::Create, &to.database, &to.name)?;
+            renames.push((from, to));
+        }
+        let _locks = self.lock_for_change(locks).await?;
+        let catalog = self.server.catalog().clone();
+        let mut names = Names::default();
+        for (from, to) in &renames {
+            names.rename(&catalog, from, to)?;
+        }
+        let mut change = catalog.begin_change();
+        let moved: Vec<(TableName, Arc<TableDef>)> = names.moved();
+        for (_, definition) in &moved {
+            change.remove_definition(definition).await?;
+        }
+        for (name, definition) in moved {
+            let renamed = TableDef { database: name.database, name: name.name, ..(*definition).clone() };
+            self.put_renamed(&mut change, &definition, renamed).await?;
+        }
+        self.commit_change(change, shield).await?;
+        Ok(Done::ok())
+    }
+
+    /// Stores a descriptor of the same rows; the live counters go with it.
+    pub(crate) async fn put_renamed(
+        &self,
+        change: &mut SchemaChange,
+        before: &Arc<TableDef>,
+        mut after: TableDef,
+    ) -> Result<(), SqlError> {
+        let old = self.server.catalog().table_by_id(before.id);
+        if let Some(old) = &old
+            && old.auto_increment().is_initialised()
+        {
+            after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
+        }
+        change.put_table(after).await?;
+        Ok(())
+    }
+
+    /// TRUNCATE: the same table with new, empty trees.
+    async fn truncate_table(&mut self, statement: TruncateTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        count(&self.counters.com_truncate);
+        let name = self.table_name(statement.table)?;
+        self.require_changeable(&name.database)?;
+        self.require_table(Privilege::Drop, &name.database, &name.name)?;
+        let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
+        let catalog = self.server.catalog().clone();
+        let handle = catalog.require_table(&name.database, &name.name)?;
+        let before = handle.definition();
+        let mut change = catalog.begin_change();
+        change.drop_table(before).await?;
+        change.create_table(TableDef { auto_increment_start: 1, ..(**before).clone() }).await?;
+        self.commit_change(change, shield).await?;
+        Ok(Done::ok())
+    }
+
+    async fn create_database(&mut self, statement: CreateDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        let name = statement.name.name;
+        check_database_name(name)?;
+        self.require_database(Privilege::Create, name)?;
+        let lock = LockName::Database(name.into());
+        let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
+        let catalog = self.server.catalog().clone();
+        if catalog.database(name).is_some() {
+            let error = error_code::ER_DB_CREATE_EXISTS.with(&[&name]);
+            if !statement.if_not_exists {
+                return Err(error);
+            }
+            self.shared.note(error);
+            return Ok(Done::affected(1));
+        }
+        let collation = self.database_collation(statement.options, self.settings.server_collation)?;
+        let mut change = catalog.begin_change();
+        change.create_database(DatabaseDef { name: name.to_owned(), collation }).await?;
+        self.commit_change(change, shield).await?;
+        Ok(Done::affected(1))
+    }
+
+    fn database_collation(
+        &self,
+        options: &[DatabaseOption<'_>],
+        default: CollationId,
+    ) -> Result<CollationId, SqlError> {
+        let (mut charset, mut collation) = (None, None);
+        for option in options {
+            match *option {
+                DatabaseOption::CharacterSet(name) => charset = Some(name),
+                DatabaseOption::Collate(name) => collation = Some(name),
+                DatabaseOption::Encryption(text) if text.eq_ignore_ascii_case("n") => {}
+                DatabaseOption::Encryption(_) => {
+                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"ENCRYPTION"]));
+                }
+                DatabaseOption::ReadOnly(Some(true)) => {
+                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"READ ONLY databases"]));
+                }
+                DatabaseOption::ReadOnly(_) => {}
+            }
+        }
+        choose_collation(charset, collation, default)
+    }
+
+    async fn alter_database(&mut self, statement: AlterDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        let name = match (statement.name, &self.database) {
+            (Some(name), _) => name.name.to_owned(),
+            (None, Some(database)) => database.to_string(),
+            (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
+        };
+        self.require_changeable(&name)?;
+        self.require_database(Privilege::Alter, &name)?;
+        let lock = LockName::Database(name.as_str().into());
+        let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
+        let catalog = self.server.catalog().clone();
+        let present = catalog.database(&name).ok_or_else(|| ER_DB_DOES_NOT_EXIST.with(&[&name]))?;
+        let collation = self.database_collation(statement.options, present.collation)?;
+        let mut change = catalog.begin_change();
+        change.create_database(DatabaseDef { collation, ..present }).await?;
+        self.commit_change(change, shield).await?;
+        if self.database.as_deref() == Some(&*name) {
+            self.use_database(&name)?;
+        }
+        Ok(Done::affected(1))
+    }
+
+    async fn drop_database(&mut self, statement: DropDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+        let name = statement.name.name;
+        if SYSTEM_DATABASES.contains(&catalog::canonical_database(name)) {
+            return Err(self.database_denied(name));
+        }
+        self.require_database(Privilege::Drop, name)?;
+        let database_lock = (LockName::Database(name.into()), LockMode::Exclusive);
+        let catalog = self.server.catalog().clone();
+        let _database = self.lock_for_change(vec![database_lock]).await?;
+        if catalog.database(name).is_none() {
+            let error = error_code::ER_DB_DROP_EXISTS.with(&[&name]);
+            if !statement.if_exists {
+                return Err(error);
+            }
+            self.shared.note(error);
+            return Ok(Done::affected(0));
+        }
+        // Nobody creates a table while the database is locked, so the list stays complete.
+        let locks = catalog.tables(name).into_iter().map(|handle| {
+            let table = handle.definition();
+            let lock = LockName::Table(table.database.as_str().into(), table.name.as_str().into());
+            (lock, LockMode::Exclusive)
+        });
+        let _tables = self.lock_for_change(locks.collect()).await?;
+        let mut change = catalog.begin_change();
+        let table_count = change.drop_database(name).await?;
+        self.commit_change(change, shield).await?;
+        if self.database.as_deref() == Some(name) {
+            self.set_database(None);
+        }
+        Ok(Done::affected(table_count as u64))
+    }
+}
+
+/// The names of tables while RENAME works through its pairs.
+#[derive(Default)]
+struct Names {
+    /// New name of a table, or `None` for a name that has become free.
+    present: std::collections::BTreeMap<TableName, Option<Arc<TableDef>>>,
+}
+
+impl Names {
+    fn find(&self, catalog: &catalog::Catalog, name: &TableName) -> Option<Arc<TableDef>> {
+        match self.present.get(name) {
+            Some(definition) => definition.clone(),
+            None => catalog.table(&name.database, &name.name).map(|handle| handle.definition().clone()),
+        }
+    }
+
+    fn rename(
+        &mut self,
+        catalog: &catalog::Catalog,
+        from: &TableName,
+        to: &TableName,
+    ) -> Result<(), SqlError> {
+        let Some(definition) = self.find(catalog, from) else {
+            catalog.require_database(&from.database)?;
+            return Err(error_code::ER_NO_SUCH_TABLE.with(&[&from.database, &from.name]));
+        };
+        catalog.require_database(&to.database)?;
+        if self.find(catalog, to).is_some() {
+            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
+        }
+        self.present.insert(from.clone(), None);
+        self.present.insert(to.clone(), Some(definition));
+        Ok(())
+    }
+
+    fn moved(self) -> Vec<(TableName, Arc<TableDef>)> {
+        self.present.into_iter().filter_map(|(name, definition)| Some((name, definition?))).collect()
+    }
+}
+
+fn copy_of(source: &TableDef, name: &TableName) -> TableDef {
+    TableDef {
+        database: name.database.clone(),
+        name: name.name.clone(),
+        auto_increment_start: 1,
+        ..source.clone()
+    }
+}
+
+fn seconds_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
+}

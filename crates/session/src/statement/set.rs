@@ -1,0 +1,347 @@
+//! SET of system and user variables, NAMES and CHARACTER SET, and the reading of `@@name`.
+//!
+//! System variables are checked one after the other and changed together at the end, so that an error changes
+//! none of them.
+use std::sync::atomic::Ordering::Relaxed;
+
+use auth::Privilege;
+use collation::{Charset, CollationId};
+use datum::{ColumnType, SqlError, Value, error_code};
+use expression::SessionServices;
+use parser::ast::{Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget};
+
+use super::guard::Shield;
+use super::{Done, Request};
+use crate::counters::count;
+use crate::session::Session;
+use crate::sink::StateChange;
+use crate::variables::{Definition, Effect, Scope, Setting, VariableId, from_value};
+
+/// A checked change of one system variable.
+struct Change {
+    id: VariableId,
+    scope: VariableScope,
+    setting: Setting,
+}
+
+impl Session {
+    pub(super) async fn set(
+        &mut self,
+        statement: SetStatement<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        if statement.for_statement.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"SET STATEMENT"]));
+        }
+        count(&self.counters.com_set_option);
+        let mut changes = Vec::new();
+        for assignment in statement.assignments {
+            match *assignment {
+                VariableAssignment::Variable { target: VariableTarget::User(name), value } => {
+                    self.set_user_variable(&name.name.to_lowercase(), value, request, shield).await?;
+                }
+                VariableAssignment::Variable {
+                    target: VariableTarget::System { scope, instance, name },
+                    value,
+                } => {
+                    let name = match instance {
+                        Some(instance) => format!("{}.{}", instance.name, name.name),
+                        None => name.name.to_owned(),
+                    };
+                    let change = self.check_variable(scope, &name, value, request, shield).await?;
+                    changes.push(change);
+                }
+                VariableAssignment::Names { charset, collation } => {
+                    self.check_names(charset, collation, &mut changes)?;
+                }
+                VariableAssignment::CharacterSet(charset) => self.check_character_set(charset, &mut changes)?,
+            }
+        }
+        for change in changes {
+            self.apply_change(change, shield).await?;
+        }
+        self.refresh_settings();
+        self.track_state_change();
+        Ok(Done::ok())
+    }
+
+    async fn set_user_variable(
+        &mut self,
+        name: &str,
+        value: SetValue<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        let SetValue::Expr(expr) = value else {
+            return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &"DEFAULT"]));
+        };
+        let (value, column_type) = self.evaluate_one(&expr, request, shield).await?;
+        self.shared.set_user_variable(name, value, column_type);
+        Ok(())
+    }
+
+    async fn check_variable(
+        &mut self,
+        scope: VariableScope,
+        name: &str,
+        value: SetValue<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Change, SqlError> {
+        let id = VariableId::by_name(name)
+            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let definition = id.definition();
+        self.check_scope(definition, scope)?;
+        let value = match value {
+            SetValue::Default => None,
+            SetValue::Keyword(word) => Some(Value::bytes(word)),
+            SetValue::Expr(expr) => Some(match bare_word(&expr) {
+                Some(word) => Value::bytes(word),
+                None => self.evaluate_one(&expr, request, shield).await?.0,
+            }),
+        };
+        let setting = match value {
+            None => self.default_setting(id, scope),
+            Some(value) => {
+                let converted = from_value(definition, &value)?;
+                if let Some(warning) = converted.warning {
+                    self.shared.diagnostics.lock().add(warning);
+                }
+                converted.setting
+            }
+        };
+        self.check_effect(id, scope, &setting)?;
+        Ok(Change { id, scope, setting })
+    }
+
+    fn check_scope(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {
+        let name = &definition.name;
+        if definition.read_only {
+            return Err(error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[name, &"read only"]));
+        }
+        match scope {
+            VariableScope::Unspecified | VariableScope::Session if !definition.has_session() => {
+                Err(error_code::ER_GLOBAL_VARIABLE.with(&[name]))
+            }
+            VariableScope::Unspecified | VariableScope::Session => Ok(()),
+            _ if !definition.has_global() => Err(error_code::ER_LOCAL_VARIABLE.with(&[name])),
+            _ if !self.privileges.has_global(Privilege::Super) => {
+                let needed = "SUPER or SYSTEM_VARIABLES_ADMIN";
+                Err(error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&needed]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// SET x = DEFAULT: the session takes the global value, the global one what the program began with.
+    fn default_setting(&self, id: VariableId, scope: VariableScope) -> Setting {
+        let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
+        if is_session && id.definition().scope == Scope::Both {
+            return self.server.globals.get(id);
+        }
+        id.definition().default_setting()
+    }
+
+    fn check_effect(&self, id: VariableId, scope: VariableScope, setting: &Setting) -> Result<(), SqlError> {
+        let definition = id.definition();
+        if matches!(definition.effect, Effect::Obeyed | Effect::Accepted) {
+            return Ok(());
+        }
+        let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
+        let present =
+            if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
+        if present == *setting {
+            return Ok(());
+        }
+        let what = format!("{} = {}", definition.name, setting.display());
+        Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]))
+    }
+
+    async fn apply_change(&mut self, change: Change, shield: &Shield) -> Result<(), SqlError> {
+        let Change { id, scope, setting } = change;
+        match scope {
+            VariableScope::Unspecified | VariableScope::Session => self.apply_session(id, setting, shield).await,
+            VariableScope::Global => {
+                self.server.globals.set(id, setting);
+                Ok(())
+            }
+            VariableScope::Persist | VariableScope::PersistOnly => {
+                let name = id.definition().name;
+                let mut stored = self.server.catalog().begin_change();
+                stored.put_variable(name, Some(&setting.display())).await?;
+                shield.raise();
+                let result = stored.commit().await;
+                shield.lower();
+                result?;
+                if scope == VariableScope::Persist {
+                    self.server.globals.set(id, setting);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Changes a session value together with the ones that follow it.
+    async fn apply_session(&mut self, id: VariableId, setting: Setting, shield: &Shield) -> Result<(), SqlError> {
+        let name = id.definition().name;
+        match name {
+            "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
+                self.commit_open(shield).await?;
+            }
+            "transaction_isolation" | "transaction_read_only" => self.transaction.next = Default::default(),
+            "last_insert_id" => {
+                self.shared.set_last_insert_id(setting.as_unsigned());
+                return Ok(());
+            }
+            "timestamp" => {
+                let seconds = if let Setting::Double(seconds) = setting { seconds } else { 0.0 };
+                self.settings.fixed_timestamp_us = (seconds * 1e6) as i64;
+                return Ok(());
+            }
+            _ => {}
+        }
+        for (charset, collation) in [
+            ("character_set_connection", "collation_connection"),
+            ("character_set_server", "collation_server"),
+            ("character_set_database", "collation_database"),
+        ] {
+            if name == charset && let Some(charset) = Charset::by_name(setting.as_text()) {
+                let default = Setting::text(charset.default_collation().name());
+                self.variables.set_by_name(collation, default);
+            }
+            if name == collation && let Some(of) = CollationId::by_name(setting.as_text()) {
+                self.variables.set_by_name(charset, Setting::text(of.charset().name()));
+            }
+        }
+        self.track_variable(name, &setting);
+        self.variables.set(id, setting);
+        Ok(())
+    }
+
+    /// Tells the client of a changed variable that it asked to be told of.
+    fn track_variable(&mut self, name: &str, setting: &Setting) {
+        if !self.connection.capabilities.session_track {
+            return;
+        }
+        let tracked = self.variables.by_name("session_track_system_variables").as_text();
+        if tracked.split(',').map(str::trim).any(|word| word == "*" || word.eq_ignore_ascii_case(name)) {
+            self.changes
+                .push(StateChange::SystemVariable { name: name.to_owned(), value: setting.display() });
+        }
+    }
+
+    fn check_names(
+        &self,
+        charset: Option<&str>,
+        collation: Option<&str>,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), SqlError> {
+        let charset = match charset {
+            Some(name) => charset_named(name)?,
+            None => Charset::Utf8mb4,
+        };
+        let collation = match collation {
+            Some(name) => CollationId::by_name(name)
+                .ok_or_else(|| error_code::ER_UNKNOWN_COLLATION.with(&[&name]))?,
+            None => charset.default_collation(),
+        };
+        if collation.charset() != charset {
+            return Err(error_code::ER_COLLATION_CHARSET_MISMATCH.with(&[&collation.name(), &charset.name()]));
+        }
+        for name in ["character_set_client", "character_set_results", "character_set_connection"] {
+            changes.push(session_change(name, charset.name()));
+        }
+        changes.push(session_change("collation_connection", collation.name()));
+        Ok(())
+    }
+
+    /// Unlike SET NAMES, literals then have the character set of the current database.
+    fn check_character_set(&self, charset: Option<&str>, changes: &mut Vec<Change>) -> Result<(), SqlError> {
+        let charset = match charset {
+            Some(name) => charset_named(name)?,
+            None => Charset::Utf8mb4,
+        };
+        for name in ["character_set_client", "character_set_results"] {
+            changes.push(session_change(name, charset.name()));
+        }
+        let collation = self.variables.by_name("collation_database").as_text();
+        changes.push(session_change("collation_connection", collation));
+        Ok(())
+    }
+
+    /// The value of `@@name`.
+    pub(crate) fn read_variable(
+        &self,
+        scope: VariableScope,
+        name: &str,
+    ) -> Result<(Value, ColumnType), SqlError> {
+        let id = VariableId::by_name(name)
+            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let definition = id.definition();
+        let setting = match scope {
+            VariableScope::Session if !definition.has_session() => {
+                return Err(error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[&definition.name, &"GLOBAL"]));
+            }
+            VariableScope::Global | VariableScope::Persist | VariableScope::PersistOnly => {
+                if !definition.has_global() {
+                    return Err(
+                        error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[&definition.name, &"SESSION"])
+                    );
+                }
+                self.server.globals.get(id)
+            }
+            _ => self.session_setting(id),
+        };
+        Ok(value_of(&setting))
+    }
+
+    /// The session's value, or the global one of a variable without a session value.
+    pub(crate) fn session_setting(&self, id: VariableId) -> Setting {
+        let definition = id.definition();
+        if !definition.has_session() {
+            return self.server.globals.get(id);
+        }
+        match definition.name {
+            "last_insert_id" => Setting::Unsigned(self.shared.last_insert_id.load(Relaxed)),
+            "warning_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_count()),
+            "error_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_error_count()),
+            "timestamp" => {
+                let settings = self.expression_settings();
+                Setting::Double(settings.now_utc_micros as f64 / 1e6)
+            }
+            _ => self.variables.get(id).clone(),
+        }
+    }
+}
+
+fn session_change(name: &'static str, text: &str) -> Change {
+    Change { id: VariableId::known(name), scope: VariableScope::Session, setting: Setting::text(text) }
+}
+
+fn charset_named(name: &str) -> Result<Charset, SqlError> {
+    Charset::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&name]))
+}
+
+/// `SET sql_mode = ANSI`: a lone word stands for its text.
+fn bare_word<'a>(expr: &Expr<'a>) -> Option<&'a str> {
+    match expr.kind {
+        ExprKind::Column(column) if column.qualifier.is_none() => Some(column.name),
+        _ => None,
+    }
+}
+
+/// `@@name` as an SQL value: booleans are 1 and 0.
+fn value_of(setting: &Setting) -> (Value, ColumnType) {
+    match setting {
+        Setting::Boolean(truth) => (Value::boolean(*truth), ColumnType::bigint()),
+        Setting::Unsigned(number) => (Value::UInt(*number), ColumnType::bigint_unsigned()),
+        Setting::Double(number) => (Value::Double(*number), ColumnType::double()),
+        Setting::Text(text) => {
+            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX).max(1);
+            let column_type = ColumnType::varchar(length, CollationId::UTF8MB3_GENERAL_CI);
+            (Value::bytes(text.as_bytes()), column_type)
+        }
+        Setting::Null => (Value::Null, ColumnType::varchar(1, CollationId::UTF8MB3_GENERAL_CI)),
+    }
+}

@@ -1,0 +1,110 @@
+//! The session's transaction: when it begins, what holds it open, how it ends.
+//!
+//! | state     | `current` | `explicit` | left by                                             |
+//! |-----------|-----------|------------|-----------------------------------------------------|
+//! | none      | no        | no         | START TRANSACTION, any statement                    |
+//! | statement | yes       | no         | the end of the autocommit statement: commit or undo |
+//! | explicit  | yes       | yes        | COMMIT, ROLLBACK, an implicit commit, a deadlock    |
+//!
+//! Invariant: metadata locks are held while a transaction that used their tables is open, and no longer.
+use catalog::LockGuard;
+use datum::SqlError;
+use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction};
+use std::sync::Arc;
+
+/// Characteristics of the next transaction only (SET TRANSACTION without a scope).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NextCharacteristics {
+    pub isolation: Option<Isolation>,
+    pub access: Option<AccessMode>,
+}
+
+#[derive(Default)]
+pub struct TransactionControl {
+    pub current: Option<Transaction>,
+    /// Begun by START TRANSACTION, or by a statement while autocommit is off.
+    pub explicit: bool,
+    pub access: AccessMode,
+    pub next: NextCharacteristics,
+    savepoints: Vec<(String, Savepoint)>,
+    pub locks: Vec<LockGuard>,
+}
+
+impl TransactionControl {
+    pub fn is_open(&self) -> bool {
+        self.current.is_some() && self.explicit
+    }
+
+    /// Begins a transaction; a session's characteristics yield to those of SET TRANSACTION.
+    pub fn begin(&mut self, engine: &Arc<Engine>, isolation: Isolation, access: AccessMode, explicit: bool) {
+        debug_assert!(self.current.is_none(), "the earlier transaction has ended");
+        let next = std::mem::take(&mut self.next);
+        self.access = next.access.unwrap_or(access);
+        self.current = Some(engine.begin(next.isolation.unwrap_or(isolation), self.access));
+        self.explicit = explicit;
+        self.savepoints.clear();
+    }
+
+    pub async fn commit(&mut self) -> Result<(), EngineError> {
+        let transaction = self.current.take();
+        let result = match transaction {
+            Some(transaction) => transaction.commit().await,
+            None => Ok(()),
+        };
+        self.ended();
+        result
+    }
+
+    pub async fn rollback(&mut self) -> Result<(), EngineError> {
+        let transaction = self.current.take();
+        let result = match transaction {
+            Some(transaction) => transaction.rollback().await,
+            None => Ok(()),
+        };
+        self.ended();
+        result
+    }
+
+    fn ended(&mut self) {
+        self.explicit = false;
+        self.savepoints.clear();
+        self.locks.clear();
+    }
+
+    /// SAVEPOINT name; an earlier one of the name is replaced.
+    pub fn set_savepoint(&mut self, name: &str) {
+        let Some(transaction) = &self.current else { return };
+        let savepoint = transaction.savepoint();
+        self.savepoints.retain(|(earlier, _)| !same_savepoint(earlier, name));
+        self.savepoints.push((name.to_owned(), savepoint));
+    }
+
+    /// ROLLBACK TO; later savepoints are forgotten. `None` when there is no such savepoint.
+    pub async fn rollback_to(&mut self, name: &str) -> Option<Result<(), EngineError>> {
+        let position = self.savepoints.iter().position(|(earlier, _)| same_savepoint(earlier, name))?;
+        self.savepoints.truncate(position + 1);
+        let savepoint = self.savepoints[position].1;
+        let transaction = self.current.as_mut()?;
+        Some(transaction.rollback_to(savepoint).await)
+    }
+
+    /// RELEASE SAVEPOINT; false when there is none of the name.
+    pub fn release_savepoint(&mut self, name: &str) -> bool {
+        match self.savepoints.iter().position(|(earlier, _)| same_savepoint(earlier, name)) {
+            Some(position) => {
+                self.savepoints.truncate(position);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn same_savepoint(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
+}
+
+/// An engine error outside of any table.
+pub fn transaction_error(error: EngineError) -> SqlError {
+    table::engine_error("transaction", error)
+}

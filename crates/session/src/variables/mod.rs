@@ -1,0 +1,29 @@
+//! System variables: declarations, conversion of values, and where the values live.
+mod convert;
+mod definition;
+mod registry;
+mod store;
+
+pub use convert::{from_value, parse_text};
+pub use definition::{Definition, Effect, Kind, Scope, Setting};
+pub use registry::{VariableId, all};
+pub use store::{GlobalVariables, SessionVariables};
+
+/// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.
+pub fn storage_engine(name: &str) -> Option<&'static str> {
+    const ENGINES: &[&str] = &[
+        "InnoDB",
+        "MyISAM",
+        "MEMORY",
+        "ARCHIVE",
+        "BLACKHOLE",
+        "CSV",
+        "MRG_MYISAM",
+        "FEDERATED",
+        "ndbcluster",
+    ];
+    if name.eq_ignore_ascii_case("HEAP") {
+        return Some("MEMORY");
+    }
+    ENGINES.iter().copied().find(|engine| engine.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,130 @@
+//! The storage engine as a subject of simulation, with sizes so small that a run meets splits, evictions,
+//! checkpoints and segment borders.
+
+use crate::subject::{Refusal, Rows, Subject, Table};
+use engine::{
+    AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
+    ReadMode, Savepoint, Transaction, TreeId, Uniqueness, WaitPolicy,
+};
+use env::Env;
+use std::sync::Arc;
+
+const WAIT: WaitPolicy = WaitPolicy::Wait { timeout_us: 50_000 };
+const BATCH: usize = 16;
+/// The largest page size that `open` draws; the store on disk may have any of them.
+const PAGE_BYTES_MAX: u64 = 8192;
+/// The smallest log, so that it comes round within a run.
+const REDO_CAPACITY_BYTES: u64 = 2 << 20;
+/// About what the pool keeps beside the page.
+const FRAME_OVERHEAD_BYTES: u64 = 256;
+
+impl Subject for Engine {
+    type Transaction = Transaction;
+
+    async fn open(env: Env) -> Result<Arc<Self>, String> {
+        // Some lives evict all the time, others never; the page size only counts at the first start.
+        let frames = [36, 64, 256][env.random.u64() as usize % 3];
+        let page_size_bytes = [4096, 4096, 8192][env.random.u64() as usize % 3];
+        let options = EngineOptions {
+            page_size_bytes,
+            buffer_pool_bytes: frames * (PAGE_BYTES_MAX + FRAME_OVERHEAD_BYTES),
+            redo_capacity_bytes: REDO_CAPACITY_BYTES,
+            ..EngineOptions::default()
+        };
+        Engine::open(env, options).await.map_err(|error| error.to_string())
+    }
+
+    fn begin(self: &Arc<Self>) -> Transaction {
+        Engine::begin(self, Isolation::RepeatableRead, AccessMode::ReadWrite)
+    }
+
+    async fn insert(
+        transaction: &mut Transaction,
+        table: Table,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Refusal> {
+        transaction.insert(TreeId(table.0), key, value, Uniqueness::Key, WAIT).await.map_err(refusal)
+    }
+
+    async fn update(
+        transaction: &mut Transaction,
+        table: Table,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Refusal> {
+        transaction.update(TreeId(table.0), key, value, WAIT).await.map_err(refusal)
+    }
+
+    async fn delete(transaction: &mut Transaction, table: Table, key: &[u8]) -> Result<(), Refusal> {
+        transaction.delete(TreeId(table.0), key, WAIT).await.map_err(refusal)
+    }
+
+    async fn get(
+        transaction: &mut Transaction,
+        table: Table,
+        key: &[u8],
+        lock: bool,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        let mode = if lock { ReadMode::Locking(LockMode::Exclusive, WAIT) } else { ReadMode::Snapshot };
+        transaction.get(TreeId(table.0), key, mode).await.map_err(refusal)
+    }
+
+    async fn scan(transaction: &mut Transaction, table: Table) -> Result<Rows, Refusal> {
+        let mut cursor =
+            transaction.scan(TreeId(table.0), KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+        let mut rows = Rows::new();
+        let mut batch = EntryBatch::default();
+        loop {
+            batch.clear();
+            let more = cursor.next_batch(transaction, BATCH, &mut batch).await.map_err(refusal)?;
+            rows.extend(batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+            if !more {
+                return Ok(rows);
+            }
+        }
+    }
+
+    async fn create_table(transaction: &mut Transaction) -> Result<Table, Refusal> {
+        transaction.create_tree().await.map(|tree| Table(tree.0)).map_err(refusal)
+    }
+
+    async fn drop_table(transaction: &mut Transaction, table: Table) -> Result<(), Refusal> {
+        transaction.drop_tree(TreeId(table.0)).await.map_err(refusal)
+    }
+
+    fn savepoint(transaction: &Transaction) -> u64 {
+        transaction.savepoint().0
+    }
+
+    async fn rollback_to(transaction: &mut Transaction, savepoint: u64) -> Result<(), Refusal> {
+        transaction.rollback_to(Savepoint(savepoint)).await.map_err(refusal)
+    }
+
+    async fn commit(transaction: Transaction) -> Result<(), Refusal> {
+        transaction.commit().await.map_err(refusal)
+    }
+
+    async fn rollback(transaction: Transaction) -> Result<(), Refusal> {
+        transaction.rollback().await.map_err(refusal)
+    }
+
+    async fn close(&self) -> Result<(), String> {
+        Engine::close(self).await.map_err(|error| error.to_string())
+    }
+
+    async fn verify(&self) -> Result<(), String> {
+        Engine::verify(self).await.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+fn refusal(error: EngineError) -> Refusal {
+    match error {
+        EngineError::DuplicateKey { .. } | EngineError::NotFound => Refusal::Mismatch,
+        error if error.rolled_back() => Refusal::Transaction,
+        EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
+            Refusal::Statement
+        }
+        other => Refusal::Fatal(other.to_string()),
+    }
+}

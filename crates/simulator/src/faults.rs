@@ -1,0 +1,133 @@
+//! Seeds with I/O errors and full disks instead of crashes in mid-run.
+//!
+//! An I/O error may fail statements or stop the store, but it may not hang it, and after a power cut and a
+//! restart without the error nothing acknowledged is missing. A full disk may fail statements only: the store
+//! stays up, and works again as soon as there is space.
+
+use crate::history::Contents;
+use crate::run::{Report, RunOptions, Violation, caught, check_alive, recover_and_check};
+use crate::subject::Subject;
+use crate::workload::{self, Shared};
+use env::sim::{Fault, FaultEffect, Outcome, SeededRandom, SimOptions, World};
+use env::{Env, IoErrorKind, IoOp};
+use std::sync::Arc;
+
+/// EIO, by its number on Linux.
+const INPUT_OUTPUT_ERROR: IoErrorKind = IoErrorKind::Os(5);
+const OPS: [IoOp; 9] = [
+    IoOp::Read,
+    IoOp::Write,
+    IoOp::Sync,
+    IoOp::Open,
+    IoOp::Allocate,
+    IoOp::SetLength,
+    IoOp::Rename,
+    IoOp::SyncDir,
+    IoOp::Remove,
+];
+
+/// Runs the fault number `index` of a seed.
+pub fn run_fault<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Violation> {
+    let what = caught(|| match index % 4 {
+        3 => full_disk::<S>(options, index),
+        _ => input_output_error::<S>(options, index),
+    });
+    what.map_err(|what| Violation { seed: options.seed, crash_point: None, fault: Some(index), what })
+}
+
+fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, String> {
+    let random = SeededRandom::new(options.seed ^ index.rotate_left(40));
+    let fault = draw(&random);
+    let described = format!("{fault:?}");
+    let world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let shared = Shared::new(&Contents::new(), &options.workload);
+    // The store is created in peace: an error there only means to try again from nothing.
+    match world.block_on(S::open(world.env())) {
+        Outcome::Done(Ok(subject)) => {
+            world.set_faults(&[fault]);
+            let workload =
+                workload::run(world.env(), subject, shared.clone(), options.workload.clone(), options.seed);
+            finished(world.block_on(workload)).map_err(|what| format!("{what} after {described}"))?;
+        }
+        Outcome::Done(Err(what)) => return Err(format!("a first start fails: {what}")),
+        Outcome::Crashed | Outcome::Stalled => return Err("a first start hangs".into()),
+    }
+    if let Some(what) = shared.violation.lock().take() {
+        return Err(format!("{what} after {described}"));
+    }
+    let image = world.crash(SimOptions::default());
+    let checked = image.block_on(recover_and_check::<S>(image.env(), &shared));
+    finished(checked)
+        .and_then(|checked| checked.map(drop))
+        .map_err(|what| format!("{what} after {described}"))?;
+    let commits = shared.history.lock().commits;
+    Ok(Report { faults: 1, commits, ..Report::default() })
+}
+
+fn draw(random: &SeededRandom) -> Fault {
+    let op = OPS[random.below(OPS.len())];
+    let kind = if random.below(4) == 0 { IoErrorKind::NoSpace } else { INPUT_OUTPUT_ERROR };
+    let effect = if random.below(3) == 0 { FaultEffect::Partial(kind) } else { FaultEffect::Error(kind) };
+    // Half of the faults strike early, the others anywhere in a run.
+    let after = random.below(if random.below(2) == 0 { 20 } else { 300 }) as u64;
+    Fault { op: Some(op), path: String::new(), after, sticky: random.below(2) == 0, effect }
+}
+
+fn full_disk<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, String> {
+    let random = SeededRandom::new(options.seed ^ index.rotate_left(40));
+    let world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let shared = Shared::new(&Contents::new(), &options.workload);
+    let subject = finished(world.block_on(S::open(world.env())))??;
+    let used: usize =
+        world.paths().iter().filter_map(|path| world.content(path)).map(|bytes| bytes.len()).sum();
+    world.set_capacity(Some((used + random.below(used)) as u64));
+    let run =
+        |seed| workload::run(world.env(), subject.clone(), shared.clone(), options.workload.clone(), seed);
+    finished(world.block_on(run(options.seed))).map_err(|what| format!("{what} on a full disk"))?;
+    if let Some(what) = shared.fatal.lock().take() {
+        return Err(format!("a full disk stops the store: {what}"));
+    }
+    world.set_capacity(None);
+    let env = world.env();
+    let alive = recovered_in_place(&env, &subject, &shared);
+    finished(world.block_on(alive))
+        .and_then(|alive| alive)
+        .map_err(|what| format!("{what} after a full disk"))?;
+    if let Some(what) = shared.violation.lock().take() {
+        return Err(format!("{what} on a full disk"));
+    }
+    drop(subject);
+    let image = world.crash(SimOptions::default());
+    finished(image.block_on(async {
+        let subject = S::open(image.env()).await.map_err(|what| format!("recovery failed: {what}"))?;
+        subject.verify().await
+    }))
+    .and_then(|checked| checked)
+    .map_err(|what| format!("{what} after a full disk and a crash"))?;
+    let commits = shared.history.lock().commits;
+    Ok(Report { faults: 1, commits, ..Report::default() })
+}
+
+/// There is space again: everything is there and the store takes changes, without a restart.
+async fn recovered_in_place<S: Subject>(env: &Env, subject: &Arc<S>, shared: &Shared) -> Result<(), String> {
+    let contents = workload::read_contents(subject).await?;
+    shared.history.lock().explain(&contents)?;
+    // It may notice the free space only with the next attempt to use some.
+    let mut result = Ok(());
+    for _ in 0..5 {
+        result = check_alive(subject, &contents).await;
+        if result.is_ok() {
+            break;
+        }
+        env.clock.sleep(300_000).await;
+    }
+    result
+}
+
+fn finished<T>(outcome: Outcome<T>) -> Result<T, String> {
+    match outcome {
+        Outcome::Done(value) => Ok(value),
+        Outcome::Crashed => Err("the machine crashed unasked".into()),
+        Outcome::Stalled => Err("the store hangs".into()),
+    }
+}

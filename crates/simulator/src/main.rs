@@ -1,0 +1,97 @@
+//! `simulator`: runs seeds against the storage engine until one fails, a count is reached or time is up.
+
+use engine::Engine;
+use simulator::{Budget, RunOptions, run_fault, run_many};
+use std::process::ExitCode;
+use std::time::Duration;
+
+const HELP: &str = "\
+usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
+                 [--crash-point P | --fault F] [--transactions N] [--clients N]
+
+  --seed N          the first seed (default 0)
+  --seeds COUNT     how many seeds to run (default 1; unlimited with --seconds)
+  --seconds S       start no further seed after this time
+  --threads T       seeds that run at the same time (default 1)
+  --crash-point P   check one crash point only, as a violation names it
+  --fault F         run one injected fault only, as a violation names it
+  --faults COUNT    injected faults per seed, beside the crashes (default 8)
+  --damages COUNT   damaged copies per seed (default 32)
+  --transactions N  transactions per seed
+  --clients N       clients per seed
+
+Every violation is printed with the command that repeats it; the exit status is then 1.
+";
+
+fn main() -> ExitCode {
+    let Request { options, budget, fault } = match parse(std::env::args().skip(1)) {
+        Ok(Some(parsed)) => parsed,
+        Ok(None) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("simulator: {message}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    let result = match fault {
+        Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
+        None => run_many::<Engine>(&options, &budget).map(|summary| summary.to_string()),
+    };
+    match result {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(violation) => {
+            eprintln!("{violation}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Request {
+    options: RunOptions,
+    budget: Budget,
+    fault: Option<u64>,
+}
+
+/// None asks for help.
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>, String> {
+    let mut options = RunOptions::new(0);
+    let mut budget = Budget { seeds: 1, time: None, threads: 1, faults: 8, damages: 32 };
+    let mut fault = None;
+    let mut seeds_given = false;
+    while let Some(name) = arguments.next() {
+        if name == "--help" || name == "-h" {
+            return Ok(None);
+        }
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let number: u64 = value.parse().map_err(|_| format!("{name}: '{value}' is not a number"))?;
+        match name.as_str() {
+            "--seed" => options.seed = number,
+            "--seeds" => {
+                budget.seeds = number;
+                seeds_given = true;
+            }
+            "--seconds" => budget.time = Some(Duration::from_secs(number)),
+            "--threads" => budget.threads = (number as usize).max(1),
+            "--crash-point" => {
+                options.crash_point = Some(number);
+                budget.faults = 0;
+                budget.damages = 0;
+            }
+            "--fault" => fault = Some(number),
+            "--faults" => budget.faults = number,
+            "--damages" => budget.damages = number,
+            "--transactions" => options.workload.transactions = number as usize,
+            "--clients" => options.workload.clients = (number as usize).clamp(1, 12),
+            _ => return Err(format!("unknown option {name}")),
+        }
+    }
+    if budget.time.is_some() && !seeds_given {
+        budget.seeds = u64::MAX;
+    }
+    Ok(Some(Request { options, budget, fault }))
+}

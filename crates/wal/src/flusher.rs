@@ -1,0 +1,104 @@
+//! The flusher: one task that writes what gathered in memory, syncs it, and tells everyone how far it got.
+//!
+//! Group commit is greedy: as soon as one flush ends, everything that was appended meanwhile goes into the next,
+//! so there is no delay to tune. The task sleeps while nobody asks for anything.
+//!
+//! Invariant: `durable` is published only after a sync that covers every byte before it returned Ok; the first
+//! failed write or sync ends the log for good.
+
+use crate::Lsn;
+use crate::log::{Shared, State};
+use crate::staging::Chunk;
+use env::{File, IoBuf, IoError};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+struct Batch {
+    chunks: VecDeque<(Chunk, u64, Arc<dyn File>)>,
+    /// The end of the last group in the chunks.
+    through: Lsn,
+    sync: bool,
+}
+
+/// Runs until the log is stopped or fails.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    // Segments that were written to since they were last synced.
+    let mut unsynced = BTreeMap::new();
+    loop {
+        shared.flush_requested.notified().await;
+        while let Some(batch) = next_batch(&shared) {
+            if let Err(error) = write(&shared, batch, &mut unsynced).await {
+                shared.fail(error);
+                return;
+            }
+        }
+        if shared.state.lock().stopped {
+            return;
+        }
+    }
+}
+
+fn next_batch(shared: &Shared) -> Option<Batch> {
+    let mut state = shared.state.lock();
+    let state: &mut State = &mut state;
+    if state.failure.is_some() || state.stopped {
+        return None;
+    }
+    let wanted = |target: &std::sync::atomic::AtomicU64, reached: &std::sync::atomic::AtomicU64| {
+        target.load(Ordering::SeqCst).min(state.staging.end().0) > reached.load(Ordering::Acquire)
+    };
+    let sync = wanted(&shared.sync_target, &shared.durable);
+    if !sync && !wanted(&shared.write_target, &shared.written) {
+        return None;
+    }
+    let chunks = state.staging.take().into_iter().map(|chunk| {
+        let segment = chunk.start.0 / shared.options.segment_bytes;
+        let file = state.files.get(&segment).expect("a chunk lies in a prepared segment").clone();
+        (chunk, segment, file)
+    });
+    let chunks = chunks.collect();
+    // Files of segments that are full are kept by the chunks and by `unsynced` from here on.
+    let current = state.staging.segment();
+    state.files = state.files.split_off(&current);
+    Some(Batch { chunks, through: state.staging.end(), sync })
+}
+
+async fn write(
+    shared: &Shared,
+    batch: Batch,
+    unsynced: &mut BTreeMap<u64, Arc<dyn File>>,
+) -> Result<(), IoError> {
+    let durable = Lsn(shared.durable.load(Ordering::Acquire));
+    let mut writes = Vec::with_capacity(batch.chunks.len());
+    for (chunk, segment, file) in batch.chunks {
+        let offset = chunk.start.0 % shared.options.segment_bytes;
+        let bytes = chunk.into_disk_bytes(shared.log_id, shared.epoch, durable);
+        writes.push(file.write_at(offset, bytes));
+        unsynced.insert(segment, file);
+    }
+    let mut buffers: Vec<IoBuf> = Vec::with_capacity(writes.len());
+    for write in writes {
+        let (buffer, result) = write.await;
+        result?;
+        buffers.push(buffer);
+    }
+    shared.written.store(batch.through.0, Ordering::Release);
+    shared.written_waiters.wake_through(batch.through);
+    if batch.sync {
+        let syncs: Vec<_> = unsynced.values().map(|file| file.sync()).collect();
+        for sync in syncs {
+            sync.await?;
+        }
+        unsynced.clear();
+        shared.durable.store(batch.through.0, Ordering::Release);
+        shared.durable_waiters.wake_through(batch.through);
+    }
+    let mut state = shared.state.lock();
+    for buffer in buffers {
+        state.staging.release(buffer);
+    }
+    drop(state);
+    shared.space_waiters.wake_all();
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Groups: records that are replayed all or none (a mini-transaction), and the positions they got.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 4 | length of the records |
+//! | 4 | crc32c of the records, mixed with the group's LSN |
+//! | n | records |
+
+use crate::Lsn;
+use crate::record::{RECORD_HEADER_BYTES, encode_header};
+
+pub(crate) const GROUP_HEADER_BYTES: usize = 8;
+
+/// Collects the records of one mini-transaction. Reusable after `clear`.
+#[derive(Debug, Clone, Default)]
+pub struct WalGroup {
+    /// The records, encoded.
+    bytes: Vec<u8>,
+    /// The end of each record in `bytes`.
+    ends: Vec<u32>,
+}
+
+/// Where a group came to lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupLsns {
+    /// Before the first byte. A page dirtied by the group has this as its recovery LSN.
+    pub start: Lsn,
+    /// Behind the last byte; equal to the last record's LSN.
+    pub end: Lsn,
+}
+
+impl WalGroup {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a record and returns its index.
+    pub fn push(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
+        self.push_with(kind, txn, |bytes| bytes.extend_from_slice(payload))
+    }
+
+    /// Adds a record whose payload is appended by `encode`, which must only append.
+    pub fn push_with(&mut self, kind: u8, txn: u64, encode: impl FnOnce(&mut Vec<u8>)) -> usize {
+        let start = self.bytes.len();
+        encode_header(&mut self.bytes, 0, kind, txn);
+        encode(&mut self.bytes);
+        let payload_len = self.bytes.len().checked_sub(start + RECORD_HEADER_BYTES);
+        let payload_len =
+            payload_len.and_then(|len| u32::try_from(len).ok()).expect("a payload is below 4 GiB");
+        self.bytes[start..start + 4].copy_from_slice(&payload_len.to_le_bytes());
+        self.ends.push(u32::try_from(self.bytes.len()).expect("a group is below 4 GiB"));
+        self.ends.len() - 1
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The size in the log.
+    pub fn encoded_len(&self) -> usize {
+        GROUP_HEADER_BYTES + self.bytes.len()
+    }
+
+    /// The encoded records, as `decode_records` takes them.
+    pub fn record_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The LSN of the record at `index` once the group lies at `lsns`.
+    pub fn record_lsn(&self, lsns: GroupLsns, index: usize) -> Lsn {
+        lsns.start.advance(GROUP_HEADER_BYTES as u64 + u64::from(self.ends[index]))
+    }
+}
+
+/// The checksum depends on the place, so that bytes of another place or time are not taken for a group.
+pub(crate) fn group_checksum(record_checksum: u32, start: Lsn) -> u32 {
+    record_checksum ^ (start.0 as u32).rotate_left(7) ^ ((start.0 >> 32) as u32)
+}

@@ -1,0 +1,419 @@
+//! `Wal`: appending, waiting for durability, and the room that is left.
+//!
+//! Invariants: `durable <= written <= end`; all three only grow. Once `failure` is set nothing is appended or
+//! published any more. Callers: `btree` (append), `buffer` (WAL before page), `engine` (commit, checkpoint).
+
+use crate::format::segment_before;
+use crate::space::{Room, cost};
+use crate::staging::Staging;
+use crate::waiters::LsnWaiters;
+use crate::{AppendError, FlushMode, GroupLsns, Lsn, Priority, WalError, WalGroup, WalOptions};
+use env::sync::{Mutex, Notify, WaitQueue};
+use env::{Env, File};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::task::Poll;
+
+/// How long bytes that nobody waits for may stay unsynced in the modes `Written` and `Lazy`.
+const LAZY_SYNC_US: u64 = 1_000_000;
+/// After the disk was full, appends try again to prepare a segment at most this often.
+const NO_SPACE_RETRY_US: u64 = 100_000;
+
+/// The log. Dropping it stops its tasks without flushing, like a crash; `close` flushes first.
+pub struct Wal {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) env: Env,
+    pub(crate) options: WalOptions,
+    pub(crate) log_id: u64,
+    pub(crate) epoch: u64,
+    /// Protects everything about unwritten bytes and segments. Held for copying one group, never across I/O.
+    pub(crate) state: Mutex<State>,
+    /// Stored with Release after the sync returned; loaded with Acquire by whoever relies on it.
+    pub(crate) durable: AtomicU64,
+    pub(crate) written: AtomicU64,
+    /// A copy of the end that can be read without the lock.
+    end: AtomicU64,
+    /// Set after `State::failure`; lets waiters look without taking the lock.
+    failed: AtomicBool,
+    /// What the flusher has been asked to make durable, and to write.
+    pub(crate) sync_target: AtomicU64,
+    pub(crate) write_target: AtomicU64,
+    flush_mode: AtomicU8,
+    pub(crate) durable_waiters: LsnWaiters,
+    pub(crate) written_waiters: LsnWaiters,
+    pub(crate) space_waiters: WaitQueue,
+    pub(crate) flush_requested: Notify,
+    pub(crate) prepare_requested: Notify,
+}
+
+pub(crate) struct State {
+    pub(crate) staging: Staging,
+    /// Open files of the segments from the current one to `ready_through`.
+    pub(crate) files: BTreeMap<u64, Arc<dyn File>>,
+    /// The last prepared segment; all between the current one and it are prepared too.
+    pub(crate) ready_through: u64,
+    /// The oldest segment that recovery may need.
+    pub(crate) kept_from: u64,
+    /// Older segments whose files can be used again.
+    pub(crate) recyclable: VecDeque<u64>,
+    /// The sum of the costs of all reservations.
+    pub(crate) reserved: u64,
+    pub(crate) failure: Option<WalError>,
+    /// When preparing a segment last met a full disk; None when it did not.
+    pub(crate) no_space_since_us: Option<u64>,
+    pub(crate) retry_prepare: bool,
+    pub(crate) lazy_sync_armed: bool,
+    pub(crate) stopped: bool,
+}
+
+/// Room for one group that is certain to be taken, unless the log fails. Given back when dropped.
+pub struct Reservation {
+    shared: Arc<Shared>,
+    cost: u64,
+}
+
+impl Wal {
+    /// The LSN up to which the log survives a crash.
+    pub fn durable_lsn(&self) -> Lsn {
+        Lsn(self.shared.durable.load(Ordering::Acquire))
+    }
+
+    /// The end of the last appended group.
+    pub fn end_lsn(&self) -> Lsn {
+        Lsn(self.shared.end.load(Ordering::Acquire))
+    }
+
+    /// Appends a group without waiting. After `Full`, wait with no latch held and try again.
+    pub fn append(&self, group: &WalGroup) -> Result<GroupLsns, AppendError> {
+        self.append_with(group, Priority::Normal)
+    }
+
+    /// Appends a group of a rollback or a checkpoint, which may use the reserve.
+    pub fn append_reserve(&self, group: &WalGroup) -> Result<GroupLsns, AppendError> {
+        self.append_with(group, Priority::Reserve)
+    }
+
+    fn append_with(&self, group: &WalGroup, priority: Priority) -> Result<GroupLsns, AppendError> {
+        let checksum = crc32c::crc32c(group.record_bytes());
+        let mut state = self.shared.state.lock();
+        self.shared.admit(&mut state, group.encoded_len(), priority)?;
+        Ok(self.shared.append(&mut state, group, checksum))
+    }
+
+    /// Sets room aside for one group of up to `bytes` (`WalGroup::encoded_len`).
+    pub fn try_reserve(&self, bytes: usize, priority: Priority) -> Result<Reservation, AppendError> {
+        let mut state = self.shared.state.lock();
+        self.shared.admit(&mut state, bytes, priority)?;
+        state.reserved += cost(bytes);
+        Ok(Reservation { shared: self.shared.clone(), cost: cost(bytes) })
+    }
+
+    /// The same, waiting while the log is `Full`. Hold no latch.
+    pub async fn reserve(&self, bytes: usize, priority: Priority) -> Result<Reservation, AppendError> {
+        loop {
+            let waiter = self.shared.space_waiters.register();
+            match self.try_reserve(bytes, priority) {
+                Err(AppendError::Full) => waiter.await,
+                other => return other,
+            }
+        }
+    }
+
+    /// Appends into reserved room. Fails only when the log has failed.
+    ///
+    /// # Panics
+    /// If the group is larger than the reservation.
+    pub fn append_reserved(&self, mut room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
+        assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
+        let checksum = crc32c::crc32c(group.record_bytes());
+        let mut state = self.shared.state.lock();
+        if let Some(failure) = &state.failure {
+            let failure = failure.clone();
+            drop(state);
+            return Err(failure);
+        }
+        state.reserved -= std::mem::take(&mut room.cost);
+        let lsns = self.shared.append(&mut state, group, checksum);
+        drop(state);
+        // A small group in a large reservation leaves room for others.
+        self.shared.space_waiters.wake_all();
+        Ok(lsns)
+    }
+
+    /// Waits until a group of `bytes` would be taken. Another task may be faster: try again in a loop.
+    pub async fn wait_for_space(&self, bytes: usize, priority: Priority) -> Result<(), AppendError> {
+        self.reserve(bytes, priority).await.map(drop)
+    }
+
+    /// Asks for the bytes before `lsn` to become durable, without waiting.
+    pub fn request_flush(&self, lsn: Lsn) {
+        if self.shared.sync_target.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 && lsn > self.durable_lsn() {
+            self.shared.flush_requested.notify();
+        }
+    }
+
+    /// Waits until everything before `lsn` survives a crash.
+    pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), WalError> {
+        if self.durable_lsn() >= lsn {
+            return Ok(());
+        }
+        self.request_flush(lsn);
+        self.shared.wait(&self.shared.durable_waiters, &self.shared.durable, lsn).await
+    }
+
+    /// Waits as long as the flush mode demands before a commit at `lsn` may be acknowledged.
+    pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
+        match self.flush_mode() {
+            FlushMode::Durable => self.wait_durable(lsn).await,
+            FlushMode::Written => {
+                self.shared.arm_lazy_sync();
+                if self.shared.write_target.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 {
+                    self.shared.flush_requested.notify();
+                }
+                self.shared.wait(&self.shared.written_waiters, &self.shared.written, lsn).await
+            }
+            FlushMode::Lazy => {
+                self.shared.arm_lazy_sync();
+                self.shared.state.lock().failure.clone().map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    pub fn flush_mode(&self) -> FlushMode {
+        match self.shared.flush_mode.load(Ordering::Relaxed) {
+            0 => FlushMode::Lazy,
+            1 => FlushMode::Durable,
+            _ => FlushMode::Written,
+        }
+    }
+
+    pub fn set_flush_mode(&self, mode: FlushMode) {
+        self.shared.flush_mode.store(mode_number(mode), Ordering::Relaxed);
+    }
+
+    /// The failure, once there is one. The server must stop.
+    pub fn failure(&self) -> Option<WalError> {
+        self.shared.state.lock().failure.clone()
+    }
+
+    pub fn capacity_bytes(&self) -> u64 {
+        self.shared.options.capacity_bytes
+    }
+
+    /// Bytes from the oldest segment that is kept to the end: what `truncate_before` could shrink.
+    pub fn used_bytes(&self) -> u64 {
+        self.shared.used_bytes(&self.shared.state.lock())
+    }
+
+    /// The largest group that can be appended.
+    pub fn group_bytes_max(&self) -> usize {
+        self.shared.options.group_bytes_max
+    }
+
+    /// Gives the segments before `lsn` free for reuse. The caller has a durable checkpoint at or after `lsn`,
+    /// so recovery will never ask for an earlier one.
+    pub fn truncate_before(&self, lsn: Lsn) {
+        assert!(lsn <= self.durable_lsn(), "a checkpoint lies in the durable part of the log");
+        let mut state = self.shared.state.lock();
+        let kept_from = segment_before(lsn, self.shared.options.segment_bytes);
+        while state.kept_from < kept_from {
+            let free = state.kept_from;
+            state.recyclable.push_back(free);
+            state.kept_from += 1;
+        }
+        drop(state);
+        self.shared.prepare_requested.notify();
+        self.shared.space_waiters.wake_all();
+    }
+
+    /// Flushes everything and stops the tasks.
+    pub async fn close(&self) -> Result<(), WalError> {
+        let result = self.wait_durable(self.end_lsn()).await;
+        self.shared.stop();
+        result
+    }
+}
+
+impl Drop for Wal {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.cost == 0 {
+            return; // It was used.
+        }
+        self.shared.state.lock().reserved -= self.cost;
+        self.shared.space_waiters.wake_all();
+    }
+}
+
+/// The number of `innodb_flush_log_at_trx_commit`.
+pub(crate) fn mode_number(mode: FlushMode) -> u8 {
+    match mode {
+        FlushMode::Lazy => 0,
+        FlushMode::Durable => 1,
+        FlushMode::Written => 2,
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(env: Env, options: WalOptions, log_id: u64, epoch: u64, state: State) -> Self {
+        let end = state.staging.end().0;
+        let flush_mode = AtomicU8::new(mode_number(options.flush_mode));
+        Self {
+            env,
+            options,
+            log_id,
+            epoch,
+            state: Mutex::new(state),
+            durable: AtomicU64::new(end),
+            written: AtomicU64::new(end),
+            end: AtomicU64::new(end),
+            failed: AtomicBool::new(false),
+            sync_target: AtomicU64::new(0),
+            write_target: AtomicU64::new(0),
+            flush_mode,
+            durable_waiters: LsnWaiters::default(),
+            written_waiters: LsnWaiters::default(),
+            space_waiters: WaitQueue::new(),
+            flush_requested: Notify::new(),
+            prepare_requested: Notify::new(),
+        }
+    }
+
+    fn append(&self, state: &mut State, group: &WalGroup, checksum: u32) -> GroupLsns {
+        assert!(!group.is_empty(), "an empty group says nothing");
+        let segment = state.staging.segment();
+        let lsns = state.staging.append(group, checksum);
+        assert!(state.staging.segment() <= state.ready_through, "a group was admitted without room");
+        self.end.store(lsns.end.0, Ordering::Release);
+        if state.staging.segment() != segment && state.staging.segment() == state.ready_through {
+            self.prepare_requested.notify();
+        }
+        if state.staging.memory_bytes() > self.options.buffer_bytes / 4 {
+            self.ask_for_flush(lsns.end);
+        }
+        lsns
+    }
+
+    /// Whether a group of `bytes` may be taken now. Sets in motion what makes room when it may not.
+    fn admit(&self, state: &mut State, bytes: usize, priority: Priority) -> Result<(), AppendError> {
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone().into());
+        }
+        if bytes > self.options.group_bytes_max {
+            return Err(AppendError::TooLarge { bytes });
+        }
+        let spared = if priority == Priority::Normal { self.options.reserve_bytes } else { 0 };
+        let needed = cost(bytes) + state.reserved + spared;
+        if needed > self.room(state) {
+            return Err(self.no_room(state));
+        }
+        if self.used_bytes(state) + needed > self.options.capacity_bytes {
+            return Err(AppendError::Full);
+        }
+        if state.staging.memory_bytes() + bytes > self.options.buffer_bytes
+            && state.staging.memory_bytes() > 0
+        {
+            self.ask_for_flush(state.staging.end());
+            return Err(AppendError::Full);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn room(&self, state: &State) -> u64 {
+        let room = Room {
+            segment_bytes: self.options.segment_bytes,
+            group_cost_max: cost(self.options.group_bytes_max),
+            rest: state.staging.rest(),
+            spares: state.ready_through - state.staging.segment(),
+        };
+        room.bytes()
+    }
+
+    fn no_room(&self, state: &mut State) -> AppendError {
+        let Some(since_us) = state.no_space_since_us else {
+            self.prepare_requested.notify();
+            return AppendError::Full;
+        };
+        let now_us = self.env.clock.now_us();
+        if now_us.saturating_sub(since_us) >= NO_SPACE_RETRY_US {
+            state.no_space_since_us = Some(now_us);
+            state.retry_prepare = true;
+            self.prepare_requested.notify();
+        }
+        AppendError::NoSpace
+    }
+
+    fn used_bytes(&self, state: &State) -> u64 {
+        state.staging.border().saturating_sub(state.kept_from * self.options.segment_bytes)
+    }
+
+    fn ask_for_flush(&self, lsn: Lsn) {
+        if self.sync_target.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 {
+            self.flush_requested.notify();
+        }
+    }
+
+    async fn wait(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {
+        assert!(lsn.0 <= self.end.load(Ordering::Acquire), "LSN {lsn} was never written");
+        let mut place = None;
+        poll_fn(|context| {
+            waiters.enroll(&mut place, lsn, context.waker());
+            if reached.load(Ordering::Acquire) >= lsn.0 {
+                return Poll::Ready(Ok(()));
+            }
+            if !self.failed.load(Ordering::Acquire) {
+                return Poll::Pending;
+            }
+            let failure = self.state.lock().failure.clone();
+            Poll::Ready(Err(failure.expect("it is set before the flag")))
+        })
+        .await
+    }
+
+    /// Makes sure that what is appended now will be synced within a second, by one timer at a time.
+    fn arm_lazy_sync(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.state.lock().lazy_sync_armed, true) {
+            return;
+        }
+        let sleep = self.env.clock.sleep(LAZY_SYNC_US);
+        let shared = self.clone();
+        let sync = async move {
+            sleep.await;
+            let mut state = shared.state.lock();
+            state.lazy_sync_armed = false;
+            let end = state.staging.end();
+            drop(state);
+            shared.ask_for_flush(end);
+        };
+        self.env.spawner.spawn("wal-lazy-sync", Box::pin(sync));
+    }
+
+    /// Ends the log: every waiter learns of the failure, nothing is accepted any more.
+    pub(crate) fn fail(&self, error: env::IoError) {
+        let mut state = self.state.lock();
+        if state.failure.is_none() {
+            state.failure = Some(WalError::Failed(error));
+        }
+        drop(state);
+        self.failed.store(true, Ordering::Release);
+        self.durable_waiters.wake_through(Lsn::MAX);
+        self.written_waiters.wake_through(Lsn::MAX);
+        self.space_waiters.wake_all();
+    }
+
+    fn stop(&self) {
+        self.state.lock().stopped = true;
+        self.flush_requested.notify();
+        self.prepare_requested.notify();
+    }
+}

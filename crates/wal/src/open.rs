@@ -1,0 +1,156 @@
+//! Creating a log, and continuing one behind its last valid chunk.
+//!
+//! Invariant: before the first append, a chunk that opens a new epoch is durable at the tail, so that nothing an
+//! earlier run left behind it can be mistaken for the continuation.
+
+use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, align_up, segment_before, segment_path};
+use crate::log::{Shared, State};
+use crate::segments::{PREPARE_NAME, create_segment, list_segments};
+use crate::staging::Staging;
+use crate::{LogTail, Lsn, Wal, WalError, WalOptions, WalReader, flusher, segments};
+use env::{Env, File, IoBuf, IoError, OpenOptions};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+impl Wal {
+    /// Makes a new log, removing the files of an old one.
+    pub async fn create(env: &Env, options: WalOptions) -> Result<Self, WalError> {
+        options.check();
+        let directory = &options.directory;
+        env.disk.create_dir(directory).await?;
+        for name in env.disk.list(directory).await? {
+            env.disk.remove(&format!("{directory}/{name}")).await?;
+        }
+        env.disk.sync_dir("").await?;
+        let first = create_segment(&*env.disk, directory, 0, options.segment_bytes).await?;
+        let tail = LogTail {
+            position: 0,
+            end: Lsn::ZERO,
+            epoch: 0,
+            log_id: random_id(env),
+            segment_bytes: options.segment_bytes,
+            from: Lsn::ZERO,
+        };
+        Self::start(env, options, tail, BTreeMap::from([(0, first)]), Vec::new()).await
+    }
+
+    /// Reads the log from `from` to its end without looking at the groups, and continues it there.
+    pub async fn open(
+        env: &Env,
+        options: WalOptions,
+        from: Lsn,
+        known_durable: Lsn,
+    ) -> Result<Self, WalError> {
+        let mut reader = WalReader::open(env, &options.directory, from, known_durable).await?;
+        while reader.next_group().await?.is_some() {}
+        Self::resume(env, options, reader.into_tail()).await
+    }
+
+    /// Continues the log behind the tail that a reader found. The segment size is the log's, not the option's.
+    pub async fn resume(env: &Env, mut options: WalOptions, tail: LogTail) -> Result<Self, WalError> {
+        options.segment_bytes = tail.segment_bytes;
+        options.check();
+        let (disk, directory) = (&*env.disk, &*options.directory);
+        let numbers = list_segments(disk, directory).await?;
+        let numbers = numbers.ok_or_else(|| WalError::Missing { directory: directory.into() })?;
+        match disk.remove(&format!("{directory}/{PREPARE_NAME}")).await {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+        let kept_from = segment_before(tail.from, tail.segment_bytes);
+        let current = tail.position / tail.segment_bytes;
+        let mut files = BTreeMap::new();
+        let mut recyclable = Vec::new();
+        for number in numbers {
+            if number < kept_from {
+                recyclable.push(number);
+                continue;
+            }
+            if number > current && !files.contains_key(&(number - 1)) {
+                // Behind a gap that a lost rename left. Not recycled, because its name is still to come.
+                disk.remove(&segment_path(directory, number)).await?;
+                continue;
+            }
+            let file = disk.open(&segment_path(directory, number), OpenOptions::existing().direct()).await?;
+            if file.len().await? != tail.segment_bytes {
+                return Err(wrong_size(directory, number, tail.segment_bytes));
+            }
+            // A process that died left its last writes unsynced, yet they are about to be relied upon.
+            file.sync().await?;
+            files.insert(number, file);
+        }
+        if let Entry::Vacant(missing) = files.entry(current) {
+            missing.insert(create_segment(disk, directory, current, tail.segment_bytes).await?);
+        }
+        Self::start(env, options, tail, files, recyclable).await
+    }
+
+    async fn start(
+        env: &Env,
+        options: WalOptions,
+        tail: LogTail,
+        mut files: BTreeMap<u64, Arc<dyn File>>,
+        recyclable: Vec<u64>,
+    ) -> Result<Self, WalError> {
+        let epoch = random_id(env);
+        let current = tail.position / tail.segment_bytes;
+        let start = Lsn(tail.position);
+        let end = start.advance(CHUNK_HEADER_BYTES as u64);
+        let file = files.get(&current).expect("the current segment exists");
+        open_epoch(&**file, &tail, epoch).await?;
+        files = files.split_off(&current);
+        let ready_through = *files.keys().next_back().expect("the current segment is in it");
+        let state = State {
+            staging: Staging::new(tail.segment_bytes, align_up(end.0), end),
+            files,
+            ready_through,
+            kept_from: segment_before(tail.from, tail.segment_bytes),
+            recyclable: recyclable.into(),
+            reserved: 0,
+            failure: None,
+            no_space_since_us: None,
+            retry_prepare: false,
+            lazy_sync_armed: false,
+            stopped: false,
+        };
+        let shared = Arc::new(Shared::new(env.clone(), options, tail.log_id, epoch, state));
+        env.spawner.spawn("wal-flush", Box::pin(flusher::run(shared.clone())));
+        env.spawner.spawn("wal-segments", Box::pin(segments::run(shared.clone())));
+        shared.prepare_requested.notify();
+        Ok(Self { shared })
+    }
+}
+
+/// Writes the chunk that separates this run from everything before it.
+async fn open_epoch(file: &dyn File, tail: &LogTail, epoch: u64) -> Result<(), IoError> {
+    let header = ChunkHeader {
+        log_id: tail.log_id,
+        start: Lsn(tail.position),
+        epoch,
+        previous_epoch: tail.epoch,
+        durable: tail.end,
+        used: CHUNK_HEADER_BYTES as u32,
+        flags: 0,
+    };
+    let mut block = IoBuf::zeroed(BLOCK_BYTES);
+    header.seal(block.as_mut_slice());
+    let (_, result) = file.write_at(tail.position % tail.segment_bytes, block).await;
+    result?;
+    file.sync().await
+}
+
+/// Zero is kept for "none".
+fn random_id(env: &Env) -> u64 {
+    env.random.u64().max(1)
+}
+
+fn wrong_size(directory: &str, number: u64, segment_bytes: u64) -> WalError {
+    let lsn = Lsn(number * segment_bytes);
+    WalError::Damaged {
+        file: segment_path(directory, number),
+        offset: 0,
+        lsn,
+        reason: "the file does not have the size of a segment",
+    }
+}

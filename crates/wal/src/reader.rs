@@ -1,0 +1,398 @@
+//! `WalReader`: reads groups in order from a checkpoint to the end of the log, for recovery.
+//!
+//! It tells two kinds of end apart. A *torn tail* is what a crash leaves: the first chunk that is not valid, with
+//! nothing durable behind it; reading ends there. *Damage* is an invalid chunk that had been durable once: either
+//! the caller knows a durable LSN behind it (from a checkpoint or a page), or a valid chunk further on carries
+//! one. Cutting the log there would lose acknowledged commits, so it is an error with file and offset.
+
+use crate::format::{
+    BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, END_OF_SEGMENT, segment_before, segment_path,
+};
+use crate::group::{GROUP_HEADER_BYTES, group_checksum};
+use crate::segments::list_segments;
+use crate::{Lsn, Record, WalError, decode_records};
+use env::{Env, File, IoBuf, OpenOptions};
+use std::sync::Arc;
+
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Where the log ends, as `Wal::resume` needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogTail {
+    /// Where the next chunk goes.
+    pub(crate) position: u64,
+    /// The end of the last valid chunk's groups.
+    pub(crate) end: Lsn,
+    pub(crate) epoch: u64,
+    pub(crate) log_id: u64,
+    pub(crate) segment_bytes: u64,
+    /// Where reading began.
+    pub(crate) from: Lsn,
+}
+
+impl LogTail {
+    /// Everything before this was read.
+    pub fn end_lsn(&self) -> Lsn {
+        self.end
+    }
+}
+
+pub struct WalReader {
+    env: Env,
+    directory: String,
+    known_durable: Lsn,
+    window: Window,
+    tail: LogTail,
+    /// The chunk being read: where the next group starts and where the groups end.
+    next: Lsn,
+    /// Whether the last chunk said that its segment ends with it.
+    segment_ended: bool,
+    /// False until the first chunk was accepted, whose epoch is taken as it is.
+    started: bool,
+    finished: bool,
+}
+
+/// A valid group.
+#[derive(Debug, Clone, Copy)]
+pub struct LogGroup<'a> {
+    pub start: Lsn,
+    pub end: Lsn,
+    bytes: &'a [u8],
+}
+
+impl<'a> LogGroup<'a> {
+    /// The records, each with its LSN.
+    pub fn records(&self) -> impl Iterator<Item = (Lsn, Record<'a>)> + use<'a> {
+        let first = self.start.advance(GROUP_HEADER_BYTES as u64);
+        decode_records(self.bytes).map(move |record| {
+            let record = record.expect("the reader has decoded the group once");
+            (first.advance(record.end as u64), record)
+        })
+    }
+}
+
+impl WalReader {
+    /// Starts at the segment that `from` needs. `from` is the start of a group (or `Lsn::ZERO`), durable when it
+    /// was noted down; `known_durable` is the highest LSN known to have been durable, or `Lsn::ZERO`.
+    pub async fn open(env: &Env, directory: &str, from: Lsn, known_durable: Lsn) -> Result<Self, WalError> {
+        let missing = || WalError::Missing { directory: directory.into() };
+        let numbers = list_segments(&*env.disk, directory).await?.ok_or_else(missing)?;
+        // All have one size; a log that is running renames only its oldest ones.
+        let newest = *numbers.last().ok_or_else(missing)?;
+        let file = env.disk.open(&segment_path(directory, newest), OpenOptions::existing().direct()).await?;
+        let segment_bytes = file.len().await?;
+        if segment_bytes == 0 || !segment_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+            let file = segment_path(directory, newest);
+            let reason = "the file does not have the size of a segment";
+            return Err(WalError::Damaged { file, offset: 0, lsn: from, reason });
+        }
+        let number = segment_before(from, segment_bytes);
+        let position = number * segment_bytes;
+        let tail = LogTail { position, end: Lsn(position), epoch: 0, log_id: 0, segment_bytes, from };
+        let window = Window::new(env.clone(), directory, segment_bytes);
+        Ok(Self {
+            env: env.clone(),
+            directory: directory.into(),
+            known_durable: known_durable.max(from),
+            window,
+            tail,
+            next: Lsn(position),
+            segment_ended: false,
+            started: false,
+            finished: false,
+        })
+    }
+
+    /// The next group that ends behind `from`, or None at the end of the log.
+    pub async fn next_group(&mut self) -> Result<Option<LogGroup<'_>>, WalError> {
+        loop {
+            if self.next < self.tail.end {
+                let (start, end) = self.check_group()?;
+                self.next = end;
+                if end < self.tail.from {
+                    continue;
+                }
+                let bytes = self.window.slice(start.0 + GROUP_HEADER_BYTES as u64, end.0);
+                return Ok(Some(LogGroup { start, end, bytes }));
+            }
+            if self.finished || !self.next_chunk().await? {
+                self.finished = true;
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The end of the log, to continue it.
+    ///
+    /// # Panics
+    /// If `next_group` has not returned None.
+    pub fn into_tail(self) -> LogTail {
+        assert!(self.finished, "the end of the log has not been reached");
+        self.tail
+    }
+
+    /// Checks the group at `next`, inside the valid chunk.
+    fn check_group(&self) -> Result<(Lsn, Lsn), WalError> {
+        let bytes = self.window.slice(self.next.0, self.tail.end.0);
+        let damaged = || self.damaged(self.next, "a group inside a valid chunk is not valid");
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (stored, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let records = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+        let checksum = group_checksum(crc32c::crc32c(records), self.next);
+        let whole = decode_records(records).all(|record| record.is_ok());
+        if checksum != u32::from_le_bytes(*stored) || !whole {
+            return Err(damaged());
+        }
+        Ok((self.next, self.next.advance((GROUP_HEADER_BYTES + records.len()) as u64)))
+    }
+
+    /// Goes to the next chunk; false when there is none.
+    async fn next_chunk(&mut self) -> Result<bool, WalError> {
+        if self.segment_ended {
+            self.tail.position = self.tail.position.next_multiple_of(self.tail.segment_bytes);
+        }
+        let position = self.tail.position;
+        let header = match self.window.chunk(position).await? {
+            Some(header) if self.accepts(&header) => header,
+            None if self.segment_ended && !self.window.has_segment(position) => {
+                return Err(self.damaged(Lsn(position), "the segment is missing"));
+            }
+            _ => {
+                self.require_torn_tail().await?;
+                return Ok(false);
+            }
+        };
+        self.started = true;
+        self.next = header.start.advance(CHUNK_HEADER_BYTES as u64);
+        self.segment_ended = header.flags & END_OF_SEGMENT != 0;
+        self.tail.position = position + header.padded();
+        self.tail.end = header.end();
+        self.tail.epoch = header.epoch;
+        self.tail.log_id = header.log_id;
+        Ok(true)
+    }
+
+    fn accepts(&self, header: &ChunkHeader) -> bool {
+        !self.started || header.log_id == self.tail.log_id && header.follows(self.tail.epoch)
+    }
+
+    /// The chunk at the tail is not valid: makes sure that it never was durable.
+    async fn require_torn_tail(&mut self) -> Result<(), WalError> {
+        let invalid = Lsn(self.tail.position);
+        if self.tail.end < self.known_durable || !self.started {
+            return Err(self.damaged(invalid, "a chunk that was durable is not valid"));
+        }
+        let mut witness_window = Window::new(self.env.clone(), &self.directory, self.tail.segment_bytes);
+        let mut position = self.tail.position + BLOCK_BYTES as u64;
+        let last = (self.tail.position / self.tail.segment_bytes + 2) * self.tail.segment_bytes;
+        while position < last {
+            let header = witness_window.header(position).await?;
+            let ours =
+                header.filter(|header| header.log_id == self.tail.log_id && header.durable > self.tail.end);
+            if ours.is_some() && witness_window.chunk(position).await?.is_some() {
+                return Err(self.damaged(invalid, "later log proves that this chunk was durable"));
+            }
+            position += BLOCK_BYTES as u64;
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, lsn: Lsn, reason: &'static str) -> WalError {
+        let file = segment_path(&self.directory, lsn.0 / self.tail.segment_bytes);
+        WalError::Damaged { file, offset: lsn.0 % self.tail.segment_bytes, lsn, reason }
+    }
+}
+
+/// A part of one segment in memory, addressed by stream position.
+struct Window {
+    env: Env,
+    directory: String,
+    segment_bytes: u64,
+    file: Option<(u64, Option<Arc<dyn File>>)>,
+    start: u64,
+    bytes: IoBuf,
+}
+
+impl Window {
+    fn new(env: Env, directory: &str, segment_bytes: u64) -> Self {
+        let directory = directory.into();
+        Self { env, directory, segment_bytes, file: None, start: 0, bytes: IoBuf::empty() }
+    }
+
+    /// Whether the file for `position` was found by the last read.
+    fn has_segment(&self, position: u64) -> bool {
+        matches!(&self.file, Some((number, Some(_))) if *number == position / self.segment_bytes)
+    }
+
+    /// Bytes that `chunk` has loaded.
+    fn slice(&self, from: u64, to: u64) -> &[u8] {
+        &self.bytes.as_slice()[(from - self.start) as usize..(to - self.start) as usize]
+    }
+
+    /// What looks like a header at `position`, unverified.
+    async fn header(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
+        if !self.load(position, BLOCK_BYTES as u64).await? {
+            return Ok(None);
+        }
+        let header = ChunkHeader::read(self.slice(position, position + BLOCK_BYTES as u64));
+        Ok(header.filter(|header| header.start.0 == position))
+    }
+
+    /// The valid chunk at `position`, whose bytes are then loaded; None when there is none.
+    async fn chunk(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
+        let Some(header) = self.header(position).await? else { return Ok(None) };
+        let segment_end = (position / self.segment_bytes + 1) * self.segment_bytes;
+        if position + header.padded() > segment_end || !self.load(position, header.padded()).await? {
+            return Ok(None);
+        }
+        let valid = header.verify(self.slice(position, position + header.padded()));
+        Ok(valid.then_some(header))
+    }
+
+    /// Makes `length` bytes at `position` available; false when the segment's file is missing or too short.
+    async fn load(&mut self, position: u64, length: u64) -> Result<bool, WalError> {
+        let loaded = self.start..self.start + self.bytes.len() as u64;
+        if loaded.contains(&position) && position + length <= loaded.end {
+            return Ok(true);
+        }
+        let number = position / self.segment_bytes;
+        let Some(file) = self.open(number).await? else { return Ok(false) };
+        let segment_end = (number + 1) * self.segment_bytes;
+        let wanted = length.max(WINDOW_BYTES).min(segment_end - position);
+        let mut buffer = std::mem::replace(&mut self.bytes, IoBuf::empty());
+        if (buffer.capacity() as u64) < wanted {
+            buffer = IoBuf::zeroed(wanted as usize);
+        }
+        buffer.set_len(wanted as usize);
+        let (buffer, result) = file.read_at(position % self.segment_bytes, buffer).await;
+        match result {
+            Ok(()) => {
+                self.bytes = buffer;
+                self.start = position;
+                Ok(true)
+            }
+            Err(error) if error.is_end_of_file() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn open(&mut self, number: u64) -> Result<Option<Arc<dyn File>>, WalError> {
+        if let Some((open, file)) = &self.file
+            && *open == number
+        {
+            return Ok(file.clone());
+        }
+        let path = segment_path(&self.directory, number);
+        let file = match self.env.disk.open(&path, OpenOptions::existing().direct()).await {
+            Ok(file) => Some(file),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error.into()),
+        };
+        self.file = Some((number, file.clone()));
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WalGroup;
+    use env::sim::{SeededRandom, SimOptions, World};
+    use env::{Disk, Random};
+
+    const SEGMENT_BYTES: usize = 64 << 10;
+
+    /// Writes a segment that starts with a chunk around `groups` and reads it to the end.
+    fn read_chunk(groups: &[u8]) -> Result<usize, WalError> {
+        let mut segment = vec![0; SEGMENT_BYTES];
+        segment[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + groups.len()].copy_from_slice(groups);
+        let used = (CHUNK_HEADER_BYTES + groups.len()) as u32;
+        let (start, durable) = (Lsn::ZERO, Lsn::ZERO);
+        let header = ChunkHeader { log_id: 1, start, epoch: 2, previous_epoch: 0, durable, used, flags: 0 };
+        header.seal(&mut segment);
+        let world = World::new(1, SimOptions::default());
+        let env = world.env();
+        let read = async {
+            write_segment(&*env.disk, &segment).await;
+            let mut reader = WalReader::open(&env, "wal", Lsn::ZERO, Lsn::ZERO).await?;
+            let mut count = 0;
+            while let Some(group) = reader.next_group().await? {
+                count += group.records().count();
+            }
+            Ok(count)
+        };
+        world.block_on(read).unwrap()
+    }
+
+    async fn write_segment(disk: &dyn Disk, segment: &[u8]) {
+        disk.create_dir("wal").await.unwrap();
+        let file = disk.open(&segment_path("wal", 0), OpenOptions::create().direct()).await.unwrap();
+        let (_, result) = file.write_at(0, IoBuf::copy_of(segment)).await;
+        result.unwrap();
+    }
+
+    fn encoded(group: &WalGroup, start: Lsn) -> Vec<u8> {
+        let checksum = group_checksum(crc32c::crc32c(group.record_bytes()), start);
+        let length = (group.record_bytes().len() as u32).to_le_bytes();
+        [&length[..], &checksum.to_le_bytes(), group.record_bytes()].concat()
+    }
+
+    #[test]
+    fn a_chunk_of_valid_groups_is_read() {
+        let mut group = WalGroup::new();
+        group.push(1, 1, b"one");
+        group.push(2, 1, b"two");
+        let first = encoded(&group, Lsn(64));
+        let second = encoded(&group, Lsn(64 + first.len() as u64));
+        assert_eq!(read_chunk(&[first.clone(), second].concat()), Ok(4));
+        // The same bytes in another place are not the same group.
+        assert!(matches!(read_chunk(&[first.clone(), first].concat()), Err(WalError::Damaged { .. })));
+    }
+
+    #[test]
+    fn any_bytes_under_a_right_chunk_checksum_are_damage_and_no_panic() {
+        let random = SeededRandom::new(1);
+        let mut group = WalGroup::new();
+        group.push(1, 1, &[3; 100]);
+        let valid = encoded(&group, Lsn(64));
+        for round in 0..300 {
+            let mut bytes = valid.clone();
+            if round % 3 == 0 {
+                random.fill(&mut bytes);
+            } else {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+                bytes.truncate(bytes.len() - random.below(3) * random.below(20));
+            }
+            let read = read_chunk(&bytes);
+            assert!(matches!(read, Err(WalError::Damaged { .. })), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_as_a_segment_are_no_panic() {
+        let random = SeededRandom::new(2);
+        for _ in 0..100 {
+            let mut segment = vec![0; SEGMENT_BYTES];
+            let (start, durable, used) = (Lsn::ZERO, Lsn(random.below(200_000) as u64), random.u64() as u32);
+            let header =
+                ChunkHeader { log_id: 1, start, epoch: 2, previous_epoch: 0, durable, used: 64, flags: 1 };
+            header.seal(&mut segment);
+            random.fill(&mut segment[4096..]);
+            // A header that lies about its size.
+            let mut lie = vec![0; BLOCK_BYTES];
+            ChunkHeader { start: Lsn(4096), ..header }.seal(&mut lie);
+            lie[48..52].copy_from_slice(&used.to_le_bytes());
+            segment[4096..8192].copy_from_slice(&lie);
+            let world = World::new(1, SimOptions::default());
+            let env = world.env();
+            let read = async {
+                write_segment(&*env.disk, &segment).await;
+                let mut reader = WalReader::open(&env, "wal", Lsn::ZERO, Lsn::ZERO).await?;
+                reader.next_group().await.map(|group| group.is_some())
+            };
+            let read = world.block_on(read).unwrap();
+            assert!(matches!(read, Ok(false) | Err(WalError::Damaged { .. })), "{read:?}");
+        }
+    }
+}
