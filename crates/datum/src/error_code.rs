@@ -16,7 +16,6 @@ error_codes! {
     ER_DB_CREATE_EXISTS = 1007, "HY000", "Can't create database '%s'; database exists";
     ER_DB_DROP_EXISTS = 1008, "HY000", "Can't drop database '%s'; database doesn't exist";
     ER_CANT_LOCK = 1015, "HY000", "Can't lock file (errno: %d - %s)";
-    ER_DISK_FULL = 1021, "HY000", "Disk full (%s); waiting for someone to free some space... (errno: %d - %s)";
     ER_DUP_KEY = 1022, "23000", "Can't write; duplicate key in table '%s'";
     ER_ERROR_ON_WRITE = 1026, "HY000", "Error writing file '%s' (errno: %d - %s)";
     ER_GET_ERRNO = 1030, "HY000", "Got error %d - '%s' from storage engine";
@@ -37,6 +36,7 @@ error_codes! {
     ER_SERVER_SHUTDOWN = 1053, "08S01", "Server shutdown in progress";
     ER_BAD_FIELD_ERROR = 1054, "42S22", "Unknown column '%s' in '%s'";
     ER_WRONG_FIELD_WITH_GROUP = 1055, "42000", "'%s' isn't in GROUP BY";
+    ER_WRONG_FIELD_WITH_GROUP_V2 = 1055, "42000", "Expression #%d of %s is not in GROUP BY clause and contains nonaggregated column '%s' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
     ER_WRONG_GROUP_FIELD = 1056, "42000", "Can't group on '%s'";
     ER_WRONG_SUM_SELECT = 1057, "42000", "Statement has sum functions and columns in same statement";
     ER_WRONG_VALUE_COUNT = 1058, "21S01", "Column count doesn't match value count";
@@ -71,6 +71,7 @@ error_codes! {
     ER_BLOB_CANT_HAVE_DEFAULT = 1101, "42000", "BLOB, TEXT, GEOMETRY or JSON column '%s' can't have a default value";
     ER_WRONG_DB_NAME = 1102, "42000", "Incorrect database name '%s'";
     ER_WRONG_TABLE_NAME = 1103, "42000", "Incorrect table name '%s'";
+    ER_UNKNOWN_ERROR = 1105, "HY000", "%s";
     ER_UNKNOWN_PROCEDURE = 1106, "42000", "Unknown procedure '%s'";
     ER_WRONG_PARAMCOUNT_TO_PROCEDURE = 1107, "42000", "Incorrect parameter count to procedure '%s'";
     ER_UNKNOWN_TABLE = 1109, "42S02", "Unknown table '%s' in %s";
@@ -168,8 +169,8 @@ error_codes! {
     ER_FEATURE_DISABLED = 1289, "HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
     ER_OPTION_PREVENTS_STATEMENT = 1290, "HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
     ER_DUPLICATED_VALUE_IN_TYPE = 1291, "HY000", "Column '%s' has duplicated value '%s' in %s";
-    ER_TRUNCATED_WRONG_VALUE = 1292, "22007", "Truncated incorrect %s value: '%s'";
     ER_INCORRECT_VALUE_FOR_COLUMN = 1292, "22007", "Incorrect %s value: '%s' for column '%s' at row %d";
+    ER_TRUNCATED_WRONG_VALUE = 1292, "22007", "Truncated incorrect %s value: '%s'";
     ER_INVALID_ON_UPDATE = 1294, "HY000", "Invalid ON UPDATE clause for '%s' column";
     ER_UNSUPPORTED_PS = 1295, "HY000", "This command is not supported in the prepared statement protocol yet";
     ER_UNKNOWN_TIME_ZONE = 1298, "HY000", "Unknown or incorrect time zone: '%s'";
@@ -177,15 +178,19 @@ error_codes! {
     ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%d) - truncated";
     ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
     ER_QUERY_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
-    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %s value: '%s' for column '%s' at row %d";
-    ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
     ER_NO_DEFAULT_FOR_FIELD = 1364, "HY000", "Field '%s' doesn't have a default value";
+    ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
+    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %s value: '%s' for column '%s' at row %d";
     ER_CANNOT_USER = 1396, "HY000", "Operation %s failed for %s";
+    ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
     ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %d";
-    ER_STARTUP = 1408, "HY000", "%s: ready for connections. Version: '%s'  socket: '%s'  port: %d";
     ER_SP_BAD_SQLSTATE = 1407, "42000", "Bad SQLSTATE: '%s'";
     ER_WRONG_VALUE_FOR_TYPE = 1411, "HY000", "Incorrect %s value: '%s' for function %s";
     ER_TABLE_DEF_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction";
+    ER_TOO_BIG_SCALE = 1425, "42000", "Too big scale %d specified for column '%s'. Maximum is %d.";
+    ER_TOO_BIG_PRECISION = 1426, "42000", "Too-big precision %d specified for '%s'. Maximum is %d.";
+    ER_M_BIGGER_THAN_D = 1427, "42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
+    ER_TOO_BIG_DISPLAYWIDTH = 1439, "42000", "Display width out of range for column '%s' (max = %d)";
     ER_DATETIME_FUNCTION_OVERFLOW = 1441, "22008", "Datetime function: %s field overflow";
     ER_ROW_IS_REFERENCED_2 = 1451, "23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     ER_NO_REFERENCED_ROW_2 = 1452, "23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
@@ -193,16 +198,10 @@ error_codes! {
     ER_NON_GROUPING_FIELD_USED = 1463, "42000", "Non-grouping field '%s' is used in %s clause";
     ER_AUTOINC_READ_FAILED = 1467, "HY000", "Failed to read auto-increment value from storage engine";
     ER_WRONG_STRING_LENGTH = 1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)";
-    ER_TOO_BIG_SCALE = 1425, "42000", "Too big scale %d specified for column '%s'. Maximum is %d.";
-    ER_TOO_BIG_PRECISION = 1426, "42000", "Too-big precision %d specified for '%s'. Maximum is %d.";
-    ER_M_BIGGER_THAN_D = 1427, "42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
-    ER_TOO_BIG_DISPLAYWIDTH = 1439, "42000", "Display width out of range for column '%s' (max = %d)";
-    ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
     ER_PARTITION_MGMT_ON_NONPARTITIONED = 1505, "HY000", "Partition management on a not partitioned table is not possible";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %s value: '%s'";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
     ER_DUP_ENTRY_AUTOINCREMENT_CASE = 1569, "HY000", "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '%s' for key '%s'";
-    ER_SLEEP_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%s'";
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%s'";
     ER_DUP_ENTRY_WITH_KEY_NAME = 1586, "23000", "Duplicate entry '%s' for key '%s'";
@@ -210,56 +209,66 @@ error_codes! {
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%s' is too long (max = %d)";
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
-    ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
-    ER_WRONG_FIELD_WITH_GROUP_V2 = 1055, "42000", "Expression #%d of %s is not in GROUP BY clause and contains nonaggregated column '%s' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
+    ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698, "28000", "Access denied for user '%s'@'%s'";
+    ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%s)";
+    ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %d bytes.";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
-    ER_FK_CANNOT_DROP_PARENT = 3730, "HY000", "Cannot drop table '%s' referenced by a foreign key constraint '%s' on table '%s'.";
+    ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
+    ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";
     ER_FK_NO_INDEX_PARENT = 1822, "HY000", "Failed to add the foreign key constraint. Missing index for constraint '%s' in the referenced table '%s'";
     ER_FK_CANNOT_OPEN_PARENT = 1824, "HY000", "Failed to open the referenced table '%s'";
     ER_FK_DUP_NAME = 1826, "HY000", "Duplicate foreign key constraint name '%s'";
     ER_PASSWORD_FORMAT = 1827, "HY000", "The password hash doesn't have the expected format.";
     ER_FK_COLUMN_CANNOT_DROP = 1828, "HY000", "Cannot drop column '%s': needed in a foreign key constraint '%s'";
-    ER_DUP_INDEX = 1831, "HY000", "Duplicate index '%s' defined on the table '%s'. This is deprecated and will be disallowed in a future release.";
+    ER_DUP_INDEX = 1831, "HY000", "Duplicate index '%s' defined on the table '%s.%s'. This is deprecated and will be disallowed in a future release.";
+    ER_READ_ONLY_MODE = 1836, "HY000", "Running in read-only mode";
     ER_ALTER_OPERATION_NOT_SUPPORTED = 1845, "0A000", "%s is not supported for this operation. Try %s.";
     ER_ALTER_OPERATION_NOT_SUPPORTED_REASON = 1846, "0A000", "%s is not supported. Reason: %s. Try %s.";
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%s'";
-    ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698, "28000", "Access denied for user '%s'@'%s'";
-    ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%s)";
-    ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %d bytes.";
-    ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
-    ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %d in value for column '%s'.";
-    ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %d to function %s: \"%s\" at position %d.";
-    ER_INVALID_JSON_PATH = 3143, "42000", "Invalid JSON path expression. The error is around character position %d.";
-    ER_INVALID_TYPE_FOR_JSON = 3146, "22032", "Invalid data type for JSON data in argument %d to function %s; a JSON string or JSON type is required.";
-    ER_INVALID_CAST_TO_JSON = 3147, "22032", "Cannot CAST value to JSON.";
-    ER_INVALID_JSON_CHARSET = 3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
-    ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
-    ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
-    ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
-    ER_JSON_VALUE_TOO_BIG = 3150, "22032", "The JSON value is too big to be stored in a JSON column.";
-    ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s from column %s at row %d";
+    ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "2201E", "Invalid argument for logarithm";
+    ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%d of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
-    ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "2201E", "Invalid argument for logarithm";
     ER_NET_OK_PACKET_TOO_LARGE = 3068, "08S01", "OK packet too large";
     ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED = 3102, "HY000", "Expression of generated column '%s' contains a disallowed function.";
+    ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105, "HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN = 3106, "HY000", "'%s' is not supported for generated columns.";
     ER_GENERATED_COLUMN_NON_PRIOR = 3107, "HY000", "Generated column can refer only to generated columns defined prior to it.";
     ER_DEPENDENT_BY_GENERATED_COLUMN = 3108, "HY000", "Column '%s' has a generated column dependency.";
-    ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105, "HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
-    ER_TOO_LONG_KEY_PART = 3057, "42000", "Specified key part was too long; max key part length is %d bytes";
-    ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
-    ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
+    ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %d in value for column '%s'.";
+    ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %d to function %s: \"%s\" at position %d.";
+    ER_INVALID_JSON_PATH = 3143, "42000", "Invalid JSON path expression. The error is around character position %d.";
+    ER_INVALID_JSON_CHARSET = 3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
+    ER_INVALID_TYPE_FOR_JSON = 3146, "22032", "Invalid data type for JSON data in argument %d to function %s; a JSON string or JSON type is required.";
+    ER_INVALID_CAST_TO_JSON = 3147, "22032", "Cannot CAST value to JSON.";
+    ER_JSON_VALUE_TOO_BIG = 3150, "22032", "The JSON value is too big to be stored in a JSON column.";
+    ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
+    ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s from column %s at row %d";
+    ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
+    ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_RECURSIVE_REQUIRES_UNION = 3573, "HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %d iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
     ER_INVALID_DEFAULT_UTF8MB4_COLLATION = 3721, "HY000", "Invalid default collation %s: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
-    ER_DATA_INCOMPATIBLE_WITH_VALUE = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
+    ER_FK_CANNOT_DROP_PARENT = 3730, "HY000", "Cannot drop table '%s' referenced by a foreign key constraint '%s' on table '%s'.";
+    ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
+    ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
     ER_CANNOT_CONVERT_STRING = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
-    ER_READ_ONLY_MODE = 1836, "HY000", "Running in read-only mode";
-    ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";
-    ER_UNKNOWN_ERROR = 1105, "HY000", "%s";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_five_letters_or_digits() {
+        for code in ALL {
+            assert!(code.state.iter().all(u8::is_ascii_alphanumeric), "{}", code.number);
+            assert!(!code.template.is_empty());
+        }
+        assert!(ALL.windows(2).all(|pair| pair[0].number <= pair[1].number), "the registry is in order");
+    }
 }

@@ -2,9 +2,7 @@
 //!
 //! The result only has to describe the rows for which the comparison can be true; when in doubt it is `Unusable` and
 //! the rows are checked one by one.
-use datum::{
-    ColumnType, Date, DateTime, Decimal, MomentContext, TimeZone, Timestamp, Value, no_warning,
-};
+use datum::{ColumnType, Date, DateTime, Decimal, MomentContext, TimeZone, Timestamp, Value, no_warning};
 use expression::EvalContext;
 use table::StorageKind;
 
@@ -74,7 +72,12 @@ pub fn bound_of(value: &Value, of: &ColumnType, column: &ColumnType, context: &E
 fn is_plain(value: &Value) -> bool {
     matches!(
         value,
-        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) | Value::Bytes(_)
+        Value::Int(_)
+            | Value::UInt(_)
+            | Value::Decimal(_)
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Bytes(_)
     )
 }
 
@@ -98,7 +101,7 @@ fn integer_bound(value: &Value, of: &ColumnType, column: &ColumnType) -> Bound {
         }
         _ => return Bound::Unusable,
     };
-    let Some((lowest, highest)) = column.kind.integer_bounds(column.unsigned) else {
+    let Some((lowest, highest)) = column.integer_bounds() else {
         return Bound::Unusable;
     };
     if number < lowest {
@@ -149,7 +152,11 @@ fn moment_bound(value: &Value, of: &ColumnType, column: &ColumnType, context: &E
     match StorageKind::of(column) {
         StorageKind::Date => {
             let date: Date = moment.date();
-            if moment.micros_of_day() == 0 { Bound::Exact(Value::Date(date)) } else { Bound::Below(Value::Date(date)) }
+            if moment.micros_of_day() == 0 {
+                Bound::Exact(Value::Date(date))
+            } else {
+                Bound::Below(Value::Date(date))
+            }
         }
         StorageKind::DateTime => Bound::Exact(Value::DateTime(moment)),
         _ => instant_bound(moment, zone),

@@ -29,7 +29,7 @@ use schema::LocalFuture;
 
 pub use build::build;
 pub use initialise::run_initialisers;
-pub use table_scan::TableScan;
+pub use limit::row_count;
 
 /// Rows asked for at once where nothing limits them.
 pub const BATCH_ROWS: usize = 256;

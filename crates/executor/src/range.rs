@@ -208,7 +208,8 @@ impl RangeBuilder<'_> {
         if part.write_text_head(&head, &mut key).is_none() {
             key.clear();
         }
-        self.ranges.extend(prefixes.iter().map(|prefix| KeyRange::prefix(&[prefix.as_slice(), &key].concat())));
+        self.ranges
+            .extend(prefixes.iter().map(|prefix| KeyRange::prefix(&[prefix.as_slice(), &key].concat())));
         Ok(())
     }
 }

@@ -274,8 +274,9 @@ impl Planner<'_> {
 /// Takes out the waiting conditions whose tables are all placed.
 fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     let placed = build.placed;
-    let (covered, waiting) =
-        std::mem::take(&mut build.waiting).into_iter().partition(|condition| block.sources_of(condition) & !placed == 0);
+    let (covered, waiting) = std::mem::take(&mut build.waiting)
+        .into_iter()
+        .partition(|condition| block.sources_of(condition) & !placed == 0);
     build.waiting = waiting;
     covered
 }
@@ -317,7 +318,9 @@ fn equality_sides(
     before: u64,
     own: u64,
 ) -> Option<(Expr, Expr, datum::CompareMode)> {
-    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else { return None };
+    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else {
+        return None;
+    };
     let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
     if left_set == 0 || right_set == 0 {
         return None;

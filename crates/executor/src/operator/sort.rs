@@ -22,7 +22,11 @@ pub struct SortRows<'p> {
 }
 
 impl<'p> SortRows<'p> {
-    pub fn new(input: &'p Node, keys: &'p [SortKey], limit: Option<&'p (Expr, Option<Expr>)>) -> SortRows<'p> {
+    pub fn new(
+        input: &'p Node,
+        keys: &'p [SortKey],
+        limit: Option<&'p (Expr, Option<Expr>)>,
+    ) -> SortRows<'p> {
         SortRows {
             batch: RowBatch::new(input.width),
             input: build(input),

@@ -127,7 +127,7 @@ pub enum TableOptionValue<'a> {
     Default,
     /// The members of UNION.
     Tables(&'a [ObjectName<'a>]),
-    /// An option without a value.
+    /// An option without a value, or with NULL.
     None,
 }
 

@@ -4,14 +4,14 @@ use super::{
 };
 
 /// A query expression with everything that applies to its whole result.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Query<'a> {
     pub with: Option<&'a With<'a>>,
     pub body: QueryBody<'a>,
     pub order_by: &'a [OrderItem<'a>],
     pub limit: Option<Limit<'a>>,
     pub locking: &'a [Locking<'a>],
-    pub into: Option<&'a Into<'a>>,
+    pub into: Option<&'a IntoTarget<'a>>,
     pub span: Span,
     /// The longest way down through expressions, joins and queries below, bounded as `Expr::height` is.
     pub height: u32,
@@ -155,7 +155,7 @@ pub enum LockWait {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Into<'a> {
+pub enum IntoTarget<'a> {
     OutFile { path: &'a str, charset: Option<Ident<'a>>, fields: FieldOptions<'a>, lines: LineOptions<'a> },
     DumpFile { path: &'a str },
     Variables(&'a [LoadColumn<'a>]),

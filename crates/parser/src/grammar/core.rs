@@ -27,7 +27,7 @@ pub struct Parser<'a> {
     /// How many SELECT lists surround the current token.
     pub select_list_depth: u32,
     /// The INTO of a SELECT block, until the query around it takes it.
-    pub pending_into: Option<&'a crate::ast::Into<'a>>,
+    pub pending_into: Option<&'a crate::ast::IntoTarget<'a>>,
     /// Where the statement's first token begins.
     pub statement_start: u32,
     /// A stored program's body may hold `;`: the statement is the whole rest of the text.
@@ -213,9 +213,10 @@ impl<'a> Parser<'a> {
         self.syntax_error_at(self.peek())
     }
 
-    /// The error of the token that was taken last.
-    pub fn syntax_error_before(&self) -> Box<ParseError> {
-        self.syntax_error_at(self.tokens[self.index.saturating_sub(1)])
+    /// Takes a keyword, whichever it is; its token is there for the error when it is the wrong one.
+    pub fn advance_keyword(&mut self) -> (Keyword, Token) {
+        let token = self.advance();
+        (token.keyword, token)
     }
 
     pub fn syntax_error_at(&self, token: Token) -> Box<ParseError> {

@@ -1,26 +1,26 @@
 //! SELECT .. INTO, and the file format options that LOAD DATA has too.
 use super::core::{Parser, Result};
-use crate::ast::{FieldOptions, Into, LineOptions, LoadColumn};
+use crate::ast::{FieldOptions, IntoTarget, LineOptions, LoadColumn};
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
-    pub fn into_clause(&mut self) -> Result<Option<&'a Into<'a>>> {
+    pub fn select_into(&mut self) -> Result<Option<&'a IntoTarget<'a>>> {
         if !self.accept_keyword(K::Into) {
             return Ok(None);
         }
         let into = if self.accept_keyword(K::Outfile) {
             let path = self.string_text()?;
             let charset = self.load_charset()?;
-            Into::OutFile { path, charset, fields: self.field_options()?, lines: self.line_options()? }
+            IntoTarget::OutFile { path, charset, fields: self.field_options()?, lines: self.line_options()? }
         } else if self.accept_keyword(K::Dumpfile) {
-            Into::DumpFile { path: self.string_text()? }
+            IntoTarget::DumpFile { path: self.string_text()? }
         } else {
-            Into::Variables(self.comma_list(Self::into_variable)?)
+            IntoTarget::Variables(self.comma_list(Self::receiving_variable)?)
         };
         Ok(Some(self.alloc(into)))
     }
 
-    fn into_variable(&mut self) -> Result<LoadColumn<'a>> {
+    fn receiving_variable(&mut self) -> Result<LoadColumn<'a>> {
         if self.at(T::AtName) {
             return Ok(LoadColumn::UserVariable(self.user_variable()?));
         }

@@ -79,6 +79,7 @@ impl<'a> Parser<'a> {
         self.expect_keyword(K::Path)?;
         let path = self.plain_string()?;
         let (on_empty, on_error) = self.json_behaviours()?;
+        let data_type = self.alloc(data_type);
         Ok(JsonTableColumn::Path { name, data_type, exists, path, on_empty, on_error })
     }
 }

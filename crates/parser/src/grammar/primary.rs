@@ -155,8 +155,9 @@ impl<'a> Parser<'a> {
     /// `(query)`, in any number of parentheses.
     pub fn parenthesized_query(&mut self) -> Result<&'a Query<'a>> {
         self.expect(T::LeftParen)?;
+        let first = self.peek();
         let expr = self.nested(Self::expr_or_query)?;
-        let ExprKind::Subquery(query) = expr.kind else { return Err(self.syntax_error()) };
+        let ExprKind::Subquery(query) = expr.kind else { return Err(self.syntax_error_at(first)) };
         self.expect(T::RightParen)?;
         Ok(query)
     }

@@ -76,11 +76,11 @@ impl<'a> Parser<'a> {
         let limit = self.limit()?;
         let mut into = self.pending_into.take();
         if into.is_none() {
-            into = self.into_clause()?;
+            into = self.select_into()?;
         }
         let locking = self.locking_clauses()?;
         if into.is_none() {
-            into = self.into_clause()?;
+            into = self.select_into()?;
         }
         let height = self.height_above(self.height_max)?;
         self.height_max = height.max(outer_height);

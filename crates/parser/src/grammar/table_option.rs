@@ -101,6 +101,7 @@ impl<'a> Parser<'a> {
             Shape::String => TableOptionValue::String(self.string_text()?),
             Shape::Charset if self.accept_keyword(K::Default) => TableOptionValue::Default,
             Shape::Charset => TableOptionValue::Name(self.charset_name()?),
+            Shape::Name if self.accept_keyword(K::Null) => TableOptionValue::None,
             Shape::Name => {
                 let name: Ident<'a> = if self.at_keyword(K::Default) {
                     self.ident_after_dot()?

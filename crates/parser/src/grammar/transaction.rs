@@ -74,7 +74,8 @@ impl<'a> Parser<'a> {
 
     pub fn xa(&mut self) -> Result<StatementKind<'a>> {
         self.advance();
-        let statement = match self.advance().keyword {
+        let (word, token) = self.advance_keyword();
+        let statement = match word {
             K::Start | K::Begin => {
                 let xid = self.xid()?;
                 let word = self.accept_one_of(&[K::Join, K::Resume]);
@@ -106,7 +107,7 @@ impl<'a> Parser<'a> {
                 }
                 XaStatement::Recover { convert }
             }
-            _ => return Err(self.syntax_error_before()),
+            _ => return Err(self.syntax_error_at(token)),
         };
         Ok(StatementKind::Xa(statement))
     }
