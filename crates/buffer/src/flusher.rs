@@ -121,7 +121,9 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
                 break;
             }
             let result = flush_batch(&pool, demand).await;
-            if let Ok(written) = result {
+            if let Ok(written) = result
+                && !demand.for_frames
+            {
                 pace.paid(written);
             }
             pool.flusher.progress.wake_all();
@@ -160,7 +162,7 @@ impl Pace {
         let dirty = pool.dirty.count() as f64;
         let budget = pool.options.log_budget_bytes.max(1) as f64;
         let end = pool.wal.end_lsn();
-        let oldest = pool.dirty.oldest().unwrap_or(end);
+        let oldest = pool.oldest_dirty().unwrap_or(end);
         let age = end.0.saturating_sub(oldest.0) as f64 / budget;
         let steepness = (URGENCY_MAX - 1.0) / (1.0 - AGE_RELAXED);
         let urgency = (1.0 + (age - AGE_RELAXED).max(0.0) * steepness).min(URGENCY_MAX);
@@ -182,7 +184,9 @@ impl Pace {
             let due = if self.owed >= BATCH_PAGES as f64 / 4.0 { self.owed } else { 0.0 };
             due.max(excess) as usize
         };
-        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !asked }
+        // Pages that are never cold must be written too, however many frames are wanted.
+        let for_age = asked || age > 1.0 || self.owed >= BATCH_PAGES as f64;
+        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !for_age }
     }
 
     fn paid(&mut self, pages: usize) {

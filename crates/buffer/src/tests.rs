@@ -228,3 +228,30 @@ fn write_back_keeps_up_with_the_log() {
         assert!(stats.pages_written / stats.write_batches > 20, "batches are worth their syncs: {stats:?}");
     });
 }
+
+#[test]
+fn hot_pages_are_written_while_frames_are_scarce() {
+    run(10, |env| async move {
+        let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::create(&env, "", PageSize::K4).await.unwrap());
+        let wal = Arc::new(Wal::create(&env, WalOptions::default()).await.unwrap());
+        let mut options = PoolOptions::new(64 * (PAGE_BYTES + 64), |_| Ok(()));
+        options.log_budget_bytes = 64 << 10;
+        let pool = BufferPool::open(&env, store, wal, options);
+        fill(&pool, 10..240).await;
+        let mut oldest_age = 0;
+        for round in 0..20_000u64 {
+            // One page is always in use, the others only pass through.
+            for page in [PageId(10), PageId(11 + round * 7919 % 229)] {
+                pool.run(|| stamp(&pool, page, false, page.0 as u8)).await.unwrap();
+            }
+            if round % 10 == 0 {
+                let end = pool.wal().end_lsn();
+                pool.wal().wait_durable(end).await.unwrap();
+                oldest_age = oldest_age.max(end.0 - pool.min_rec_lsn().0);
+            }
+        }
+        assert!(oldest_age < 256 << 10, "the oldest dirty page was {oldest_age} bytes of log old");
+        let queued = pool.dirty_entries();
+        assert!(queued < 20_000, "{queued} entries for 64 frames");
+    });
+}
