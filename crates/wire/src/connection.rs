@@ -120,9 +120,18 @@ impl Connection {
         self.reader.pending() > 0
     }
 
+    /// The bytes behind a request for TLS, which are the start of the client's TLS handshake. They came in the
+    /// clear, so they must go into TLS: believing them as packets would let anybody on the path speak for the
+    /// client.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        assert_eq!(self.state, State::AwaitingTls, "only a request for TLS ends what is read in the clear");
+        self.reader.take_unread()
+    }
+
     /// The TLS handshake that `TlsRequested` asked for is done; later bytes come from inside it.
     pub fn tls_established(&mut self) {
         assert_eq!(self.state, State::AwaitingTls, "TLS starts only after the client asked for it");
+        assert_eq!(self.reader.pending(), 0, "what came in the clear has been handed to TLS");
         self.state = State::GreetedInTls;
     }
 
@@ -184,11 +193,7 @@ impl Connection {
         };
         self.capabilities = requested & self.offered;
         if packet.len() == FIXED_PART_LENGTH && requested.has(Capabilities::SSL) {
-            // Bytes behind the request were sent in the clear: believing them inside TLS would let anybody on
-            // the path speak for the client.
-            let refused = self.state == State::GreetedInTls
-                || !self.offered.has(Capabilities::SSL)
-                || self.reader.pending() > 0;
+            let refused = self.state == State::GreetedInTls || !self.offered.has(Capabilities::SSL);
             if refused {
                 return Err(self.fail(ProtocolError::BadHandshake, writer));
             }

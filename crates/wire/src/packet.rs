@@ -44,6 +44,14 @@ impl PacketReader {
         self.buffer.len() - self.start
     }
 
+    /// Takes what has been fed but not returned as part of a packet.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        let unread = self.buffer.split_off(self.start);
+        self.buffer.clear();
+        self.start = 0;
+        unread
+    }
+
     /// The next whole packet as a range for `payload`, and the sequence number that follows it.
     /// `sequence` is what its first part must carry.
     pub fn next_packet(

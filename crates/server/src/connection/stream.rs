@@ -71,10 +71,51 @@ impl AsyncWrite for Transport {
     }
 }
 
+/// A transport whose first bytes have been read already. A client sends the start of its TLS handshake right
+/// behind its request for TLS, so one read may bring both; they go into TLS and nowhere else.
+pub(super) struct Resumed {
+    early: Vec<u8>,
+    transport: Transport,
+}
+
+impl AsyncRead for Resumed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.early.is_empty() {
+            return Pin::new(&mut self.transport).poll_read(context, buffer);
+        }
+        let count = self.early.len().min(buffer.remaining());
+        buffer.put_slice(&self.early[..count]);
+        self.early.drain(..count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Resumed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.transport).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_shutdown(context)
+    }
+}
+
 /// Bytes as the protocol sees them.
 pub(super) enum Stream {
     Plain(Transport),
-    Tls(Box<TlsStream<Transport>>),
+    Tls(Box<TlsStream<Resumed>>),
     /// A TLS handshake failed; there is nothing left to talk to.
     Gone,
 }
@@ -132,11 +173,11 @@ impl Stream {
         }
     }
 
-    /// Puts TLS around a plain stream.
-    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+    /// Puts TLS around a plain stream; `early` is what the client has sent of its handshake already.
+    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, early: Vec<u8>) -> io::Result<()> {
         match std::mem::replace(self, Self::Gone) {
             Self::Plain(transport) => {
-                *self = Self::Tls(Box::new(acceptor.accept(transport).await?));
+                *self = Self::Tls(Box::new(acceptor.accept(Resumed { early, transport }).await?));
                 Ok(())
             }
             Self::Tls(_) | Self::Gone => Err(io::ErrorKind::InvalidInput.into()),

@@ -101,14 +101,17 @@ fn tls_starts_and_capabilities_are_read_again_inside() {
 }
 
 #[test]
-fn bytes_before_tls_are_refused() {
+fn bytes_behind_a_request_for_tls_belong_to_tls() {
     let (mut connection, mut writer) = open();
     writer.set_sequence(1);
     let mut bytes = tls_request(1);
     bytes.extend_from_slice(&part(2, &response_payload(Capabilities::SERVER, "mallory")));
     connection.feed(&bytes);
-    assert_eq!(connection.next_event(&mut writer), Err(ProtocolError::BadHandshake));
-    assert_eq!(connection.next_event(&mut writer), Ok(None), "nothing follows a fatal error");
+    assert_eq!(connection.next_event(&mut writer), Ok(Some(Event::TlsRequested)));
+    assert_eq!(connection.next_event(&mut writer), Ok(None), "nothing sent in the clear is a packet");
+    assert!(!connection.take_unread().is_empty());
+    connection.tls_established();
+    assert_eq!(connection.next_event(&mut writer), Ok(None), "nothing sent in the clear is believed inside TLS");
 }
 
 #[test]
