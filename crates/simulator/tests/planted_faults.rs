@@ -143,9 +143,11 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
         }))
     }
 
-    fn begin(self: &Arc<Self>) -> Turn<FAULT> {
+    fn begin(self: &Arc<Self>, _: u64) -> Turn<FAULT> {
         Turn { store: self.clone(), mine: false, changes: Vec::new(), undo: Vec::new() }
     }
+
+    fn begin_statement(_: &mut Turn<FAULT>) {}
 
     async fn insert(turn: &mut Turn<FAULT>, table: Table, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
         turn.take().await;
@@ -184,7 +186,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
         Ok(turn.store.map.lock().get(&(table, key.to_vec())).cloned())
     }
 
-    async fn scan(turn: &mut Turn<FAULT>, table: Table) -> Result<Rows, Refusal> {
+    async fn scan(turn: &mut Turn<FAULT>, table: Table, _: bool) -> Result<Rows, Refusal> {
         turn.take().await;
         let map = turn.store.map.lock();
         let rows = map.range((table, Vec::new())..(Table(table.0 + 1), Vec::new()));
@@ -199,7 +201,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
     }
 
     async fn drop_table(turn: &mut Turn<FAULT>, table: Table) -> Result<(), Refusal> {
-        for (key, _) in Self::scan(turn, table).await? {
+        for (key, _) in Self::scan(turn, table, true).await? {
             Self::delete(turn, table, &key).await?;
         }
         Ok(())
