@@ -41,8 +41,10 @@ const LOG_SLACK: u64 = 2;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
-/// `close` flushes pages for at most this long; the log holds whatever is left.
-const CLOSE_FLUSH_US_MAX: u64 = 3_000_000;
+/// `close` waits for background work, and flushes pages, for at most this long each; the log holds whatever
+/// is left. A shutdown has 5 seconds.
+const CLOSE_TASKS_US_MAX: u64 = 1_500_000;
+const CLOSE_FLUSH_US_MAX: u64 = 2_000_000;
 
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
@@ -125,7 +127,7 @@ impl Engine {
             return Err(error);
         }
         let start_us = self.env.clock.now_us();
-        let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_FLUSH_US_MAX;
+        let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_TASKS_US_MAX;
         while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
