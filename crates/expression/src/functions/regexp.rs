@@ -83,7 +83,7 @@ fn characters(bytes: &[u8], charset: Charset) -> Vec<char> {
 }
 
 /// The flags of a match type over the collation's default; letters are read in order, the last one wins.
-fn read_flags(match_type: &[u8], ignores_case: bool) -> Result<Flags, RegexpError> {
+fn read_flags(match_type: &[u8], ignores_case: bool) -> Option<Flags> {
     let mut flags =
         Flags { ignores_case, is_multiline: false, dot_matches_newline: false, unix_lines: false };
     for letter in match_type {
@@ -93,10 +93,10 @@ fn read_flags(match_type: &[u8], ignores_case: bool) -> Result<Flags, RegexpErro
             b'm' => flags.is_multiline = true,
             b'n' => flags.dot_matches_newline = true,
             b'u' => flags.unix_lines = true,
-            _ => return Err(RegexpError::InvalidFlag),
+            _ => return None,
         }
     }
-    Ok(flags)
+    Some(flags)
 }
 
 fn ignores_case(collation: collation::CollationId) -> bool {
@@ -105,6 +105,7 @@ fn ignores_case(collation: collation::CollationId) -> bool {
 
 /// Reads the arguments; `None` when one of them is NULL. `positions` tells where start, occurrence and match type are.
 fn subject(
+    name: &str,
     arguments: &Arguments<'_>,
     start_at: usize,
     match_type_at: usize,
@@ -132,7 +133,7 @@ fn subject(
     let text = characters(&text, arguments.charset(0));
     let pattern = characters(&pattern, arguments.charset(1)).into_iter().collect::<String>();
     let start = usize::try_from(start).ok().and_then(|start| start.checked_sub(1));
-    let Some(start) = start.filter(|start| *start <= text.len()) else {
+    let Some(start) = start.filter(|start| *start == 0 || *start < text.len()) else {
         return Err(error_code::ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR.plain());
     };
     let pattern = arguments.context.regexp(pattern, flags)?;
@@ -166,12 +167,12 @@ fn encoded(arguments: &Arguments<'_>, characters: impl IntoIterator<Item = char>
 }
 
 fn regexp_like(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(subject) = subject(arguments, 8, 2)? else { return Ok(Value::Null) };
+    let Some(subject) = subject("regexp_like", arguments, 8, 2)? else { return Ok(Value::Null) };
     Ok(Value::boolean(subject.pattern.find(&subject.text, 0).is_some()))
 }
 
 fn regexp_instr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(subject) = subject(arguments, 2, 5)? else { return Ok(Value::Null) };
+    let Some(subject) = subject("regexp_instr", arguments, 2, 5)? else { return Ok(Value::Null) };
     let returns_end = match arguments.len() {
         5.. => match arguments.integer(4)? {
             None => return Ok(Value::Null),
@@ -186,7 +187,7 @@ fn regexp_instr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn regexp_substr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(subject) = subject(arguments, 2, 4)? else { return Ok(Value::Null) };
+    let Some(subject) = subject("regexp_substr", arguments, 2, 4)? else { return Ok(Value::Null) };
     Ok(match subject.wanted() {
         Some((from, to)) => encoded(arguments, subject.text[from..to].iter().copied()),
         None => Value::Null,
@@ -194,7 +195,7 @@ fn regexp_substr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn regexp_replace(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(subject) = subject(arguments, 3, 5)? else { return Ok(Value::Null) };
+    let Some(subject) = subject("regexp_replace", arguments, 3, 5)? else { return Ok(Value::Null) };
     let Some(replacement) = arguments.text(2)? else { return Ok(Value::Null) };
     let replacement = characters(&replacement, arguments.charset(2));
     let limit = arguments.context.settings.max_allowed_packet;
@@ -250,7 +251,7 @@ fn expand(
                     group = longer;
                     at += 1;
                 }
-                let span = groups.get(group).ok_or(RegexpError::InvalidBackReference)?;
+                let span = groups.get(group).ok_or(RegexpError::NoSuchGroup)?;
                 if let Some((from, to)) = span {
                     result.extend_from_slice(&text[*from..*to]);
                 }

@@ -29,7 +29,7 @@ pub(super) fn find(program: &Program, flags: Flags, text: &[char], start: usize)
         if best.is_none() {
             machine.add(&mut current, position, Thread { instruction: 0, saved: unsaved.clone() });
         }
-        if current.list.is_empty() {
+        if current.list.is_empty() && best.is_some() {
             break;
         }
         next.list.clear();

@@ -28,8 +28,8 @@ pub(crate) enum RegexpError {
     UnclosedBracket,
     InvalidRange,
     TooBig,
-    InvalidFlag,
-    InvalidBackReference,
+    /// A replacement names a group that the pattern does not have.
+    NoSuchGroup,
 }
 
 impl RegexpError {
@@ -46,8 +46,7 @@ impl RegexpError {
             RegexpError::UnclosedBracket => plain(error_code::ER_REGEXP_MISSING_CLOSE_BRACKET),
             RegexpError::InvalidRange => plain(error_code::ER_REGEXP_INVALID_RANGE),
             RegexpError::TooBig => plain(error_code::ER_REGEXP_PATTERN_TOO_BIG),
-            RegexpError::InvalidFlag => plain(error_code::ER_REGEXP_INVALID_FLAG),
-            RegexpError::InvalidBackReference => plain(error_code::ER_REGEXP_INVALID_BACK_REF),
+            RegexpError::NoSuchGroup => plain(error_code::ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR),
         }
     }
 }

@@ -84,6 +84,13 @@ fn hard_patterns_stay_linear() {
 }
 
 #[test]
+fn lines_are_found_after_the_first() {
+    let flags = Flags { is_multiline: true, ..PLAIN };
+    let text: Vec<char> = "a\nb".chars().collect();
+    assert_eq!(Regexp::new("^b$", flags).unwrap().find(&text, 0).unwrap()[0], Some((2, 3)));
+}
+
+#[test]
 fn groups_have_positions() {
     let text: Vec<char> = "2024-05-06".chars().collect();
     let groups = Regexp::new("(\\d+)-(\\d+)", PLAIN).unwrap().find(&text, 0).unwrap();
