@@ -169,6 +169,7 @@ error_codes! {
     ER_FEATURE_DISABLED = 1289, "HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
     ER_OPTION_PREVENTS_STATEMENT = 1290, "HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
     ER_DUPLICATED_VALUE_IN_TYPE = 1291, "HY000", "Column '%s' has duplicated value '%s' in %s";
+    ER_INCORRECT_VALUE = 1292, "22007", "Incorrect %s value: '%s'";
     ER_INCORRECT_VALUE_FOR_COLUMN = 1292, "22007", "Incorrect %s value: '%s' for column '%s' at row %d";
     ER_TRUNCATED_WRONG_VALUE = 1292, "22007", "Truncated incorrect %s value: '%s'";
     ER_INVALID_ON_UPDATE = 1294, "HY000", "Invalid ON UPDATE clause for '%s' column";

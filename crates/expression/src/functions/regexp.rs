@@ -128,8 +128,9 @@ fn subject(
     } else {
         Vec::new()
     };
-    let flags =
-        read_flags(&match_type, ignores_case(arguments.collation(0))).map_err(RegexpError::to_error)?;
+    let Some(flags) = read_flags(&match_type, ignores_case(arguments.collation(0))) else {
+        return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&name]));
+    };
     let text = characters(&text, arguments.charset(0));
     let pattern = characters(&pattern, arguments.charset(1)).into_iter().collect::<String>();
     let start = usize::try_from(start).ok().and_then(|start| start.checked_sub(1));
