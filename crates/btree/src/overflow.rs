@@ -82,7 +82,8 @@ impl Writer {
         assert!(self.left > 0 && value.len() as u64 == self.length);
         let page_bytes = mtr.pool().page_bytes();
         let data_bytes = page_bytes - DATA;
-        let count = self.left.div_ceil(data_bytes).min(STEP_PAGES_MAX);
+        let group_pages_max = (mtr.pool().wal().group_bytes_max() / 2 / page_bytes).max(1);
+        let count = self.left.div_ceil(data_bytes).min(STEP_PAGES_MAX).min(group_pages_max);
         // A long chain spreads over whole extents; a short one fills a hole.
         let placement = if count > 1 { Placement::Extent(self.first) } else { Placement::Near(self.first) };
         let mut pages = space.allocate(mtr, placement, count)?;

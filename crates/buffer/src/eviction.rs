@@ -81,6 +81,9 @@ impl BufferPool {
                     yield_now().await;
                 }
                 Sweep::Stuck => {
+                    if let Some(index) = self.take_from_creators() {
+                        return Ok(index);
+                    }
                     if let Some(error) = self.failure() {
                         return Err(error);
                     }
@@ -112,15 +115,22 @@ impl BufferPool {
         self.eviction.waiters.wake_one();
     }
 
-    /// Puts an empty frame where only `create` finds it, within reason.
+    /// Puts an empty frame where only `create` finds it. Each `Stop::NoFrame` that is resolved adds one, so the
+    /// retry has one more than before.
     pub(crate) fn give_to_creators(&self, index: FrameIndex) {
         let mut creators = self.eviction.creators.lock();
-        if creators.len() < self.frames.len() / 8 {
+        if creators.len() < self.frames.len() / 2 {
             creators.push(index);
             return;
         }
         drop(creators);
         self.give_frame(index);
+    }
+
+    /// When nothing else is left, loads take back what creators were given in excess.
+    fn take_from_creators(&self) -> Option<FrameIndex> {
+        let mut creators = self.eviction.creators.lock();
+        if creators.len() > self.frames.len() / 4 { creators.pop() } else { None }
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {

@@ -24,6 +24,9 @@ const CAPACITY_SHARE: u64 = 16;
 /// While something else still holds the checkpoint back and the log is nearly full.
 const STUCK_RETRY_US: u64 = 10_000;
 
+/// How long a checkpoint waits before it looks whether another has ended; they rarely meet.
+const TURN_US: u64 = 1_000;
+
 /// A record of pending frees names at most this many chains.
 const CHAINS_PER_RECORD: usize = 4096;
 
@@ -32,7 +35,10 @@ pub(crate) struct Checkpointer {
     /// The log end at which the next one is due.
     due_lsn: AtomicU64,
     is_due: AtomicBool,
+    /// The background task exists.
     running: AtomicBool,
+    /// A checkpoint is being made.
+    writing: AtomicBool,
     checkpoint_lsn: AtomicU64,
     pins: Mutex<BTreeMap<u64, usize>>,
 }
@@ -51,6 +57,7 @@ impl Checkpointer {
             due_lsn: AtomicU64::new(checkpoint_lsn + interval_bytes),
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
+            writing: AtomicBool::new(false),
             checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
             pins: Mutex::default(),
         }
@@ -80,6 +87,15 @@ impl Drop for CheckpointPin {
         if *count == 0 {
             pins.remove(&self.lsn);
         }
+    }
+}
+
+/// Lets the next checkpoint begin, also when this one's future is dropped.
+struct CheckpointTurn<'a>(&'a AtomicBool);
+
+impl Drop for CheckpointTurn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -123,6 +139,15 @@ impl Engine {
 
     /// Makes one checkpoint as far forward as it can be now. `clean`: nothing is dirty or active.
     pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), EngineError> {
+        // One at a time, or an older superblock could replace a newer one whose log is already reused.
+        while self.checkpointer.writing.swap(true, Ordering::AcqRel) {
+            self.env.clock.sleep(TURN_US).await;
+        }
+        let _turn = CheckpointTurn(&self.checkpointer.writing);
+        self.checkpoint_in_turn(clean).await
+    }
+
+    async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes, Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;

@@ -233,7 +233,8 @@ impl Engine {
 
     /// The failure that stops the engine for good, once there is one: the server has to end.
     pub fn failure(&self) -> Option<EngineError> {
-        self.failure.lock().clone()
+        let pages = || self.pool.failure().map(|error| EngineError::Io { what: error.to_string() });
+        self.failure.lock().clone().or_else(pages)
     }
 
     pub(crate) fn log_failed(&self, error: &WalError) -> EngineError {

@@ -39,8 +39,7 @@ impl Engine {
         let limit = self.wal.capacity_bytes() / UNDO_SHARE;
         let bytes = state.undo_bytes();
         if bytes > limit {
-            let (bytes, limit) = (bytes as usize, limit as usize);
-            return Err(EngineError::TooLarge { bytes, limit });
+            return Err(EngineError::TransactionTooLarge { bytes, limit });
         }
         Ok(())
     }

@@ -32,6 +32,9 @@ const LOG_DIRECTORY: &str = "wal";
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
 
+/// A smaller log would be nothing but its reserves.
+const LOG_BYTES_MIN: u64 = 4 << 20;
+
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
 /// `close` flushes pages for at most this long; the log holds whatever is left.
@@ -57,7 +60,7 @@ impl Engine {
         let store = InPlaceStore::create(&env, DATA_DIRECTORY, page_size).await.map_err(store_error)?;
         let wal =
             Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, options, Arc::new(store), Arc::new(wal));
+        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
         let meta = parts.format_trees().await?;
         let end = parts.wal.end_lsn().0;
         let engine = parts.assemble(Trees::new(meta, FIRST_USER_TREE), Checkpoint { lsn: 0, next_txn: 1 });
@@ -80,7 +83,7 @@ impl Engine {
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, options, Arc::new(store), Arc::new(wal));
+        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
         recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
@@ -148,7 +151,6 @@ impl Engine {
 /// What recovery needs before there is an engine.
 struct Parts {
     env: Env,
-    options: EngineOptions,
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
     space: Space,
@@ -160,12 +162,12 @@ struct Checkpoint {
 }
 
 impl Parts {
-    fn new(env: Env, options: EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
+    fn new(env: Env, options: &EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
         let mut pool_options = PoolOptions::new(options.buffer_pool_bytes as usize, btree::check_page);
-        pool_options.log_budget_bytes = options.redo_capacity_bytes / 4;
+        pool_options.log_budget_bytes = wal.capacity_bytes() / 4;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
-        Parts { env, options, wal, pool, space }
+        Parts { env, wal, pool, space }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -191,7 +193,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, options, wal, pool, space } = self;
+        let Parts { env, wal, pool, space } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -203,7 +205,7 @@ impl Parts {
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
-            checkpointer: Checkpointer::new(options.redo_capacity_bytes, checkpoint.lsn),
+            checkpointer: Checkpointer::new(wal.capacity_bytes(), checkpoint.lsn),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),
             tasks: AtomicUsize::new(0),
@@ -246,7 +248,7 @@ async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
 
 fn wal_options(options: &EngineOptions) -> WalOptions {
     const BLOCK: u64 = 4096;
-    let capacity_bytes = options.redo_capacity_bytes;
+    let capacity_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
     let segment_bytes = (capacity_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
     let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
     WalOptions {

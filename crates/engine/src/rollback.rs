@@ -13,8 +13,11 @@ use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
 use crate::{EngineError, Savepoint, TreeId};
 use btree::{Decision, Edit, Extra, LeafContext, Tree};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use wal::{Priority, WalGroup};
+
+/// How long a rollback in the background waits for disk space before it tries again.
+const DISK_FULL_RETRY_US: u64 = 200_000;
 
 impl Transaction {
     /// Undoes everything after the savepoint; locks are kept.
@@ -103,14 +106,18 @@ impl Work {
             self.end_rolled_back(false);
             return;
         }
-        let spawner = self.engine.env.spawner.clone();
-        let rollback = async move {
-            let engine = self.engine.clone();
-            if let Err(error) = self.roll_back_all().await {
-                engine.background_failed("rollback", &error);
+        let engine = self.engine.clone();
+        engine.spawn("rollback", |engine| async move {
+            loop {
+                match self.roll_back_all().await {
+                    // Its locks cannot be released before the rows are restored: wait for space.
+                    Err(EngineError::DiskFull) if !engine.closed.load(Acquire) => {
+                        engine.env.clock.sleep(DISK_FULL_RETRY_US).await;
+                    }
+                    ended => return ended,
+                }
             }
-        };
-        spawner.spawn("rollback", Box::pin(rollback));
+        });
     }
 }
 

@@ -10,6 +10,9 @@ use btree::overflow::Stub;
 use pagestore::PageId;
 use std::collections::HashSet;
 
+/// The part of an overflow page that holds no data.
+const OVERFLOW_HEADER_BYTES: usize = 56;
+
 /// What a sound database consists of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyReport {
@@ -18,6 +21,8 @@ pub struct VerifyReport {
     pub ghosts: u64,
     pub tree_pages: u64,
     pub long_values: u64,
+    /// The overflow pages that these take.
+    pub long_value_pages: u64,
     /// Pages that the space map has as used but no tree refers to directly: overflow pages, and those of
     /// dropped trees and old versions that are not freed yet.
     pub other_pages: u64,
@@ -84,7 +89,9 @@ impl Engine {
         report.records += records;
         report.ghosts += ghosts;
         report.long_values += stubs.len() as u64;
+        let page_data_bytes = (self.pool.page_bytes() - OVERFLOW_HEADER_BYTES) as u64;
         for stub in stubs {
+            report.long_value_pages += stub.length.div_ceil(page_data_bytes);
             self.read_chain(stub).await?;
         }
         Ok(())

@@ -1,9 +1,12 @@
 //! The entry point: runs one plan.
+use crate::batch::RowBatch;
+use crate::change::{execute_delete, execute_insert, execute_update};
 use crate::context::ExecContext;
+use crate::operator::{BATCH_ROWS, build, row_count};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
-use datum::{SqlError, error_code};
-use plan::Plan;
+use datum::{SqlError, Value};
+use plan::{Plan, PlanKind, QueryPlan};
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
 /// does after an error.
@@ -12,6 +15,78 @@ pub async fn execute(
     context: &mut ExecContext<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let _ = (plan, context, sink);
-    Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this statement"]))
+    context.eval.slots.clear();
+    context.eval.slots.resize(plan.slot_count, Value::Null);
+    match &plan.kind {
+        PlanKind::Query(query) => execute_query(query, context, sink).await,
+        PlanKind::Insert(insert) => execute_insert(insert, context).await,
+        PlanKind::Update(update) => execute_update(update, context).await,
+        PlanKind::Delete(delete) => execute_delete(delete, context).await,
+    }
+}
+
+async fn execute_query(
+    query: &QueryPlan,
+    context: &mut ExecContext<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    if let Some(outcome) = crate::point::try_point_query(query, context, sink).await? {
+        return Ok(outcome);
+    }
+    if query.count_found_rows {
+        return execute_counted(query, context, sink).await;
+    }
+    let mut root = build(&query.root);
+    root.start(&[]);
+    let mut rows = RowBatch::new(query.root.width);
+    let mut sent = 0;
+    let mut more = true;
+    while more && sent < context.settings.select_limit {
+        context.interrupt.check()?;
+        rows.clear();
+        more = root.next_batch(context, BATCH_ROWS, &mut rows).await?;
+        for row in rows.rows() {
+            if sent < context.settings.select_limit {
+                sink.row(row)?;
+                sent += 1;
+            }
+        }
+        if sink.is_full() {
+            sink.flush().await?;
+        }
+    }
+    Ok(Outcome { rows_sent: sent, found_rows: sent, ..Outcome::default() })
+}
+
+/// SQL_CALC_FOUND_ROWS: the LIMIT only decides what is sent; all rows are counted.
+async fn execute_counted(
+    query: &QueryPlan,
+    context: &mut ExecContext<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let (count, offset) = match &query.counted_limit {
+        Some((count, offset)) => {
+            let offset = offset.as_ref().map(|offset| row_count(offset, context.eval)).transpose()?;
+            (row_count(count, context.eval)?, offset.unwrap_or(0))
+        }
+        None => (u64::MAX, 0),
+    };
+    let mut root = build(&query.root);
+    root.start(&[]);
+    let mut rows = RowBatch::new(query.root.width);
+    let mut outcome = Outcome::default();
+    let mut more = true;
+    while more {
+        context.interrupt.check()?;
+        rows.clear();
+        more = root.next_batch(context, BATCH_ROWS, &mut rows).await?;
+        for row in rows.rows() {
+            if outcome.found_rows >= offset && outcome.rows_sent < count {
+                sink.row(row)?;
+                outcome.rows_sent += 1;
+            }
+            outcome.found_rows += 1;
+        }
+    }
+    Ok(outcome)
 }

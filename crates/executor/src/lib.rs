@@ -5,13 +5,21 @@
 //! (error 1213). Futures of this crate may be dropped at any await; the same roll back then applies.
 #![forbid(unsafe_code)]
 
+mod execute;
+
+mod point;
+
+mod change;
+mod operator;
+
+mod bound;
+mod range;
+
 mod batch;
 mod context;
 mod memory;
 mod outcome;
 mod sink;
-
-mod execute;
 
 pub use batch::RowBatch;
 pub use context::{ExecContext, ExecSettings, Interrupt};

@@ -9,13 +9,17 @@ pub mod ast;
 mod digest;
 mod entry;
 mod error;
+mod fuzz;
 mod grammar;
 mod lexer;
 mod limits;
 mod mode;
+mod restore;
 
 pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, digest};
 pub use entry::{LiteralUse, ParseOptions, Parsed, parse, parse_one};
 pub use error::{ParseError, ParseErrorKind};
+pub use fuzz::fuzz_one;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
+pub use restore::{RestoreOptions, RestoredExpr, RestoredQuery, restore, restore_query};

@@ -5,8 +5,10 @@ use parser::{NESTING_MAX, ParseErrorKind, ParseOptions, parse};
 /// A worker's stack; some of it belongs to its callers.
 const STACK_BYTES: usize = 2 * 1024 * 1024 - 256 * 1024;
 
+type Shape = fn(usize) -> String;
+
 /// Each makes a statement that nests `depth` times.
-const SHAPES: &[(&str, fn(usize) -> String)] = &[
+const SHAPES: &[(&str, Shape)] = &[
     ("parentheses", |depth| format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth))),
     ("not", |depth| format!("SELECT {} 1", "NOT ".repeat(depth))),
     ("bang", |depth| format!("SELECT {}1", "!".repeat(depth))),

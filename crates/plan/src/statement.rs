@@ -3,6 +3,7 @@ use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::node::Node;
 use crate::output::OutputColumn;
 use datum::{ColumnType, Condition};
+use expression::Expr;
 use schema::{TableDef, TableId};
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub struct QueryPlan {
     pub columns: Vec<OutputColumn>,
     /// SQL_CALC_FOUND_ROWS.
     pub count_found_rows: bool,
+    /// The LIMIT, with SQL_CALC_FOUND_ROWS only: it decides what is sent, not what is read.
+    pub counted_limit: Option<(Expr, Option<Expr>)>,
     /// Any table is read with locks.
     pub locking: bool,
 }

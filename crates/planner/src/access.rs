@@ -177,7 +177,8 @@ impl Chooser<'_> {
             candidates.push(scan);
         }
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
-        let mut best = candidates.into_iter().min_by(better).expect("the full scan or a range is a candidate");
+        let mut best =
+            candidates.into_iter().min_by(better).expect("the full scan or a range is a candidate");
         best.possible = possible;
         best
     }
@@ -348,10 +349,13 @@ impl Chooser<'_> {
         let decodable = |part: &schema::IndexPart| {
             part.prefix_length.is_none() && self.table.columns[part.column].is_decodable_from_key()
         };
-        let mut available: Vec<usize> =
-            index.parts.iter().filter(|part| decodable(part)).map(|part| part.column).collect();
+        // Behind a part that cannot be read back the others cannot be found either.
+        let readable = |index: &IndexDef| -> Vec<usize> {
+            index.parts.iter().take_while(|part| decodable(part)).map(|part| part.column).collect()
+        };
+        let mut available = readable(index);
         if let Some(clustering) = self.table.clustering_index() {
-            available.extend(clustering.parts.iter().filter(|part| decodable(part)).map(|part| part.column));
+            available.extend(readable(clustering));
         }
         projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
     }
@@ -371,7 +375,13 @@ impl Chooser<'_> {
                     rows = self.equal_rows(position, index, equal_parts);
                     let both = interval.lower.is_some() && interval.upper.is_some();
                     let either = interval.lower.is_some() || interval.upper.is_some();
-                    let share = if both { 0.02 } else if either { 0.3 } else { 0.9 };
+                    let share = if both {
+                        0.02
+                    } else if either {
+                        0.3
+                    } else {
+                        0.9
+                    };
                     return (rows * share * values).max(1.0);
                 }
                 KeyCondition::Like { .. } => {
@@ -394,7 +404,8 @@ impl Chooser<'_> {
         if index.kind != IndexKind::Plain && parts == index.parts.len() {
             return 1.0;
         }
-        let known = self.statistics.indexes.get(position).and_then(|index| index.distinct_prefixes.get(parts - 1));
+        let known =
+            self.statistics.indexes.get(position).and_then(|index| index.distinct_prefixes.get(parts - 1));
         match known {
             Some(&distinct) if distinct > 0 => (self.rows / distinct as f64).max(1.0),
             _ => (self.rows / 200f64.powi(parts as i32)).max(1.5),

@@ -47,7 +47,11 @@ pub struct SourceColumn {
 }
 
 pub enum SourceKind {
-    Stored { table: Arc<TableDef>, statistics: TableStatistics, hints: IndexHints },
+    Stored {
+        table: Arc<TableDef>,
+        statistics: TableStatistics,
+        hints: IndexHints,
+    },
     Virtual(Arc<dyn VirtualTable>),
     /// The plan of the derived table; taken when the block's own plan is made.
     Derived(Option<Box<Node>>),
@@ -77,9 +81,14 @@ pub struct Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    Column { source: usize, column: usize },
+    Column {
+        source: usize,
+        column: usize,
+    },
     /// A row's clustered key.
-    RowKey { source: usize },
+    RowKey {
+        source: usize,
+    },
     /// Filled by an `Apply`.
     Subquery,
 }
@@ -91,7 +100,6 @@ pub struct PendingSubquery {
     pub query: Node,
     pub left: Vec<(usize, Expr)>,
     pub correlation: Vec<(usize, Expr)>,
-    pub column_type: ColumnType,
     /// It has its position and its `Apply`.
     pub placed: bool,
 }
@@ -106,6 +114,8 @@ pub struct Block {
     /// Names of select items that are visible now, with the bound expressions.
     pub aliases: Vec<(String, Expr)>,
     pub alias_use: AliasUse,
+    /// In HAVING outside of aggregates: the only expressions a column may stand for.
+    pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
     pub inside_aggregate: bool,
     /// One list for each subquery being bound right now, innermost last: the values it takes from this block.

@@ -127,8 +127,9 @@ impl<'p> Planner<'p> {
         if block.sources.len() == TABLES_MAX {
             return Err(ER_TOO_MANY_TABLES.with(&[&TABLES_MAX]));
         }
-        let twice =
-            |known: &Source| same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database);
+        let twice = |known: &Source| {
+            same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database)
+        };
         if block.sources.iter().any(twice) {
             return Err(error_code::ER_NONUNIQ_TABLE.with(&[&source.alias]));
         }
@@ -211,7 +212,8 @@ impl<'p> Planner<'p> {
             ast::JoinKind::Inner => JoinTree::Inner { left, right, on, straight: false },
             ast::JoinKind::Straight => JoinTree::Inner { left, right, on, straight: true },
             ast::JoinKind::Left | ast::JoinKind::Right => {
-                let (left, right) = if join.kind == ast::JoinKind::Left { (left, right) } else { (right, left) };
+                let (left, right) =
+                    if join.kind == ast::JoinKind::Left { (left, right) } else { (right, left) };
                 self.make_optional(right.sources(), &mut on);
                 JoinTree::Left { left, right, on }
             }
@@ -314,9 +316,9 @@ fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHin
         let mut positions = Vec::with_capacity(hint.indexes.len());
         for name in hint.indexes {
             let position = table.index_named(name.name);
-            positions.push(position.ok_or_else(|| {
-                error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name.name, &table.name])
-            })?);
+            positions.push(
+                position.ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name.name, &table.name]))?,
+            );
         }
         // Hints for only ordering or grouping change no result; the planner may use another order.
         if matches!(hint.scope, ast::IndexHintScope::OrderBy | ast::IndexHintScope::GroupBy) {

@@ -74,11 +74,7 @@ impl Grouping<'_> {
         }
         let name = self.full_name(position);
         if self.explicit {
-            Err(error_code::ER_WRONG_FIELD_WITH_GROUP_V2.with(&[
-                &place.number,
-                &place.clause,
-                &name,
-            ]))
+            Err(error_code::ER_WRONG_FIELD_WITH_GROUP_V2.with(&[&place.number, &place.clause, &name]))
         } else {
             Err(error_code::ER_MIX_OF_GROUP_FUNC_AND_FIELDS.with(&[&place.number, &place.clause, &name]))
         }

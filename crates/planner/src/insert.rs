@@ -5,7 +5,7 @@ use crate::from::columns_of;
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
-use plan::{Assignment, DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, TableUsage};
+use plan::{Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, TableUsage};
 use schema::TableDef;
 use std::sync::Arc;
 
@@ -62,15 +62,15 @@ impl<'p> Planner<'p> {
     }
 
     /// The query's rows are locked in share mode where the isolation level asks for it.
-    fn plan_source_query(&mut self, query: &'p ast::Query<'p>) -> Result<crate::query::PlannedQuery, SqlError> {
+    fn plan_source_query(
+        &mut self,
+        query: &'p ast::Query<'p>,
+    ) -> Result<crate::query::PlannedQuery, SqlError> {
         if query.into.is_some() {
             return Err(not_supported("INTO in INSERT .. SELECT"));
         }
-        let share = ast::Locking {
-            strength: ast::LockStrength::Share,
-            tables: &[],
-            wait: ast::LockWait::Wait,
-        };
+        let share =
+            ast::Locking { strength: ast::LockStrength::Share, tables: &[], wait: ast::LockWait::Wait };
         let locking = [share];
         let is_plain = matches!(query.body, ast::QueryBody::Select(_)) && query.locking.is_empty();
         if self.context.lock_source_rows && is_plain {
@@ -81,11 +81,7 @@ impl<'p> Planner<'p> {
         planned
     }
 
-    fn insert_columns(
-        &mut self,
-        insert: &ast::Insert<'p>,
-        table: &TableDef,
-    ) -> Result<Vec<usize>, SqlError> {
+    fn insert_columns(&mut self, insert: &ast::Insert<'p>, table: &TableDef) -> Result<Vec<usize>, SqlError> {
         let references: Vec<&ast::ColumnReference<'p>> = match (insert.columns, insert.source) {
             (_, ast::InsertSource::Set(assignments)) => {
                 assignments.iter().map(|assignment| &assignment.column).collect()
@@ -255,9 +251,4 @@ fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Resu
         let name = crate::bind::full_name(None, table, reference.name);
         error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"])
     })
-}
-
-/// The default of a column that an UPDATE sets to DEFAULT must exist.
-pub fn is_missing(value: &InsertValue) -> bool {
-    matches!(value, InsertValue::Default(DefaultSource::Missing))
 }

@@ -14,7 +14,11 @@ pub struct JoinList {
 pub enum Item {
     Source(usize),
     /// `.. LEFT JOIN inner ON on`, possible once the sources in `needs` are there.
-    Left { inner: JoinList, on: Vec<Expr>, needs: u64 },
+    Left {
+        inner: JoinList,
+        on: Vec<Expr>,
+        needs: u64,
+    },
 }
 
 impl JoinList {

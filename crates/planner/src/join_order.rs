@@ -58,8 +58,7 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
-        let mut build =
-            Build { node: None, placed: outer, waiting: list.conditions, ordered: wanted.is_none() };
+        let mut build = Build { node: None, placed: outer, waiting: list.conditions, ordered: false };
         let (mut sources, mut lefts) = (Vec::new(), Vec::new());
         for item in list.items {
             match item {
@@ -122,7 +121,7 @@ impl Planner<'_> {
         let wanted_here = wanted.filter(|wanted| is_first && wanted.source == source);
         let choice = self.choose(block, source, &build.waiting, build.placed, wanted_here);
         if is_first {
-            build.ordered = wanted.is_none() || (wanted_here.is_some() && choice.ordered);
+            build.ordered = wanted_here.is_some() && choice.ordered;
         }
         let before = build.placed;
         build.placed |= 1 << source;
@@ -274,8 +273,9 @@ impl Planner<'_> {
 /// Takes out the waiting conditions whose tables are all placed.
 fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     let placed = build.placed;
-    let (covered, waiting) =
-        std::mem::take(&mut build.waiting).into_iter().partition(|condition| block.sources_of(condition) & !placed == 0);
+    let (covered, waiting) = std::mem::take(&mut build.waiting)
+        .into_iter()
+        .partition(|condition| block.sources_of(condition) & !placed == 0);
     build.waiting = waiting;
     covered
 }
@@ -317,7 +317,9 @@ fn equality_sides(
     before: u64,
     own: u64,
 ) -> Option<(Expr, Expr, datum::CompareMode)> {
-    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else { return None };
+    let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &condition.kind else {
+        return None;
+    };
     let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
     if left_set == 0 || right_set == 0 {
         return None;

@@ -9,7 +9,9 @@ use plan::{Node, NodeKind, OutputColumn};
 pub struct PlannedQuery {
     pub node: Node,
     pub columns: Vec<OutputColumn>,
+    /// SQL_CALC_FOUND_ROWS: the plan has no LIMIT, it is here.
     pub count_found_rows: bool,
+    pub counted_limit: Option<(Expr, Option<Expr>)>,
 }
 
 /// ORDER BY, LIMIT and locking of a query that apply to its only SELECT block.
@@ -30,10 +32,18 @@ impl<'p> Planner<'p> {
             }
             self.common_tables.extend(with.tables);
         }
-        let planned = self.plan_query_body(query);
+        let planned = self.plan_query_body(query).and_then(|planned| self.check_counted(planned));
         self.common_tables.truncate(common_before);
         self.leave();
         planned
+    }
+
+    /// Only the outermost SELECT may count its rows.
+    fn check_counted(&self, planned: PlannedQuery) -> Result<PlannedQuery, SqlError> {
+        if planned.count_found_rows && (self.depth > 1 || !self.blocks.is_empty()) {
+            return Err(error_code::ER_CANT_USE_OPTION_HERE.with(&[&"SQL_CALC_FOUND_ROWS"]));
+        }
+        Ok(planned)
     }
 
     fn plan_query_body(&mut self, query: &ast::Query<'p>) -> Result<PlannedQuery, SqlError> {
@@ -104,6 +114,7 @@ impl<'p> Planner<'p> {
             node: Node::new(NodeKind::Values { rows: unified }, width, count),
             columns,
             count_found_rows: false,
+            counted_limit: None,
         })
     }
 }
@@ -117,7 +128,9 @@ fn mentions_itself(table: &ast::CommonTable<'_>) -> bool {
             }
             ast::TableReference::Derived(derived) => in_body(&derived.query.body, name),
             ast::TableReference::JsonTable(_) => false,
-            ast::TableReference::Join(join) => in_reference(&join.left, name) || in_reference(&join.right, name),
+            ast::TableReference::Join(join) => {
+                in_reference(&join.left, name) || in_reference(&join.right, name)
+            }
             ast::TableReference::List(members) => members.iter().any(|member| in_reference(member, name)),
         }
     }

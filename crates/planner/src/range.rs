@@ -34,15 +34,16 @@ impl RangeFinder<'_> {
             conditions.iter().enumerate().map(|(number, condition)| (Some(number), condition)).collect();
         let (range, implied) = self.single(index, &all);
         let mut found = IndexRanges { ranges: Vec::new(), implied, reads_outer: false };
-        let is_complete = range.parts.len() == index.parts.len()
-            && range.parts.iter().all(|part| part.is_equality());
+        let is_complete =
+            range.parts.len() == index.parts.len() && range.parts.iter().all(|part| part.is_equality());
         if !is_complete && let Some(ranges) = self.alternatives(index, conditions, range.parts.len()) {
             found.ranges = ranges;
             found.implied.clear();
         } else if !range.parts.is_empty() {
             found.ranges.push(range);
         }
-        found.reads_outer = found.ranges.iter().any(|range| range.parts.iter().any(|part| self.part_reads_outer(part)));
+        found.reads_outer =
+            found.ranges.iter().any(|range| range.parts.iter().any(|part| self.part_reads_outer(part)));
         found
     }
 
@@ -58,7 +59,8 @@ impl RangeFinder<'_> {
             if operands.len() > ALTERNATIVES_MAX {
                 return None;
             }
-            let others: Vec<&Expr> = conditions.iter().filter(|other| !std::ptr::eq(*other, condition)).collect();
+            let others: Vec<&Expr> =
+                conditions.iter().filter(|other| !std::ptr::eq(*other, condition)).collect();
             let mut ranges = Vec::with_capacity(operands.len());
             for operand in operands {
                 let own = split_conjuncts(operand.clone());
@@ -86,7 +88,8 @@ impl RangeFinder<'_> {
             let column_type = &self.table.columns[part.column].column_type;
             let exact = part.prefix_length.is_none();
             let equality = conditions.iter().find_map(|(number, condition)| {
-                self.equality(part.column, column_type, condition).map(|equality| (*number, *condition, equality))
+                self.equality(part.column, column_type, condition)
+                    .map(|equality| (*number, *condition, equality))
             });
             if let Some((number, condition, equality)) = equality {
                 if exact && is_exact(column_type, condition) {
@@ -126,8 +129,9 @@ impl RangeFinder<'_> {
                 }
             }
             ExprKind::In { negated: false, operand, list } if self.is_column(operand, column) => {
-                let usable =
-                    |(mode, value): &(CompareMode, Expr)| self.is_known(value) && index_orders(column_type, *mode);
+                let usable = |(mode, value): &(CompareMode, Expr)| {
+                    self.is_known(value) && index_orders(column_type, *mode)
+                };
                 (list.len() <= ALTERNATIVES_MAX && list.iter().all(usable))
                     .then(|| KeyCondition::OneOf(list.iter().map(|(_, value)| value.clone()).collect()))
             }
@@ -216,7 +220,8 @@ impl RangeFinder<'_> {
 
     fn like(&self, column_type: &ColumnType, pattern: &Expr, escape: &Expr) -> Option<KeyCondition> {
         let is_text = is_text(column_type) && pattern.ty.collation() == column_type.collation;
-        let pattern_fits = is_text || (is_text_type(column_type) && pattern.ty.coercibility > expression::Coercibility::Implicit);
+        let pattern_fits = is_text
+            || (is_text_type(column_type) && pattern.ty.coercibility > expression::Coercibility::Implicit);
         if !pattern_fits || !self.is_known(pattern) {
             return None;
         }

@@ -38,12 +38,10 @@ impl<'p> Planner<'p> {
         self.build_select(block, bound, Some(joined))
     }
 
-    fn bind_table_statement(
-        &mut self,
-        name: ast::ObjectName<'p>,
-    ) -> Result<(BoundSelect, Joined), SqlError> {
+    fn bind_table_statement(&mut self, name: ast::ObjectName<'p>) -> Result<(BoundSelect, Joined), SqlError> {
         let joined = self.bind_table_name(name, TableUsage::Read)?;
-        let items = self.bind_select_items(&[ast::SelectItem::Wildcard(name.name.span)], Some(&joined.star))?;
+        let items =
+            self.bind_select_items(&[ast::SelectItem::Wildcard(name.name.span)], Some(&joined.star))?;
         Ok((BoundSelect::of_items(items), joined))
     }
 
@@ -73,7 +71,11 @@ impl<'p> Planner<'p> {
             Some(having) => {
                 self.block().clause = Some(Clause::Having);
                 self.block().alias_use = AliasUse::BeforeColumns;
-                split_conjuncts(self.bind(having)?)
+                let selected = items.iter().map(|item| item.expr.clone());
+                self.block().visible = Some(selected.chain(groups.iter().flatten().cloned()).collect());
+                let bound = self.bind(having)?;
+                self.block().visible = None;
+                split_conjuncts(bound)
             }
             None => Vec::new(),
         };
@@ -111,7 +113,8 @@ impl<'p> Planner<'p> {
             }
             for name in clause.tables {
                 let database = name.database.map(|database| database.name);
-                let named = |source: &&mut crate::block::Source| source.is_named(database, Some(name.name.name));
+                let named =
+                    |source: &&mut crate::block::Source| source.is_named(database, Some(name.name.name));
                 match block.sources.iter_mut().find(named) {
                     Some(source) => source.lock = Some(lock),
                     None => return Err(ER_UNRESOLVED_TABLE_LOCK.with(&[&name.name.name])),

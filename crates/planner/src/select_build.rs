@@ -55,12 +55,12 @@ impl Planner<'_> {
         mut bound: BoundSelect,
         joined: Option<Joined>,
     ) -> Result<PlannedQuery, SqlError> {
-        let columns: Vec<OutputColumn> =
-            bound.items.iter().map(|item| output_column(&block, item)).collect();
+        let columns: Vec<OutputColumn> = bound.items.iter().map(|item| output_column(&block, item)).collect();
         let tree = joined.map(|joined| joined.tree);
         let aggregated = bound.groups.is_some() || !block.aggregates.is_empty();
         let initialisers = std::mem::take(&mut block.initialisers);
         let count_found_rows = bound.count_found_rows;
+        let counted_limit = if count_found_rows { bound.limit.take() } else { None };
         let mut node = if aggregated {
             self.build_grouped(&mut block, tree, &mut bound)?
         } else {
@@ -71,7 +71,7 @@ impl Planner<'_> {
             let initialise = Initialise { input: Box::new(node), initialisers };
             node = Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows);
         }
-        Ok(PlannedQuery { node, columns, count_found_rows })
+        Ok(PlannedQuery { node, columns, count_found_rows, counted_limit })
     }
 
     fn build_plain(
@@ -114,7 +114,8 @@ impl Planner<'_> {
         wanted: Option<WantedOrder>,
         straight: bool,
     ) -> Result<RowSource, SqlError> {
-        let (mut with_subquery, plain): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(has_subquery);
+        let (mut with_subquery, plain): (Vec<Expr>, Vec<Expr>) =
+            conditions.into_iter().partition(has_subquery);
         let applies = place_subqueries(block, with_subquery.iter_mut().collect());
         let (mut node, ordered) = match tree {
             Some(tree) => self.plan_joins(block, tree, plain, wanted, straight)?,
@@ -139,7 +140,8 @@ impl Planner<'_> {
             Some((position, descending)) => wanted_column(block, *position, *descending),
             None => wanted_groups(block, &groups),
         };
-        let fixed: Vec<Expr> = conditions.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
+        let fixed: Vec<Expr> =
+            conditions.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
         let has_extreme_order = extreme.is_some() && wanted.is_some();
         let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
         let mut input = source.node;

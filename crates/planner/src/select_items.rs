@@ -88,8 +88,7 @@ fn describe(output: &mut OutputColumn, table: &TableDef, position: usize) {
     output.table = table.name.clone();
     output.auto_increment = column.auto_increment;
     output.on_update_now = column.on_update_current_timestamp;
-    output.no_default =
-        !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment;
+    output.no_default = !column.nullable() && column.default == ColumnDefault::None && !column.auto_increment;
     for index in &table.indexes {
         let Some(place) = index.parts.iter().position(|part| part.column == position) else { continue };
         match index.kind {

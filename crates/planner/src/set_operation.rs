@@ -44,11 +44,16 @@ impl<'p> Planner<'p> {
         let rows = left.node.estimate.rows + right.node.estimate.rows;
         let width = columns.len();
         let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
-        let right_types: Vec<ColumnType> = right.columns.into_iter().map(|column| column.column_type).collect();
+        let right_types: Vec<ColumnType> =
+            right.columns.into_iter().map(|column| column.column_type).collect();
         let left = self.convert_columns(left.node, &left_types, &columns)?;
         let right = self.convert_columns(right.node, &right_types, &columns)?;
         let keys = || -> Vec<Expr> {
-            columns.iter().enumerate().map(|(at, column)| Expr::column(at, column.column_type.clone())).collect()
+            columns
+                .iter()
+                .enumerate()
+                .map(|(at, column)| Expr::column(at, column.column_type.clone()))
+                .collect()
         };
         let node = match operator {
             ast::SetOperator::Union => {
@@ -72,7 +77,7 @@ impl<'p> Planner<'p> {
                 rows,
             ),
         };
-        Ok(PlannedQuery { node, columns, count_found_rows: false })
+        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
     }
 
     fn convert_columns(
@@ -115,7 +120,7 @@ impl<'p> Planner<'p> {
         if !tail.locking.is_empty() {
             return Err(not_supported("FOR UPDATE or FOR SHARE after a set operation"));
         }
-        let PlannedQuery { mut node, columns, count_found_rows } = planned;
+        let PlannedQuery { mut node, columns, .. } = planned;
         if !tail.order_by.is_empty() {
             let keys = self.set_sort_keys(&columns, tail.order_by)?;
             let (width, rows) = (node.width, node.estimate.rows);
@@ -126,7 +131,7 @@ impl<'p> Planner<'p> {
             let (width, rows) = (node.width, node.estimate.rows);
             node = Node::new(NodeKind::Limit { input: Box::new(node), count, offset }, width, rows);
         }
-        Ok(PlannedQuery { node, columns, count_found_rows })
+        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
     }
 
     fn set_sort_keys(
@@ -154,7 +159,8 @@ impl<'p> Planner<'p> {
             block.position(0, column);
         }
         self.blocks.push(block);
-        let keys = order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
+        let keys =
+            order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
         let block = self.blocks.pop().expect("pushed above");
         if !block.aggregates.is_empty() || !block.subqueries.is_empty() || !block.initialisers.is_empty() {
             return Err(not_supported("ORDER BY with a subquery or aggregate after a set operation"));
@@ -171,9 +177,7 @@ impl<'p> Planner<'p> {
             Some(number) => {
                 let position = number.checked_sub(1).filter(|position| *position < columns.len());
                 let Some(position) = position else {
-                    return Err(
-                        error_code::ER_BAD_FIELD_ERROR.with(&[&number, &Clause::Order.text()])
-                    );
+                    return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&number, &Clause::Order.text()]));
                 };
                 Expr::column(position, columns[position].column_type.clone())
             }

@@ -31,6 +31,7 @@ pub fn plan_statement<'p>(
                 root: planned.node,
                 columns: planned.columns,
                 count_found_rows: planned.count_found_rows,
+                counted_limit: planned.counted_limit,
                 locking: planner.tables.iter().any(|used| used.usage == TableUsage::ReadLocking),
             })
         }
@@ -64,6 +65,7 @@ pub fn plan_expressions<'p>(
         root: planned.node,
         columns,
         count_found_rows: false,
+        counted_limit: None,
         locking: false,
     })))
 }

@@ -30,7 +30,8 @@ impl<'p> Planner<'p> {
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
         let is_single = update.single_table().is_some();
         let mut targets = self.update_targets(update.assignments)?;
-        let clauses = Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
+        let clauses =
+            Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
         let sources: Vec<usize> = targets.iter().map(|(source, _)| *source).collect();
         let node = self.plan_changed_rows(joined, &sources, clauses)?;
         let block = self.blocks.pop().expect("pushed above");
@@ -72,7 +73,8 @@ impl<'p> Planner<'p> {
                 self.block().position(source, column);
             }
         }
-        let clauses = Clauses { filter: delete.filter, order_by: delete.order_by, limit: delete.limit, is_single };
+        let clauses =
+            Clauses { filter: delete.filter, order_by: delete.order_by, limit: delete.limit, is_single };
         let node = self.plan_changed_rows(joined, &sources, clauses)?;
         let block = self.blocks.pop().expect("pushed above");
         let mut targets = Vec::with_capacity(sources.len());
@@ -215,7 +217,8 @@ impl<'p> Planner<'p> {
             return Err(not_supported("a correlated subquery as an assigned value"));
         }
         let wanted = crate::select_build::wanted_order(block, &keys, &limit);
-        let RowSource { mut node, ordered } = self.build_row_source(block, Some(tree), conditions, wanted, false)?;
+        let RowSource { mut node, ordered } =
+            self.build_row_source(block, Some(tree), conditions, wanted, false)?;
         if block.subqueries.iter().any(|subquery| !subquery.placed) {
             return Err(not_supported("a correlated subquery as an assigned value"));
         }

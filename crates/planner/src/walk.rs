@@ -11,7 +11,9 @@ pub const SUBQUERY_BASE: usize = 1 << 41;
 
 pub fn aggregate_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
-        ExprKind::Slot(slot) if (AGGREGATE_BASE..SUBQUERY_BASE).contains(&slot) => Some(slot - AGGREGATE_BASE),
+        ExprKind::Slot(slot) if (AGGREGATE_BASE..SUBQUERY_BASE).contains(&slot) => {
+            Some(slot - AGGREGATE_BASE)
+        }
         _ => None,
     }
 }

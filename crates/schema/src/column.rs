@@ -72,7 +72,9 @@ impl ColumnDef {
             Char | VarChar | TinyText | Text | MediumText | LongText | Json | Null => false,
             Tiny | Short | Int24 | Long | LongLong | Decimal { .. } | Float { .. } | Double { .. } => true,
             Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => true,
-            Date | Time { .. } | DateTime { .. } | Timestamp { .. } | Year | Enum(_) | Set(_) | Bit(_) => true,
+            Date | Time { .. } | DateTime { .. } | Timestamp { .. } | Year | Enum(_) | Set(_) | Bit(_) => {
+                true
+            }
         }
     }
 }

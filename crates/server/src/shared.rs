@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auth::{AccountStore, KeyPair};
+use auth::KeyPair;
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) struct Shared {
     pub server: Arc<session::Server>,
-    pub accounts: Arc<AccountStore>,
     pub tls: Option<TlsAcceptor>,
     pub requires_secure_transport: bool,
     pub connect_timeout: Duration,
@@ -24,13 +23,11 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         server: Arc<session::Server>,
-        accounts: Arc<AccountStore>,
         tls: Option<TlsAcceptor>,
         settings: &crate::options::Settings,
     ) -> Arc<Self> {
         let shared = Arc::new(Self {
             server,
-            accounts,
             tls,
             requires_secure_transport: settings.requires_secure_transport,
             connect_timeout: Duration::from_secs(settings.connect_timeout_s),
@@ -73,10 +70,6 @@ impl Places {
         let place = Place { taken: self.taken.clone(), is_reserved: before >= self.max };
         (before <= self.max).then_some(place)
     }
-
-    pub(crate) fn taken_count(&self) -> usize {
-        self.taken.load(Ordering::Relaxed)
-    }
 }
 
 impl Drop for Place {
@@ -95,7 +88,6 @@ mod tests {
         let held: Vec<_> = (0..3).map(|_| places.take().expect("free")).collect();
         assert_eq!(held.iter().map(|place| place.is_reserved).collect::<Vec<_>>(), [false, false, true]);
         assert!(places.take().is_none());
-        assert_eq!(places.taken_count(), 3);
         drop(held);
         assert!(!places.take().expect("free again").is_reserved);
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use auth::AccountStore;
+use engine::{Engine, EngineOptions, FlushAtCommit};
 use session::{KillKind, Server, ServerConfig, SleepFuture, Timer};
 
 use crate::data_directory::DataDirectory;
@@ -20,7 +20,7 @@ use crate::options::Settings;
 use crate::shared::Shared;
 use crate::signals::StopSignals;
 use crate::version::{PROTOCOL_VERSION, VERSION_COMMENT};
-use crate::worker::{Worker, WorkerPool};
+use crate::worker::{Worker, WorkerPool, WorkerSpawner};
 
 /// A clean stop must be over in five seconds; this much of it may be spent on sessions.
 const SESSIONS_END_MAX: Duration = Duration::from_secs(2);
@@ -34,6 +34,7 @@ pub fn run(settings: Settings) -> Result<(), String> {
     for warning in &settings.warnings {
         log::warning(warning);
     }
+    crate::panics::install();
     let directory = DataDirectory::open(&settings.datadir)?;
     let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;
     // The main thread only waits for signals; they must not kill it while the rest comes up.
@@ -59,8 +60,8 @@ fn serve(
     directory: &DataDirectory,
     pool: &WorkerPool,
 ) -> Result<(), String> {
-    let store = open_store(settings, directory, pool)?;
-    let listening = start_listening(settings, directory, pool, &store);
+    let server = open_store(settings, directory, pool)?;
+    let listening = start_listening(settings, directory, pool, &server);
     let result = match listening {
         Ok(listening) => {
             let signal = runtime.block_on(signals.wait());
@@ -71,7 +72,7 @@ fn serve(
         }
         Err(message) => Err(message),
     };
-    let engine = store.server.engine().clone();
+    let engine = server.engine().clone();
     let closed = on_worker(pool.first(), move || async move { engine.close().await });
     match closed {
         Ok(Ok(())) => log::note("shutdown complete"),
@@ -81,27 +82,44 @@ fn serve(
     result
 }
 
-/// What listening needs.
-struct Store {
-    server: Arc<Server>,
-    accounts: Arc<AccountStore>,
-}
-
-fn open_store(settings: &Settings, directory: &DataDirectory, pool: &WorkerPool) -> Result<Store, String> {
-    let password = initial_password(settings, directory.is_new())?;
+fn open_store(
+    settings: &Settings,
+    directory: &DataDirectory,
+    pool: &WorkerPool,
+) -> Result<Arc<Server>, String> {
     let config = ServerConfig {
         version: PROTOCOL_VERSION.to_owned(),
         version_comment: VERSION_COMMENT.to_owned(),
         variables: settings.variables.clone(),
+        initial_root_password: initial_password(settings, directory.is_new())?,
+        digest_seed: (random_u64(), random_u64()),
         timer: Arc::new(TokioTimer),
     };
-    let opened = on_worker(pool.first(), move || async move {
-        let engine = engine::Engine::in_memory();
-        Server::open(engine, config).await
-    })?;
-    let server = opened.map_err(|error| error.message)?;
-    let accounts = Arc::new(AccountStore::with_root(&password));
-    Ok(Store { server, accounts })
+    let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
+    let environment = env::real_env(directory.path(), spawner)
+        .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
+    let options = EngineOptions {
+        page_size_bytes: settings.page_size_bytes,
+        buffer_pool_bytes: settings.buffer_pool_bytes,
+        redo_capacity_bytes: settings.redo_capacity_bytes,
+        flush_at_commit: match settings.flush_log_at_commit {
+            0 => FlushAtCommit::Lazy,
+            1 => FlushAtCommit::Durable,
+            _ => FlushAtCommit::Written,
+        },
+    };
+    on_worker(pool.first(), move || async move {
+        let engine = Engine::open(environment, options)
+            .await
+            .map_err(|error| format!("the store cannot be opened: {error}"))?;
+        Server::open(engine, config).await.map_err(|error| error.message)
+    })?
+}
+
+fn random_u64() -> u64 {
+    let mut bytes = [0; 8];
+    aws_lc_rs::rand::fill(&mut bytes).expect("the operating system gives random bytes");
+    u64::from_le_bytes(bytes)
 }
 
 struct Listening {
@@ -113,13 +131,13 @@ fn start_listening(
     settings: &Settings,
     directory: &DataDirectory,
     pool: &WorkerPool,
-    store: &Store,
+    server: &Arc<Server>,
 ) -> Result<Listening, String> {
     let addresses = match settings.listens_on_tcp {
         true => resolve(&settings.bind_address, settings.port)?,
         false => Vec::new(),
     };
-    let passwordless = store.accounts.passwordless();
+    let passwordless = server.accounts().passwordless();
     if let Some(address) = addresses.iter().find(|address| !is_loopback(address.ip()))
         && let Some(account) = passwordless.first()
     {
@@ -139,7 +157,7 @@ fn start_listening(
         }
         false => None,
     };
-    let shared = Shared::new(store.server.clone(), store.accounts.clone(), tls, settings);
+    let shared = Shared::new(server.clone(), tls, settings);
     let (backlog, socket) = (settings.backlog, settings.socket.clone());
     let (for_worker, pool_for_worker) = (shared.clone(), pool.clone());
     let bound = on_worker(pool.first(), move || async move {
@@ -224,18 +242,16 @@ fn on_worker<F: Future<Output = T> + 'static, T: Send + 'static>(
     receiver.recv().map_err(|_| "a worker ended before its work was done".to_owned())
 }
 
-/// The password of the first account, from the file, the environment, or none. It has no meaning later on.
+/// The password of the first account, from the file, the environment, or none. Once there are accounts it has
+/// no meaning, so a file that is gone by then is no error.
 fn initial_password(settings: &Settings, is_new: bool) -> Result<String, String> {
-    if !is_new {
-        return Ok(String::new());
-    }
-    match &settings.initial_root_password_file {
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            Ok(text.trim_end_matches(['\r', '\n']).to_owned())
-        }
-        None => Ok(std::env::var(PASSWORD_VARIABLE).unwrap_or_default()),
+    let Some(path) = &settings.initial_root_password_file else {
+        return Ok(std::env::var(PASSWORD_VARIABLE).unwrap_or_default());
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) if is_new => Err(format!("cannot read {}: {error}", path.display())),
+        Err(_) => Ok(String::new()),
     }
 }
 

@@ -25,7 +25,7 @@ fn clients_that_say_nothing_are_dropped_and_disturb_nobody() {
 
 #[test]
 fn truncated_handshakes_and_garbage_are_survived() {
-    let server = TestServer::start(&["--connect-timeout=2"]);
+    let server = TestServer::start(&["--connect-timeout=2", "--max-connections=1000"]);
     let response = RawClient::handshake_response(CAPABILITIES, "root");
     for length in 0..response.len() {
         let mut client = server.connect();

@@ -3,20 +3,35 @@
 
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
-    AccessMode, Direction, Engine, EngineError, EntryBatch, Isolation, KeyRange, LockMode, ReadMode,
-    Savepoint, Transaction, TreeId, Uniqueness, WaitPolicy,
+    AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
+    ReadMode, Savepoint, Transaction, TreeId, Uniqueness, WaitPolicy,
 };
 use env::Env;
 use std::sync::Arc;
 
 const WAIT: WaitPolicy = WaitPolicy::Wait { timeout_us: 50_000 };
 const BATCH: usize = 16;
+/// The largest page size that `open` draws; the store on disk may have any of them.
+const PAGE_BYTES_MAX: u64 = 8192;
+/// The smallest log, so that it comes round within a run.
+const REDO_CAPACITY_BYTES: u64 = 2 << 20;
+/// About what the pool keeps beside the page.
+const FRAME_OVERHEAD_BYTES: u64 = 256;
 
 impl Subject for Engine {
     type Transaction = Transaction;
 
-    async fn open(_env: Env) -> Result<Arc<Self>, String> {
-        Ok(Engine::in_memory())
+    async fn open(env: Env) -> Result<Arc<Self>, String> {
+        // Some lives evict all the time, others never; the page size only counts at the first start.
+        let frames = [36, 64, 256][env.random.u64() as usize % 3];
+        let page_size_bytes = [4096, 4096, 8192][env.random.u64() as usize % 3];
+        let options = EngineOptions {
+            page_size_bytes,
+            buffer_pool_bytes: frames * (PAGE_BYTES_MAX + FRAME_OVERHEAD_BYTES),
+            redo_capacity_bytes: REDO_CAPACITY_BYTES,
+            ..EngineOptions::default()
+        };
+        Engine::open(env, options).await.map_err(|error| error.to_string())
     }
 
     fn begin(self: &Arc<Self>) -> Transaction {
@@ -99,7 +114,7 @@ impl Subject for Engine {
     }
 
     async fn verify(&self) -> Result<(), String> {
-        Ok(())
+        Engine::verify(self).await.map(drop).map_err(|error| error.to_string())
     }
 }
 
@@ -108,7 +123,7 @@ fn refusal(error: EngineError) -> Refusal {
         EngineError::DuplicateKey { .. } | EngineError::NotFound => Refusal::Mismatch,
         error if error.rolled_back() => Refusal::Transaction,
         EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
-            Refusal::Statement
+            Refusal::Statement(error.to_string())
         }
         other => Refusal::Fatal(other.to_string()),
     }

@@ -11,6 +11,7 @@ mod engine_subject;
 mod faults;
 mod history;
 mod many;
+mod metadata_locks;
 mod run;
 mod subject;
 mod workload;

@@ -88,13 +88,14 @@ pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     };
     let mut observe = |world: &World| {
         let point = world.changes();
-        if found.is_some() || options.crash_point.is_some_and(|only| only != point) {
+        if options.crash_point.is_some_and(|only| only != point) {
             return;
         }
         report.crash_points += 1;
         let checked = caught(|| check_crash::<S>(world, point, options, &shared, &mut report));
         if let Err(what) = checked {
             found = Some(violation(Some(point), what));
+            world.halt();
         }
     };
     let outcome = caught(|| Ok(world.block_on_observed(life, &mut observe)));

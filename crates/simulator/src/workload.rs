@@ -4,11 +4,11 @@
 //! transactions together with their row in the catalog, under a metadata lock as the layers above take it.
 
 use crate::history::{Contents, History, TransactionNumber, catalog_key, table_of_key};
+use crate::metadata_locks::MetadataLocks;
 use crate::subject::{Refusal, Subject, Table};
 use env::sim::SeededRandom;
 use env::sync::{Event, Mutex};
 use env::{Env, yield_now};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct WorkloadOptions {
 
 impl Default for WorkloadOptions {
     fn default() -> Self {
-        Self { clients: 4, transactions: 120, keys: 40, value_bytes: 200, large_value_bytes: 3000 }
+        Self { clients: 4, transactions: 150, keys: 150, value_bytes: 300, large_value_bytes: 6000 }
     }
 }
 
@@ -41,25 +41,19 @@ pub struct Shared {
     pub violation: Mutex<Option<String>>,
     /// Why the store stopped working, when it did.
     pub fatal: Mutex<Option<String>>,
-    tables: Mutex<BTreeMap<Table, MetadataLock>>,
+    tables: MetadataLocks,
     left: Mutex<usize>,
-}
-
-#[derive(Default)]
-struct MetadataLock {
-    users: usize,
-    dropping: bool,
 }
 
 impl Shared {
     pub fn new(contents: &Contents, options: &WorkloadOptions) -> Arc<Self> {
         let catalog = contents.get(&Table::CATALOG).into_iter().flatten();
-        let tables = catalog.map(|(key, _)| (table_of_key(key), MetadataLock::default())).collect();
+        let tables = MetadataLocks::new(catalog.map(|(key, _)| table_of_key(key)));
         Arc::new(Self {
             history: Mutex::new(History::new(contents)),
             violation: Mutex::new(None),
             fatal: Mutex::new(None),
-            tables: Mutex::new(tables),
+            tables,
             left: Mutex::new(options.transactions),
         })
     }
@@ -76,6 +70,10 @@ impl Shared {
             return false;
         }
         true
+    }
+
+    fn end_of_rollback(&self, result: &Result<(), Refusal>) -> End {
+        if self.healthy(result) { End::RolledBack } else { End::OutOfOrder }
     }
 
     fn report(&self, violation: String) {
@@ -145,6 +143,17 @@ enum Flow {
     Over,
 }
 
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Committed,
+    RolledBack,
+    /// Its client went away without a word.
+    Vanished,
+    /// The store does not work any more.
+    OutOfOrder,
+}
+
 impl<S: Subject> Client<S> {
     async fn work(&mut self) {
         loop {
@@ -181,38 +190,43 @@ impl<S: Subject> Client<S> {
             std::mem::take(&mut work.created),
             std::mem::take(&mut work.dropped),
         );
-        let (committed, healthy) = match result {
+        let end = match result {
             Ok(Flow::On) => self.finish(work).await,
             Ok(Flow::Over) => {
                 self.shared.history.lock().undo(number, &[]);
-                (false, true)
+                End::RolledBack
             }
-            Err(refusal) => (false, self.survive(number, refusal, work).await),
+            Err(refusal) => self.survive(number, refusal, work).await,
         };
-        self.release(used, created, dropped, committed);
-        healthy
+        // A session that vanished is rolled back some time later; until then its tables may not be dropped, and
+        // when that is nobody tells.
+        let used = if end == End::Vanished { Vec::new() } else { used };
+        let created = if end == End::Committed { created } else { Vec::new() };
+        self.shared.tables.release(&used, &created, &dropped, end == End::Committed);
+        end != End::OutOfOrder
     }
 
-    /// After a refusal that is not part of the play. True when work can go on.
-    async fn survive(&mut self, number: TransactionNumber, refusal: Refusal, work: Work<S>) -> bool {
+    /// After a refusal that is not part of the play.
+    async fn survive(&mut self, number: TransactionNumber, refusal: Refusal, work: Work<S>) -> End {
         self.shared.history.lock().undo(number, &[]);
         match refusal {
-            Refusal::Transaction => true,
-            Refusal::Statement | Refusal::Mismatch => {
+            Refusal::Transaction => End::RolledBack,
+            Refusal::Statement(_) | Refusal::Mismatch => {
                 let result = S::rollback(work.transaction).await;
-                self.shared.healthy(&result)
+                self.shared.end_of_rollback(&result)
             }
-            fatal @ Refusal::Fatal(_) => self.shared.healthy(&Err(fatal)),
+            fatal @ Refusal::Fatal(_) => self.shared.end_of_rollback(&Err(fatal)),
         }
     }
 
     async fn operations(&mut self, work: &mut Work<S>) -> Result<Flow, Refusal> {
-        let few_tables = self.shared.tables.lock().len() < TABLES_MIN;
+        let few_tables = self.shared.tables.count() < TABLES_MIN;
         match self.random.below(16) {
             0 => return self.create_table(work).await,
             _ if few_tables => return self.create_table(work).await,
             1 => {
-                if let Some(table) = self.lock_for_drop() {
+                let random = |count| self.random.below(count);
+                if let Some(table) = self.shared.tables.lock_for_drop(TABLES_MIN, random) {
                     return self.drop_table(work, table).await;
                 }
             }
@@ -264,7 +278,7 @@ impl<S: Subject> Client<S> {
             _ => self.scan(work, table).await,
         };
         match result {
-            Ok(()) | Err(Refusal::Mismatch | Refusal::Statement) => Ok(Flow::On),
+            Ok(()) | Err(Refusal::Mismatch | Refusal::Statement(_)) => Ok(Flow::On),
             Err(Refusal::Transaction) => Ok(Flow::Over),
             Err(fatal @ Refusal::Fatal(_)) => Err(fatal),
         }
@@ -331,7 +345,7 @@ impl<S: Subject> Client<S> {
         let (key, value) = (catalog_key(table), self.value(work.number));
         let result = S::insert(&mut work.transaction, Table::CATALOG, &key, &value).await;
         self.note(work, Table::CATALOG, &key, Some(value), result)?;
-        for _ in 0..self.random.below(12) {
+        for _ in 0..self.random.below(self.options.keys) {
             let (key, value) = (self.key(), self.value(work.number));
             let result = S::insert(&mut work.transaction, table, &key, &value).await;
             match self.note(work, table, &key, Some(value), result) {
@@ -355,85 +369,43 @@ impl<S: Subject> Client<S> {
         Ok(Flow::On)
     }
 
-    /// Ends a transaction whose operations went well. Returns whether it committed and whether work can go on.
-    async fn finish(&mut self, work: Work<S>) -> (bool, bool) {
+    /// Ends a transaction whose operations went well.
+    async fn finish(&mut self, work: Work<S>) -> End {
         let number = work.number;
         match self.random.below(8) {
             0 => {
                 let result = S::rollback(work.transaction).await;
                 self.shared.history.lock().undo(number, &[]);
-                (false, self.shared.healthy(&result))
+                self.shared.end_of_rollback(&result)
             }
             1 if work.effects.is_empty() || self.random.below(2) == 0 => {
                 // A session that disappears.
                 self.shared.history.lock().undo(number, &[]);
                 drop(work.transaction);
-                (false, true)
+                End::Vanished
             }
             _ => {
                 self.shared.history.lock().ask_commit(number);
                 let result = S::commit(work.transaction).await;
                 if !self.shared.healthy(&result) {
                     // Whether it happened is known after the restart.
-                    return (false, false);
+                    return End::OutOfOrder;
                 }
                 let mut history = self.shared.history.lock();
-                match result {
-                    Ok(()) => history.acknowledge(number),
-                    Err(_) => history.refuse_commit(number),
+                if result.is_ok() {
+                    history.acknowledge(number);
+                    End::Committed
+                } else {
+                    history.refuse_commit(number);
+                    End::RolledBack
                 }
-                (result.is_ok(), true)
             }
         }
     }
 
-    /// Takes a shared metadata lock on some table, once per transaction and table.
+    /// Some table, under a shared metadata lock that is taken once per transaction.
     fn use_table(&self, work: &mut Work<S>) -> Option<Table> {
-        let mut tables = self.shared.tables.lock();
-        let open: Vec<Table> =
-            tables.iter().filter(|(_, lock)| !lock.dropping).map(|(table, _)| *table).collect();
-        if open.is_empty() {
-            return None;
-        }
-        let table = open[self.random.below(open.len())];
-        if !work.used.contains(&table) {
-            work.used.push(table);
-            tables.get_mut(&table).expect("chosen from it").users += 1;
-        }
-        Some(table)
-    }
-
-    /// Takes an exclusive metadata lock on a table that nobody uses. Some tables always stay.
-    fn lock_for_drop(&self) -> Option<Table> {
-        let mut tables = self.shared.tables.lock();
-        let free: Vec<Table> = tables
-            .iter()
-            .filter(|(_, lock)| lock.users == 0 && !lock.dropping)
-            .map(|(table, _)| *table)
-            .collect();
-        if free.len() <= TABLES_MIN {
-            return None;
-        }
-        let table = free[self.random.below(free.len())];
-        tables.get_mut(&table).expect("chosen from it").dropping = true;
-        Some(table)
-    }
-
-    fn release(&self, used: Vec<Table>, created: Vec<Table>, dropped: Vec<Table>, committed: bool) {
-        let mut tables = self.shared.tables.lock();
-        for table in used {
-            tables.get_mut(&table).expect("a used table is not dropped").users -= 1;
-        }
-        for table in dropped {
-            if committed {
-                tables.remove(&table);
-            } else if let Some(lock) = tables.get_mut(&table) {
-                lock.dropping = false;
-            }
-        }
-        if committed {
-            tables.extend(created.into_iter().map(|table| (table, MetadataLock::default())));
-        }
+        self.shared.tables.share(&mut work.used, |count| self.random.below(count))
     }
 
     fn key(&self) -> Vec<u8> {

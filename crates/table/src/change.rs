@@ -12,7 +12,10 @@ pub enum ChangeOutcome {
     Done,
     /// Another row has the same values in a unique index; nothing of this change is left. The other row's clustered
     /// key is given.
-    Duplicate { index: usize, row_key: Vec<u8> },
+    Duplicate {
+        index: usize,
+        row_key: Vec<u8>,
+    },
 }
 
 /// Where a unique index refused an entry.

@@ -24,7 +24,8 @@ pub struct TableHandle {
 impl TableHandle {
     /// A handle that must be initialised before rows are inserted.
     pub fn new(definition: Arc<TableDef>) -> TableHandle {
-        let maximum = definition.auto_increment_column().map(|column| maximum_of(&definition.columns[column]));
+        let maximum =
+            definition.auto_increment_column().map(|column| maximum_of(&definition.columns[column]));
         TableHandle {
             layout: TableLayout::new(&definition),
             auto_increment: AutoIncrement::new(maximum.unwrap_or(u64::MAX)),

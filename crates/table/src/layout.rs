@@ -55,17 +55,14 @@ pub struct Projection {
 
 impl TableLayout {
     pub fn new(table: &TableDef) -> TableLayout {
-        let clustered =
-            table.clustering_index().map(|index| parts_of(table, index)).unwrap_or_default();
+        let clustered = table.clustering_index().map(|index| parts_of(table, index)).unwrap_or_default();
         let clustered_readable = readable(&clustered);
         let clustered_width = if clustered.is_empty() {
             Some(ROW_ID_WIDTH)
         } else {
             clustered.iter().map(|part| part.fixed_width()).sum()
         };
-        let in_key = |column: usize| {
-            clustered[..clustered_readable].iter().any(|part| part.column == column)
-        };
+        let in_key = |column: usize| clustered[..clustered_readable].iter().any(|part| part.column == column);
         let stored: Vec<usize> = (0..table.columns.len()).filter(|&column| !in_key(column)).collect();
         let mut stored_place = vec![None; table.columns.len()];
         for (place, &column) in stored.iter().enumerate() {

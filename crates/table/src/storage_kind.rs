@@ -70,7 +70,9 @@ impl StorageKind {
             | StorageKind::Timestamp
             | StorageKind::Set
             | StorageKind::Bit => Some(8),
-            StorageKind::Decimal { .. } | StorageKind::Binary | StorageKind::Text(_) | StorageKind::Json => None,
+            StorageKind::Decimal { .. } | StorageKind::Binary | StorageKind::Text(_) | StorageKind::Json => {
+                None
+            }
         }
     }
 

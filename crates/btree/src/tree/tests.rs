@@ -3,5 +3,6 @@
 mod bed;
 mod crash;
 mod model;
+mod speed;
 mod stress;
 mod structure;

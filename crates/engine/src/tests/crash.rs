@@ -1,103 +1,220 @@
-//! A mixed workload on a machine that stops at some operation on the disk, again and again, also during
-//! recovery; afterwards a model says what must and what may be there.
+//! A mixed workload of several clients on a machine that stops at some operation on the disk, again and
+//! again, also during recovery; afterwards a model says what must and what may be there.
 
 use super::*;
+use env::Env;
 use env::sim::{Outcome, SeededRandom};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+const CLIENTS: u8 = 3;
 
-/// What the client knows: acknowledged rows, and what one commit under way would make of them.
+/// The rows of a client's tables; the table's name is two bytes, the client's number first.
+type Tables = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
+
+/// What a client knows: acknowledged work, and what the commit under way would make of it.
 #[derive(Default, Clone)]
 struct Model {
-    acknowledged: Rows,
-    /// Set while a commit is under way.
-    uncertain: Option<Rows>,
+    acknowledged: Tables,
+    uncertain: Option<Tables>,
 }
 
-async fn workload(engine: Arc<Engine>, model: Arc<Mutex<Model>>, random: SeededRandom, transactions: usize) {
-    for _ in 0..transactions {
-        let mut rows = model.lock().acknowledged.clone();
-        let mut transaction = repeatable(&engine);
-        for _ in 0..1 + random.below(8) {
-            let key = vec![b'k', random.below(40) as u8];
-            let length = if random.below(10) == 0 { 3000 } else { random.below(300) };
-            let value = vec![random.below(256) as u8; length];
-            let savepoint = transaction.savepoint();
-            let before = rows.clone();
-            let exists = rows.contains_key(&key);
-            if !exists {
-                transaction.insert(CATALOG, &key, &value, Uniqueness::Key, WAIT).await.expect("insert");
-                rows.insert(key, value);
-            } else if random.below(3) == 0 {
-                transaction.delete(CATALOG, &key, WAIT).await.expect("delete");
-                rows.remove(&key);
-            } else {
-                transaction.update(CATALOG, &key, &value, WAIT).await.expect("update");
-                rows.insert(key, value);
+type Models = Arc<Vec<Mutex<Model>>>;
+
+struct Client {
+    engine: Arc<Engine>,
+    models: Models,
+    number: u8,
+    random: SeededRandom,
+}
+
+impl Client {
+    async fn work(self, transactions: usize) {
+        for _ in 0..transactions {
+            let mut tables = self.model().lock().acknowledged.clone();
+            let mut transaction = repeatable(&self.engine);
+            for _ in 0..1 + self.random.below(8) {
+                let savepoint = transaction.savepoint();
+                let before = tables.clone();
+                self.change(&mut transaction, &mut tables).await;
+                if self.random.below(6) == 0 {
+                    transaction.rollback_to(savepoint).await.expect("rollback to savepoint");
+                    tables = before;
+                }
             }
-            if random.below(6) == 0 {
-                transaction.rollback_to(savepoint).await.expect("rollback to savepoint");
-                rows = before;
+            match self.random.below(10) {
+                0 => transaction.rollback().await.expect("rollback"),
+                1 => drop(transaction),
+                _ => {
+                    self.model().lock().uncertain = Some(tables.clone());
+                    transaction.commit().await.expect("commit");
+                    *self.model().lock() = Model { acknowledged: tables, uncertain: None };
+                }
             }
         }
-        if random.below(5) == 0 {
-            transaction.rollback().await.expect("rollback");
-            continue;
+    }
+
+    fn model(&self) -> &Mutex<Model> {
+        &self.models[usize::from(self.number)]
+    }
+
+    async fn change(&self, transaction: &mut Transaction, tables: &mut Tables) {
+        let name = vec![self.number, self.random.below(2) as u8];
+        let tree = transaction.get(CATALOG, &name, EXCLUSIVE).await.expect("catalog");
+        assert_eq!(tree.is_some(), tables.contains_key(&name));
+        let Some(tree) = tree else {
+            let tree = transaction.create_tree().await.expect("create");
+            let id = tree.0.to_be_bytes();
+            transaction.insert(CATALOG, &name, &id, Uniqueness::Key, WAIT).await.expect("insert name");
+            tables.insert(name, BTreeMap::new());
+            return;
+        };
+        let tree = TreeId(u64::from_be_bytes(tree.try_into().expect("eight bytes")));
+        if self.random.below(25) == 0 {
+            transaction.drop_tree(tree).await.expect("drop");
+            transaction.delete(CATALOG, &name, WAIT).await.expect("delete name");
+            tables.remove(&name);
+            return;
         }
-        model.lock().uncertain = Some(rows.clone());
-        transaction.commit().await.expect("commit");
-        *model.lock() = Model { acknowledged: rows, uncertain: None };
+        let rows = tables.get_mut(&name).expect("checked above");
+        self.change_row(transaction, tree, rows).await;
+    }
+
+    async fn change_row(
+        &self,
+        transaction: &mut Transaction,
+        tree: TreeId,
+        rows: &mut BTreeMap<Vec<u8>, Vec<u8>>,
+    ) {
+        let key = vec![b'k', self.random.below(40) as u8];
+        let length = match self.random.below(12) {
+            0 => 1500 + self.random.below(3000),
+            1 => 50_000 + self.random.below(30_000),
+            _ => self.random.below(300),
+        };
+        let value = vec![self.random.below(256) as u8; length];
+        let exists = rows.contains_key(&key);
+        if !exists {
+            transaction.insert(tree, &key, &value, Uniqueness::Key, WAIT).await.expect("insert");
+            rows.insert(key, value);
+        } else if self.random.below(3) == 0 {
+            transaction.delete(tree, &key, WAIT).await.expect("delete");
+            rows.remove(&key);
+        } else {
+            transaction.update(tree, &key, &value, WAIT).await.expect("update");
+            rows.insert(key, value);
+        }
     }
 }
 
-async fn contents(engine: &Arc<Engine>) -> Rows {
+async fn contents(engine: &Arc<Engine>, client: u8) -> Tables {
     let mut reader = repeatable(engine);
-    let mut cursor = reader.scan(CATALOG, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+    let mut tables = Tables::new();
+    let names = scan(&mut reader, CATALOG, KeyRange::prefix(&[client])).await;
+    for (name, tree) in names {
+        let tree = TreeId(u64::from_be_bytes(tree.try_into().expect("eight bytes")));
+        let rows = scan(&mut reader, tree, KeyRange::all()).await;
+        tables.insert(name, rows);
+    }
+    tables
+}
+
+async fn scan(reader: &mut Transaction, tree: TreeId, range: KeyRange) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut cursor = reader.scan(tree, range, Direction::Forward, ReadMode::Snapshot);
     let mut batch = EntryBatch::default();
-    while cursor.next_batch(&mut reader, 7, &mut batch).await.expect("scan") {}
+    while cursor.next_batch(reader, 7, &mut batch).await.expect("scan") {}
     batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
 }
 
-/// Opens, checks against the model, and works on; every open may be cut off at its own crash point.
-fn run(seed: u64) {
-    let model = Arc::new(Mutex::new(Model::default()));
-    let random = SeededRandom::new(seed);
-    let crash_at = |limit| SimOptions { crash_at: Some(random.below(limit) as u64), ..SimOptions::default() };
-    let mut world = World::new(seed, crash_at(60));
-    for life in 0..6 {
-        let env = world.env();
-        let (shared, seed) = (model.clone(), seed * 31 + life);
-        let work = async move {
-            let engine = Engine::open(env, options()).await.expect("open");
-            let found = contents(&engine).await;
-            {
-                let mut model = shared.lock();
-                let uncertain = model.uncertain.take();
-                if uncertain.as_ref() == Some(&found) {
-                    model.acknowledged = found;
-                } else {
-                    assert!(model.acknowledged == found, "acknowledged work is lost or changed");
-                }
-            }
-            engine.verify().await.expect("verify");
-            workload(engine.clone(), shared, SeededRandom::new(seed), 12).await;
-            engine.close().await.expect("close");
-        };
-        let last = life == 4;
-        match world.block_on(work) {
-            Outcome::Done(()) | Outcome::Crashed => {}
-            Outcome::Stalled => panic!("seed {seed}: stalled"),
+/// Waits until no background task runs.
+async fn settle(env: &Env, engine: &Arc<Engine>) {
+    while engine.tasks.load(Ordering::SeqCst) > 0 {
+        env.clock.sleep(1000).await;
+    }
+}
+
+/// Opens the database, compares it with the models and checks that no page is lost.
+async fn open_and_check(env: &Env, models: &Models, scale: &Scale) -> Arc<Engine> {
+    let options = EngineOptions { buffer_pool_bytes: scale.pool_bytes, ..options() };
+    let engine = Engine::open(env.clone(), options).await.expect("open");
+    for (client, model) in models.iter().enumerate() {
+        let found = contents(&engine, client as u8).await;
+        let mut model = model.lock();
+        let uncertain = model.uncertain.take();
+        if uncertain.as_ref() == Some(&found) {
+            model.acknowledged = found;
+        } else {
+            assert!(model.acknowledged == found, "client {client}: acknowledged work is lost or changed");
         }
-        world = world.crash(if last { SimOptions::default() } else { crash_at(120) });
+    }
+    settle(env, &engine).await;
+    let report = engine.verify().await.expect("verify");
+    assert_eq!(report.other_pages, report.long_value_pages, "pages are lost: {report:?}");
+    engine
+}
+
+async fn life(env: Env, models: Models, scale: Scale, seed: u64) {
+    let engine = open_and_check(&env, &models, &scale).await;
+    let working = Arc::new(AtomicUsize::new(usize::from(CLIENTS)));
+    for number in 0..CLIENTS {
+        let random = SeededRandom::new(seed * 10 + u64::from(number));
+        let client = Client { engine: engine.clone(), models: models.clone(), number, random };
+        let working = working.clone();
+        let work = async move {
+            client.work(scale.transactions).await;
+            working.fetch_sub(1, Ordering::SeqCst);
+        };
+        env.spawner.spawn("client", Box::pin(work));
+    }
+    while working.load(Ordering::SeqCst) > 0 {
+        env.clock.sleep(10_000).await;
+    }
+    engine.close().await.expect("close");
+}
+
+/// How much happens in a life.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    /// The machine stops at one of this many operations.
+    operations: usize,
+    /// Of each client.
+    transactions: usize,
+    pool_bytes: u64,
+}
+
+/// From crashes at start-up to lives in which pages are evicted and the log is reused.
+const SCALES: [Scale; 4] = [
+    Scale { operations: 40, transactions: 8, pool_bytes: 2 << 20 },
+    Scale { operations: 120, transactions: 8, pool_bytes: 1 << 20 },
+    Scale { operations: 500, transactions: 20, pool_bytes: 512 << 10 },
+    Scale { operations: 3000, transactions: 60, pool_bytes: 512 << 10 },
+];
+
+/// Lives one after the other on the same disk; each may be cut off, recovery too.
+fn run(seed: u64) {
+    let models: Models = Arc::new((0..CLIENTS).map(|_| Mutex::default()).collect());
+    let random = SeededRandom::new(seed);
+    let scale = SCALES[random.below(SCALES.len())];
+    let crash_at = || {
+        let at = random.below(scale.operations) as u64;
+        SimOptions { crash_at: Some(at), ..SimOptions::default() }
+    };
+    let mut world = World::new(seed, crash_at());
+    for number in 0..6 {
+        let work = life(world.env(), models.clone(), scale, seed * 31 + number);
+        if let Outcome::Stalled = world.block_on(work) {
+            panic!("seed {seed}: stalled");
+        }
+        world = world.crash(if number == 4 { SimOptions::default() } else { crash_at() });
     }
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_wherever_the_machine_stops() {
-    let seeds: u64 = std::env::var("ENGINE_CRASH_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
-    let first: u64 = std::env::var("ENGINE_CRASH_FIRST").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
+    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(60);
+    let first = number("ENGINE_CRASH_FIRST").unwrap_or(1);
     for seed in first..first + seeds {
         let result = std::panic::catch_unwind(|| run(seed));
         if let Err(panic) = result {

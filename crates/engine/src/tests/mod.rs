@@ -4,6 +4,7 @@ mod crash;
 mod isolation;
 mod locking;
 mod recovery;
+mod stress;
 mod writes;
 
 use crate::{

@@ -189,6 +189,11 @@ impl World {
         self.machine.state.lock().now_us
     }
 
+    /// Stops the machine now: the run ends as `Crashed`.
+    pub fn halt(&self) {
+        self.machine.state.lock().crashed = true;
+    }
+
     /// Sets or clears the operation at which the machine stops.
     pub fn set_crash_at(&self, crash_at: Option<u64>) {
         self.machine.state.lock().options.crash_at = crash_at;

@@ -1,1 +1,114 @@
-//! Tests of the in-place store.
+//! Torn pages, superblocks and growth on the simulated disk.
+
+use super::*;
+use crate::{PageKind, TreeId};
+use env::sim::{Outcome, SimOptions, World};
+use std::sync::Mutex as StdMutex;
+
+fn image(page: PageId, version: u64) -> Vec<u8> {
+    let mut bytes = vec![version as u8; PageSize::K8.bytes()];
+    header::format(&mut bytes, page, PageKind::Overflow, TreeId(3));
+    header::set_lsn(&mut bytes, version);
+    bytes
+}
+
+async fn read(store: &InPlaceStore, page: PageId) -> Result<Vec<u8>, StoreError> {
+    let (buffer, result) = store.read(page, IoBuf::zeroed(PageSize::K8.bytes())).await;
+    result.map(|()| buffer.as_slice().to_vec())
+}
+
+/// Writes versions of the same few pages until the machine stops; notes what is acknowledged.
+async fn work(env: Env, acknowledged: Arc<StdMutex<u64>>) {
+    let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+    for version in 1..20u64 {
+        let mut batch = PageBatch::new(PageSize::K8, 6);
+        for page in [5, 6, 7, 20, 21, 40] {
+            batch.push(PageId(page), &image(PageId(page), version));
+        }
+        store.write_batch(batch).await.unwrap();
+        store.write_superblock(&version.to_le_bytes()).await.unwrap();
+        *acknowledged.lock().unwrap() = version;
+    }
+}
+
+#[test]
+fn no_crash_leaves_a_torn_page() {
+    let mut crash_at = 0;
+    loop {
+        let acknowledged = Arc::new(StdMutex::new(0));
+        let world =
+            World::new(crash_at + 1, SimOptions { crash_at: Some(crash_at), ..SimOptions::default() });
+        let outcome = world.block_on(work(world.env(), acknowledged.clone()));
+        // The repair is crashed as well, and killing the process is a crash of its own kind.
+        let options = SimOptions { crash_at: Some(crash_at % 5), ..SimOptions::default() };
+        let world = if crash_at % 4 == 0 { world.kill(options) } else { world.crash(options) };
+        let env = world.env();
+        let _ = world.block_on(async move { InPlaceStore::open(&env, "").await.is_ok() });
+        let world = world.crash(SimOptions::default());
+        let acknowledged = *acknowledged.lock().unwrap();
+        let env = world.env();
+        let check = async move {
+            let store = match InPlaceStore::open(&env, "").await {
+                Ok(store) => store,
+                Err(error) => {
+                    assert_eq!(acknowledged, 0, "an acknowledged store is lost: {error}");
+                    return;
+                }
+            };
+            let record = store.read_superblock().await.unwrap();
+            let version = record.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+            assert!(version >= acknowledged && version <= acknowledged + 1);
+            for page in [5, 6, 7, 20, 21, 40] {
+                match read(&store, PageId(page)).await {
+                    Ok(bytes) => {
+                        let found = header::lsn(&bytes);
+                        assert!(
+                            found >= version && found <= acknowledged + 1,
+                            "page {page}: version {found}"
+                        );
+                        assert_eq!(bytes[100..], image(PageId(page), found)[100..]);
+                    }
+                    Err(error) => assert_eq!(acknowledged, 0, "page {page}: {error}"),
+                }
+            }
+        };
+        world.block_on(check).unwrap();
+        if outcome == Outcome::Done(()) {
+            break;
+        }
+        crash_at += 1;
+    }
+    assert!(crash_at > 100, "{crash_at}");
+}
+
+#[test]
+fn growth_is_bounded_by_the_disk_and_harmless() {
+    let world = World::new(3, SimOptions { capacity_bytes: Some(3 << 20), ..SimOptions::default() });
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let first = store.page_count();
+        assert_eq!(first, GROW_BYTES_MIN / 8192);
+        store.extend(first + 1).await.unwrap();
+        let count = store.page_count();
+        assert_eq!(count, 2 * first);
+        let error = store.extend(100_000).await.unwrap_err();
+        assert!(error.is_no_space() && store.page_count() == count);
+        let mut batch = PageBatch::new(PageSize::K8, 1);
+        batch.push(PageId(count - 1), &image(PageId(count - 1), 4));
+        store.write_batch(batch).await.unwrap();
+        assert_eq!(header::lsn(&read(&store, PageId(count - 1)).await.unwrap()), 4);
+        let beyond = read(&store, PageId(count)).await.unwrap_err();
+        assert!(beyond.is_corruption());
+        drop(store);
+        let store = InPlaceStore::open(&env, "").await.unwrap();
+        assert!(store.page_count() >= count);
+        assert_eq!(store.read_superblock().await.unwrap(), None);
+        store.write_superblock(&[1; SUPERBLOCK_MAX]).await.unwrap();
+        let refused = InPlaceStore::create(&env, "", PageSize::K8).await.err();
+        assert!(matches!(refused, Some(StoreError::AlreadyExists { .. })));
+    };
+    world.block_on(run).unwrap();
+}
+
+const SUPERBLOCK_MAX: usize = crate::SUPERBLOCK_BYTES_MAX;

@@ -104,6 +104,7 @@ pub enum TableOptionName {
     KeyBlockSize,
     MaxRows,
     MinRows,
+    NodeGroup,
     PackKeys,
     Password,
     RowFormat,
@@ -127,7 +128,7 @@ pub enum TableOptionValue<'a> {
     Default,
     /// The members of UNION.
     Tables(&'a [ObjectName<'a>]),
-    /// An option without a value.
+    /// An option without a value, or with NULL.
     None,
 }
 

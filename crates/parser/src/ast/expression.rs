@@ -6,7 +6,7 @@ use super::{
     JsonValue, LogicalOperator, ObjectName, Query, Span, Trim, UnaryOperator, WeightString, WindowCall,
 };
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Expr<'a> {
     pub kind: ExprKind<'a>,
     /// Where the expression stands in the text, outer parentheses excluded.

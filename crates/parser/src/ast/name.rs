@@ -1,7 +1,8 @@
-//! Places in the text and names as written.
+//! Places in the text and names as written. Their `Debug` is short, so that a whole tree can be read.
+use std::fmt::{Debug, Formatter, Result};
 
 /// A half-open byte range of the statement's text (offsets into the text that `parse` was given).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     pub start: u32,
     pub end: u32,
@@ -24,15 +25,36 @@ impl Span {
 }
 
 /// An identifier with its quotes removed; letter case is as written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Ident<'a> {
     pub name: &'a str,
     pub span: Span,
 }
 
 /// The name of a table, view, routine, trigger or event, with its database when one was written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ObjectName<'a> {
     pub database: Option<Ident<'a>>,
     pub name: Ident<'a>,
+}
+
+impl Debug for Span {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        write!(formatter, "{}..{}", self.start, self.end)
+    }
+}
+
+impl Debug for Ident<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        write!(formatter, "`{}`", self.name)
+    }
+}
+
+impl Debug for ObjectName<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        match self.database {
+            Some(database) => write!(formatter, "{database:?}.{:?}", self.name),
+            None => self.name.fmt(formatter),
+        }
+    }
 }

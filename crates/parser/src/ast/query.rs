@@ -4,7 +4,7 @@ use super::{
 };
 
 /// A query expression with everything that applies to its whole result.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Query<'a> {
     pub with: Option<&'a With<'a>>,
     pub body: QueryBody<'a>,

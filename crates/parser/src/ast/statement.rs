@@ -97,10 +97,16 @@ pub enum StatementKind<'a> {
 }
 
 /// A statement that was recognised by its leading words only: to execute it is error 1235 with the family's name.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Unsupported<'a> {
     /// For instance `CREATE TRIGGER`.
     pub family: &'static str,
     /// The statement's text.
     pub text: &'a [u8],
+}
+
+impl std::fmt::Debug for Unsupported<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {:?}", self.family, String::from_utf8_lossy(self.text))
+    }
 }

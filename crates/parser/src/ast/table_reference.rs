@@ -91,7 +91,7 @@ pub enum JsonTableColumn<'a> {
     Ordinality(Ident<'a>),
     Path {
         name: Ident<'a>,
-        data_type: DataType<'a>,
+        data_type: &'a DataType<'a>,
         exists: bool,
         path: Literal<'a>,
         on_empty: Option<JsonBehaviour<'a>>,

@@ -202,20 +202,14 @@ impl<'a> Parser<'a> {
         Span::new(start, end.max(start))
     }
 
-    /// Whether the current word is directly followed by `(`: for the names of built-in functions with a grammar of
-    /// their own, a space in between makes them ordinary names (unless IGNORE_SPACE).
-    pub fn paren_follows(&self) -> bool {
-        let next = self.peek_at(1);
-        next.kind == TokenKind::LeftParen && (self.mode.ignore_space || next.start == self.peek().end)
-    }
-
     pub fn syntax_error(&self) -> Box<ParseError> {
         self.syntax_error_at(self.peek())
     }
 
-    /// The error of the token that was taken last.
-    pub fn syntax_error_before(&self) -> Box<ParseError> {
-        self.syntax_error_at(self.tokens[self.index.saturating_sub(1)])
+    /// Takes a keyword, whichever it is; its token is there for the error when it is the wrong one.
+    pub fn advance_keyword(&mut self) -> (Keyword, Token) {
+        let token = self.advance();
+        (token.keyword, token)
     }
 
     pub fn syntax_error_at(&self, token: Token) -> Box<ParseError> {

@@ -109,17 +109,18 @@ impl<'a> Parser<'a> {
         } else if !matches!(kind, GroupConcat | JsonObject) {
             self.accept_keyword(K::All);
         }
-        let position = self.peek();
-        aggregate.arguments = self.comma_list(Self::expr)?;
-        let count_is_right = match kind {
-            GroupConcat => true,
-            Count => aggregate.distinct || aggregate.arguments.len() == 1,
-            JsonObject => aggregate.arguments.len() == 2,
-            _ => aggregate.arguments.len() == 1,
+        aggregate.arguments = if kind == GroupConcat || (kind == Count && aggregate.distinct) {
+            self.comma_list(Self::expr)?
+        } else {
+            let first = self.expr()?;
+            if kind == JsonObject {
+                self.expect(T::Comma)?;
+                let second = self.expr()?;
+                self.arena.alloc_slice_copy(&[first, second])
+            } else {
+                self.arena.alloc_slice_copy(&[first])
+            }
         };
-        if !count_is_right {
-            return Err(self.syntax_error_at(position));
-        }
         if kind == GroupConcat {
             aggregate.order_by = self.order_by()?;
             if self.accept_keyword(K::Separator) {

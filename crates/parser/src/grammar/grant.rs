@@ -23,8 +23,9 @@ impl<'a> Parser<'a> {
             return self.grant_proxy();
         }
         let items = self.grant_items()?;
-        if self.accept_keyword(K::To) {
+        if self.at_keyword(K::To) {
             let roles = self.roles_of(&items)?;
+            self.advance();
             let users = self.users()?;
             let admin_option = self.accept_keyword(K::With);
             if admin_option {
@@ -156,7 +157,7 @@ impl<'a> Parser<'a> {
     fn roles_of(&mut self, items: &[Item<'a>]) -> Result<&'a [AccountName<'a>]> {
         let mut roles = Vec::with_capacity_in(items.len(), self.arena);
         for item in items {
-            roles.push(item.role.ok_or_else(|| self.syntax_error_before())?);
+            roles.push(item.role.ok_or_else(|| self.syntax_error())?);
         }
         Ok(roles.into_bump_slice())
     }

@@ -7,6 +7,9 @@ use crate::ast::{
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
 
+/// The columns in parentheses, if there were any parentheses.
+type ColumnList<'a> = Option<&'a [ColumnReference<'a>]>;
+
 impl<'a> Parser<'a> {
     pub fn insert(&mut self) -> Result<StatementKind<'a>> {
         let replace = self.advance().keyword == K::Replace;
@@ -45,8 +48,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Insert(self.alloc(insert)))
     }
 
-    #[allow(clippy::type_complexity)]
-    fn insert_source(&mut self) -> Result<(Option<&'a [ColumnReference<'a>]>, InsertSource<'a>)> {
+    fn insert_source(&mut self) -> Result<(ColumnList<'a>, InsertSource<'a>)> {
         if self.accept_keyword(K::Set) {
             return Ok((None, InsertSource::Set(self.comma_list(Self::assignment)?)));
         }

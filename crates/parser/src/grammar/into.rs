@@ -4,7 +4,7 @@ use crate::ast::{FieldOptions, Into, LineOptions, LoadColumn};
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
-    pub fn into_clause(&mut self) -> Result<Option<&'a Into<'a>>> {
+    pub fn select_into(&mut self) -> Result<Option<&'a Into<'a>>> {
         if !self.accept_keyword(K::Into) {
             return Ok(None);
         }
@@ -15,12 +15,12 @@ impl<'a> Parser<'a> {
         } else if self.accept_keyword(K::Dumpfile) {
             Into::DumpFile { path: self.string_text()? }
         } else {
-            Into::Variables(self.comma_list(Self::into_variable)?)
+            Into::Variables(self.comma_list(Self::receiving_variable)?)
         };
         Ok(Some(self.alloc(into)))
     }
 
-    fn into_variable(&mut self) -> Result<LoadColumn<'a>> {
+    fn receiving_variable(&mut self) -> Result<LoadColumn<'a>> {
         if self.at(T::AtName) {
             return Ok(LoadColumn::UserVariable(self.user_variable()?));
         }

@@ -26,7 +26,10 @@ impl<'a> Parser<'a> {
             let behaviour = match self.advance().keyword {
                 K::Null => JsonBehaviour::Null,
                 K::Error => JsonBehaviour::Error,
-                _ => JsonBehaviour::Default(self.literal()?),
+                _ => {
+                    self.literal_use.structural = true;
+                    JsonBehaviour::Default(self.literal()?)
+                }
             };
             self.expect_keyword(K::On)?;
             match self.keyword() {
@@ -79,6 +82,7 @@ impl<'a> Parser<'a> {
         self.expect_keyword(K::Path)?;
         let path = self.plain_string()?;
         let (on_empty, on_error) = self.json_behaviours()?;
+        let data_type = self.alloc(data_type);
         Ok(JsonTableColumn::Path { name, data_type, exists, path, on_empty, on_error })
     }
 }

@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
     }
 
     fn flush_target(&mut self) -> Result<FlushTarget<'a>> {
-        let word = self.advance().keyword;
+        let (word, token) = self.advance_keyword();
         let target = match word {
             K::Privileges => return Ok(FlushTarget::Privileges),
             K::Status => return Ok(FlushTarget::Status),
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
                 self.expect_keyword(K::Logs)?;
                 return Ok(FlushTarget::RelayLogs { channel: self.for_channel()? });
             }
-            _ => return Err(self.syntax_error_before()),
+            _ => return Err(self.syntax_error_at(token)),
         };
         self.expect_keyword(K::Logs)?;
         Ok(target)

@@ -11,6 +11,7 @@ mod core;
 mod create;
 mod database;
 mod delete;
+mod explain;
 mod expression;
 mod function;
 mod grant;

@@ -25,7 +25,7 @@ impl<'a> Parser<'a> {
             return Err(self.syntax_error_from(span.start));
         }
         if self.pending_into.is_none() {
-            self.pending_into = self.into_clause()?;
+            self.pending_into = self.select_into()?;
         }
         let mut select = Select {
             options,
@@ -40,13 +40,13 @@ impl<'a> Parser<'a> {
             qualify: None,
             span: Span::default(),
         };
-        self.from_clause(&mut select)?;
+        self.tables_clause(&mut select)?;
         self.filters(&mut select)?;
         select.span = self.span_from(start);
         Ok(self.alloc(select))
     }
 
-    fn from_clause(&mut self, select: &mut Select<'a>) -> Result<()> {
+    fn tables_clause(&mut self, select: &mut Select<'a>) -> Result<()> {
         if !self.accept_keyword(K::From) {
             return Ok(());
         }

@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
             }
             _ => {}
         }
-        self.advance();
+        let token = self.advance();
         match word {
             K::Databases | K::Schemas => Ok(Show::Databases(self.show_filter()?)),
             K::Tables => self.show_tables(false, false),
@@ -67,7 +67,7 @@ impl<'a> Parser<'a> {
                 let statement = self.nested(Self::statement)?;
                 Ok(Show::ParseTree(self.alloc(statement)))
             }
-            _ => Err(self.syntax_error_before()),
+            _ => Err(self.syntax_error_at(token)),
         }
     }
 
@@ -159,8 +159,7 @@ impl<'a> Parser<'a> {
     }
 
     fn show_create(&mut self) -> Result<Show<'a>> {
-        let word = self.keyword();
-        self.advance();
+        let (word, token) = self.advance_keyword();
         match word {
             K::Table => Ok(Show::CreateTable(self.object_name()?)),
             K::View => Ok(Show::CreateView(self.object_name()?)),
@@ -172,7 +171,7 @@ impl<'a> Parser<'a> {
             K::Procedure | K::Function | K::Trigger | K::Event => {
                 Ok(Show::CreateStored { kind: routine_kind(word), name: self.object_name()? })
             }
-            _ => Err(self.syntax_error_before()),
+            _ => Err(self.syntax_error_at(token)),
         }
     }
 

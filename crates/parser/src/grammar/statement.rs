@@ -1,6 +1,6 @@
 //! The first words of a statement decide which rule reads it.
 use super::core::{Parser, Result};
-use crate::ast::{Explain, ExplainFormat, ExplainTarget, Expr, Span, Statement, StatementKind};
+use crate::ast::{Expr, Span, Statement, StatementKind};
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
@@ -228,81 +228,5 @@ impl<'a> Parser<'a> {
         let expr = self.expr()?;
         self.alias(true)?;
         Ok(expr)
-    }
-
-    /// EXPLAIN, DESCRIBE and DESC.
-    fn explain(&mut self) -> Result<StatementKind<'a>> {
-        self.advance();
-        let mut explain = Explain {
-            analyze: false,
-            format: ExplainFormat::Unspecified,
-            into: None,
-            database: None,
-            target: ExplainTarget::Connection(Expr {
-                kind: crate::ast::ExprKind::Null,
-                span: Span::default(),
-                height: 1,
-            }),
-        };
-        if !self.at_keyword(K::Analyze)
-            && self.at_ident()
-            && !(self.at_keyword(K::Format) && self.peek_at(1).kind == T::Equal)
-            && !self.at_explainable()
-        {
-            explain.target = self.describe_table()?;
-            return Ok(StatementKind::Explain(self.alloc(explain)));
-        }
-        explain.analyze = self.accept_keyword(K::Analyze);
-        if self.accept_keyword(K::Format) {
-            self.expect(T::Equal)?;
-            explain.format = self.explain_format()?;
-        }
-        if self.accept_keyword(K::Into) {
-            explain.into = Some(self.user_variable()?);
-        }
-        if self.at_keyword(K::For) && matches!(self.keyword_at(1), K::Database | K::Schema) {
-            self.advance();
-            self.advance();
-            explain.database = Some(self.ident()?);
-        }
-        explain.target = if self.accept_keyword(K::For) {
-            self.expect_keyword(K::Connection)?;
-            ExplainTarget::Connection(self.limit_value()?)
-        } else if self.at_explainable() || self.at(T::LeftParen) {
-            let statement = self.nested(Self::statement)?;
-            ExplainTarget::Statement(self.alloc(statement))
-        } else {
-            return Err(self.syntax_error());
-        };
-        Ok(StatementKind::Explain(self.alloc(explain)))
-    }
-
-    fn at_explainable(&self) -> bool {
-        matches!(
-            self.keyword(),
-            K::Select | K::Insert | K::Replace | K::Update | K::Delete | K::With | K::Table | K::Values
-        )
-    }
-
-    fn explain_format(&mut self) -> Result<ExplainFormat> {
-        let token = self.peek();
-        let name = self.ident_or_string()?.name;
-        for (known, format) in [
-            ("traditional", ExplainFormat::Traditional),
-            ("json", ExplainFormat::Json),
-            ("tree", ExplainFormat::Tree),
-        ] {
-            if name.eq_ignore_ascii_case(known) {
-                return Ok(format);
-            }
-        }
-        Err(self.rule_error(token.start, 1791, "HY000", format!("Unknown EXPLAIN format name: '{name}'")))
-    }
-
-    /// `DESCRIBE table [column]`
-    fn describe_table(&mut self) -> Result<ExplainTarget<'a>> {
-        let table = self.object_name()?;
-        let column = if self.at(T::End) { None } else { Some(self.ident_or_string()?.name) };
-        Ok(ExplainTarget::Table { table, column })
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Parser<'a> {
             Shape::String => TableOptionValue::String(self.string_text()?),
             Shape::Charset if self.accept_keyword(K::Default) => TableOptionValue::Default,
             Shape::Charset => TableOptionValue::Name(self.charset_name()?),
+            Shape::Name if self.accept_keyword(K::Null) => TableOptionValue::None,
             Shape::Name => {
                 let name: Ident<'a> = if self.at_keyword(K::Default) {
                     self.ident_after_dot()?
@@ -133,6 +134,7 @@ fn plain_option(word: K) -> Option<(TableOptionName, Shape)> {
         K::KeyBlockSize => (KeyBlockSize, Shape::Integer),
         K::MaxRows => (MaxRows, Shape::Integer),
         K::MinRows => (MinRows, Shape::Integer),
+        K::Nodegroup => (NodeGroup, Shape::Integer),
         K::PackKeys => (PackKeys, Shape::IntegerOrDefault),
         K::Password => (Password, Shape::String),
         K::RowFormat => (RowFormat, Shape::Name),

@@ -24,7 +24,7 @@ impl<'a> Parser<'a> {
             order_by: &[],
             limit: None,
         };
-        // The multiple-table form has neither ORDER BY nor LIMIT: they are a syntax error where they stand.
+        // The multiple-table form has neither ORDER BY nor LIMIT.
         if update.single_table().is_some() || matches!(tables, [TableReference::Derived(_)]) {
             update.order_by = self.order_by()?;
             update.limit = self.simple_limit()?;

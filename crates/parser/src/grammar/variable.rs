@@ -10,6 +10,9 @@ impl<'a> Parser<'a> {
             return Err(self.syntax_error());
         }
         let token = self.peek();
+        if token.end == token.start + 1 {
+            return Err(self.syntax_error_from(token.end));
+        }
         let name = self.at_name()?;
         Ok(Ident { name, span: Span::new(token.start, token.end) })
     }

@@ -1,7 +1,7 @@
 //! The dispatch over all kinds of expressions.
 use crate::planner::{Planner, not_supported};
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, SqlError, TypeKind, error_code};
 use expression::{ArithmeticOperator, BitOperator, Expr, TruthTest};
 use parser::ast::{self, ExprKind as Kind};
 
@@ -94,7 +94,11 @@ impl<'p> Planner<'p> {
         Ok(Expr::literal(value, column_type))
     }
 
-    fn bind_unary(&mut self, operator: ast::UnaryOperator, operand: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+    fn bind_unary(
+        &mut self,
+        operator: ast::UnaryOperator,
+        operand: &ast::Expr<'p>,
+    ) -> Result<Expr, SqlError> {
         if operator == ast::UnaryOperator::Minus
             && let Kind::Literal(literal) = operand.kind
             && let ast::LiteralValue::Integer(number) = literal.value
@@ -196,11 +200,6 @@ impl<'p> Planner<'p> {
         }
         let otherwise = case.otherwise.map(|otherwise| self.bind(otherwise)).transpose()?;
         self.context.bind.case(operand, whens, otherwise)
-    }
-
-    /// A value known at planning time as an expression.
-    pub fn constant(&self, value: Value, column_type: ColumnType) -> Expr {
-        if value.is_null() { Expr::null() } else { Expr::literal(value, column_type) }
     }
 }
 

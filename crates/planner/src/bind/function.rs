@@ -99,9 +99,10 @@ impl<'p> Planner<'p> {
         let column = table.columns[column].clone();
         match column.default {
             ColumnDefault::Value { value, .. } => Ok(Expr::literal(value, column.column_type)),
-            ColumnDefault::Null => {
-                Ok(self.context.bind.cast(Expr::null(), ColumnType { nullable: true, ..column.column_type })?)
-            }
+            ColumnDefault::Null => Ok(self
+                .context
+                .bind
+                .cast(Expr::null(), ColumnType { nullable: true, ..column.column_type })?),
             ColumnDefault::None => Err(error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&column.name])),
             ColumnDefault::CurrentTimestamp { .. } => self.bind_current_timestamp(&column.column_type),
             ColumnDefault::Expression { .. } => Err(not_supported("DEFAULT of a column with an expression")),

@@ -40,7 +40,8 @@ impl Planner<'_> {
             ast::LiteralValue::String { bytes, charset: Some(charset) }
             | ast::LiteralValue::Hex { bytes, charset: Some(charset) }
             | ast::LiteralValue::Bit { bytes, charset: Some(charset) } => introduced(bytes, charset)?,
-            ast::LiteralValue::Hex { bytes, charset: None } | ast::LiteralValue::Bit { bytes, charset: None } => {
+            ast::LiteralValue::Hex { bytes, charset: None }
+            | ast::LiteralValue::Bit { bytes, charset: None } => {
                 Expr::literal(Value::bytes(bytes), ColumnType::varbinary(bytes.len() as u32).not_null())
             }
         })
@@ -84,7 +85,8 @@ impl Planner<'_> {
                 (Value::Time(time.value), ColumnType::new(TypeKind::Time { fsp }))
             }
             ast::TemporalKind::Timestamp => {
-                let at = DateTime::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
+                let at =
+                    DateTime::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
                 let fsp = fraction_digits(bytes);
                 (Value::DateTime(at.value), ColumnType::new(TypeKind::DateTime { fsp }))
             }

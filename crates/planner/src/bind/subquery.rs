@@ -98,7 +98,6 @@ impl<'p> Planner<'p> {
             query: bound.query.node,
             left,
             correlation: bound.correlation,
-            column_type: column_type.clone(),
             placed: false,
         });
         let number = block.subqueries.len() - 1;

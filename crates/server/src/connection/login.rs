@@ -171,7 +171,7 @@ async fn prove(client: &mut Client, introduction: &Introduction) -> Result<Arc<A
         can_switch: client.protocol.capabilities().has(Capabilities::PLUGIN_AUTH),
         must_switch: introduction.is_change_of_user,
     };
-    let (mut exchange, mut step) = Exchange::start(&client.shared.accounts, &start);
+    let (mut exchange, mut step) = Exchange::start(client.shared.server.accounts(), &start);
     loop {
         match step {
             Step::Switch(plugin) => client.writer.authentication_switch(Plugin::name(plugin), &second_salt),

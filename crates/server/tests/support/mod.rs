@@ -232,9 +232,58 @@ impl RawClient {
         self.expect_ok()
     }
 
+    /// COM_QUERY for one statement with rows, as text.
+    pub fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<String>>>, ServerError> {
+        let mut payload = vec![3];
+        payload.extend_from_slice(text.as_bytes());
+        self.send(0, &payload);
+        let closed = || ServerError { number: 0, text: "closed".to_owned() };
+        let (_, head) = self.read().ok_or_else(closed)?;
+        match head[0] {
+            0xff => return Err(parse_error(&head)),
+            0 => return Ok(Vec::new()),
+            count => {
+                for _ in 0..count {
+                    self.read().ok_or_else(closed)?;
+                }
+            }
+        }
+        let mut rows = Vec::new();
+        loop {
+            let (_, packet) = self.read().ok_or_else(closed)?;
+            match packet[0] {
+                0xff => return Err(parse_error(&packet)),
+                0xfe if packet.len() < 9 => return Ok(rows),
+                _ => rows.push(parse_text_row(&packet)),
+            }
+        }
+    }
+
     pub fn is_closed(&mut self) -> bool {
         self.read().is_none()
     }
+}
+
+/// Cells of less than 64 KiB.
+fn parse_text_row(packet: &[u8]) -> Vec<Option<String>> {
+    let mut cells = Vec::new();
+    let mut rest = packet;
+    while let Some((&first, tail)) = rest.split_first() {
+        let (length, skip) = match first {
+            0xfb => {
+                cells.push(None);
+                rest = tail;
+                continue;
+            }
+            0xfc => (usize::from(tail[0]) | usize::from(tail[1]) << 8, 2),
+            0xfd.. => panic!("a cell is larger than these tests expect"),
+            length => (usize::from(length), 0),
+        };
+        let (cell, behind) = tail[skip..].split_at(length);
+        cells.push(Some(String::from_utf8_lossy(cell).into_owned()));
+        rest = behind;
+    }
+    cells
 }
 
 fn parse_error(payload: &[u8]) -> ServerError {

@@ -1,1 +1,228 @@
-//! Placeholder.
+//! What trees look like: fill of sequential loads, discarding, estimates, extras in the log, overflow, full disks.
+
+use super::bed::{Bed, Put, Rng};
+use crate::{Direction, Mtr, Position, Tree, overflow, redo};
+use env::sim::{SimOptions, World};
+use pagestore::{PageSize, TreeId};
+use std::future::Future;
+use wal::WalOptions;
+
+fn run<F: Future<Output = ()>>(seed: u64, test: impl FnOnce(Machine) -> F) {
+    let world = World::new(seed, SimOptions::default());
+    let handle = Machine { env: world.env() };
+    world.block_on(test(handle)).unwrap();
+}
+
+/// What a test gets of the machine.
+struct Machine {
+    env: env::Env,
+}
+
+fn key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+async fn fill_percent(bed: &Bed, tree: Tree) -> u64 {
+    let report = tree.verify(&bed.pool, &bed.space).await.unwrap();
+    report.leaf_bytes * 100 / (report.leaf_pages * (PageSize::K8.bytes() as u64 - 64))
+}
+
+#[test]
+fn sequential_loads_fill_their_pages() {
+    run(1, |world| async move {
+        let (bed, up) = Bed::create(&world.env, PageSize::K8, 1000, WalOptions::default()).await;
+        let down = bed.create_tree(TreeId(8)).await;
+        let groups = bed.create_tree(TreeId(9)).await;
+        let random = bed.create_tree(TreeId(10)).await;
+        let mut rng = Rng(5);
+        for number in 0..8000u64 {
+            bed.put(up, &key(number), &[1; 100]).await.unwrap();
+            bed.put(down, &key(1_000_000 - number), &[1; 100]).await.unwrap();
+            // Ascending within ten groups, as in (tenant, sequence).
+            let grouped = [key(number % 10), key(number / 10)].concat();
+            bed.put(groups, &grouped, &[1; 100]).await.unwrap();
+            bed.put(random, &key(rng.next()), &[1; 100]).await.unwrap();
+        }
+        // The keys of the last leaf share no prefix yet, so a leaf gets some bytes back when it is split.
+        assert!(fill_percent(&bed, up).await >= 90, "ascending: {}", fill_percent(&bed, up).await);
+        assert!(fill_percent(&bed, down).await >= 90, "descending: {}", fill_percent(&bed, down).await);
+        assert!(fill_percent(&bed, groups).await >= 85, "groups: {}", fill_percent(&bed, groups).await);
+        let percent = fill_percent(&bed, random).await;
+        assert!((60..80).contains(&percent), "random: {percent}");
+        bed.verify(&[up, down, groups, random]).await;
+    });
+}
+
+#[test]
+fn estimates_are_near_the_truth() {
+    run(2, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K4, 1000, WalOptions::default()).await;
+        for number in 0..20_000u64 {
+            bed.put(tree, &key(number), &[1; 50]).await.unwrap();
+        }
+        for (low, high) in [(0, 20_000), (5_000, 15_000), (100, 1_100), (7_000, 7_020), (300, 300)] {
+            let (lower, upper) = (key(low), key(high));
+            let estimate =
+                bed.pool.run(|| tree.estimate_range(&bed.pool, Some(&lower), Some(&upper))).await.unwrap();
+            let truth = high - low;
+            let error = estimate.abs_diff(truth);
+            assert!(error <= truth / 5 + 60, "{low}..{high}: {estimate}");
+        }
+        let all = bed.pool.run(|| tree.estimate_range(&bed.pool, None, None)).await.unwrap();
+        assert!(all.abs_diff(20_000) < 3_000, "{all}");
+        let report = tree.verify(&bed.pool, &bed.space).await.unwrap();
+        let pages = bed.pool.run(|| tree.estimate_pages(&bed.pool)).await.unwrap();
+        assert!(pages.abs_diff(report.pages.len() as u64) * 3 < pages, "{pages} of {}", report.pages.len());
+    });
+}
+
+#[test]
+fn a_tree_is_discarded_in_steps() {
+    run(3, |world| async move {
+        let (bed, kept) = Bed::create(&world.env, PageSize::K4, 200, WalOptions::default()).await;
+        let mut rng = Rng(9);
+        for round in 0..3 {
+            let tree = bed.create_tree(TreeId(20 + round)).await;
+            for number in 0..3000 * round + 1 {
+                let mut long = key(number);
+                long.resize(8 + rng.below(900), b'k');
+                bed.put(tree, &long, &[2; 60]).await.unwrap();
+                bed.put(kept, &key(number), &[3; 30]).await.unwrap();
+            }
+            bed.verify(&[kept, tree]).await;
+            let mut steps = 0;
+            loop {
+                let gone = bed.pool.run(|| {
+                    let mut mtr = Mtr::begin(&bed.pool);
+                    let gone = tree.discard_step(&bed.space, &mut mtr)?;
+                    mtr.reserve(0)?;
+                    mtr.commit().unwrap();
+                    Ok(gone)
+                });
+                steps += 1;
+                if gone.await.unwrap() {
+                    break;
+                }
+            }
+            assert!(steps > 5 * round, "steps are bounded: {steps}");
+            bed.verify(&[kept]).await;
+        }
+    });
+}
+
+#[test]
+fn long_values_go_through_chains() {
+    run(4, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K8, 64, WalOptions::default()).await;
+        for length in [1usize, 8136, 8137, 100_000, 1_500_000] {
+            let value: Vec<u8> = (0..length).map(|index| (index * 31 % 251) as u8).collect();
+            let mut writer = overflow::Writer::new(tree.id, length);
+            while writer.stub().is_none() {
+                let step = bed.pool.run(|| {
+                    let mut mtr = Mtr::begin(&bed.pool);
+                    let step = writer.step(&bed.space, &mut mtr, &value)?;
+                    mtr.reserve(0)?;
+                    mtr.commit().unwrap();
+                    Ok(step)
+                });
+                let step = step.await.unwrap();
+                writer.advance(step);
+            }
+            let stub = overflow::Stub::decode(&writer.stub().unwrap().encode());
+            let mut reader = overflow::Reader::new(stub);
+            bed.pool.run(|| reader.read(&bed.pool)).await.unwrap();
+            assert!(reader.into_value() == value, "length {length}");
+            let mut first = Some(stub.first);
+            while let Some(from) = first {
+                let rest = bed.pool.run(|| {
+                    let mut mtr = Mtr::begin(&bed.pool);
+                    let rest = overflow::free_step(&bed.space, &mut mtr, from)?;
+                    mtr.reserve(0)?;
+                    mtr.commit().unwrap();
+                    Ok(rest)
+                });
+                first = rest.await.unwrap();
+            }
+            bed.verify(&[tree]).await;
+        }
+    });
+}
+
+#[test]
+fn extras_share_the_group_of_their_change() {
+    struct Logged;
+    impl crate::Edit for Logged {
+        type Output = usize;
+        fn inspect(&mut self, _: Option<&[u8]>, _: crate::LeafContext) -> crate::Decision {
+            crate::Decision::Insert
+        }
+        fn value(&self) -> &[u8] {
+            b"value"
+        }
+        fn extra_bytes(&self) -> usize {
+            40
+        }
+        fn apply(
+            &mut self,
+            current: Option<&[u8]>,
+            _: crate::LeafContext,
+            extra: &mut crate::Extra<'_>,
+        ) -> usize {
+            assert_eq!(current, None);
+            extra.log(redo::ENGINE_KINDS_FROM + 3, 99, b"undo of the insert")
+        }
+    }
+    run(5, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K8, 64, WalOptions::default()).await;
+        let done = bed.pool.run(|| {
+            let mut mtr = Mtr::begin(&bed.pool);
+            let number = tree.modify(&bed.space, &mut mtr, b"key", &mut Logged)?;
+            Ok((number, mtr.commit().unwrap()))
+        });
+        let (number, committed) = done.await.unwrap();
+        assert_eq!(Some(committed.record_lsn(number)), committed.end_lsn());
+        // A mini-transaction that is dropped leaves the page as it was.
+        let before = bed.pool.stats();
+        bed.pool
+            .run(|| {
+                let mut mtr = Mtr::begin(&bed.pool);
+                tree.modify(&bed.space, &mut mtr, b"key", &mut Put { value: b"other" })
+            })
+            .await
+            .unwrap();
+        assert_eq!(bed.get(tree, b"key").await.unwrap(), b"value");
+        assert_eq!(bed.pool.stats().pages_dirty, before.pages_dirty);
+    });
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_harm() {
+    let world = World::new(6, SimOptions { capacity_bytes: Some(6 << 20), ..SimOptions::default() });
+    let env = world.env();
+    let run = async {
+        let options = WalOptions { capacity_bytes: 1 << 20, ..WalOptions::tiny() };
+        let (bed, tree) = Bed::create(&env, PageSize::K4, 64, options).await;
+        let mut written = 0;
+        let error = loop {
+            match bed.put(tree, &key(written), &[7; 900]).await {
+                Ok(_) => written += 1,
+                Err(error) => break error,
+            }
+            if written % 50 == 0 {
+                bed.pool.flush_all().await.unwrap();
+                let checkpoint = bed.pool.min_rec_lsn();
+                bed.wal.wait_durable(checkpoint).await.unwrap();
+                bed.wal.truncate_before(checkpoint);
+            }
+        };
+        assert!(error.is_no_space(), "{error}");
+        assert!(written > 100);
+        let entries = bed.scan(tree, Position::start(), Direction::Forward).await;
+        assert_eq!(entries.len() as u64, written);
+        bed.verify(&[tree]).await;
+        // Space returns, work goes on.
+        world.set_capacity(None);
+        bed.put(tree, &key(written), &[7; 900]).await.unwrap();
+    };
+    world.block_on(run).unwrap();
+}

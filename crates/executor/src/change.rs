@@ -1,0 +1,14 @@
+//! INSERT, REPLACE, UPDATE and DELETE.
+//!
+//! A row that cannot be changed (duplicate key, bad value) ends the statement with an error, or with IGNORE becomes a
+//! warning. Changes made before an error stay for the caller to roll back.
+mod assign;
+mod auto_increment;
+mod delete;
+mod duplicate;
+mod insert;
+mod update;
+
+pub use delete::execute_delete;
+pub use insert::execute_insert;
+pub use update::execute_update;

@@ -1,0 +1,157 @@
+//! Giving a column a value: conversion to its type, defaults, and what strict mode makes of problems.
+use crate::context::ExecContext;
+use datum::{
+    ColumnType, Condition, ConversionError, DateTime, MomentContext, SqlError, StoreMode, Timestamp,
+    TypeKind, Value, error_code,
+};
+use expression::EvalContext;
+use plan::{DefaultSource, InsertValue};
+use schema::{ColumnDef, TableDef};
+
+/// How problems are treated in the statement at hand.
+#[derive(Clone, Copy)]
+pub struct Assigner<'t> {
+    pub table: &'t TableDef,
+    /// Problems are errors.
+    pub strict: bool,
+    /// NULL for a NOT NULL column becomes the implicit default with a warning (IGNORE, and rows after the first of a
+    /// non-strict multi-row INSERT).
+    pub null_to_default: bool,
+}
+
+impl<'t> Assigner<'t> {
+    pub fn new(table: &'t TableDef, context: &ExecContext<'_>, ignore: bool) -> Assigner<'t> {
+        let strict = context.eval.settings.sql_mode.is_strict() && !ignore;
+        Assigner { table, strict, null_to_default: !strict }
+    }
+
+    /// The value as the column keeps it; `row` counts from 1 for messages.
+    pub fn convert(
+        &self,
+        column: usize,
+        value: &Value,
+        from: &ColumnType,
+        row: u64,
+        context: &EvalContext,
+    ) -> Result<Value, SqlError> {
+        let definition = &self.table.columns[column];
+        if value.is_null() && !definition.nullable() {
+            return self.null_value(definition, context);
+        }
+        let zone = &context.settings.time_zone;
+        let today = today(context)?;
+        let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
+        let mode = StoreMode { moments, is_strict: self.strict };
+        match value.cast_to_column(from, &definition.column_type, &mode) {
+            Ok(stored) => {
+                if let Some(problem) = stored.problem {
+                    context.session.warn(condition(&problem, definition, row));
+                }
+                Ok(stored.value)
+            }
+            Err(problem) => Err(problem.to_error(&definition.name, row)),
+        }
+    }
+
+    fn null_value(&self, column: &ColumnDef, context: &EvalContext) -> Result<Value, SqlError> {
+        let error = error_code::ER_BAD_NULL_ERROR.with(&[&column.name]);
+        if !self.null_to_default {
+            return Err(error);
+        }
+        context.session.warn(error.into_warning());
+        Ok(column.column_type.implicit_default())
+    }
+
+    /// A column that the statement gives no value.
+    pub fn default_value(
+        &self,
+        column: usize,
+        source: &DefaultSource,
+        frame: &[Value],
+        row: u64,
+        context: &EvalContext,
+    ) -> Result<Value, SqlError> {
+        let definition = &self.table.columns[column];
+        match source {
+            DefaultSource::Value(value) => Ok(value.clone()),
+            // NULL asks the counter later.
+            DefaultSource::AutoIncrement => Ok(Value::Null),
+            DefaultSource::Expr(expr) => {
+                let value = expr.eval(frame, context)?;
+                self.convert(column, &value, &expr.ty.column, row, context)
+            }
+            DefaultSource::Missing => {
+                let error = error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&definition.name]);
+                if self.strict {
+                    return Err(error);
+                }
+                context.session.warn(error.into_warning());
+                Ok(definition.column_type.implicit_default())
+            }
+        }
+    }
+
+    /// A value of VALUES, SET or ON DUPLICATE KEY UPDATE.
+    pub fn assigned(
+        &self,
+        column: usize,
+        value: &InsertValue,
+        frame: &[Value],
+        row: u64,
+        context: &EvalContext,
+    ) -> Result<Value, SqlError> {
+        match value {
+            InsertValue::Default(source) => self.default_value(column, source, frame, row, context),
+            InsertValue::Expr(expr) => {
+                let value = expr.eval_ref(frame, context)?;
+                // The counter fills a NULL of its column in.
+                if value.is_null() && self.table.columns[column].auto_increment {
+                    return Ok(Value::Null);
+                }
+                self.convert(column, &value, &expr.ty.column, row, context)
+            }
+        }
+    }
+
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP that were not assigned get the statement's time.
+    pub fn touch_timestamps(
+        &self,
+        new: &mut [Value],
+        is_assigned: impl Fn(usize) -> bool,
+        context: &EvalContext,
+    ) -> Result<(), SqlError> {
+        for (column, definition) in self.table.columns.iter().enumerate() {
+            if definition.on_update_current_timestamp && !is_assigned(column) {
+                new[column] = now_for(&definition.column_type, context)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn condition(problem: &ConversionError, column: &ColumnDef, row: u64) -> Condition {
+    problem.to_condition(&column.name, row)
+}
+
+fn today(context: &EvalContext) -> Result<datum::Date, SqlError> {
+    local_now(context).map(DateTime::date)
+}
+
+fn local_now(context: &EvalContext) -> Result<DateTime, SqlError> {
+    let now = context.settings.time_zone.to_local(context.settings.now_utc_micros);
+    now.ok_or_else(|| error_code::ER_INTERNAL_ERROR.with(&[&"the clock is out of the calendar's range"]))
+}
+
+/// The statement's time as a value of a DATETIME or TIMESTAMP column.
+fn now_for(column_type: &ColumnType, context: &EvalContext) -> Result<Value, SqlError> {
+    let now = context.settings.now_utc_micros;
+    match column_type.kind {
+        TypeKind::Timestamp { fsp } => {
+            let unit = 10i64.pow(6 - u32::from(fsp.min(6)));
+            let instant = Timestamp::from_unix_micros(now - now.rem_euclid(unit));
+            Ok(instant.map_or(Value::Null, Value::Timestamp))
+        }
+        TypeKind::DateTime { fsp } => Ok(Value::DateTime(local_now(context)?.truncated(fsp))),
+        _ => Ok(Value::Null),
+    }
+}

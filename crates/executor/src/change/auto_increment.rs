@@ -1,0 +1,95 @@
+//! The AUTO_INCREMENT column during one INSERT.
+use crate::context::ExecContext;
+use datum::{SqlError, SqlMode, TypeKind, Value, error_code};
+use schema::TableDef;
+use table::TableHandle;
+
+/// Values reserved from the table's counter. A statement reserves for all its rows at once, so that they follow each
+/// other even when others insert at the same time.
+pub struct Generator {
+    column: Option<usize>,
+    next: u64,
+    left: u64,
+    /// Rows still to come; `None` when that is not known.
+    rows: Option<u64>,
+    /// What to reserve next in that case.
+    chunk: u64,
+}
+
+/// What happened to the column of one row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Generated {
+    Nothing,
+    Value(u64),
+    Explicit(u64),
+}
+
+const CHUNK_MAX: u64 = 65_536;
+
+impl Generator {
+    pub fn new(table: &TableDef, rows: Option<u64>) -> Generator {
+        Generator { column: table.auto_increment_column(), next: 0, left: 0, rows, chunk: 1 }
+    }
+
+    /// Fills the column of `row` in, if it asks for a generated value.
+    pub fn fill(
+        &mut self,
+        handle: &TableHandle,
+        row: &mut [Value],
+        context: &ExecContext<'_>,
+    ) -> Result<Generated, SqlError> {
+        let Some(column) = self.column else { return Ok(Generated::Nothing) };
+        let zero_is_value = context.eval.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let rows_left = self.rows;
+        self.rows = self.rows.map(|rows| rows.saturating_sub(1));
+        match number_of(&row[column]) {
+            Some(0) if zero_is_value => return Ok(Generated::Nothing),
+            Some(0) | None => {}
+            Some(number) => {
+                return Ok(match u64::try_from(number) {
+                    Ok(number) => {
+                        // Later rows continue after it.
+                        if number >= self.next {
+                            self.left = 0;
+                        }
+                        Generated::Explicit(number)
+                    }
+                    Err(_) => Generated::Nothing,
+                });
+            }
+        }
+        let increment = context.settings.auto_increment_increment.max(1);
+        if self.left == 0 {
+            let offset = context.settings.auto_increment_offset;
+            let counter = handle.auto_increment();
+            let count = rows_left.unwrap_or(self.chunk).max(1);
+            let reserved = counter.reserve(count, increment, offset).map(|first| (first, count));
+            let reserved = reserved.or_else(|| counter.reserve(1, increment, offset).map(|first| (first, 1)));
+            (self.next, self.left) = reserved.ok_or_else(|| error_code::ER_AUTOINC_READ_FAILED.plain())?;
+            self.chunk = (self.chunk * 2).min(CHUNK_MAX);
+        }
+        let value = self.next;
+        self.next += increment;
+        self.left -= 1;
+        row[column] = in_type(&handle.definition().columns[column].column_type, value);
+        Ok(Generated::Value(value))
+    }
+}
+
+fn number_of(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        Value::Float(number) => Some(*number as i128),
+        Value::Double(number) => Some(*number as i128),
+        _ => None,
+    }
+}
+
+fn in_type(column_type: &datum::ColumnType, value: u64) -> Value {
+    match column_type.kind {
+        TypeKind::Float { .. } => Value::Float(value as f32),
+        TypeKind::Double { .. } => Value::Double(value as f64),
+        _ => datum::integer_value(i128::from(value), column_type.unsigned),
+    }
+}

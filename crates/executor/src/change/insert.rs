@@ -1,0 +1,194 @@
+//! INSERT and REPLACE.
+use super::assign::Assigner;
+use super::auto_increment::{Generated, Generator};
+use super::duplicate::{replace_existing, update_existing};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::operator::{BATCH_ROWS, build, run_initialisers};
+use crate::outcome::Outcome;
+use datum::{ColumnType, SqlError, Value};
+use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
+use std::sync::Arc;
+use table::{ChangeOutcome, TableHandle};
+
+pub struct Inserter<'p> {
+    pub plan: &'p InsertPlan,
+    pub handle: Arc<TableHandle>,
+    pub assigner: Assigner<'p>,
+    pub outcome: Outcome,
+    generator: Generator,
+}
+
+pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+    run_initialisers(&plan.initialisers, context).await?;
+    let rows = match &plan.source {
+        InsertSource::Rows(rows) => Some(rows.len() as u64),
+        InsertSource::Query(_) => None,
+    };
+    let mut inserter = Inserter {
+        handle: context.tables.table(plan.table.id)?,
+        assigner: Assigner::new(&plan.table, context, plan.ignore),
+        outcome: Outcome::default(),
+        generator: Generator::new(&plan.table, rows),
+        plan,
+    };
+    match &plan.source {
+        InsertSource::Rows(rows) => {
+            // A single row's NULL is an error also where strict mode is off.
+            inserter.assigner.null_to_default &= plan.ignore || rows.len() > 1;
+            for row in rows {
+                context.interrupt.check()?;
+                inserter.insert_values(row, context).await?;
+            }
+        }
+        InsertSource::Query(node) => inserter.insert_query(node, context).await?,
+    }
+    Ok(inserter.outcome)
+}
+
+impl Inserter<'_> {
+    async fn insert_values(
+        &mut self,
+        values: &[InsertValue],
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.outcome.records += 1;
+        let number = self.outcome.records;
+        let mut row = self.blank_row();
+        for (&column, value) in self.plan.columns.iter().zip(values) {
+            row[column] = self.assigner.assigned(column, value, &row, number, context.eval)?;
+        }
+        self.fill_omitted(&mut row, context)?;
+        self.insert_row(row, context).await
+    }
+
+    /// Default values are there before expressions read them.
+    fn blank_row(&self) -> Vec<Value> {
+        let mut row = vec![Value::Null; self.plan.table.columns.len()];
+        for (column, source) in &self.plan.omitted {
+            if let DefaultSource::Value(value) = source {
+                row[*column] = value.clone();
+            }
+        }
+        row
+    }
+
+    fn fill_omitted(&self, row: &mut [Value], context: &ExecContext<'_>) -> Result<(), SqlError> {
+        for (column, source) in &self.plan.omitted {
+            if !matches!(source, DefaultSource::Value(_)) {
+                let number = self.outcome.records;
+                row[*column] = self.assigner.default_value(*column, source, row, number, context.eval)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn insert_query(&mut self, node: &Node, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        let types = output_types(node);
+        let mut query = build(node);
+        query.start(&[]);
+        // The source may read the target: then its rows are all read before the first is inserted.
+        let mut rows = RowBatch::new(node.width);
+        let mut more = true;
+        while more {
+            context.interrupt.check()?;
+            let before = rows.len();
+            more = query.next_batch(context, BATCH_ROWS, &mut rows).await?;
+            let bytes = (before..rows.len()).map(|index| crate::memory::row_bytes(rows.row(index))).sum();
+            context.memory.take(bytes)?;
+        }
+        for index in 0..rows.len() {
+            context.interrupt.check()?;
+            self.outcome.records += 1;
+            let number = self.outcome.records;
+            let values = rows.take_row(index);
+            let mut row = self.blank_row();
+            for (position, (&column, value)) in self.plan.columns.iter().zip(&values).enumerate() {
+                let from = types.get(position).unwrap_or(&self.plan.table.columns[column].column_type);
+                row[column] = if value.is_null() && self.plan.table.columns[column].auto_increment {
+                    Value::Null
+                } else {
+                    self.assigner.convert(column, value, from, number, context.eval)?
+                };
+            }
+            self.fill_omitted(&mut row, context)?;
+            self.insert_row(row, context).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_row(
+        &mut self,
+        mut row: Vec<Value>,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        let generated = self.generator.fill(&self.handle, &mut row, context)?;
+        let wait = context.settings.lock_wait;
+        let done = self.handle.insert_row(context.transaction, &row, wait).await?;
+        match done {
+            ChangeOutcome::Done => {
+                self.outcome.affected_rows += 1;
+                self.note_generated(generated);
+                Ok(())
+            }
+            ChangeOutcome::Duplicate { index, row_key } => {
+                self.outcome.duplicates += 1;
+                match &self.plan.duplicates {
+                    DuplicateRule::Fail => {
+                        let error = self.handle.duplicate_error(index, &row);
+                        if !self.plan.ignore {
+                            return Err(error);
+                        }
+                        context.eval.session.warn(error.into_warning());
+                        Ok(())
+                    }
+                    DuplicateRule::Replace => {
+                        replace_existing(self, row_key, &row, context).await?;
+                        self.note_generated(generated);
+                        Ok(())
+                    }
+                    DuplicateRule::Update(assignments) => {
+                        if let Generated::Explicit(number) = generated {
+                            self.handle.auto_increment().observe(number);
+                        }
+                        update_existing(self, assignments, &row_key, row, context).await
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_generated(&mut self, generated: Generated) {
+        match generated {
+            Generated::Nothing => {}
+            Generated::Value(value) => {
+                if self.outcome.last_insert_id == 0 {
+                    self.outcome.last_insert_id = value;
+                }
+            }
+            Generated::Explicit(value) => {
+                self.handle.auto_increment().observe(value);
+                self.outcome.explicit_insert_id = value;
+            }
+        }
+    }
+}
+
+/// The types of a query's columns, from its topmost projection.
+fn output_types(node: &Node) -> Vec<ColumnType> {
+    use plan::NodeKind::*;
+    let of = |expressions: &[expression::Expr]| {
+        expressions.iter().map(|expr| expr.ty.column.clone()).collect::<Vec<_>>()
+    };
+    match &node.kind {
+        Project { expressions, .. } => of(expressions),
+        Values { rows } => rows.first().map(|row| of(row)).unwrap_or_default(),
+        Distinct { keys, .. } => of(keys),
+        SetDifference { left_keys, .. } => of(left_keys),
+        Filter { input, .. } | Sort { input, .. } | Limit { input, .. } => output_types(input),
+        UnionAll { inputs } => inputs.first().map(output_types).unwrap_or_default(),
+        Initialise(initialise) => output_types(&initialise.input),
+        Apply(apply) => output_types(&apply.input),
+        _ => Vec::new(),
+    }
+}

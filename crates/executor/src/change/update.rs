@@ -1,0 +1,138 @@
+//! UPDATE of one or more tables.
+use super::assign::Assigner;
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::memory::row_bytes;
+use crate::operator::{BATCH_ROWS, Operator, build};
+use crate::outcome::Outcome;
+use datum::{SqlError, Value};
+use plan::{UpdatePlan, UpdateTarget};
+use std::collections::HashSet;
+use std::sync::Arc;
+use table::{ChangeOutcome, TableHandle};
+
+struct Target<'p> {
+    plan: &'p UpdateTarget,
+    handle: Arc<TableHandle>,
+    assigner: Assigner<'p>,
+    /// With joins: rows already updated, since each is changed once.
+    done: HashSet<Vec<u8>>,
+}
+
+pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+    let mut targets = Vec::with_capacity(plan.targets.len());
+    for target in &plan.targets {
+        targets.push(Target {
+            handle: context.tables.table(target.table.id)?,
+            assigner: Assigner::new(&target.table, context, plan.ignore),
+            plan: target,
+            done: HashSet::new(),
+        });
+    }
+    let mut input = build(&plan.input);
+    input.start(&[]);
+    let mut outcome = Outcome::default();
+    let mut rows = RowBatch::new(plan.input.width);
+    let mut more = true;
+    while more {
+        rows.clear();
+        more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
+        for index in 0..rows.len() {
+            context.interrupt.check()?;
+            for target in &mut targets {
+                let frame = rows.row_mut(index);
+                update_row(plan, target, frame, context, &mut outcome).await?;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// The next rows to change: a batch, or all of them when the changes could disturb the reading.
+pub async fn read_rows(
+    input: &mut dyn Operator,
+    all: bool,
+    context: &mut ExecContext<'_>,
+    rows: &mut RowBatch,
+) -> Result<bool, SqlError> {
+    loop {
+        context.interrupt.check()?;
+        let first = rows.len();
+        let more = input.next_batch(context, BATCH_ROWS, rows).await?;
+        if !all {
+            return Ok(more);
+        }
+        context.memory.take((first..rows.len()).map(|index| row_bytes(rows.row(index))).sum())?;
+        if !more {
+            return Ok(false);
+        }
+    }
+}
+
+async fn update_row(
+    plan: &UpdatePlan,
+    target: &mut Target<'_>,
+    frame: &mut [Value],
+    context: &mut ExecContext<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), SqlError> {
+    // The inner side of an outer join without a match has no row.
+    let Value::Bytes(row_key) = frame[target.plan.row_key_position].clone() else { return Ok(()) };
+    if plan.collect_first && plan.targets.len() + usize::from(is_join(plan)) > 1 {
+        if target.done.contains(&row_key) {
+            return Ok(());
+        }
+        target.done.insert(row_key.clone());
+    }
+    outcome.matched_rows += 1;
+    let positions = &target.plan.column_positions;
+    let old: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
+    for assignment in &target.plan.assignments {
+        let column = assignment.column;
+        let number = outcome.matched_rows;
+        let value = target.assigner.assigned(column, &assignment.value, frame, number, context.eval)?;
+        frame[positions[column]] = match value {
+            // The counter works for INSERT only.
+            Value::Null if !target.plan.table.columns[column].nullable() => {
+                let column_type = &target.plan.table.columns[column].column_type;
+                target.assigner.convert(column, &Value::Null, column_type, number, context.eval)?
+            }
+            value => value,
+        };
+    }
+    let mut new: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
+    if new == old {
+        return Ok(());
+    }
+    let is_assigned =
+        |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
+    target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
+    let wait = context.settings.lock_wait;
+    let changed = target.handle.update_row(context.transaction, &row_key, &old, &new, wait).await?;
+    match changed {
+        ChangeOutcome::Done => outcome.affected_rows += 1,
+        ChangeOutcome::Duplicate { index, .. } => {
+            let error = target.handle.duplicate_error(index, &new);
+            if !plan.ignore {
+                return Err(error);
+            }
+            context.eval.session.warn(error.into_warning());
+        }
+    }
+    Ok(())
+}
+
+/// More than one table is read.
+fn is_join(plan: &UpdatePlan) -> bool {
+    fn joins(node: &plan::Node) -> bool {
+        use plan::NodeKind::*;
+        match &node.kind {
+            NestedLoop(_) | HashJoin(_) => true,
+            Filter { input, .. } | Sort { input, .. } | Limit { input, .. } => joins(input),
+            Initialise(initialise) => joins(&initialise.input),
+            Apply(apply) => joins(&apply.input),
+            _ => false,
+        }
+    }
+    joins(&plan.input)
+}

@@ -1,0 +1,58 @@
+//! The operators: one file for each kind of plan node.
+//!
+//! Protocol: `start` sets the base frame and forgets everything of an earlier run; then `next_batch` appends rows
+//! until it returns false. It may append none and return true. It reads (and locks) little more than `wanted` rows.
+mod aggregate;
+mod apply;
+mod build;
+mod derived;
+mod distinct;
+mod filter;
+mod hash_join;
+mod initialise;
+mod key_set;
+mod limit;
+mod nested_loop;
+mod project;
+mod row_source;
+mod set_difference;
+mod sort;
+mod table_scan;
+mod union;
+mod virtual_scan;
+
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use datum::{SqlError, Value};
+use expression::{EvalContext, Expr};
+use schema::LocalFuture;
+
+pub use build::build;
+pub use initialise::run_initialisers;
+pub use limit::row_count;
+
+/// Rows asked for at once where nothing limits them.
+pub const BATCH_ROWS: usize = 256;
+
+pub trait Operator {
+    fn start(&mut self, base: &[Value]);
+
+    /// False when there are no more rows.
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>>;
+}
+
+/// Whether all predicates are true (not false, not NULL).
+#[inline]
+pub fn all_true(predicates: &[Expr], row: &[Value], context: &EvalContext) -> Result<bool, SqlError> {
+    for predicate in predicates {
+        if predicate.eval_bool(row, context)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,265 @@
+//! GROUP BY and aggregate functions: by a hash table, group by group on ordered input, or over all rows.
+use super::key_set::write_group_keys;
+use super::{BATCH_ROWS, Operator, build};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::memory::{Held, row_bytes};
+use datum::{SqlError, Value};
+use expression::{Accumulator, EvalContext};
+use plan::Aggregate;
+use schema::LocalFuture;
+use std::collections::HashMap;
+
+/// What a group costs beside its values.
+const GROUP_BYTES: usize = 128;
+
+pub struct AggregateRows<'p> {
+    plan: &'p Aggregate,
+    width: usize,
+    input: Box<dyn Operator + 'p>,
+    batch: RowBatch,
+    input_more: bool,
+    groups: Vec<Group>,
+    by_key: HashMap<Vec<u8>, usize>,
+    /// Ordered input: the group that is being gathered and its key.
+    current: Option<(Vec<u8>, Group)>,
+    /// ROLLUP: the groups of each shorter prefix, longest first.
+    rollups: Vec<Option<(Vec<u8>, Group)>>,
+    next_group: usize,
+    is_filled: bool,
+    held: Held,
+    base: Vec<Value>,
+}
+
+struct Group {
+    values: Vec<Value>,
+    carried: Vec<Value>,
+    accumulators: Vec<Accumulator>,
+    /// Memory counted for the accumulators so far.
+    counted_bytes: usize,
+}
+
+impl Group {
+    fn new(plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<Group, SqlError> {
+        let values = plan.groups.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
+        let carried = plan.carried.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
+        Ok(Group { values, carried, ..Group::empty(plan) })
+    }
+
+    /// The group of no rows.
+    fn empty(plan: &Aggregate) -> Group {
+        Group {
+            values: vec![Value::Null; plan.groups.len()],
+            carried: vec![Value::Null; plan.carried.len()],
+            accumulators: plan.aggregates.iter().map(|column| column.call.accumulator()).collect(),
+            counted_bytes: 0,
+        }
+    }
+
+    fn add(&mut self, plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<(), SqlError> {
+        for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            accumulator.add(&column.call, row, context)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, plan: &Aggregate, context: &EvalContext, out: &mut RowBatch) -> Result<(), SqlError> {
+        let frame = out.push_empty();
+        let mut position = 0;
+        for value in self.values {
+            frame[position] = value;
+            position += 1;
+        }
+        for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
+            frame[position] = accumulator.finish(&column.call, context)?;
+            position += 1;
+        }
+        for value in self.carried {
+            frame[position] = value;
+            position += 1;
+        }
+        Ok(())
+    }
+
+    /// Accounts for what the accumulators grew by.
+    fn count_memory(&mut self, held: &mut Held, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        let bytes: usize = self.accumulators.iter().map(Accumulator::memory_bytes).sum();
+        let grown = bytes.saturating_sub(self.counted_bytes);
+        self.counted_bytes += grown;
+        held.take(grown, &mut context.memory)
+    }
+}
+
+impl<'p> AggregateRows<'p> {
+    pub fn new(plan: &'p Aggregate, width: usize) -> AggregateRows<'p> {
+        AggregateRows {
+            plan,
+            width,
+            input: build(&plan.input),
+            batch: RowBatch::new(plan.input.width),
+            input_more: true,
+            groups: Vec::new(),
+            by_key: HashMap::new(),
+            current: None,
+            rollups: Vec::new(),
+            next_group: 0,
+            is_filled: false,
+            held: Held::default(),
+            base: Vec::new(),
+        }
+    }
+
+    /// Hash and single: reads all input.
+    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        self.held.release(&mut context.memory);
+        if self.plan.single {
+            self.groups.push(Group::empty(self.plan));
+        }
+        let mut is_first = true;
+        let mut key = Vec::new();
+        while self.input_more {
+            self.read_batch(context).await?;
+            for index in 0..self.batch.len() {
+                let row = self.batch.row(index);
+                if self.plan.single {
+                    if std::mem::take(&mut is_first) {
+                        self.groups[0] = Group::new(self.plan, row, context.eval)?;
+                    }
+                    self.groups[0].add(self.plan, row, context.eval)?;
+                    continue;
+                }
+                key.clear();
+                write_group_keys(&self.plan.groups, row, context.eval, &mut key)?;
+                let number = match self.by_key.get(&key) {
+                    Some(&number) => number,
+                    None => {
+                        let group = Group::new(self.plan, row, context.eval)?;
+                        let bytes = row_bytes(&group.values) + row_bytes(&group.carried) + key.len();
+                        self.held.take(bytes + GROUP_BYTES, &mut context.memory)?;
+                        self.by_key.insert(key.clone(), self.groups.len());
+                        self.groups.push(group);
+                        self.groups.len() - 1
+                    }
+                };
+                self.groups[number].add(self.plan, row, context.eval)?;
+            }
+            for group in &mut self.groups {
+                group.count_memory(&mut self.held, context)?;
+            }
+        }
+        self.is_filled = true;
+        Ok(())
+    }
+
+    async fn read_batch(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        context.interrupt.check()?;
+        self.batch.clear();
+        self.input_more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
+        Ok(())
+    }
+
+    /// Ordered input: reads a batch and gives out the groups that ended in it.
+    async fn step(&mut self, context: &mut ExecContext<'_>, out: &mut RowBatch) -> Result<(), SqlError> {
+        self.read_batch(context).await?;
+        let mut key = Vec::new();
+        for index in 0..self.batch.len() {
+            let row = self.batch.row(index);
+            key.clear();
+            write_group_keys(&self.plan.groups, row, context.eval, &mut key)?;
+            if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
+                if let Some((_, group)) = self.current.take() {
+                    group.finish(self.plan, context.eval, out)?;
+                }
+                if self.plan.rollup {
+                    self.roll_up(index, context.eval, out)?;
+                }
+                let group = Group::new(self.plan, self.batch.row(index), context.eval)?;
+                self.current = Some((key.clone(), group));
+            }
+            let row = self.batch.row(index);
+            if let Some((_, group)) = &mut self.current {
+                group.add(self.plan, row, context.eval)?;
+            }
+            for (_, group) in self.rollups.iter_mut().flatten() {
+                group.add(self.plan, row, context.eval)?;
+            }
+        }
+        if let Some((_, group)) = &mut self.current {
+            group.count_memory(&mut self.held, context)?;
+        }
+        if !self.input_more {
+            if let Some((_, group)) = self.current.take() {
+                group.finish(self.plan, context.eval, out)?;
+            }
+            for (_, group) in std::mem::take(&mut self.rollups).into_iter().flatten() {
+                group.finish(self.plan, context.eval, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A new group begins at row `index`: super-groups whose prefix changed end, and new ones begin.
+    fn roll_up(&mut self, index: usize, context: &EvalContext, out: &mut RowBatch) -> Result<(), SqlError> {
+        let row = self.batch.row(index);
+        let count = self.plan.groups.len();
+        if self.rollups.is_empty() {
+            self.rollups.resize_with(count, || None);
+        }
+        // Place p holds the super-group of the first `count - 1 - p` expressions.
+        for place in 0..count {
+            let length = count - 1 - place;
+            let mut key = Vec::new();
+            write_group_keys(&self.plan.groups[..length], row, context, &mut key)?;
+            if self.rollups[place].as_ref().is_some_and(|(known, _)| *known == key) {
+                continue;
+            }
+            if let Some((_, group)) = self.rollups[place].take() {
+                group.finish(self.plan, context, out)?;
+            }
+            let mut group = Group::new(self.plan, row, context)?;
+            group.values[length..].fill(Value::Null);
+            self.rollups[place] = Some((key, group));
+        }
+        Ok(())
+    }
+}
+
+impl Operator for AggregateRows<'_> {
+    fn start(&mut self, base: &[Value]) {
+        self.input.start(base);
+        self.base = base.to_vec();
+        self.batch.clear();
+        self.input_more = true;
+        self.groups.clear();
+        self.by_key.clear();
+        self.current = None;
+        self.rollups.clear();
+        self.next_group = 0;
+        self.is_filled = false;
+    }
+
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(async move {
+            debug_assert_eq!(out.width(), self.width);
+            if self.plan.ordered || self.plan.rollup {
+                self.step(context, out).await?;
+                return Ok(self.input_more);
+            }
+            if !self.is_filled {
+                self.fill(context).await?;
+                self.by_key.clear();
+                self.groups.reverse();
+            }
+            for _ in 0..wanted {
+                let Some(group) = self.groups.pop() else { break };
+                group.finish(self.plan, context.eval, out)?;
+            }
+            Ok(!self.groups.is_empty())
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! Subqueries whose value can differ from row to row.
+use super::{BATCH_ROWS, Operator, build};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::memory::{Held, row_bytes};
+use crate::operator::key_set::write_compare_key;
+use datum::{SqlError, Value, error_code};
+use expression::{ComparisonOperator, Expr, ExprKind};
+use plan::{Apply, ApplyKind, Quantifier};
+use schema::LocalFuture;
+use std::collections::HashSet;
+
+pub struct ApplyRows<'p> {
+    plan: &'p Apply,
+    input: Box<dyn Operator + 'p>,
+    query: Box<dyn Operator + 'p>,
+    /// The rows of a query that is the same for all input rows.
+    kept: Option<Kept>,
+    held: Held,
+}
+
+struct Kept {
+    rows: RowBatch,
+    /// For `x = ANY (..)` on one column: the keys of its values, and whether one is NULL.
+    keys: Option<(HashSet<Vec<u8>>, bool)>,
+}
+
+/// `left = column`, the condition of IN.
+struct Equality<'p> {
+    left: &'p Expr,
+    right: &'p Expr,
+    mode: datum::CompareMode,
+}
+
+impl<'p> ApplyRows<'p> {
+    pub fn new(plan: &'p Apply) -> ApplyRows<'p> {
+        ApplyRows {
+            plan,
+            input: build(&plan.input),
+            query: build(&plan.query),
+            kept: None,
+            held: Held::default(),
+        }
+    }
+
+    /// The value for one input row.
+    async fn value(&mut self, row: &[Value], context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
+        for (slot, expr) in self.plan.correlation.iter().chain(&self.plan.left) {
+            let value = expr.eval(row, context.eval)?;
+            context.eval.slots[*slot] = value;
+        }
+        if self.plan.correlation.is_empty() {
+            return self.value_from_kept(context).await;
+        }
+        self.query.start(&[]);
+        let mut rows = RowBatch::new(self.plan.query.width);
+        match &self.plan.kind {
+            ApplyKind::Exists => {
+                while rows.is_empty() && self.query.next_batch(context, 1, &mut rows).await? {}
+                Ok(Value::boolean(!rows.is_empty()))
+            }
+            ApplyKind::Scalar => {
+                while rows.len() < 2 && self.query.next_batch(context, 2, &mut rows).await? {}
+                scalar(&rows)
+            }
+            ApplyKind::Quantified { comparison, quantifier } => {
+                let mut state = QuantifierState::new(*quantifier);
+                let mut more = true;
+                while more && !state.is_decided() {
+                    context.interrupt.check()?;
+                    rows.clear();
+                    more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
+                    for row in rows.rows() {
+                        state.add(comparison.condition.eval_bool(row, context.eval)?);
+                    }
+                }
+                Ok(state.value())
+            }
+        }
+    }
+
+    async fn value_from_kept(&mut self, context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
+        if self.kept.is_none() {
+            self.kept = Some(self.keep(context).await?);
+        }
+        let kept = self.kept.as_ref().expect("filled above");
+        let (comparison, quantifier) = match &self.plan.kind {
+            ApplyKind::Scalar => return scalar(&kept.rows),
+            ApplyKind::Exists => return Ok(Value::boolean(!kept.rows.is_empty())),
+            ApplyKind::Quantified { comparison, quantifier } => (comparison, *quantifier),
+        };
+        if let (Some((keys, has_null)), Some(equality)) = (&kept.keys, self.equality()) {
+            if keys.is_empty() && !has_null {
+                return Ok(Value::boolean(false));
+            }
+            let left = equality.left.eval_ref(&[], context.eval)?;
+            let mut key = Vec::new();
+            let column_type = &equality.left.ty.column;
+            if !write_compare_key(equality.mode, &left, column_type, context.eval, &mut key) {
+                return Ok(Value::Null);
+            }
+            return Ok(match (keys.contains(&key), has_null) {
+                (true, _) => Value::boolean(true),
+                (false, true) => Value::Null,
+                (false, false) => Value::boolean(false),
+            });
+        }
+        let mut state = QuantifierState::new(quantifier);
+        for row in kept.rows.rows() {
+            state.add(comparison.condition.eval_bool(row, context.eval)?);
+            if state.is_decided() {
+                break;
+            }
+        }
+        Ok(state.value())
+    }
+
+    async fn keep(&mut self, context: &mut ExecContext<'_>) -> Result<Kept, SqlError> {
+        self.query.start(&[]);
+        self.held.release(&mut context.memory);
+        let mut rows = RowBatch::new(self.plan.query.width);
+        let mut more = true;
+        while more {
+            context.interrupt.check()?;
+            let first = rows.len();
+            more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
+            let bytes = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
+            self.held.take(bytes, &mut context.memory)?;
+        }
+        let mut keys = None;
+        if let Some(equality) = self.equality() {
+            let (mut set, mut has_null) = (HashSet::new(), false);
+            for row in rows.rows() {
+                let value = equality.right.eval_ref(row, context.eval)?;
+                let mut key = Vec::new();
+                let column_type = &equality.right.ty.column;
+                if write_compare_key(equality.mode, &value, column_type, context.eval, &mut key) {
+                    set.insert(key);
+                } else {
+                    has_null = true;
+                }
+            }
+            keys = Some((set, has_null));
+        }
+        Ok(Kept { rows, keys })
+    }
+
+    /// The condition as `slot = column`, when it is that and can be hashed.
+    fn equality(&self) -> Option<Equality<'p>> {
+        let ApplyKind::Quantified { comparison, quantifier: Quantifier::Any } = &self.plan.kind else {
+            return None;
+        };
+        let ExprKind::Compare(ComparisonOperator::Equal, mode, left, right) = &comparison.condition.kind
+        else {
+            return None;
+        };
+        let is_plain = matches!(left.kind, ExprKind::Slot(_)) && matches!(right.kind, ExprKind::Column(_));
+        (is_plain && *mode != datum::CompareMode::Json).then_some(Equality { left, right, mode: *mode })
+    }
+}
+
+fn scalar(rows: &RowBatch) -> Result<Value, SqlError> {
+    match rows.len() {
+        0 => Ok(Value::Null),
+        1 => Ok(rows.row(0)[0].clone()),
+        _ => Err(error_code::ER_SUBQUERY_NO_1_ROW.plain()),
+    }
+}
+
+/// ANY is true once one comparison is, ALL false once one is; NULLs leave either unknown.
+struct QuantifierState {
+    quantifier: Quantifier,
+    decided: bool,
+    unknown: bool,
+}
+
+impl QuantifierState {
+    fn new(quantifier: Quantifier) -> QuantifierState {
+        QuantifierState { quantifier, decided: false, unknown: false }
+    }
+
+    fn add(&mut self, truth: Option<bool>) {
+        match truth {
+            None => self.unknown = true,
+            Some(truth) => self.decided |= truth == (self.quantifier == Quantifier::Any),
+        }
+    }
+
+    fn is_decided(&self) -> bool {
+        self.decided
+    }
+
+    fn value(&self) -> Value {
+        let any = self.quantifier == Quantifier::Any;
+        if self.decided {
+            Value::boolean(any)
+        } else if self.unknown {
+            Value::Null
+        } else {
+            Value::boolean(!any)
+        }
+    }
+}
+
+impl Operator for ApplyRows<'_> {
+    fn start(&mut self, base: &[Value]) {
+        self.input.start(base);
+        self.kept = None;
+    }
+
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(async move {
+            let first = out.len();
+            let more = self.input.next_batch(context, wanted, out).await?;
+            for index in first..out.len() {
+                context.interrupt.check()?;
+                let value = self.value(out.row(index), context).await?;
+                out.row_mut(index)[self.plan.position] = value;
+            }
+            Ok(more)
+        })
+    }
+}

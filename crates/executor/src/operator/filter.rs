@@ -1,0 +1,38 @@
+//! Keeps the rows for which all predicates are true.
+use super::{Operator, all_true};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use datum::{SqlError, Value};
+use expression::Expr;
+use schema::LocalFuture;
+
+pub struct FilterRows<'p> {
+    input: Box<dyn Operator + 'p>,
+    predicates: &'p [Expr],
+}
+
+impl<'p> FilterRows<'p> {
+    pub fn new(input: Box<dyn Operator + 'p>, predicates: &'p [Expr]) -> FilterRows<'p> {
+        FilterRows { input, predicates }
+    }
+}
+
+impl Operator for FilterRows<'_> {
+    fn start(&mut self, base: &[Value]) {
+        self.input.start(base);
+    }
+
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(async move {
+            let first = out.len();
+            let more = self.input.next_batch(context, wanted, out).await?;
+            out.retain_from(first, |row| all_true(self.predicates, row, context.eval))?;
+            Ok(more)
+        })
+    }
+}

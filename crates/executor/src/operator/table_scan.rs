@@ -1,0 +1,247 @@
+//! Reads one table through its access path: point, ranges, whole index, whole table.
+//!
+//! Locking reads lock what the engine returns; a row that fails the filter is given back where the isolation level
+//! allows (`unlock_unmatched`).
+use super::{Operator, all_true};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::range::RangeBuilder;
+use datum::{SqlError, Value};
+use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
+use plan::{AccessPath, TableAccess};
+use schema::LocalFuture;
+use std::sync::Arc;
+use table::{Projection, TableHandle, damaged, engine_error};
+
+pub struct TableScan<'p> {
+    access: &'p TableAccess,
+    base: Vec<Value>,
+    /// The base changed since the ranges were made.
+    restarted: bool,
+    opened: Option<Opened>,
+}
+
+/// What is known once the scan has its table; only the part below `ranges` depends on the base frame.
+struct Opened {
+    handle: Arc<TableHandle>,
+    mode: ReadMode,
+    /// The secondary index that is read, `None` for the clustered records.
+    index: Option<usize>,
+    projection: Projection,
+    entries: EntryBatch,
+    /// In the order they are read; the next one is the last.
+    ranges: Vec<KeyRange>,
+    /// A single row is wanted: its clustered key.
+    point: Option<Vec<u8>>,
+    cursor: Option<Cursor>,
+    check_implied: bool,
+}
+
+impl<'p> TableScan<'p> {
+    pub fn new(access: &'p TableAccess) -> TableScan<'p> {
+        TableScan { access, base: Vec::new(), restarted: true, opened: None }
+    }
+
+    fn open(&self, context: &ExecContext<'_>) -> Result<Opened, SqlError> {
+        let access = self.access;
+        let handle = context.tables.table(access.table.id)?;
+        let layout = handle.layout();
+        let index = access.path.index().filter(|&index| !layout.indexes[index].clustered);
+        let projection = match index {
+            Some(index) if access.covering => {
+                let projection = layout.project_entries(index, &access.projection);
+                projection.ok_or_else(|| damaged(&access.table.name))?
+            }
+            _ => layout.project_rows(&access.projection),
+        };
+        Ok(Opened {
+            mode: context.read_mode(access.lock),
+            index,
+            projection,
+            entries: EntryBatch::default(),
+            ranges: Vec::new(),
+            point: None,
+            cursor: None,
+            check_implied: false,
+            handle,
+        })
+    }
+
+    async fn read(
+        &mut self,
+        context: &mut ExecContext<'_>,
+        wanted: usize,
+        out: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        if self.opened.is_none() {
+            self.opened = Some(self.open(context)?);
+        }
+        let access = self.access;
+        let opened = self.opened.as_mut().expect("opened above");
+        if std::mem::take(&mut self.restarted) {
+            opened.find_ranges(access, &self.base, context)?;
+        }
+        let to_sql = |error| engine_error(&access.table.name, error);
+        if let Some(key) = opened.point.take() {
+            let tree = opened.handle.layout().tree;
+            let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
+            if let Some(record) = record {
+                opened.take_entry(access, &self.base, &key, &record, context, out).await?;
+            }
+            return Ok(false);
+        }
+        let mut cursor = match opened.cursor.take() {
+            Some(cursor) => cursor,
+            None => {
+                let Some(range) = opened.ranges.pop() else { return Ok(false) };
+                let layout = opened.handle.layout();
+                let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
+                let direction = if access.backward { Direction::Backward } else { Direction::Forward };
+                context.transaction.scan(tree, range, direction, opened.mode)
+            }
+        };
+        opened.entries.clear();
+        let more =
+            cursor.next_batch(context.transaction, wanted, &mut opened.entries).await.map_err(to_sql)?;
+        if more {
+            opened.cursor = Some(cursor);
+        }
+        let entries = std::mem::take(&mut opened.entries);
+        for (key, value) in entries.iter() {
+            opened.take_entry(access, &self.base, key, value, context, out).await?;
+        }
+        opened.entries = entries;
+        Ok(more || !opened.ranges.is_empty())
+    }
+}
+
+impl Opened {
+    /// Makes the ranges (or the point) from the path's conditions and the base frame.
+    fn find_ranges(
+        &mut self,
+        access: &TableAccess,
+        base: &[Value],
+        context: &ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.ranges.clear();
+        self.cursor = None;
+        self.check_implied = false;
+        let index = match &access.path {
+            AccessPath::Nothing => return Ok(()),
+            AccessPath::FullScan | AccessPath::IndexScan { .. } => {
+                self.ranges.push(KeyRange::all());
+                return Ok(());
+            }
+            AccessPath::Point { index, .. } | AccessPath::Ranges { index, .. } => *index,
+        };
+        let layout = &self.handle.layout().indexes[index];
+        let mut builder = RangeBuilder {
+            table: &access.table,
+            parts: &layout.parts,
+            frame: base,
+            context: context.eval,
+            ranges: Vec::new(),
+            widened: false,
+        };
+        match &access.path {
+            AccessPath::Point { key, .. } => {
+                if let Some(key) = builder.exact_key(key)? {
+                    if layout.clustered {
+                        self.point = Some(key);
+                    } else {
+                        self.ranges.push(KeyRange::prefix(&key));
+                    }
+                    return Ok(());
+                }
+                builder.add_point(key)?;
+            }
+            AccessPath::Ranges { ranges, .. } => {
+                for range in ranges {
+                    builder.add(range)?;
+                }
+            }
+            _ => unreachable!("paths without conditions have returned"),
+        }
+        (self.ranges, self.check_implied) = builder.finish();
+        if !access.backward {
+            self.ranges.reverse();
+        }
+        Ok(())
+    }
+
+    /// Turns one entry into a row of `out`, if it passes the filter.
+    async fn take_entry(
+        &self,
+        access: &TableAccess,
+        base: &[Value],
+        key: &[u8],
+        value: &[u8],
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
+        let layout = self.handle.layout();
+        let broken = |_| damaged(&access.table.name);
+        let row_key = match self.index {
+            None => key,
+            Some(_) => &key[layout.suffix_start(key, value).map_err(broken)?..],
+        };
+        match self.index {
+            None => {
+                let frame = out.push_copy(base);
+                layout.read_row(&access.table, &self.projection, key, value, frame).map_err(broken)?;
+            }
+            Some(index) if access.covering => {
+                let frame = out.push_copy(base);
+                layout.read_entry(index, &self.projection, key, value, frame).map_err(broken)?;
+            }
+            Some(_) => {
+                let record = context.transaction.get(layout.tree, row_key, self.mode).await;
+                let record = record.map_err(|error| engine_error(&access.table.name, error))?;
+                // A locking read may find the entry and then wait; the row can be gone afterwards.
+                let Some(record) = record else { return Ok(()) };
+                let frame = out.push_copy(base);
+                layout.read_row(&access.table, &self.projection, row_key, &record, frame).map_err(broken)?;
+            }
+        }
+        let last = out.len() - 1;
+        if let Some(position) = access.row_key_position {
+            out.row_mut(last)[position] = Value::bytes(row_key);
+        }
+        let row = out.row(last);
+        let passes = all_true(&access.filter, row, context.eval)?
+            && (!self.check_implied || all_true(&access.implied, row, context.eval)?);
+        if !passes {
+            out.pop();
+            if let ReadMode::Locking(..) = self.mode {
+                if let Some(index) = self.index {
+                    context.transaction.unlock_unmatched(layout.indexes[index].tree, key);
+                }
+                context.transaction.unlock_unmatched(layout.tree, row_key);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operator for TableScan<'_> {
+    fn start(&mut self, base: &[Value]) {
+        self.base.clear();
+        self.base.extend_from_slice(base);
+        self.restarted = true;
+    }
+
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(async move {
+            context.interrupt.check()?;
+            if self.base.len() < out.width() {
+                self.base.resize(out.width(), Value::Null);
+            }
+            self.read(context, wanted.clamp(1, super::BATCH_ROWS), out).await
+        })
+    }
+}

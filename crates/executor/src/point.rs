@@ -1,0 +1,56 @@
+//! The fast path for the most common query: one row by its clustered key, projected.
+//!
+//! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
+//! secondary index) is left to them.
+use crate::context::ExecContext;
+use crate::operator::all_true;
+use crate::outcome::Outcome;
+use crate::range::RangeBuilder;
+use crate::sink::RowSink;
+use datum::{SqlError, Value};
+use plan::{AccessPath, NodeKind, QueryPlan};
+use table::{damaged, engine_error};
+
+/// `None` when the query is of another shape.
+pub async fn try_point_query(
+    query: &QueryPlan,
+    context: &mut ExecContext<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Option<Outcome>, SqlError> {
+    let NodeKind::Project { input, expressions } = &query.root.kind else { return Ok(None) };
+    let NodeKind::Table(access) = &input.kind else { return Ok(None) };
+    let AccessPath::Point { index, key } = &access.path else { return Ok(None) };
+    let handle = context.tables.table(access.table.id)?;
+    if !handle.layout().indexes[*index].clustered || context.settings.select_limit == 0 {
+        return Ok(None);
+    }
+    let builder = RangeBuilder {
+        table: &access.table,
+        parts: &handle.layout().indexes[*index].parts,
+        frame: &[],
+        context: context.eval,
+        ranges: Vec::new(),
+        widened: false,
+    };
+    let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
+    context.interrupt.check()?;
+    let mode = context.read_mode(access.lock);
+    let record = context.transaction.get(handle.layout().tree, &row_key, mode).await;
+    let Some(record) = record.map_err(|error| engine_error(&access.table.name, error))? else {
+        return Ok(Some(Outcome::default()));
+    };
+    let projection = handle.layout().project_rows(&access.projection);
+    let mut frame = vec![Value::Null; input.width];
+    let read = handle.layout().read_row(&access.table, &projection, &row_key, &record, &mut frame);
+    read.map_err(|_| damaged(&access.table.name))?;
+    if !all_true(&access.filter, &frame, context.eval)? {
+        context.transaction.unlock_unmatched(handle.layout().tree, &row_key);
+        return Ok(Some(Outcome::default()));
+    }
+    let mut row = Vec::with_capacity(expressions.len());
+    for expr in expressions {
+        row.push(expr.eval(&frame, context.eval)?);
+    }
+    sink.row(&row)?;
+    Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))
+}

@@ -1,0 +1,116 @@
+//! Trees back to text: canonical MySQL, for SHOW CREATE TABLE, EXPLAIN and messages.
+//!
+//! Invariant: the text parses to the same tree (but for spans and ordinals), in the default SQL mode. Names are
+//! quoted, words are in lower case, and every operator stands in parentheses of its own, so precedence never matters.
+mod expression;
+mod function;
+mod literal;
+mod query;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ast::{Expr, Query};
+use std::fmt::{Debug, Display, Formatter, Result};
+
+/// What the text is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RestoreOptions<'a> {
+    /// Written as an introducer before strings that have none, as SHOW CREATE TABLE does.
+    pub string_charset: Option<&'a str>,
+}
+
+/// An expression that displays as text.
+pub struct RestoredExpr<'a> {
+    expr: &'a Expr<'a>,
+    options: RestoreOptions<'a>,
+}
+
+/// A query that displays as text.
+pub struct RestoredQuery<'a> {
+    query: &'a Query<'a>,
+    options: RestoreOptions<'a>,
+}
+
+pub fn restore<'a>(expr: &'a Expr<'a>, options: RestoreOptions<'a>) -> RestoredExpr<'a> {
+    RestoredExpr { expr, options }
+}
+
+pub fn restore_query<'a>(query: &'a Query<'a>, options: RestoreOptions<'a>) -> RestoredQuery<'a> {
+    RestoredQuery { query, options }
+}
+
+/// Writes nodes in the order of the text. Each method writes one kind of node.
+struct Restorer<'f, 'b, 'o> {
+    out: &'f mut Formatter<'b>,
+    options: RestoreOptions<'o>,
+}
+
+impl Display for RestoredExpr<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        Restorer { out: formatter, options: self.options }.expr(self.expr)
+    }
+}
+
+impl Display for RestoredQuery<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        Restorer { out: formatter, options: self.options }.query(self.query)
+    }
+}
+
+impl Display for Expr<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        Restorer { out: formatter, options: RestoreOptions::default() }.expr(self)
+    }
+}
+
+impl Display for Query<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        Restorer { out: formatter, options: RestoreOptions::default() }.query(self)
+    }
+}
+
+/// Expressions and queries debug as text too: their trees would fill pages.
+impl Debug for Expr<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        write!(formatter, "«{self}»")
+    }
+}
+
+impl Debug for Query<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        write!(formatter, "«{self}»")
+    }
+}
+
+impl Restorer<'_, '_, '_> {
+    fn text(&mut self, text: &str) -> Result {
+        self.out.write_str(text)
+    }
+
+    /// A name in backticks.
+    fn name(&mut self, name: &str) -> Result {
+        literal::write_quoted_name(self.out, name)
+    }
+
+    /// Items with `separator` between them.
+    fn separated<T>(
+        &mut self,
+        separator: &str,
+        items: &[T],
+        write: impl Fn(&mut Self, &T) -> Result,
+    ) -> Result {
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.text(separator)?;
+            }
+            write(self, item)?;
+        }
+        Ok(())
+    }
+
+    fn exprs(&mut self, exprs: &[Expr<'_>]) -> Result {
+        self.separated(",", exprs, |restorer, expr| restorer.expr(expr))
+    }
+}

@@ -1,0 +1,98 @@
+//! The `mysql` crate: an independent client in Rust, text and binary protocol.
+
+mod support;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error, Opts, OptsBuilder, Params, Value};
+use support::TestServer;
+
+fn options(server: &TestServer) -> Opts {
+    OptsBuilder::new()
+        .ip_or_hostname(Some("127.0.0.1"))
+        .tcp_port(server.port)
+        .user(Some("root"))
+        // The driver would move to the socket file, which another test uses.
+        .prefer_socket(false)
+        .into()
+}
+
+fn column_values() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        ("c_tiny", "TINYINT", Value::Int(-128)),
+        ("c_big", "BIGINT", Value::Int(i64::MIN)),
+        ("c_ubig", "BIGINT UNSIGNED", Value::UInt(u64::MAX)),
+        ("c_decimal", "DECIMAL(10,2)", Value::Bytes(b"-12345678.90".to_vec())),
+        ("c_float", "FLOAT", Value::Float(1.5)),
+        ("c_double", "DOUBLE", Value::Double(-2.25e300)),
+        ("c_varchar", "VARCHAR(100)", Value::Bytes("it's größe \u{1f600}".into())),
+        ("c_blob", "BLOB", Value::Bytes((0..=255).collect())),
+        ("c_date", "DATE", Value::Date(2024, 2, 29, 0, 0, 0, 0)),
+        ("c_datetime", "DATETIME(6)", Value::Date(2024, 12, 31, 23, 59, 58, 123_456)),
+        ("c_time", "TIME(6)", Value::Time(true, 34, 22, 59, 58, 7)),
+        ("c_year", "YEAR", Value::Int(2155)),
+        ("c_enum", "ENUM('small','large')", Value::Bytes(b"large".to_vec())),
+    ]
+}
+
+fn check_error(result: Result<(), Error>, number: u16, state: &str) {
+    match result {
+        Err(Error::MySqlError(error)) => assert_eq!((error.code, error.state.as_str()), (number, state)),
+        other => panic!("no error {number}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_rust_driver_works() {
+    let server = TestServer::start(&[]);
+    let mut client = Conn::new(options(&server)).expect("connected");
+    client.query_drop("CREATE DATABASE client_rust").expect("created");
+    client.select_db("client_rust").expect("selected");
+    types_in_and_out(&mut client);
+    errors_and_transactions(&mut client);
+    client.reset().expect("COM_RESET_CONNECTION or COM_CHANGE_USER");
+    client.ping().expect("alive");
+    client.query_drop("DROP DATABASE client_rust").expect("dropped");
+}
+
+fn types_in_and_out(client: &mut Conn) {
+    let columns = column_values();
+    let definitions: Vec<_> = columns.iter().map(|(name, kind, _)| format!("{name} {kind}")).collect();
+    client
+        .query_drop(format!(
+            "CREATE TABLE types (id INT AUTO_INCREMENT PRIMARY KEY, {})",
+            definitions.join(", ")
+        ))
+        .expect("created");
+    let names: Vec<_> = columns.iter().map(|(name, ..)| *name).collect();
+    let marks = vec!["?"; columns.len()].join(", ");
+    let insert = format!("INSERT INTO types ({}) VALUES ({marks})", names.join(", "));
+    let values: Vec<_> = columns.iter().map(|(_, _, value)| value.clone()).collect();
+    client.exec_drop(&insert, Params::Positional(values.clone())).expect("inserted");
+    assert_eq!((client.affected_rows(), client.last_insert_id()), (1, 1));
+    let nulls = vec![Value::NULL; columns.len()];
+    client.exec_drop(&insert, Params::Positional(nulls.clone())).expect("inserted");
+    let select = format!("SELECT {} FROM types WHERE id = ?", names.join(", "));
+    for (id, expected) in [(1, values), (2, nulls)] {
+        let row: mysql::Row = client.exec_first(&select, (id,)).expect("read").expect("a row");
+        assert_eq!(row.unwrap(), expected, "row {id}");
+    }
+    let text: mysql::Row = client
+        .query_first("SELECT c_big, c_decimal, c_time, c_varchar FROM types WHERE id = 1")
+        .expect("read")
+        .expect("a row");
+    let expected = ["-9223372036854775808", "-12345678.90", "-838:59:58.000007", "it's größe \u{1f600}"];
+    assert_eq!(text.unwrap(), expected.map(|text| Value::Bytes(text.into())));
+}
+
+fn errors_and_transactions(client: &mut Conn) {
+    client.query_drop("CREATE TABLE names (name VARCHAR(20) PRIMARY KEY)").expect("created");
+    client.exec_drop("INSERT INTO names VALUES (?)", ("a",)).expect("inserted");
+    check_error(client.exec_drop("INSERT INTO names VALUES (?)", ("a",)), 1062, "23000");
+    check_error(client.query_drop("SELECT * FROM absent"), 1146, "42S02");
+    check_error(client.query_drop("SELEC 1"), 1064, "42000");
+    let mut transaction = client.start_transaction(mysql::TxOpts::default()).expect("begun");
+    transaction.query_drop("INSERT INTO names VALUES ('b')").expect("inserted");
+    transaction.rollback().expect("rolled back");
+    let count: Option<u64> = client.query_first("SELECT COUNT(*) FROM names").expect("read");
+    assert_eq!(count, Some(1));
+}

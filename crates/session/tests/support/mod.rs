@@ -1,0 +1,136 @@
+//! A server in memory and clients that print what they are answered.
+use std::sync::Arc;
+use std::time::Duration;
+
+use datum::{ColumnType, SqlError, TypeKind, Value};
+use session::{
+    ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultShape, ResultSink, Server, ServerConfig,
+    Session, SleepFuture, StatusInfo, Timer,
+};
+
+struct TokioTimer;
+
+impl Timer for TokioTimer {
+    fn sleep(&self, duration: Duration) -> SleepFuture {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+pub async fn new_server() -> Arc<Server> {
+    let config = ServerConfig {
+        version: "9.7.0-evenkeel".to_owned(),
+        version_comment: "Evenkeel".to_owned(),
+        variables: Vec::new(),
+        initial_root_password: String::new(),
+        digest_seed: (1, 2),
+        timer: Arc::new(TokioTimer),
+    };
+    Server::open(engine::Engine::in_memory(), config).await.expect("a server in memory opens")
+}
+
+pub struct Client {
+    pub session: Session,
+}
+
+impl Client {
+    pub async fn connect(server: &Arc<Server>) -> Client {
+        let information = ConnectionInfo {
+            id: server.next_connection_id(),
+            user: "root".to_owned(),
+            host: "localhost".to_owned(),
+            account_user: "root".to_owned(),
+            account_host: "localhost".to_owned(),
+            peer: None,
+            attributes: Vec::new(),
+            capabilities: ClientCapabilities { multi_statements: true, ..ClientCapabilities::default() },
+            collation_id: 255,
+            tls: None,
+        };
+        Client { session: Session::new(server.clone(), information) }
+    }
+
+    pub async fn query(&mut self, text: &str) -> String {
+        let mut printer = Printer::default();
+        self.session.query(text.as_bytes(), &mut printer).await;
+        printer.text
+    }
+}
+
+/// Writes results as the `mysql` client's batch mode does: names, then rows, separated by tabs.
+#[derive(Default)]
+pub struct Printer {
+    pub text: String,
+    shape: Option<Arc<ResultShape>>,
+}
+
+impl ResultSink for Printer {
+    fn columns(&mut self, shape: &Arc<ResultShape>) {
+        let names: Vec<&str> = shape.columns.iter().map(|column| column.name.as_str()).collect();
+        self.text.push_str(&names.join("\t"));
+        self.text.push('\n');
+        self.shape = Some(shape.clone());
+    }
+
+    fn row(&mut self, values: &[Value]) {
+        let shape = self.shape.as_ref().expect("columns come before rows");
+        assert_eq!(values.len(), shape.columns.len(), "a row has a value for each column");
+        let texts = values.iter().zip(&shape.columns).map(|(value, column)| show(value, column.decimals));
+        let texts: Vec<String> = texts.collect();
+        self.text.push_str(&texts.join("\t"));
+        self.text.push('\n');
+    }
+
+    fn end_rows(&mut self, status: &StatusInfo) {
+        if status.warnings > 0 {
+            self.text.push_str(&format!("({} warnings)\n", status.warnings));
+        }
+    }
+
+    fn cursor_opened(&mut self, _: &StatusInfo) {
+        self.text.push_str("cursor\n");
+    }
+
+    fn ok(&mut self, ok: &OkInfo) {
+        self.text.push_str("ok");
+        if ok.affected_rows > 0 {
+            self.text.push_str(&format!(" {} rows", ok.affected_rows));
+        }
+        if ok.last_insert_id > 0 {
+            self.text.push_str(&format!(" id {}", ok.last_insert_id));
+        }
+        if ok.warnings > 0 {
+            self.text.push_str(&format!(" {} warnings", ok.warnings));
+        }
+        if !ok.info.is_empty() {
+            self.text.push_str(&format!(" ({})", ok.info));
+        }
+        self.text.push('\n');
+    }
+
+    fn error(&mut self, error: &SqlError) {
+        self.text.push_str(&format!("{error}\n"));
+    }
+
+    fn needs_flush(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> FlushFuture<'_> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn show(value: &Value, decimals: u8) -> String {
+    let kind = match value {
+        Value::Null => return "NULL".to_owned(),
+        Value::Bit(bits) => return format!("b'{bits:b}'"),
+        Value::Time(_) => TypeKind::Time { fsp: decimals },
+        Value::DateTime(_) => TypeKind::DateTime { fsp: decimals },
+        _ => TypeKind::LongText,
+    };
+    let text = value.to_text(&ColumnType::new(kind)).into_owned();
+    match String::from_utf8(text) {
+        Ok(text) => text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\0', "\\0"),
+        Err(error) => error.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect(),
+    }
+}
