@@ -7,7 +7,7 @@ use datum::{
 
 use super::infer::{integer_type, text_column};
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 use crate::json_path::Path;
@@ -95,9 +95,7 @@ impl Arguments<'_> {
     /// Any value as a JSON value: text as a string, NULL as null.
     pub(super) fn json_value(&self, index: usize) -> Result<Json, SqlError> {
         let value = self.value(index)?;
-        let column = &self.exprs[index].ty.column;
-        // Comparisons and the like have the type BIGINT shown in one digit.
-        let is_boolean = column.kind == TypeKind::LongLong && column.length == 1;
+        let is_boolean = is_condition(&self.exprs[index]);
         Ok(match &*value {
             Value::Null => Json::Null,
             Value::Int(number) if is_boolean => Json::Bool(*number != 0),
@@ -118,6 +116,22 @@ impl Arguments<'_> {
     pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
         self.utf8(index)?.map(|text| Path::parse(&text)).transpose()
     }
+}
+
+/// Conditions are BIGINTs everywhere but in JSON, which has booleans.
+fn is_condition(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Compare(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Xor(..)
+            | ExprKind::Not(_)
+            | ExprKind::TruthTest(..)
+            | ExprKind::In { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::Like { .. }
+    )
 }
 
 pub(super) fn json(document: &Json) -> Value {
