@@ -118,7 +118,8 @@ impl Catalog {
         SchemaChange::new(self.clone())
     }
 
-    pub(crate) fn take_table_id(&self) -> TableId {
+    /// An id for a table that is created or rebuilt.
+    pub fn new_table_id(&self) -> TableId {
         TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
     }
 

@@ -62,7 +62,7 @@ impl SchemaChange {
 
     /// Creates an empty table: gives it its id and its trees. `clustered_by` and the indexes are arranged.
     pub async fn create_table(&mut self, mut definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
-        definition.id = self.catalog.take_table_id();
+        definition.id = self.catalog.new_table_id();
         self.create_trees(&mut definition).await?;
         self.put_table(definition).await
     }

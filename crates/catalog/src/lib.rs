@@ -9,12 +9,14 @@ mod metadata_lock;
 mod dictionary;
 mod catalog;
 mod change;
+mod rebuild;
 mod viewer;
 mod information_schema;
 
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
 pub use information_schema::information_schema_tables;
+pub use rebuild::{RowConverter, build_index, copy_rows};
 pub use viewer::{Viewer, Visibility};
 pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
 pub use name::{

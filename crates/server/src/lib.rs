@@ -12,6 +12,7 @@ mod version;
 mod certificate;
 mod data_directory;
 mod listener;
+mod panics;
 mod shared;
 mod signals;
 mod start;

@@ -34,6 +34,7 @@ pub fn run(settings: Settings) -> Result<(), String> {
     for warning in &settings.warnings {
         log::warning(warning);
     }
+    crate::panics::install();
     let directory = DataDirectory::open(&settings.datadir)?;
     let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;
     // The main thread only waits for signals; they must not kill it while the rest comes up.

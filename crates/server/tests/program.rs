@@ -109,3 +109,25 @@ fn option_files_are_read() {
     assert!(server.log().contains("unknown option 'loose-unheard-of' ignored"), "{}", server.log());
     drop(held);
 }
+
+#[test]
+fn every_option_can_be_given_its_default() {
+    let directory = TestDirectory::new();
+    let (_, help, _) = run(&directory, &["--help"]);
+    let mut options = Vec::new();
+    for line in help.lines() {
+        let Some((option, rest)) = line.trim().split_once('=').filter(|_| line.starts_with("  --")) else {
+            continue;
+        };
+        let default = rest.split_once("(default ").map(|(_, default)| default.trim_end_matches(')'));
+        // The harness chooses these three itself.
+        if let Some(default) = default
+            && !["--datadir", "--port", "--socket"].contains(&option)
+        {
+            options.push(format!("{option}={default}"));
+        }
+    }
+    assert!(options.len() > 30, "{help}");
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    TestServer::start_in(directory, &options).log_in().ping().expect("served");
+}

@@ -4,16 +4,15 @@
 //! because response buffers are lent by the worker for the time of a response.
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use auth::ClientHost;
-use session::ConnectionId;
+use session::{ConnectionId, KillSwitch};
 use wire::{Connection, ConnectionConfig, PacketWriter, Salt};
 
 use super::stream::{Stream, Transport};
@@ -93,7 +92,12 @@ impl Client {
 
     /// Sends the response. A client that does not read for too long is given up.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
-        flush(&mut self.stream, &mut self.writer, self.write_timeout).await
+        flush(&mut self.stream, &mut self.writer, self.write_timeout, None).await
+    }
+
+    /// The same within a session, where a KILL ends the wait for a client that does not read.
+    pub(super) async fn flush_unless_killed(&mut self, kill: &KillSwitch) -> io::Result<()> {
+        flush(&mut self.stream, &mut self.writer, self.write_timeout, Some(kill)).await
     }
 
     /// Takes a buffer for the next response from the worker.
@@ -152,11 +156,13 @@ pub(super) fn random_salt() -> Salt {
     Salt::from_random(bytes)
 }
 
-/// Sends everything in the writer; as a rule one system call and no timer.
+/// Sends everything in the writer; as a rule one system call and no timer. Gives up when the client does not read
+/// for too long, or when the connection is killed while it waits for that.
 pub(super) async fn flush(
     stream: &mut Stream,
     writer: &mut PacketWriter,
     timeout: Duration,
+    kill: Option<&KillSwitch>,
 ) -> io::Result<()> {
     if writer.is_empty() {
         return Ok(());
@@ -168,16 +174,20 @@ pub(super) async fn flush(
         Poll::Ready(result) => result?,
         Poll::Pending => {
             let rest = poll_fn(|context| stream.poll_write_all(context, bytes, &mut written));
-            with_timeout(timeout, rest).await?;
+            let rest = async {
+                tokio::time::timeout(timeout, rest)
+                    .await
+                    .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            };
+            match kill {
+                None => rest.await?,
+                Some(kill) => tokio::select! {
+                    result = rest => result?,
+                    () = kill.connection_killed() => return Err(io::ErrorKind::ConnectionAborted.into()),
+                },
+            }
         }
     }
     writer.clear();
     Ok(())
-}
-
-async fn with_timeout(timeout: Duration, work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
-    match tokio::time::timeout(timeout, pin!(work)).await {
-        Ok(result) => result,
-        Err(_) => Err(io::ErrorKind::TimedOut.into()),
-    }
 }

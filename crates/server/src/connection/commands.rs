@@ -57,7 +57,9 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     let mut prepared = HashMap::new();
     apply_limits(client, &session);
     loop {
-        if client.flush().await.is_err() || process.kill.state() == Some(KillKind::Connection) {
+        if client.flush_unless_killed(&process.kill).await.is_err()
+            || process.kill.state() == Some(KillKind::Connection)
+        {
             break;
         }
         match next_command(client, &mut session, &mut prepared).await {
@@ -202,12 +204,28 @@ impl Context<'_> {
         write_error(self.writer, self.capabilities, error);
     }
 
+    /// The session, and the sink for what it will report.
+    fn reply(&mut self, format: RowFormat, status: session::StatusFlags) -> (&mut Session, Reply<'_>) {
+        let reply = Reply {
+            stream: self.stream,
+            writer: self.writer,
+            capabilities: self.capabilities,
+            write_timeout: self.write_timeout,
+            process: self.session.process().clone(),
+            format,
+            status,
+            shape: None,
+            owes_definitions_end: false,
+            has_opened_cursor: false,
+            is_gone: false,
+        };
+        (self.session, reply)
+    }
+
     async fn query(&mut self, text: &[u8]) -> After {
         let status = self.session.ok_info().status;
-        let mut reply =
-            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Text);
-        reply.status = status;
-        self.session.query(text, &mut reply).await;
+        let (session, mut reply) = self.reply(RowFormat::Text, status);
+        session.query(text, &mut reply).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 
@@ -262,10 +280,8 @@ impl Context<'_> {
             }
         };
         let status = self.session.ok_info().status;
-        let mut reply =
-            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Binary);
-        reply.status = status;
-        self.session.execute(StatementId(statement), &values, cursor, &mut reply).await;
+        let (session, mut reply) = self.reply(RowFormat::Binary, status);
+        session.execute(StatementId(statement), &values, cursor, &mut reply).await;
         let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
         if let Some(prepared) = self.prepared.get_mut(&statement) {
             prepared.cursor = shape.filter(|_| has_opened_cursor);
@@ -313,10 +329,9 @@ impl Context<'_> {
             self.refuse(&error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&statement, &"mysqld_stmt_fetch"]));
             return After::Continue;
         }
-        let mut reply =
-            reply(self.stream, self.writer, self.capabilities, self.write_timeout, RowFormat::Binary);
+        let (session, mut reply) = self.reply(RowFormat::Binary, session::StatusFlags::default());
         reply.shape = shape;
-        self.session.fetch(StatementId(statement), row_count, &mut reply).await;
+        session.fetch(StatementId(statement), row_count, &mut reply).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 
@@ -343,26 +358,5 @@ impl Context<'_> {
         let status = wire_status(self.session.ok_info().status);
         self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
         self.session.close_statement(info.id);
-    }
-}
-
-fn reply<'a>(
-    stream: &'a mut Stream,
-    writer: &'a mut PacketWriter,
-    capabilities: Capabilities,
-    write_timeout: Duration,
-    format: RowFormat,
-) -> Reply<'a> {
-    Reply {
-        stream,
-        writer,
-        capabilities,
-        write_timeout,
-        format,
-        status: session::StatusFlags::default(),
-        shape: None,
-        owes_definitions_end: false,
-        has_opened_cursor: false,
-        is_gone: false,
     }
 }

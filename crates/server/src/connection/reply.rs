@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use datum::{SqlError, Value};
 use session::{
-    ClientGone, FlushFuture, OkInfo, ResultShape, ResultSink, StateChange, StatusFlags as SessionStatus,
-    StatusInfo,
+    ClientGone, FlushFuture, OkInfo, ProcessEntry, ResultShape, ResultSink, StateChange,
+    StatusFlags as SessionStatus, StatusInfo,
 };
 use wire::{Capabilities, OkReply, PacketWriter, SessionChanges, StatusFlags};
 
@@ -33,6 +33,7 @@ pub(super) struct Reply<'a> {
     pub writer: &'a mut PacketWriter,
     pub capabilities: Capabilities,
     pub write_timeout: Duration,
+    pub process: Arc<ProcessEntry>,
     pub format: RowFormat,
     /// Status for the packet that ends the definitions, which older clients get before the rows.
     pub status: SessionStatus,
@@ -109,7 +110,11 @@ impl ResultSink for Reply<'_> {
 
     fn flush(&mut self) -> FlushFuture<'_> {
         Box::pin(async {
-            if self.is_gone || flush(self.stream, self.writer, self.write_timeout).await.is_err() {
+            if self.is_gone
+                || flush(self.stream, self.writer, self.write_timeout, Some(&self.process.kill))
+                    .await
+                    .is_err()
+            {
                 self.is_gone = true;
                 return Err(ClientGone);
             }

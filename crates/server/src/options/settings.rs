@@ -82,7 +82,7 @@ impl Settings {
         let variables = OPTIONS.iter().filter(|spec| spec.target != Target::Program);
         let variables = variables.filter_map(|spec| {
             let value = values.get(spec.name)?;
-            Some((spec.name.replace('-', "_"), value.clone()))
+            Some((variable_name(spec), value.clone()))
         });
         Self {
             datadir: PathBuf::from(text("datadir")),
@@ -108,6 +108,14 @@ impl Settings {
             variables: variables.collect(),
             warnings,
         }
+    }
+}
+
+/// One option has another name than its variable.
+fn variable_name(spec: &OptionSpec) -> String {
+    match spec.name {
+        "default-time-zone" => "time_zone".to_owned(),
+        name => name.replace('-', "_"),
     }
 }
 

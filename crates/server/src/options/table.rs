@@ -410,7 +410,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "innodb-io-capacity-max",
         Integer { min: 100, max: u64::MAX },
         "20000",
-        Variable,
+        Program,
         "The same when it has to hurry.",
     ),
     option(

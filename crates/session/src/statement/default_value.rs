@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use collation::Charset;
-use datum::{ColumnType, Decimal, MomentContext, SqlError, Timestamp, TypeKind, Value, error_code};
+use datum::{
+    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp, TypeKind, Value,
+    error_code, fraction_digits,
+};
 use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
@@ -48,7 +51,11 @@ impl Session {
     fn literal_default(&self, expr: &Expr<'_>, column: &ColumnDef) -> Result<ColumnDefault, SqlError> {
         let invalid = || error_code::ER_INVALID_DEFAULT.with(&[&column.name]);
         let (value, column_type) = self.constant(expr).ok_or_else(invalid)?;
-        let stored = self.store(&value, &column_type, &column.column_type).ok_or_else(invalid)?;
+        let stored = self.conversion().column_value(&value, &column_type, column, 1);
+        let (stored, condition) = stored.map_err(|_| invalid())?;
+        if let Some(condition) = condition {
+            self.shared.diagnostics.lock().add(condition);
+        }
         let text = self.default_text(&stored, &column.column_type);
         Ok(ColumnDefault::Value { value: stored, text })
     }
@@ -78,67 +85,14 @@ impl Session {
         Some((value, expression.ty.column.clone()))
     }
 
-    /// The value in the column's type; `None` when it does not fit exactly enough.
-    pub(crate) fn store(&self, value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
-        use TypeKind::*;
-        let mut exact = true;
-        let mut warn = |_| exact = false;
-        let stored = match &to.kind {
-            Tiny => store_integer(value.to_integer(from, &mut warn)?, 8, to.unsigned),
-            Short => store_integer(value.to_integer(from, &mut warn)?, 16, to.unsigned),
-            Int24 => store_integer(value.to_integer(from, &mut warn)?, 24, to.unsigned),
-            Long => store_integer(value.to_integer(from, &mut warn)?, 32, to.unsigned),
-            LongLong => store_integer(value.to_integer(from, &mut warn)?, 64, to.unsigned),
-            Decimal { precision, scale } => {
-                store_decimal(&value.to_decimal(from, &mut warn)?, *precision, *scale, to.unsigned)
-            }
-            Float { .. } => Some(Value::Float(value.to_f64(from, &mut warn)? as f32)),
-            Double { .. } => Some(Value::Double(value.to_f64(from, &mut warn)?)),
-            Char | VarChar | Binary | VarBinary => store_text(value, from, to),
-            Year => store_year(value.to_integer(from, &mut warn)?, value),
-            Bit(bits) => {
-                let number = match value {
-                    Value::Bytes(bytes) if bytes.len() <= 8 => {
-                        bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-                    }
-                    other => u64::try_from(other.to_integer(from, &mut warn)?).ok()?,
-                };
-                (u32::from(*bits) == 64 || number >> bits == 0).then_some(Value::Bit(number))
-            }
-            Enum(_) | Set(_) => store_member(value, from, to),
-            Date | Time { .. } | DateTime { .. } | Timestamp { .. } => self.store_moment(value, from, to),
-            _ => None,
-        };
-        stored.filter(|_| exact)
-    }
-
-    fn store_moment(&self, value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
+    /// What conversions to column types need of the session.
+    pub(super) fn conversion(&self) -> Conversion<'_> {
         let settings = self.expression_settings();
-        let today = settings.time_zone.to_local(settings.now_utc_micros)?.date();
-        let context =
-            MomentContext { zone: &self.settings.time_zone, mode: self.settings.sql_mode, today };
-        if let TypeKind::Time { fsp } = to.kind {
-            let parsed = value.to_time(from, &context).ok()?;
-            return (!parsed.truncated).then(|| Value::Time(parsed.value.rounded(fsp)));
-        }
-        let parsed = value.to_datetime(from, &context).ok().filter(|parsed| !parsed.truncated)?.value;
-        let mode = self.settings.sql_mode;
-        let date = parsed.date();
-        let is_refused = mode.is_strict()
-            && ((date.is_zero() && mode.contains(datum::SqlMode::NO_ZERO_DATE))
-                || (!date.is_zero() && date.has_zero_part() && mode.contains(datum::SqlMode::NO_ZERO_IN_DATE)));
-        if is_refused {
-            return None;
-        }
-        match to.kind {
-            TypeKind::Date => Some(Value::Date(date)),
-            TypeKind::DateTime { fsp } => parsed.rounded(fsp).map(Value::DateTime),
-            _ if parsed.is_zero() => Timestamp::from_unix_micros(0).map(Value::Timestamp),
-            TypeKind::Timestamp { fsp } => {
-                Timestamp::from_zone(parsed.rounded(fsp)?, &self.settings.time_zone).map(Value::Timestamp)
-            }
-            _ => None,
-        }
+        let today = self.settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, DateTime::date);
+        let zone = &self.settings.time_zone;
+        let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
+        let is_strict = self.settings.sql_mode.is_strict();
+        Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros: settings.now_utc_micros }
     }
 
     /// What SHOW CREATE TABLE quotes.
@@ -158,75 +112,43 @@ impl Session {
     }
 }
 
-fn store_integer(number: i128, bits: u32, unsigned: bool) -> Option<Value> {
-    let (low, high) = match unsigned {
-        true => (0, (1i128 << bits) - 1),
-        false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-    };
-    if !(low..=high).contains(&number) {
-        return None;
-    }
-    Some(if unsigned { Value::UInt(number as u64) } else { Value::Int(number as i64) })
+/// Conversion of values to the types of columns.
+pub(super) struct Conversion<'a> {
+    mode: StoreMode<'a>,
+    now_utc_micros: i64,
 }
 
-fn store_decimal(number: &Decimal, precision: u8, scale: u8, unsigned: bool) -> Option<Value> {
-    let rounded = number.round(i32::from(scale)).ok()?.rescale(scale).ok()?;
-    let fits = rounded.integer_digit_count() <= u32::from(precision - scale);
-    let fits = (fits || rounded.is_zero()) && !(unsigned && rounded.is_negative());
-    fits.then_some(Value::Decimal(rounded))
-}
-
-fn store_text(value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
-    let text = value.to_text(from);
-    let (source, target) = (from.collation.charset(), to.collation.charset());
-    let is_text = from.collation != collation::CollationId::BINARY;
-    let source = if is_text { source } else { Charset::Binary };
-    let converted = source.convert_to(target, &text);
-    let mut bytes = converted.bytes;
-    let limit = to.length as usize;
-    if converted.is_lossy || target.character_count(&bytes) > limit {
-        return None;
-    }
-    if to.kind == TypeKind::Binary {
-        bytes.resize(limit, 0);
-    }
-    if to.kind == TypeKind::Char {
-        let kept = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
-        bytes.truncate(kept);
-    }
-    Some(Value::Bytes(bytes))
-}
-
-fn store_year(number: i128, value: &Value) -> Option<Value> {
-    let is_text = matches!(value, Value::Bytes(_));
-    let year = match number {
-        0 if is_text => 2000,
-        0 => 0,
-        1..=69 => number + 2000,
-        70..=99 => number + 1900,
-        1901..=2155 => number,
-        _ => return None,
-    };
-    Some(Value::Year(year as u16))
-}
-
-fn store_member(value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
-    let text = match value {
-        Value::Bytes(bytes) => from.collation.charset().convert_to(to.collation.charset(), bytes).bytes,
-        _ => return None,
-    };
-    let position = |members: &datum::Members, wanted: &[u8]| {
-        members.iter().position(|member| to.collation.equal(member, wanted))
-    };
-    match &to.kind {
-        TypeKind::Enum(members) => position(members, &text).map(|at| Value::Enum(at as u16 + 1)),
-        TypeKind::Set(members) => {
-            let mut bits = 0;
-            for word in text.split(|byte| *byte == b',').filter(|word| !word.is_empty()) {
-                bits |= 1 << position(members, word)?;
+impl Conversion<'_> {
+    /// The value as the column keeps it, with a warning when it was adjusted.
+    pub fn column_value(
+        &self,
+        value: &Value,
+        from: &ColumnType,
+        column: &ColumnDef,
+        row: u64,
+    ) -> Result<(Value, Option<Condition>), SqlError> {
+        match value.cast_to_column(from, &column.column_type, &self.mode) {
+            Ok(stored) => {
+                let condition = stored.problem.map(|problem| Condition {
+                    severity: problem.severity,
+                    error: problem.to_error(&column.name, row),
+                });
+                Ok((stored.value, condition))
             }
-            Some(Value::Set(bits))
+            Err(problem) => Err(problem.to_error(&column.name, row)),
         }
-        _ => None,
+    }
+
+    /// CURRENT_TIMESTAMP as a value of the column's type.
+    pub fn now(&self, column_type: &ColumnType) -> Value {
+        let fsp = fraction_digits(column_type);
+        let Some(now) = self.mode.moments.zone.to_local(self.now_utc_micros) else { return Value::Null };
+        let now = now.truncated(fsp);
+        match column_type.kind {
+            TypeKind::Timestamp { .. } => {
+                Timestamp::from_zone(now, self.mode.moments.zone).map_or(Value::Null, Value::Timestamp)
+            }
+            _ => Value::DateTime(now),
+        }
     }
 }

@@ -1,0 +1,118 @@
+//! Moving rows within a schema change: copying a table into new trees and filling a new index.
+//!
+//! Invariant: the caller holds the table's exclusive metadata lock, so the rows do not change meanwhile; an error
+//! leaves nothing behind, because the change is then dropped.
+use datum::{SqlError, Value};
+use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness, WaitPolicy};
+use table::{ChangeOutcome, Projection, TableHandle, damaged, engine_error};
+
+use crate::change::SchemaChange;
+
+/// Nobody else uses the trees, so nothing is ever waited for.
+const WAIT: WaitPolicy = WaitPolicy::NoWait;
+const BATCH_ROWS: usize = 256;
+
+/// Makes a row of the new table from one of the old.
+pub trait RowConverter {
+    fn convert(&mut self, row: &[Value], converted: &mut Vec<Value>) -> Result<(), SqlError>;
+}
+
+/// All rows of a table in the order of their keys.
+struct TableRows<'t> {
+    table: &'t TableHandle,
+    projection: Projection,
+    cursor: engine::Cursor,
+    more: bool,
+}
+
+impl<'t> TableRows<'t> {
+    fn new(change: &mut SchemaChange, table: &'t TableHandle) -> TableRows<'t> {
+        let tree = TreeId(table.definition().tree);
+        let mode = ReadMode::Snapshot;
+        let cursor = change.transaction().scan(tree, KeyRange::all(), Direction::Forward, mode);
+        let columns: Vec<(usize, usize)> =
+            (0..table.definition().columns.len()).map(|column| (column, column)).collect();
+        TableRows { table, projection: table.layout().project_rows(&columns), cursor, more: true }
+    }
+
+    /// The next rows with their keys; empty at the end.
+    async fn next(
+        &mut self,
+        change: &mut SchemaChange,
+        batch: &mut EntryBatch,
+    ) -> Result<Vec<(Vec<u8>, Vec<Value>)>, SqlError> {
+        let definition = self.table.definition();
+        let mut rows = Vec::new();
+        while rows.is_empty() && self.more {
+            batch.clear();
+            let read = self.cursor.next_batch(change.transaction(), BATCH_ROWS, batch).await;
+            self.more = read.map_err(|error| engine_error(&definition.name, error))?;
+            for (key, value) in batch.iter() {
+                let mut row = vec![Value::Null; definition.columns.len()];
+                let decoded = self.table.layout().read_row(definition, &self.projection, key, value, &mut row);
+                decoded.map_err(|_| damaged(&definition.name))?;
+                rows.push((key.to_vec(), row));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Copies every row of `from` into `to`, whose trees exist and are empty; gives their number.
+pub async fn copy_rows(
+    change: &mut SchemaChange,
+    from: &TableHandle,
+    to: &TableHandle,
+    converter: &mut dyn RowConverter,
+) -> Result<u64, SqlError> {
+    let mut rows = TableRows::new(change, from);
+    let mut batch = EntryBatch::default();
+    let mut converted = Vec::new();
+    let mut count = 0;
+    loop {
+        let next = rows.next(change, &mut batch).await?;
+        if next.is_empty() {
+            return Ok(count);
+        }
+        for (_, row) in next {
+            converted.clear();
+            converter.convert(&row, &mut converted)?;
+            match to.insert_row(change.transaction(), &converted, WAIT).await? {
+                ChangeOutcome::Done => count += 1,
+                ChangeOutcome::Duplicate { index, .. } => return Err(to.duplicate_error(index, &converted)),
+            }
+        }
+    }
+}
+
+/// Fills one index of `table`, whose tree exists and is empty, from the rows.
+pub async fn build_index(
+    change: &mut SchemaChange,
+    table: &TableHandle,
+    index: usize,
+) -> Result<(), SqlError> {
+    let mut rows = TableRows::new(change, table);
+    let mut batch = EntryBatch::default();
+    let tree = TreeId(table.definition().indexes[index].tree);
+    let is_unique = table.definition().indexes[index].is_unique();
+    let (mut key, mut value) = (Vec::new(), Vec::new());
+    loop {
+        let next = rows.next(change, &mut batch).await?;
+        if next.is_empty() {
+            return Ok(());
+        }
+        for (row_key, row) in next {
+            key.clear();
+            value.clear();
+            let (own_length, has_null) = table.layout().write_entry_key(index, &row, &row_key, &mut key)?;
+            table.layout().write_entry_value(&row_key, &mut value);
+            let unique =
+                if is_unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
+            match change.transaction().insert(tree, &key, &value, unique, WAIT).await {
+                Ok(()) => {}
+                Err(EngineError::DuplicateKey { .. }) => return Err(table.duplicate_error(index, &row)),
+                Err(error) => return Err(engine_error(&table.definition().name, error)),
+            }
+        }
+    }
+}
