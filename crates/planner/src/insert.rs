@@ -42,6 +42,9 @@ impl<'p> Planner<'p> {
         } else {
             DuplicateRule::Update(self.on_duplicate(&table, insert)?)
         };
+        if !matches!(insert.source, ast::InsertSource::Query(_)) {
+            self.check_not_read(&table)?;
+        }
         let initialisers = std::mem::take(&mut self.value_initialisers);
         Ok(InsertPlan { table, columns, omitted, source, duplicates, initialisers, ignore: insert.ignore })
     }
