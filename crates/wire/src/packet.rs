@@ -44,12 +44,11 @@ impl PacketReader {
         self.buffer.len() - self.start
     }
 
-    /// Takes what has been fed but not returned as part of a packet.
-    pub fn take_unread(&mut self) -> Vec<u8> {
-        let unread = self.buffer.split_off(self.start);
-        self.buffer.clear();
-        self.start = 0;
-        unread
+    /// Takes the bytes that belong to no packet, because another protocol follows.
+    pub fn take_pending(&mut self) -> Vec<u8> {
+        let pending = self.buffer.split_off(self.start);
+        *self = Self::default();
+        pending
     }
 
     /// The next whole packet as a range for `payload`, and the sequence number that follows it.

@@ -71,30 +71,30 @@ impl AsyncWrite for Transport {
     }
 }
 
-/// A transport whose first bytes have been read already. A client sends the start of its TLS handshake right
-/// behind its request for TLS, so one read may bring both; they go into TLS and nowhere else.
-pub(super) struct Resumed {
-    early: Vec<u8>,
+/// A transport whose first bytes have been read already.
+pub(super) struct Prefixed {
+    prefix: Vec<u8>,
     transport: Transport,
 }
 
-impl AsyncRead for Resumed {
+impl AsyncRead for Prefixed {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.early.is_empty() {
-            return Pin::new(&mut self.transport).poll_read(context, buffer);
+        let this = self.get_mut();
+        if this.prefix.is_empty() {
+            return Pin::new(&mut this.transport).poll_read(context, buffer);
         }
-        let count = self.early.len().min(buffer.remaining());
-        buffer.put_slice(&self.early[..count]);
-        self.early.drain(..count);
+        let count = buffer.remaining().min(this.prefix.len());
+        buffer.put_slice(&this.prefix[..count]);
+        this.prefix.drain(..count);
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Resumed {
+impl AsyncWrite for Prefixed {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -115,7 +115,7 @@ impl AsyncWrite for Resumed {
 /// Bytes as the protocol sees them.
 pub(super) enum Stream {
     Plain(Transport),
-    Tls(Box<TlsStream<Resumed>>),
+    Tls(Box<TlsStream<Prefixed>>),
     /// A TLS handshake failed; there is nothing left to talk to.
     Gone,
 }
@@ -173,11 +173,11 @@ impl Stream {
         }
     }
 
-    /// Puts TLS around a plain stream; `early` is what the client has sent of its handshake already.
-    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, early: Vec<u8>) -> io::Result<()> {
+    /// Puts TLS around a plain stream, whose next bytes are `prefix`.
+    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, prefix: Vec<u8>) -> io::Result<()> {
         match std::mem::replace(self, Self::Gone) {
             Self::Plain(transport) => {
-                *self = Self::Tls(Box::new(acceptor.accept(Resumed { early, transport }).await?));
+                *self = Self::Tls(Box::new(acceptor.accept(Prefixed { prefix, transport }).await?));
                 Ok(())
             }
             Self::Tls(_) | Self::Gone => Err(io::ErrorKind::InvalidInput.into()),
