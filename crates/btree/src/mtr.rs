@@ -11,6 +11,7 @@
 use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
 use buffer::{BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, header};
+use std::cell::Cell;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
 
 /// See the module's documentation. Like the latches it holds, it cannot live across an await.
@@ -43,7 +44,7 @@ impl<'p> Mtr<'p> {
 
     /// `Priority::Reserve` is for rollback, which must be able to go on when the log is nearly full.
     pub fn begin_with(pool: &'p BufferPool, priority: Priority) -> Self {
-        Self { pool, priority, group: WalGroup::new(), pages: Vec::new(), room: None, sparse: false }
+        Self { pool, priority, group: take_group(), pages: Vec::new(), room: None, sparse: false }
     }
 
     pub fn pool(&self) -> &'p BufferPool {
@@ -141,7 +142,7 @@ impl<'p> Mtr<'p> {
     /// If there are records and `reserve` was not called.
     pub fn commit(mut self) -> Result<Committed, WalError> {
         if self.group.is_empty() {
-            return Ok(Committed { group: self.group, lsns: None, sparse: self.sparse });
+            return Ok(Committed { group: WalGroup::new(), lsns: None, sparse: self.sparse });
         }
         let (room, _) = self.room.take().expect("log room is reserved before a commit");
         let wal = self.pool.wal();
@@ -151,6 +152,7 @@ impl<'p> Mtr<'p> {
             guard.mark_dirty(rec_lsn);
         }
         let lsns = wal.append_reserved(room, &self.group)?;
+        let half_applied = AbortOnUnwind;
         for record in decode_records(self.group.record_bytes()) {
             let record = record.expect("the group was encoded here");
             if record.kind < ENGINE_KINDS_FROM {
@@ -161,9 +163,22 @@ impl<'p> Mtr<'p> {
             header::set_lsn(guard.bytes_mut(), lsns.end.0);
             guard.confirm();
         }
+        std::mem::forget(half_applied);
         self.pages.clear();
         self.pool.note_log_bytes(self.group.encoded_len() as u64);
-        Ok(Committed { group: self.group, lsns: Some(lsns), sparse: self.sparse })
+        Ok(Committed { group: std::mem::take(&mut self.group), lsns: Some(lsns), sparse: self.sparse })
+    }
+}
+
+impl Drop for Mtr<'_> {
+    fn drop(&mut self) {
+        give_group(&mut self.group);
+    }
+}
+
+impl Drop for Committed {
+    fn drop(&mut self) {
+        give_group(&mut self.group);
     }
 }
 
@@ -193,6 +208,37 @@ impl Extra<'_> {
     pub fn log(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
         assert!(kind >= ENGINE_KINDS_FROM, "kinds below {ENGINE_KINDS_FROM} are page changes");
         self.group.push(kind, txn, payload)
+    }
+}
+
+/// A panic while a group is being applied would release pages that are neither in their old nor in their new
+/// state. They must never reach the disk: the process ends, and recovery applies the group from the log.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+thread_local! {
+    /// Memory of an earlier group, so that most mini-transactions allocate none.
+    static SPARE_GROUP: Cell<Option<WalGroup>> = const { Cell::new(None) };
+}
+
+/// Groups larger than this are rare, and their memory is not kept.
+const SPARE_BYTES_MAX: usize = 32 << 10;
+
+fn take_group() -> WalGroup {
+    SPARE_GROUP.try_with(Cell::take).ok().flatten().unwrap_or_default()
+}
+
+fn give_group(group: &mut WalGroup) {
+    if !group.is_empty() && group.encoded_len() <= SPARE_BYTES_MAX {
+        let mut group = std::mem::take(group);
+        group.clear();
+        // The thread may be ending; then the memory is simply freed.
+        let _ = SPARE_GROUP.try_with(|spare| spare.set(Some(group)));
     }
 }
 

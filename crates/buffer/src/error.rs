@@ -10,6 +10,8 @@ use wal::{AppendError, Priority, WalError};
 pub enum Stop {
     /// The page is not in memory.
     Miss(PageId),
+    /// The page is to be created, but somebody is still loading what is on disk under its id.
+    Loading(PageId),
     /// No frame is free at the moment.
     NoFrame,
     /// The store must grow so that this page exists.
@@ -52,6 +54,12 @@ impl BufferError {
 }
 
 impl From<CorruptPage> for Stop {
+    fn from(corrupt: CorruptPage) -> Self {
+        Self::Corrupt(corrupt)
+    }
+}
+
+impl From<CorruptPage> for BufferError {
     fn from(corrupt: CorruptPage) -> Self {
         Self::Corrupt(corrupt)
     }

@@ -1,9 +1,15 @@
 //! The latch of one frame: many readers or one writer, held for microseconds.
 //!
-//! Latches are taken top-down and left to right in a tree and never across an await, hence without deadlock.
+//! Latches are taken top-down and left to right in a tree and never across an await, hence without deadlock, but
+//! for one case: whoever waits for a frame's latch may find that the frame was given to another page meanwhile,
+//! which belongs higher up in the order. Therefore page code waits for a bounded time and then starts again.
 
 use parking_lot::RawRwLock;
-use parking_lot::lock_api::RawRwLock as _;
+use parking_lot::lock_api::{RawRwLock as _, RawRwLockTimed as _};
+use std::time::Duration;
+
+/// Latches are held for microseconds; even a descheduled holder is back long before.
+const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// A reader/writer lock without data: the guards of this crate connect it with the frame's bytes.
 pub(crate) struct Latch(RawRwLock);
@@ -13,11 +19,25 @@ impl Latch {
         Self(RawRwLock::INIT)
     }
 
+    /// False after `WAIT_MAX`: the caller gives up its other latches and starts again.
+    #[inline]
+    pub(crate) fn lock_shared_in_time(&self) -> bool {
+        self.0.try_lock_shared() || self.0.try_lock_shared_for(WAIT_MAX)
+    }
+
+    /// False after `WAIT_MAX`: the caller gives up its other latches and starts again.
+    #[inline]
+    pub(crate) fn lock_exclusive_in_time(&self) -> bool {
+        self.0.try_lock_exclusive() || self.0.try_lock_exclusive_for(WAIT_MAX)
+    }
+
+    /// Only for callers that hold no other latch.
     #[inline]
     pub(crate) fn lock_shared(&self) {
         self.0.lock_shared();
     }
 
+    /// Only for callers that hold no other latch, and for free frames, whose latch nobody keeps.
     #[inline]
     pub(crate) fn lock_exclusive(&self) {
         self.0.lock_exclusive();

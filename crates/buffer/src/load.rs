@@ -75,6 +75,7 @@ impl BufferPool {
     pub async fn resolve(&self, stop: Stop) -> Result<PagePin<'_>, BufferError> {
         match stop {
             Stop::Miss(page) => return self.load(page).await,
+            Stop::Loading(page) => self.wait_for_load(page).await,
             Stop::NoFrame => {
                 let index = self.take_frame().await?;
                 self.give_to_creators(index);
@@ -90,7 +91,7 @@ impl BufferPool {
         Ok(PagePin::nothing())
     }
 
-    /// Starts reading pages that will be needed soon. A hint: without a free frame nothing happens, and a
+    /// Starts reading pages that will be needed soon. A hint: when frames are scarce nothing happens, and a
     /// failure is left to whoever really needs the page.
     pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
         for page in pages {
@@ -100,6 +101,9 @@ impl BufferPool {
             let Some(pool) = self.weak.upgrade() else { return };
             let prefetch = async move {
                 let Some(_slot) = pool.loads.prefetches.try_take() else { return };
+                if !pool.eviction.waiters.is_empty() {
+                    return;
+                }
                 bump(&pool.counters.pages_prefetched);
                 drop(pool.load(page).await);
             };
@@ -125,6 +129,24 @@ impl BufferPool {
         }
     }
 
+    /// Waits until nobody loads the page. Whether it arrived does not matter: it will be overwritten.
+    async fn wait_for_load(&self, page: PageId) {
+        let member = self.loads.shard(page).lock().get(&page).and_then(|load| self.join(load));
+        if let Some(member) = member {
+            drop(member.wait().await);
+        }
+    }
+
+    /// Becomes a member of a load that is not over.
+    fn join(&self, load: &Arc<Load>) -> Option<Member<'_>> {
+        let mut state = load.state.lock();
+        if state.outcome.is_some() {
+            return None;
+        }
+        state.members += 1;
+        Some(Member { pool: self, load: load.clone(), served: false })
+    }
+
     fn try_pin(&self, page: PageId, index: FrameIndex) -> Option<PagePin<'_>> {
         let frame = self.frame(index);
         frame.latch.lock_shared();
@@ -140,12 +162,7 @@ impl BufferPool {
     fn choose_role(&self, page: PageId) -> Role<'_> {
         let mut shard = self.loads.shard(page).lock();
         if let Some(load) = shard.get(&page) {
-            let mut state = load.state.lock();
-            if state.outcome.is_some() {
-                return Role::LookAgain;
-            }
-            state.members += 1;
-            return Role::Wait(Member { pool: self, load: load.clone(), served: false });
+            return self.join(load).map_or(Role::LookAgain, Role::Wait);
         }
         if !self.table.replace(page, Word::Disk, Word::Loading) {
             return Role::LookAgain;

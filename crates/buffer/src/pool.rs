@@ -132,9 +132,15 @@ impl BufferPool {
     pub fn read_as(&self, page: PageId, access: Access) -> Result<SharedGuard<'_>, Stop> {
         self.counters.requests.add_one();
         while let Word::Frame(index) = self.table.load(page) {
-            if let Some(guard) = self.read_frame(index, page) {
+            let frame = self.frame(index);
+            if !frame.latch.lock_shared_in_time() {
+                return Err(Stop::Restart);
+            }
+            // SAFETY: the latch was just taken shared; dropping the guard releases it.
+            let guard = unsafe { SharedGuard::new(self, index) };
+            if frame.holds(page) {
                 if access == Access::Point {
-                    self.frame(index).touch();
+                    frame.touch();
                 }
                 return Ok(guard);
             }
@@ -142,8 +148,7 @@ impl BufferPool {
         Err(self.miss(page))
     }
 
-    /// Latches a frame if it holds this page.
-    #[inline]
+    /// Latches a frame if it holds this page. For callers that hold no latch.
     pub(crate) fn read_frame(&self, index: FrameIndex, page: PageId) -> Option<SharedGuard<'_>> {
         let frame = self.frame(index);
         frame.latch.lock_shared();
@@ -158,7 +163,9 @@ impl BufferPool {
         self.counters.requests.add_one();
         while let Word::Frame(index) = self.table.load(page) {
             let frame = self.frame(index);
-            frame.latch.lock_exclusive();
+            if !frame.latch.lock_exclusive_in_time() {
+                return Err(Stop::Restart);
+            }
             if frame.holds(page) {
                 frame.touch();
                 // SAFETY: the latch was just taken exclusively and the frame holds the page.
@@ -179,7 +186,7 @@ impl BufferPool {
         }
         loop {
             match self.table.load(page) {
-                Word::Loading => return Err(Stop::Miss(page)),
+                Word::Loading => return Err(Stop::Loading(page)),
                 Word::Frame(_) => match self.write(page) {
                     Err(Stop::Miss(_)) => {}
                     other => return other,

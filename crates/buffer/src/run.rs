@@ -42,7 +42,8 @@ impl BufferPool {
         let _slot = self.descents.take().await;
         let mut pins = Vec::with_capacity(PINS_MAX);
         loop {
-            if pins.len() == PINS_MAX {
+            // Waiting for the log or the disk can take long; pages must not be kept from others meanwhile.
+            if pins.len() == PINS_MAX || matches!(stop, Stop::LogFull { .. } | Stop::Extend(_)) {
                 pins.clear();
             }
             let pin = self.resolve(stop).await?;

@@ -201,6 +201,11 @@ impl ColumnType {
         self.kind.is_string() && self.collation != CollationId::BINARY
     }
 
+    /// The type of a hexadecimal or bit literal: a binary string that is a number where numbers are wanted.
+    pub fn is_hex_literal(&self) -> bool {
+        self.kind == TypeKind::VarBinary && self.unsigned
+    }
+
     pub fn is_unsigned_number(&self) -> bool {
         self.unsigned
             || matches!(self.kind, TypeKind::Year | TypeKind::Bit(_) | TypeKind::Set(_) | TypeKind::Enum(_))

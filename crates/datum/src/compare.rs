@@ -30,7 +30,13 @@ pub enum CompareMode {
 impl CompareMode {
     /// The mode for operands of these types; `collation` is the one that won between them.
     pub fn of(left: &ColumnType, right: &ColumnType, collation: CollationId) -> CompareMode {
-        let (l, r) = (&left.kind, &right.kind);
+        // A hexadecimal literal is a number unless it meets text.
+        let number = TypeKind::LongLong;
+        let as_number = |hex: &ColumnType, other: &ColumnType| {
+            hex.is_hex_literal() && (other.kind.is_numeric() || other.kind.is_temporal())
+        };
+        let l = if as_number(left, right) { &number } else { &left.kind };
+        let r = if as_number(right, left) { &number } else { &right.kind };
         let is_texty = |kind: &TypeKind| kind.is_string() || kind.has_members() || *kind == TypeKind::Null;
         if *l == TypeKind::Json || *r == TypeKind::Json {
             return CompareMode::Json;

@@ -109,6 +109,7 @@ impl Value {
             Value::Double(number) => *number,
             Value::Decimal(number) => number.to_f64(),
             Value::Year(number) | Value::Enum(number) => f64::from(*number),
+            Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes) as f64,
             Value::Bytes(text) => text_to_f64(text, warn),
             Value::Json(json) => json_number(json, warn),
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
@@ -129,6 +130,7 @@ impl Value {
             }
             Value::Decimal(number) => number.clone(),
             Value::Year(number) | Value::Enum(number) => Decimal::from_i64(i64::from(*number)),
+            Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes)),
             Value::Bytes(text) => {
                 let parsed = Decimal::parse_prefix(text);
                 if parsed.is_overflow || !only_spaces(&text[parsed.consumed..]) || parsed.consumed == 0 {
@@ -162,6 +164,7 @@ impl Value {
                 double_to_integer(self.to_f64(column, warn)?, warn)
             }
             Value::Decimal(number) => decimal_to_integer(number, warn),
+            Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes)),
             Value::Bytes(text) => {
                 let (number, consumed) = integer_prefix(text);
                 if !only_spaces(&text[consumed..]) || consumed == 0 {
@@ -191,9 +194,15 @@ impl Value {
     }
 }
 
+/// The number a hexadecimal literal is: its last eight bytes, most significant first.
+pub(crate) fn hex_number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 fn text_to_f64(text: &[u8], warn: WarningSink<'_>) -> f64 {
     let prefix = double_prefix(text);
-    if prefix.consumed == 0 || !only_spaces(&text[prefix.consumed..]) {
+    // The empty text is 0 without a warning.
+    if (prefix.consumed == 0 && !text.is_empty()) || !only_spaces(&text[prefix.consumed..]) {
         warn(truncated("DOUBLE", text));
     }
     prefix.value

@@ -30,7 +30,7 @@ pub struct Cursor {
     mode: ReadMode,
     done: bool,
     place: Place,
-    /// The key that the scan stopped at; reused to save allocations.
+    /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
     key: Vec<u8>,
 }
 
@@ -83,8 +83,8 @@ impl Cursor {
                     out.push(&self.key, &value);
                 }
                 // What was found so far is complete; the next call waits.
-                Pause::Locked if out.len() > start => break,
-                Pause::Locked => self.wait(transaction).await?,
+                Pause::Locked { .. } if out.len() > start => break,
+                Pause::Locked { key, .. } => self.wait(transaction, &key).await?,
                 Pause::Damaged => return Err(damaged(self.tree)),
             }
         }
@@ -106,9 +106,9 @@ impl Cursor {
         }
     }
 
-    async fn wait(&self, transaction: &mut Transaction) -> Result<(), EngineError> {
+    async fn wait(&self, transaction: &mut Transaction, key: &[u8]) -> Result<(), EngineError> {
         let ReadMode::Locking(mode, wait) = self.mode else { unreachable!("a snapshot never waits") };
-        match transaction.work.wait_for_row(self.tree, &self.key, mode, wait).await? {
+        match transaction.work.wait_for_row(self.tree, key, mode, wait).await? {
             Waited::Granted => Ok(()),
             Waited::Skip => unreachable!("a scan that skips locked rows does not stop at them"),
         }
@@ -135,8 +135,8 @@ impl Cursor {
                 let pause = visited.break_value().unwrap_or_else(|| leaf_end(range, direction, leaf.fence()));
                 if let Access::Locks(locks) = access
                     && locks.protects
+                    && let Some((passed, next)) = passed(range, begin, &pause, key, leaf.fence(), direction)
                 {
-                    let (passed, next) = passed(range, begin, &pause, key, leaf.fence(), direction);
                     engine.intervals.protect(&locks.state, *tree, passed);
                     *begin = next;
                 }
@@ -147,14 +147,14 @@ impl Cursor {
         match &pause {
             Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
             Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),
-            Pause::Locked => self.place.position.move_to(&self.key),
-            Pause::RangeEnd | Pause::Damaged => {}
+            Pause::Locked { moved: true, .. } => self.place.position.move_after(&self.key),
+            Pause::Locked { .. } | Pause::RangeEnd | Pause::Damaged => {}
         }
         Ok(pause)
     }
 }
 
-/// Judges the records of a leaf under its latch, until something makes the scan stop at `key`.
+/// Judges the records of a leaf under its latch, until something makes the scan stop inside it.
 #[expect(clippy::too_many_arguments, reason = "all of the cursor's parts, which are borrowed apart")]
 fn visit(
     engine: &Engine,
@@ -167,15 +167,24 @@ fn visit(
     stopped_at: &mut Vec<u8>,
     out: &mut EntryBatch,
 ) -> ControlFlow<Pause> {
+    let locks = matches!(access, Access::Locks(_));
+    let mut moved = false;
     leaf.for_each(|key, record| {
         if is_beyond(range, direction, key) {
             return ControlFlow::Break(Pause::RangeEnd);
         }
         let pause = match access.judge(engine, tree, key, record, leaf.page_lsn(), out) {
-            Judged::Done if out.len() < target => return ControlFlow::Continue(()),
+            Judged::Locked => return ControlFlow::Break(Pause::Locked { key: key.to_vec(), moved }),
+            Judged::Done if out.len() < target => {
+                if locks {
+                    moved = true;
+                    stopped_at.clear();
+                    stopped_at.extend_from_slice(key);
+                }
+                return ControlFlow::Continue(());
+            }
             Judged::Done => Pause::Full,
             Judged::Chain(stub) => Pause::Chain(stub),
-            Judged::Locked => Pause::Locked,
             Judged::Damaged => Pause::Damaged,
         };
         stopped_at.clear();
@@ -203,15 +212,14 @@ fn passed(
     stopped_at: &[u8],
     fence: Option<&[u8]>,
     direction: btree::Direction,
-) -> (Range, Bound<Vec<u8>>) {
+) -> Option<(Range, Bound<Vec<u8>>)> {
     let forward = direction == btree::Direction::Forward;
     let fence = fence.unwrap_or_default().to_vec();
     let (end, next) = match pause {
-        Pause::Full | Pause::Chain(_) => {
+        Pause::Locked { moved: false, .. } | Pause::Damaged => return None,
+        // Not yet the gap before the locked record: others may insert there until its lock is granted.
+        Pause::Full | Pause::Chain(_) | Pause::Locked { .. } => {
             (Bound::Included(stopped_at.to_vec()), Bound::Excluded(stopped_at.to_vec()))
-        }
-        Pause::Locked | Pause::Damaged => {
-            (Bound::Included(stopped_at.to_vec()), Bound::Included(stopped_at.to_vec()))
         }
         Pause::LeafEnd if forward => (Bound::Excluded(fence.clone()), Bound::Included(fence)),
         Pause::LeafEnd => (Bound::Included(fence.clone()), Bound::Excluded(fence)),
@@ -222,7 +230,7 @@ fn passed(
         }
     };
     let passed = if forward { (begin.clone(), end) } else { (end, begin.clone()) };
-    (passed, next)
+    Some((passed, next))
 }
 
 /// Why a step ended.
@@ -233,8 +241,11 @@ enum Pause {
     RangeEnd,
     /// The value of the record at the cursor's key has to be fetched.
     Chain(Stub),
-    /// Another transaction has the record at the cursor's key.
-    Locked,
+    /// Another transaction has the record at `key`; `moved` past the cursor's key before that.
+    Locked {
+        key: Vec<u8>,
+        moved: bool,
+    },
     Damaged,
 }
 

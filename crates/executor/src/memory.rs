@@ -27,6 +27,28 @@ impl MemoryBudget {
     }
 }
 
+/// What one operator holds now. An operator that starts anew (the inner side of a join, a subquery run for each row)
+/// gives back what it held before.
+#[derive(Debug, Default)]
+pub struct Held(usize);
+
+impl Held {
+    pub fn take(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<(), SqlError> {
+        self.0 += bytes;
+        budget.take(bytes)
+    }
+
+    pub fn give_back(&mut self, bytes: usize, budget: &mut MemoryBudget) {
+        let bytes = bytes.min(self.0);
+        self.0 -= bytes;
+        budget.give_back(bytes);
+    }
+
+    pub fn release(&mut self, budget: &mut MemoryBudget) {
+        budget.give_back(std::mem::take(&mut self.0));
+    }
+}
+
 /// About what a row of values occupies.
 pub fn row_bytes(row: &[Value]) -> usize {
     let outside: usize = row

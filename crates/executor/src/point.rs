@@ -2,15 +2,14 @@
 //!
 //! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
 //! secondary index) is left to them.
-use crate::bound::{Bound, bound_of};
 use crate::context::ExecContext;
 use crate::operator::all_true;
 use crate::outcome::Outcome;
+use crate::range::RangeBuilder;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
-use expression::Expr;
-use plan::{AccessPath, NodeKind, QueryPlan, TableAccess};
-use table::{TableHandle, damaged, engine_error};
+use plan::{AccessPath, NodeKind, QueryPlan};
+use table::{damaged, engine_error};
 
 /// `None` when the query is of another shape.
 pub async fn try_point_query(
@@ -25,7 +24,15 @@ pub async fn try_point_query(
     if !handle.layout().indexes[*index].clustered || context.settings.select_limit == 0 {
         return Ok(None);
     }
-    let Some(row_key) = row_key(&handle, access, *index, key, context)? else { return Ok(None) };
+    let builder = RangeBuilder {
+        table: &access.table,
+        parts: &handle.layout().indexes[*index].parts,
+        frame: &[],
+        context: context.eval,
+        ranges: Vec::new(),
+        widened: false,
+    };
+    let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);
     let record = context.transaction.get(handle.layout().tree, &row_key, mode).await;
@@ -46,23 +53,4 @@ pub async fn try_point_query(
     }
     sink.row(&row)?;
     Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))
-}
-
-fn row_key(
-    handle: &TableHandle,
-    access: &TableAccess,
-    index: usize,
-    key: &[Expr],
-    context: &ExecContext<'_>,
-) -> Result<Option<Vec<u8>>, SqlError> {
-    let mut row_key = Vec::with_capacity(32);
-    for (part, expr) in handle.layout().indexes[index].parts.iter().zip(key) {
-        let value = expr.eval_ref(&[], context.eval)?;
-        let column_type = &access.table.columns[part.column].column_type;
-        match bound_of(&value, &expr.ty.column, column_type, context.eval) {
-            Bound::Exact(value) => part.write(&value, &mut row_key)?,
-            _ => return Ok(None),
-        }
-    }
-    Ok(Some(row_key))
 }

@@ -64,6 +64,26 @@ impl RangeBuilder<'_> {
         self.close(prefixes)
     }
 
+    /// The whole key when every value is one of its column's type; `None` leaves the rest to `add_point`.
+    pub fn exact_key(&self, values: &[Expr]) -> Result<Option<Vec<u8>>, SqlError> {
+        let mut key = Vec::with_capacity(32);
+        for (part, expr) in self.parts.iter().zip(values) {
+            let value = expr.eval_ref(self.frame, self.context)?;
+            let column_type = &self.table.columns[part.column].column_type;
+            match bound_of(&value, &expr.ty.column, column_type, self.context) {
+                Bound::Exact(value) => part.write(&value, &mut key)?,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(key))
+    }
+
+    /// Equality of every part with one value.
+    pub fn add_point(&mut self, values: &[Expr]) -> Result<(), SqlError> {
+        let parts = values.iter().map(|expr| KeyCondition::OneOf(vec![expr.clone()])).collect();
+        self.add(&RangeCondition { parts })
+    }
+
     /// The ranges sorted and merged.
     pub fn finish(mut self) -> (Vec<KeyRange>, bool) {
         if self.ranges.len() > 1 {

@@ -36,7 +36,7 @@ impl BindContext {
             if own != collation.charset() && convertible {
                 let coercibility = expr.ty.coercibility;
                 let target = ColumnType { collation, ..expr.ty.column.clone() };
-                *expr = self.cast(std::mem::replace(expr, Expr::null()), target)?;
+                *expr = self.convert(std::mem::replace(expr, Expr::null()), target)?;
                 expr.ty.coercibility = coercibility;
             }
         }

@@ -3,7 +3,7 @@
 //! Evaluation takes `&EvalContext`; what it changes (warnings, user variables) goes through `SessionServices`,
 //! which the session implements. Callers: every operator of the executor.
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, Value};
@@ -80,6 +80,10 @@ pub struct EvalContext {
     pub slots: Vec<Value>,
     pub settings: Arc<StatementSettings>,
     pub session: Arc<dyn SessionServices>,
+    /// The statement changes rows under strict sql_mode: conversions and divisions that would only warn fail.
+    pub is_strict_change: bool,
+    /// The first such failure, until the evaluation that met it returns.
+    refusal: Mutex<Option<SqlError>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     pub(crate) random_states: Mutex<HashMap<usize, (u32, u32)>>,
 }
@@ -91,6 +95,8 @@ impl EvalContext {
             slots: Vec::new(),
             settings,
             session,
+            is_strict_change: false,
+            refusal: Mutex::new(None),
             random_states: Mutex::new(HashMap::new()),
         }
     }
@@ -99,7 +105,45 @@ impl EvalContext {
         EvalContext { parameters, ..self }
     }
 
-    pub(crate) fn warn(&self, error: SqlError) {
-        self.session.warn(error.into_warning());
+    /// Makes conversions and divisions fail instead of warn, as strict INSERT, UPDATE and DELETE do.
+    #[must_use]
+    pub fn for_strict_change(self) -> EvalContext {
+        EvalContext { is_strict_change: true, ..self }
     }
+
+    pub(crate) fn warn(&self, error: SqlError) {
+        if self.is_strict_change && is_refused_in_changes(&error) {
+            let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+            refusal.get_or_insert(error);
+        } else {
+            self.session.warn(error.into_warning());
+        }
+    }
+
+    /// The failure met since the last call, only ever in strict changes.
+    #[inline]
+    pub(crate) fn take_refusal(&self) -> Option<SqlError> {
+        if !self.is_strict_change {
+            return None;
+        }
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Warnings about values, which strict changes refuse; others (a cut GROUP_CONCAT, say) stay warnings.
+fn is_refused_in_changes(error: &SqlError) -> bool {
+    use datum::error_code::{
+        ER_DIVISION_BY_ZERO, ER_TRUNCATED_WRONG_VALUE, ER_WARN_DATA_OUT_OF_RANGE, ER_WRONG_VALUE,
+        ER_WRONG_VALUE_FOR_TYPE, WARN_DATA_TRUNCATED,
+    };
+    [
+        ER_DIVISION_BY_ZERO,
+        ER_TRUNCATED_WRONG_VALUE,
+        ER_WARN_DATA_OUT_OF_RANGE,
+        ER_WRONG_VALUE,
+        ER_WRONG_VALUE_FOR_TYPE,
+        WARN_DATA_TRUNCATED,
+    ]
+    .iter()
+    .any(|code| error.is(code))
 }

@@ -18,8 +18,8 @@ pub struct ParseOptions {
 /// What the text of a statement lets the session do with its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiteralUse {
-    /// A literal is part of the structure (a type's length, an alias, an option, adjacent strings): statements with
-    /// the same digest can mean different things.
+    /// A literal is part of the structure (a type's length, an alias, an option, a date, a path, adjacent strings):
+    /// statements with the same digest can mean different things. All other literals are `ExprKind::Literal`.
     pub structural: bool,
     /// `ORDER BY 1` or `GROUP BY 1`: the literal names a column.
     pub ordinal: bool,

@@ -349,10 +349,13 @@ impl Chooser<'_> {
         let decodable = |part: &schema::IndexPart| {
             part.prefix_length.is_none() && self.table.columns[part.column].is_decodable_from_key()
         };
-        let mut available: Vec<usize> =
-            index.parts.iter().filter(|part| decodable(part)).map(|part| part.column).collect();
+        // Behind a part that cannot be read back the others cannot be found either.
+        let readable = |index: &IndexDef| -> Vec<usize> {
+            index.parts.iter().take_while(|part| decodable(part)).map(|part| part.column).collect()
+        };
+        let mut available = readable(index);
         if let Some(clustering) = self.table.clustering_index() {
-            available.extend(clustering.parts.iter().filter(|part| decodable(part)).map(|part| part.column));
+            available.extend(readable(clustering));
         }
         projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
     }

@@ -114,6 +114,8 @@ pub struct Block {
     /// Names of select items that are visible now, with the bound expressions.
     pub aliases: Vec<(String, Expr)>,
     pub alias_use: AliasUse,
+    /// In HAVING outside of aggregates: the only expressions a column may stand for.
+    pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
     pub inside_aggregate: bool,
     /// One list for each subquery being bound right now, innermost last: the values it takes from this block.

@@ -58,8 +58,7 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
-        let mut build =
-            Build { node: None, placed: outer, waiting: list.conditions, ordered: wanted.is_none() };
+        let mut build = Build { node: None, placed: outer, waiting: list.conditions, ordered: false };
         let (mut sources, mut lefts) = (Vec::new(), Vec::new());
         for item in list.items {
             match item {
@@ -122,7 +121,7 @@ impl Planner<'_> {
         let wanted_here = wanted.filter(|wanted| is_first && wanted.source == source);
         let choice = self.choose(block, source, &build.waiting, build.placed, wanted_here);
         if is_first {
-            build.ordered = wanted.is_none() || (wanted_here.is_some() && choice.ordered);
+            build.ordered = wanted_here.is_some() && choice.ordered;
         }
         let before = build.placed;
         build.placed |= 1 << source;

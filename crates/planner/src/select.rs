@@ -71,7 +71,11 @@ impl<'p> Planner<'p> {
             Some(having) => {
                 self.block().clause = Some(Clause::Having);
                 self.block().alias_use = AliasUse::BeforeColumns;
-                split_conjuncts(self.bind(having)?)
+                let selected = items.iter().map(|item| item.expr.clone());
+                self.block().visible = Some(selected.chain(groups.iter().flatten().cloned()).collect());
+                let bound = self.bind(having)?;
+                self.block().visible = None;
+                split_conjuncts(bound)
             }
             None => Vec::new(),
         };

@@ -158,7 +158,7 @@ fn read_column(form: &Json) -> Read<ColumnDef> {
         Json::String(word) if word == "none" => ColumnDefault::None,
         Json::String(word) if word == "null" => ColumnDefault::Null,
         other if other.get("value").is_some() => ColumnDefault::Value {
-            value: value_form::read(field(other, "value")?, &column_type)?,
+            value: value_form::read(field(other, "value")?)?,
             text: text(other, "text")?,
         },
         other if other.get("current_timestamp").is_some() => {

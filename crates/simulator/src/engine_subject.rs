@@ -123,7 +123,7 @@ fn refusal(error: EngineError) -> Refusal {
         EngineError::DuplicateKey { .. } | EngineError::NotFound => Refusal::Mismatch,
         error if error.rolled_back() => Refusal::Transaction,
         EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
-            Refusal::Statement
+            Refusal::Statement(error.to_string())
         }
         other => Refusal::Fatal(other.to_string()),
     }

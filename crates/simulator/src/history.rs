@@ -18,7 +18,9 @@ enum Status {
     Loser,
     /// Commit was asked for; no answer yet.
     Unknown,
-    /// Commit was answered with OK, or somebody else has seen the effects.
+    /// Commit was not answered yet, but somebody else has seen the effects.
+    Seen,
+    /// Commit was answered with OK.
     Committed,
 }
 
@@ -129,7 +131,9 @@ impl History {
                 Err(format!("{reader:?} read what {writer:?} wrote and had not committed, at {place:?}"))
             }
             Some(writer) => {
-                self.set(writer, Status::Committed);
+                if self.transactions[writer.0 as usize] == Status::Unknown {
+                    self.set(writer, Status::Seen);
+                }
                 Ok(())
             }
         }
@@ -149,7 +153,7 @@ impl History {
         for subset in 0u32..1 << unknown.len() {
             let member = |number: TransactionNumber| match self.transactions[number.0 as usize] {
                 Status::Loser => false,
-                Status::Committed => true,
+                Status::Seen | Status::Committed => true,
                 Status::Unknown => {
                     let bit = unknown.iter().position(|index| *index as u64 == number.0);
                     subset >> bit.expect("it is unknown") & 1 == 1

@@ -24,7 +24,7 @@ pub enum Refusal {
     /// The key exists (insert) or does not (update, delete).
     Mismatch,
     /// The operation had no effect; the transaction goes on.
-    Statement,
+    Statement(String),
     /// The transaction was rolled back.
     Transaction,
     /// The store is out of order and must be restarted.

@@ -211,7 +211,7 @@ impl<S: Subject> Client<S> {
         self.shared.history.lock().undo(number, &[]);
         match refusal {
             Refusal::Transaction => End::RolledBack,
-            Refusal::Statement | Refusal::Mismatch => {
+            Refusal::Statement(_) | Refusal::Mismatch => {
                 let result = S::rollback(work.transaction).await;
                 self.shared.end_of_rollback(&result)
             }
@@ -278,7 +278,7 @@ impl<S: Subject> Client<S> {
             _ => self.scan(work, table).await,
         };
         match result {
-            Ok(()) | Err(Refusal::Mismatch | Refusal::Statement) => Ok(Flow::On),
+            Ok(()) | Err(Refusal::Mismatch | Refusal::Statement(_)) => Ok(Flow::On),
             Err(Refusal::Transaction) => Ok(Flow::Over),
             Err(fatal @ Refusal::Fatal(_)) => Err(fatal),
         }

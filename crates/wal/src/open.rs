@@ -54,6 +54,8 @@ impl Wal {
         let (disk, directory) = (&*env.disk, &*options.directory);
         let numbers = list_segments(disk, directory).await?;
         let numbers = numbers.ok_or_else(|| WalError::Missing { directory: directory.into() })?;
+        // A process that died may have left names and writes unsynced. Both are about to be relied upon.
+        disk.sync_dir(directory).await?;
         match disk.remove(&format!("{directory}/{PREPARE_NAME}")).await {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
@@ -76,7 +78,6 @@ impl Wal {
             if file.len().await? != tail.segment_bytes {
                 return Err(wrong_size(directory, number, tail.segment_bytes));
             }
-            // A process that died left its last writes unsynced, yet they are about to be relied upon.
             file.sync().await?;
             files.insert(number, file);
         }

@@ -149,7 +149,7 @@ fn acknowledged_groups_survive_a_crash_at_every_operation() {
 
 #[test]
 fn crashes_of_recovered_logs_keep_their_promises_too() {
-    for seed in 0..60 {
+    for seed in 0..150 {
         let mut world = World::new(seed, SimOptions::default());
         let env = world.env();
         let mut wal = world.block_on(Wal::create(&env, WalOptions::tiny())).unwrap().unwrap();
@@ -157,7 +157,7 @@ fn crashes_of_recovered_logs_keep_their_promises_too() {
         for life in 0..5u64 {
             let shared = Arc::new(Mutex::new(ledger.clone()));
             let first = life * 1000;
-            let limit = world.changes() + 1 + seed * 7 % 40;
+            let limit = world.changes() + 1 + (seed * 7 + life * 11) % 60;
             let progress = shared.clone();
             let (env, log) = (world.env(), Arc::new(wal));
             // Stop in the middle by racing the work against a count of operations.
@@ -178,7 +178,7 @@ fn crashes_of_recovered_logs_keep_their_promises_too() {
             });
             assert_eq!(outcome, Outcome::Done(()));
             ledger = shared.lock().clone();
-            world = if life % 2 == 0 {
+            world = if (life + seed) % 2 == 0 {
                 world.crash(SimOptions::default())
             } else {
                 world.kill(SimOptions::default())

@@ -13,7 +13,7 @@ mod tests;
 
 pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
-pub use replay::{replay, replay_bytes};
+pub use replay::{Replayer, replay};
 
 /// Log records of this kind and above are the engine's; below are changes of pages.
 pub const ENGINE_KINDS_FROM: u8 = 64;

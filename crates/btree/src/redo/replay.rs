@@ -1,9 +1,85 @@
-//! Replaying one log group after a crash.
+//! Replaying log groups after a crash.
 
 use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
-use buffer::{BufferPool, ExclusiveGuard, Stop};
+use buffer::{BufferError, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, header};
-use wal::{LogGroup, Lsn, Record, decode_records};
+use std::collections::{HashMap, VecDeque};
+use wal::{LogGroup, Lsn, Record, WalGroup, decode_records};
+
+/// Groups that are read ahead of the one being applied, so that their pages are loaded side by side.
+const WINDOW_GROUPS: usize = 64;
+
+/// Replays groups in the order of the log, with their pages read ahead.
+pub struct Replayer<'p> {
+    pool: &'p BufferPool,
+    window: VecDeque<Waiting>,
+    /// How many groups in the window have an image of the page: what is on disk is not needed then.
+    imaged: HashMap<PageId, usize>,
+}
+
+/// A group in the window, with its page changes only.
+struct Waiting {
+    start: Lsn,
+    end: Lsn,
+    changes: WalGroup,
+}
+
+impl<'p> Replayer<'p> {
+    pub fn new(pool: &'p BufferPool) -> Self {
+        Self { pool, window: VecDeque::new(), imaged: HashMap::new() }
+    }
+
+    /// Takes the next group. It is applied when the window is full or by `finish`.
+    pub async fn push(&mut self, group: &LogGroup<'_>) -> Result<(), BufferError> {
+        let mut changes = WalGroup::new();
+        for (_, record) in group.records().filter(|(_, record)| record.kind < ENGINE_KINDS_FROM) {
+            changes.push(record.kind, record.txn, record.payload);
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.read_ahead(&changes)?;
+        self.window.push_back(Waiting { start: group.start, end: group.end, changes });
+        while self.window.len() > WINDOW_GROUPS {
+            self.apply_first().await?;
+        }
+        Ok(())
+    }
+
+    /// Applies what is left.
+    pub async fn finish(mut self) -> Result<(), BufferError> {
+        while !self.window.is_empty() {
+            self.apply_first().await?;
+        }
+        Ok(())
+    }
+
+    fn read_ahead(&mut self, changes: &WalGroup) -> Result<(), CorruptPage> {
+        for (page, change) in decode_changes(changes.record_bytes())? {
+            if change.is_image() {
+                *self.imaged.entry(page).or_default() += 1;
+            } else if !self.imaged.contains_key(&page) {
+                self.pool.prefetch([page]);
+            }
+        }
+        Ok(())
+    }
+
+    async fn apply_first(&mut self) -> Result<(), BufferError> {
+        let Some(Waiting { start, end, changes }) = self.window.pop_front() else { return Ok(()) };
+        let changes = decode_changes(changes.record_bytes())?;
+        self.pool.run(|| replay_changes(self.pool, start, end, &changes)).await?;
+        for (page, _) in changes.iter().filter(|(_, change)| change.is_image()) {
+            if let Some(count) = self.imaged.get_mut(page) {
+                *count -= 1;
+                if *count == 0 {
+                    self.imaged.remove(page);
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Applies the page changes of a group that lies at `start..end`, ignoring the engine's records. Call it through
 /// `BufferPool::run`: it changes nothing before all its pages are latched, and doing it twice is harmless.
@@ -13,24 +89,24 @@ pub fn replay(pool: &BufferPool, group: &LogGroup<'_>) -> Result<(), Stop> {
     replay_changes(pool, group.start, group.end, &changes)
 }
 
-/// The same for a group's encoded records.
-pub fn replay_bytes(pool: &BufferPool, start: Lsn, end: Lsn, records: &[u8]) -> Result<(), Stop> {
+/// The page changes among a group's encoded records.
+fn decode_changes(records: &[u8]) -> Result<Vec<(PageId, Change<'_>)>, CorruptPage> {
     let mut changes = Vec::new();
     for record in decode_records(records) {
-        let record = record.map_err(|_| malformed(PageId(0)))?;
+        let record = record.map_err(|_| malformed())?;
         if record.kind < ENGINE_KINDS_FROM {
             changes.push(decode(&record)?);
         }
     }
-    replay_changes(pool, start, end, &changes)
+    Ok(changes)
 }
 
-fn decode<'a>(record: &Record<'a>) -> Result<(PageId, Change<'a>), Stop> {
-    Change::decode(record.kind, record.payload).map_err(|_| malformed(PageId(0)))
+fn decode<'a>(record: &Record<'a>) -> Result<(PageId, Change<'a>), CorruptPage> {
+    Change::decode(record.kind, record.payload).map_err(|_| malformed())
 }
 
-fn malformed(page: PageId) -> Stop {
-    Stop::Corrupt(CorruptPage { page, fault: PageFault::Structure("a log record is malformed") })
+fn malformed() -> CorruptPage {
+    CorruptPage { page: PageId(0), fault: PageFault::Structure("a log record is malformed") }
 }
 
 fn replay_changes(

@@ -103,12 +103,12 @@ impl Tree {
                 let entry_len = SLOT_BYTES + key.len() + value_len;
                 let page_size = mtr.pool().store().page_size();
                 assert!(entry_len <= entry_bytes_max(page_size), "an entry of {entry_len} bytes is too long");
-                if !has_room(node, key, value_len) {
+                if !has_room_at(node, found, key, value_len) {
                     return Ok(Attempt::NoRoom(value_len));
                 }
             }
         }
-        plan(mtr, &leaf, key, decision, edit);
+        plan(mtr, &leaf, key, found, decision, edit);
         mtr.reserve(edit.extra_bytes() + RECORD_OVERHEAD_BYTES)?;
         let output = edit.apply(current, context, &mut mtr.extra());
         if decision != Decision::Keep {
@@ -122,17 +122,28 @@ impl Tree {
 
 /// Whether the leaf takes the key with a value of this length, instead of the present one if there is one.
 pub(super) fn has_room(node: Node<'_>, key: &[u8], value_len: usize) -> bool {
-    match node.search(key) {
+    has_room_at(node, node.search(key), key, value_len)
+}
+
+fn has_room_at(node: Node<'_>, found: Result<usize, usize>, key: &[u8], value_len: usize) -> bool {
+    match found {
         Ok(slot) => value_len <= node.value(slot).len() + node.free_bytes(),
         Err(_) => SLOT_BYTES + key.len() - node.prefix().len() + value_len <= node.free_bytes(),
     }
 }
 
 /// Plans the page change that the decision asks for.
-fn plan<E: Edit>(mtr: &mut Mtr<'_>, leaf: &ExclusiveGuard<'_>, key: &[u8], decision: Decision, edit: &E) {
+fn plan<E: Edit>(
+    mtr: &mut Mtr<'_>,
+    leaf: &ExclusiveGuard<'_>,
+    key: &[u8],
+    found: Result<usize, usize>,
+    decision: Decision,
+    edit: &E,
+) {
     let node = Node::new(leaf);
     let number = |slot: usize| u16::try_from(slot).expect("a page has fewer than 65,536 slots");
-    let change = match (decision, node.search(key)) {
+    let change = match (decision, found) {
         (Decision::Keep, _) => return,
         (Decision::Insert, Err(slot)) => {
             let suffix = key.strip_prefix(node.prefix()).expect("keys share the prefix of their leaf");

@@ -2,7 +2,7 @@
 use super::{ConversionProblem, Outcome};
 use crate::column_type::{ColumnType, TypeKind};
 use crate::decimal::{Decimal, PRECISION_MAX};
-use crate::number::{double_prefix, integer_value, no_warning, shown};
+use crate::number::{double_prefix, hex_number, integer_value, no_warning, shown};
 use crate::value::Value;
 
 /// A number read from a text, and what was wrong with the text.
@@ -26,6 +26,7 @@ fn text_number(text: &[u8], type_name: &'static str, garbage: ConversionProblem)
 fn rounded_integer(value: &Value, from: &ColumnType) -> (i128, Option<ConversionProblem>) {
     let mut warn = no_warning;
     match value {
+        Value::Bytes(bytes) if from.is_hex_literal() => (i128::from(hex_number(bytes)), None),
         Value::Bytes(text) => {
             let number = text_number(text, "integer", ConversionProblem::Truncated);
             (saturating_integer(&number.value), number.problem)
@@ -54,7 +55,7 @@ pub(super) fn to_integer_column(value: &Value, from: &ColumnType, to: &ColumnTyp
 pub(super) fn to_float_column(value: &Value, from: &ColumnType, to: &ColumnType) -> Outcome {
     let is_float = matches!(to.kind, TypeKind::Float { .. });
     let (number, mut problem) = match value {
-        Value::Bytes(text) => {
+        Value::Bytes(text) if !from.is_hex_literal() => {
             let prefix = double_prefix(text);
             let is_clean = prefix.consumed > 0 && text[prefix.consumed..].iter().all(u8::is_ascii_whitespace);
             let type_name = if is_float { "FLOAT" } else { "DOUBLE" };
@@ -90,7 +91,7 @@ pub(super) fn to_decimal_column(
     scale: u8,
 ) -> Outcome {
     let (number, mut problem) = match value {
-        Value::Bytes(text) => {
+        Value::Bytes(text) if !from.is_hex_literal() => {
             let incorrect = ConversionProblem::Incorrect { type_name: "decimal", text: shown(text) };
             let number = text_number(text, "decimal", incorrect);
             (number.value, number.problem)

@@ -135,8 +135,9 @@ async fn settle(env: &Env, engine: &Arc<Engine>) {
 }
 
 /// Opens the database, compares it with the models and checks that no page is lost.
-async fn open_and_check(env: &Env, models: &Models) -> Arc<Engine> {
-    let engine = Engine::open(env.clone(), options()).await.expect("open");
+async fn open_and_check(env: &Env, models: &Models, scale: &Scale) -> Arc<Engine> {
+    let options = EngineOptions { buffer_pool_bytes: scale.pool_bytes, ..options() };
+    let engine = Engine::open(env.clone(), options).await.expect("open");
     for (client, model) in models.iter().enumerate() {
         let found = contents(&engine, client as u8).await;
         let mut model = model.lock();
@@ -153,15 +154,15 @@ async fn open_and_check(env: &Env, models: &Models) -> Arc<Engine> {
     engine
 }
 
-async fn life(env: Env, models: Models, seed: u64) {
-    let engine = open_and_check(&env, &models).await;
+async fn life(env: Env, models: Models, scale: Scale, seed: u64) {
+    let engine = open_and_check(&env, &models, &scale).await;
     let working = Arc::new(AtomicUsize::new(usize::from(CLIENTS)));
     for number in 0..CLIENTS {
         let random = SeededRandom::new(seed * 10 + u64::from(number));
         let client = Client { engine: engine.clone(), models: models.clone(), number, random };
         let working = working.clone();
         let work = async move {
-            client.work(8).await;
+            client.work(scale.transactions).await;
             working.fetch_sub(1, Ordering::SeqCst);
         };
         env.spawner.spawn("client", Box::pin(work));
@@ -172,19 +173,40 @@ async fn life(env: Env, models: Models, seed: u64) {
     engine.close().await.expect("close");
 }
 
+/// How much happens in a life.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    /// The machine stops at one of this many operations.
+    operations: usize,
+    /// Of each client.
+    transactions: usize,
+    pool_bytes: u64,
+}
+
+/// From crashes at start-up to lives in which pages are evicted and the log is reused.
+const SCALES: [Scale; 4] = [
+    Scale { operations: 40, transactions: 8, pool_bytes: 2 << 20 },
+    Scale { operations: 120, transactions: 8, pool_bytes: 1 << 20 },
+    Scale { operations: 500, transactions: 20, pool_bytes: 512 << 10 },
+    Scale { operations: 3000, transactions: 60, pool_bytes: 512 << 10 },
+];
+
 /// Lives one after the other on the same disk; each may be cut off, recovery too.
 fn run(seed: u64) {
     let models: Models = Arc::new((0..CLIENTS).map(|_| Mutex::default()).collect());
     let random = SeededRandom::new(seed);
-    let operations = [40, 100, 400][random.below(3)];
-    let crash_at = |limit| SimOptions { crash_at: Some(random.below(limit) as u64), ..SimOptions::default() };
-    let mut world = World::new(seed, crash_at(operations));
+    let scale = SCALES[random.below(SCALES.len())];
+    let crash_at = || {
+        let at = random.below(scale.operations) as u64;
+        SimOptions { crash_at: Some(at), ..SimOptions::default() }
+    };
+    let mut world = World::new(seed, crash_at());
     for number in 0..6 {
-        let work = life(world.env(), models.clone(), seed * 31 + number);
+        let work = life(world.env(), models.clone(), scale, seed * 31 + number);
         if let Outcome::Stalled = world.block_on(work) {
             panic!("seed {seed}: stalled");
         }
-        world = world.crash(if number == 4 { SimOptions::default() } else { crash_at(operations) });
+        world = world.crash(if number == 4 { SimOptions::default() } else { crash_at() });
     }
 }
 

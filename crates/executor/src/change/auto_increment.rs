@@ -10,7 +10,9 @@ pub struct Generator {
     column: Option<usize>,
     next: u64,
     left: u64,
-    /// What to reserve next when the number of rows is not known.
+    /// Rows still to come; `None` when that is not known.
+    rows: Option<u64>,
+    /// What to reserve next in that case.
     chunk: u64,
 }
 
@@ -26,7 +28,7 @@ const CHUNK_MAX: u64 = 65_536;
 
 impl Generator {
     pub fn new(table: &TableDef, rows: Option<u64>) -> Generator {
-        Generator { column: table.auto_increment_column(), next: 0, left: 0, chunk: rows.unwrap_or(1) }
+        Generator { column: table.auto_increment_column(), next: 0, left: 0, rows, chunk: 1 }
     }
 
     /// Fills the column of `row` in, if it asks for a generated value.
@@ -38,12 +40,20 @@ impl Generator {
     ) -> Result<Generated, SqlError> {
         let Some(column) = self.column else { return Ok(Generated::Nothing) };
         let zero_is_value = context.eval.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let rows_left = self.rows;
+        self.rows = self.rows.map(|rows| rows.saturating_sub(1));
         match number_of(&row[column]) {
             Some(0) if zero_is_value => return Ok(Generated::Nothing),
             Some(0) | None => {}
             Some(number) => {
                 return Ok(match u64::try_from(number) {
-                    Ok(number) => Generated::Explicit(number),
+                    Ok(number) => {
+                        // Later rows continue after it.
+                        if number >= self.next {
+                            self.left = 0;
+                        }
+                        Generated::Explicit(number)
+                    }
                     Err(_) => Generated::Nothing,
                 });
             }
@@ -52,7 +62,8 @@ impl Generator {
         if self.left == 0 {
             let offset = context.settings.auto_increment_offset;
             let counter = handle.auto_increment();
-            let reserved = counter.reserve(self.chunk, increment, offset).map(|first| (first, self.chunk));
+            let count = rows_left.unwrap_or(self.chunk).max(1);
+            let reserved = counter.reserve(count, increment, offset).map(|first| (first, count));
             let reserved = reserved.or_else(|| counter.reserve(1, increment, offset).map(|first| (first, 1)));
             (self.next, self.left) = reserved.ok_or_else(|| error_code::ER_AUTOINC_READ_FAILED.plain())?;
             self.chunk = (self.chunk * 2).min(CHUNK_MAX);

@@ -3,7 +3,7 @@ use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::row_bytes;
+use crate::memory::{Held, row_bytes};
 use datum::{SqlError, Value};
 use expression::{Accumulator, EvalContext};
 use plan::Aggregate;
@@ -27,6 +27,7 @@ pub struct AggregateRows<'p> {
     rollups: Vec<Option<(Vec<u8>, Group)>>,
     next_group: usize,
     is_filled: bool,
+    held: Held,
     base: Vec<Value>,
 }
 
@@ -81,11 +82,11 @@ impl Group {
     }
 
     /// Accounts for what the accumulators grew by.
-    fn count_memory(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+    fn count_memory(&mut self, held: &mut Held, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let bytes: usize = self.accumulators.iter().map(Accumulator::memory_bytes).sum();
         let grown = bytes.saturating_sub(self.counted_bytes);
         self.counted_bytes += grown;
-        context.memory.take(grown)
+        held.take(grown, &mut context.memory)
     }
 }
 
@@ -103,12 +104,14 @@ impl<'p> AggregateRows<'p> {
             rollups: Vec::new(),
             next_group: 0,
             is_filled: false,
+            held: Held::default(),
             base: Vec::new(),
         }
     }
 
     /// Hash and single: reads all input.
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        self.held.release(&mut context.memory);
         if self.plan.single {
             self.groups.push(Group::empty(self.plan));
         }
@@ -132,7 +135,7 @@ impl<'p> AggregateRows<'p> {
                     None => {
                         let group = Group::new(self.plan, row, context.eval)?;
                         let bytes = row_bytes(&group.values) + row_bytes(&group.carried) + key.len();
-                        context.memory.take(bytes + GROUP_BYTES)?;
+                        self.held.take(bytes + GROUP_BYTES, &mut context.memory)?;
                         self.by_key.insert(key.clone(), self.groups.len());
                         self.groups.push(group);
                         self.groups.len() - 1
@@ -141,7 +144,7 @@ impl<'p> AggregateRows<'p> {
                 self.groups[number].add(self.plan, row, context.eval)?;
             }
             for group in &mut self.groups {
-                group.count_memory(context)?;
+                group.count_memory(&mut self.held, context)?;
             }
         }
         self.is_filled = true;
@@ -182,7 +185,7 @@ impl<'p> AggregateRows<'p> {
             }
         }
         if let Some((_, group)) = &mut self.current {
-            group.count_memory(context)?;
+            group.count_memory(&mut self.held, context)?;
         }
         if !self.input_more {
             if let Some((_, group)) = self.current.take() {

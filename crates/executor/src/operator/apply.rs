@@ -2,7 +2,7 @@
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::row_bytes;
+use crate::memory::{Held, row_bytes};
 use crate::operator::key_set::write_compare_key;
 use datum::{SqlError, Value, error_code};
 use expression::{ComparisonOperator, Expr, ExprKind};
@@ -16,6 +16,7 @@ pub struct ApplyRows<'p> {
     query: Box<dyn Operator + 'p>,
     /// The rows of a query that is the same for all input rows.
     kept: Option<Kept>,
+    held: Held,
 }
 
 struct Kept {
@@ -33,7 +34,13 @@ struct Equality<'p> {
 
 impl<'p> ApplyRows<'p> {
     pub fn new(plan: &'p Apply) -> ApplyRows<'p> {
-        ApplyRows { plan, input: build(&plan.input), query: build(&plan.query), kept: None }
+        ApplyRows {
+            plan,
+            input: build(&plan.input),
+            query: build(&plan.query),
+            kept: None,
+            held: Held::default(),
+        }
     }
 
     /// The value for one input row.
@@ -110,6 +117,7 @@ impl<'p> ApplyRows<'p> {
 
     async fn keep(&mut self, context: &mut ExecContext<'_>) -> Result<Kept, SqlError> {
         self.query.start(&[]);
+        self.held.release(&mut context.memory);
         let mut rows = RowBatch::new(self.plan.query.width);
         let mut more = true;
         while more {
@@ -117,7 +125,7 @@ impl<'p> ApplyRows<'p> {
             let first = rows.len();
             more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
             let bytes = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
-            context.memory.take(bytes)?;
+            self.held.take(bytes, &mut context.memory)?;
         }
         let mut keys = None;
         if let Some(equality) = self.equality() {

@@ -3,6 +3,7 @@ use super::Operator;
 use super::key_set::write_group_keys;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::memory::Held;
 use datum::{SqlError, Value};
 use expression::Expr;
 use schema::LocalFuture;
@@ -15,11 +16,12 @@ pub struct DistinctRows<'p> {
     input: Box<dyn Operator + 'p>,
     keys: &'p [Expr],
     seen: HashSet<Vec<u8>>,
+    held: Held,
 }
 
 impl<'p> DistinctRows<'p> {
     pub fn new(input: Box<dyn Operator + 'p>, keys: &'p [Expr]) -> DistinctRows<'p> {
-        DistinctRows { input, keys, seen: HashSet::new() }
+        DistinctRows { input, keys, seen: HashSet::new(), held: Held::default() }
     }
 }
 
@@ -37,9 +39,12 @@ impl Operator for DistinctRows<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             context.interrupt.check()?;
+            if self.seen.is_empty() {
+                self.held.release(&mut context.memory);
+            }
             let first = out.len();
             let more = self.input.next_batch(context, wanted, out).await?;
-            let (seen, keys) = (&mut self.seen, self.keys);
+            let (seen, keys, held) = (&mut self.seen, self.keys, &mut self.held);
             let (eval, memory) = (&*context.eval, &mut context.memory);
             let mut key = Vec::new();
             out.retain_from(first, |row| {
@@ -48,7 +53,7 @@ impl Operator for DistinctRows<'_> {
                 if seen.contains(&key) {
                     return Ok(false);
                 }
-                memory.take(key.len() + ENTRY_BYTES)?;
+                held.take(key.len() + ENTRY_BYTES, memory)?;
                 seen.insert(key.clone());
                 Ok(true)
             })?;

@@ -3,7 +3,7 @@ use super::key_set::write_compare_key;
 use super::{BATCH_ROWS, Operator, all_true, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::row_bytes;
+use crate::memory::{Held, row_bytes};
 use datum::{CompareMode, SqlError, Value};
 use expression::{EvalContext, Expr};
 use plan::{HashJoin, JoinKind};
@@ -22,6 +22,7 @@ pub struct HashJoinRows<'p> {
     inner_rows: Vec<Vec<Value>>,
     table: HashMap<Vec<u8>, Vec<usize>>,
     is_filled: bool,
+    held: Held,
     base: Vec<Value>,
 }
 
@@ -38,12 +39,14 @@ impl<'p> HashJoinRows<'p> {
             inner_rows: Vec::new(),
             table: HashMap::new(),
             is_filled: false,
+            held: Held::default(),
             base: Vec::new(),
         }
     }
 
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         self.inner.start(&self.base);
+        self.held.release(&mut context.memory);
         let mut batch = RowBatch::new(self.width);
         let mut more = true;
         while more {
@@ -56,7 +59,7 @@ impl<'p> HashJoinRows<'p> {
                 };
                 let kept: Vec<Value> =
                     self.plan.inner_positions.iter().map(|&position| row[position].clone()).collect();
-                context.memory.take(row_bytes(&kept) + key.len() + 64)?;
+                self.held.take(row_bytes(&kept) + key.len() + 64, &mut context.memory)?;
                 self.table.entry(key).or_default().push(self.inner_rows.len());
                 self.inner_rows.push(kept);
             }

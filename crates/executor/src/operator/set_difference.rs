@@ -3,6 +3,7 @@ use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::memory::Held;
 use datum::{SqlError, Value};
 use expression::Expr;
 use plan::Node;
@@ -22,6 +23,7 @@ pub struct SetDifferenceRows<'p> {
     /// Rows of the left side that came out already (without ALL).
     seen: HashMap<Vec<u8>, ()>,
     is_filled: bool,
+    held: Held,
 }
 
 impl<'p> SetDifferenceRows<'p> {
@@ -44,10 +46,12 @@ impl<'p> SetDifferenceRows<'p> {
             counts: HashMap::new(),
             seen: HashMap::new(),
             is_filled: false,
+            held: Held::default(),
         }
     }
 
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        self.held.release(&mut context.memory);
         let mut rows = RowBatch::new(self.width);
         let mut more = true;
         while more {
@@ -57,7 +61,7 @@ impl<'p> SetDifferenceRows<'p> {
             for row in rows.rows() {
                 let mut key = Vec::new();
                 write_group_keys(self.right_keys, row, context.eval, &mut key)?;
-                context.memory.take(key.len() + 48)?;
+                self.held.take(key.len() + 48, &mut context.memory)?;
                 *self.counts.entry(key).or_default() += 1;
             }
         }
@@ -106,7 +110,7 @@ impl Operator for SetDifferenceRows<'_> {
             out.retain_from(first, |row| {
                 let mut key = Vec::new();
                 write_group_keys(left_keys, row, context.eval, &mut key)?;
-                context.memory.take(key.len())?;
+                self.held.take(key.len() + 48, &mut context.memory)?;
                 Ok::<bool, SqlError>(self.keeps(key))
             })?;
             Ok(more)

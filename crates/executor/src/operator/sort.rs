@@ -3,7 +3,7 @@ use super::limit::row_count;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::row_bytes;
+use crate::memory::{Held, row_bytes};
 use datum::{SqlError, Value, compare_in_type};
 use expression::Expr;
 use plan::{Node, SortKey};
@@ -18,7 +18,7 @@ pub struct SortRows<'p> {
     /// (keys, row) in reverse order once sorted, so that the next row is the last.
     sorted: Vec<(Vec<Value>, Vec<Value>)>,
     is_sorted: bool,
-    bytes: usize,
+    held: Held,
 }
 
 impl<'p> SortRows<'p> {
@@ -34,7 +34,7 @@ impl<'p> SortRows<'p> {
             limit,
             sorted: Vec::new(),
             is_sorted: false,
-            bytes: 0,
+            held: Held::default(),
         }
     }
 
@@ -48,6 +48,7 @@ impl<'p> SortRows<'p> {
             None => usize::MAX,
         };
         let mut more = keep > 0;
+        self.held.release(&mut context.memory);
         while more {
             context.interrupt.check()?;
             self.batch.clear();
@@ -59,8 +60,7 @@ impl<'p> SortRows<'p> {
                 }
                 let row = self.batch.take_row(index);
                 let bytes = row_bytes(&row) + row_bytes(&keys);
-                self.bytes += bytes;
-                context.memory.take(bytes)?;
+                self.held.take(bytes, &mut context.memory)?;
                 self.sorted.push((keys, row));
             }
             // Top-n: cut down to the wanted rows whenever twice as many have gathered.
@@ -82,8 +82,7 @@ impl<'p> SortRows<'p> {
             let dropped: usize =
                 self.sorted[keep..].iter().map(|(keys, row)| row_bytes(row) + row_bytes(keys)).sum();
             self.sorted.truncate(keep);
-            self.bytes = self.bytes.saturating_sub(dropped);
-            context.memory.give_back(dropped);
+            self.held.give_back(dropped, &mut context.memory);
         }
     }
 }
@@ -103,7 +102,6 @@ impl Operator for SortRows<'_> {
         self.input.start(base);
         self.sorted.clear();
         self.is_sorted = false;
-        self.bytes = 0;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -121,7 +119,7 @@ impl Operator for SortRows<'_> {
                 out.push_row(row);
             }
             if self.sorted.is_empty() {
-                context.memory.give_back(std::mem::take(&mut self.bytes));
+                self.held.release(&mut context.memory);
             }
             Ok(!self.sorted.is_empty())
         })

@@ -8,7 +8,7 @@ use crate::context::ExecContext;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
-use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
+use plan::{AccessPath, TableAccess};
 use schema::LocalFuture;
 use std::sync::Arc;
 use table::{Projection, TableHandle, damaged, engine_error};
@@ -16,30 +16,33 @@ use table::{Projection, TableHandle, damaged, engine_error};
 pub struct TableScan<'p> {
     access: &'p TableAccess,
     base: Vec<Value>,
+    /// The base changed since the ranges were made.
+    restarted: bool,
     opened: Option<Opened>,
 }
 
-/// What is known once the scan has its table and ranges.
+/// What is known once the scan has its table; only the part below `ranges` depends on the base frame.
 struct Opened {
     handle: Arc<TableHandle>,
     mode: ReadMode,
     /// The secondary index that is read, `None` for the clustered records.
     index: Option<usize>,
     projection: Projection,
+    entries: EntryBatch,
     /// In the order they are read; the next one is the last.
     ranges: Vec<KeyRange>,
+    /// A single row is wanted: its clustered key.
+    point: Option<Vec<u8>>,
     cursor: Option<Cursor>,
-    entries: EntryBatch,
     check_implied: bool,
 }
 
 impl<'p> TableScan<'p> {
     pub fn new(access: &'p TableAccess) -> TableScan<'p> {
-        TableScan { access, base: Vec::new(), opened: None }
+        TableScan { access, base: Vec::new(), restarted: true, opened: None }
     }
 
-    /// Finds the table and makes the ranges; a scan that was open before keeps what does not depend on the base.
-    fn open(&mut self, context: &mut ExecContext<'_>) -> Result<Opened, SqlError> {
+    fn open(&self, context: &ExecContext<'_>) -> Result<Opened, SqlError> {
         let access = self.access;
         let handle = context.tables.table(access.table.id)?;
         let layout = handle.layout();
@@ -51,52 +54,17 @@ impl<'p> TableScan<'p> {
             }
             _ => layout.project_rows(&access.projection),
         };
-        let (mut ranges, widened) = self.ranges(&handle, context)?;
-        if !access.backward {
-            ranges.reverse();
-        }
         Ok(Opened {
             mode: context.read_mode(access.lock),
             index,
             projection,
-            ranges,
-            cursor: None,
             entries: EntryBatch::default(),
-            check_implied: widened,
+            ranges: Vec::new(),
+            point: None,
+            cursor: None,
+            check_implied: false,
             handle,
         })
-    }
-
-    fn ranges(
-        &self,
-        handle: &TableHandle,
-        context: &ExecContext<'_>,
-    ) -> Result<(Vec<KeyRange>, bool), SqlError> {
-        let builder = |index: usize| RangeBuilder {
-            table: &self.access.table,
-            parts: &handle.layout().indexes[index].parts,
-            frame: &self.base,
-            context: context.eval,
-            ranges: Vec::new(),
-            widened: false,
-        };
-        match &self.access.path {
-            AccessPath::Nothing => Ok((Vec::new(), false)),
-            AccessPath::FullScan | AccessPath::IndexScan { .. } => Ok((vec![KeyRange::all()], false)),
-            AccessPath::Point { index, key } => {
-                let mut builder = builder(*index);
-                let parts = key.iter().map(|expr| KeyCondition::OneOf(vec![expr.clone()])).collect();
-                builder.add(&RangeCondition { parts })?;
-                Ok(builder.finish())
-            }
-            AccessPath::Ranges { index, ranges } => {
-                let mut builder = builder(*index);
-                for range in ranges {
-                    builder.add(range)?;
-                }
-                Ok(builder.finish())
-            }
-        }
     }
 
     async fn read(
@@ -110,8 +78,18 @@ impl<'p> TableScan<'p> {
         }
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
-        let table = &access.table.name;
-        let to_sql = |error| engine_error(table, error);
+        if std::mem::take(&mut self.restarted) {
+            opened.find_ranges(access, &self.base, context)?;
+        }
+        let to_sql = |error| engine_error(&access.table.name, error);
+        if let Some(key) = opened.point.take() {
+            let tree = opened.handle.layout().tree;
+            let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
+            if let Some(record) = record {
+                opened.take_entry(access, &self.base, &key, &record, context, out).await?;
+            }
+            return Ok(false);
+        }
         let mut cursor = match opened.cursor.take() {
             Some(cursor) => cursor,
             None => {
@@ -138,6 +116,59 @@ impl<'p> TableScan<'p> {
 }
 
 impl Opened {
+    /// Makes the ranges (or the point) from the path's conditions and the base frame.
+    fn find_ranges(
+        &mut self,
+        access: &TableAccess,
+        base: &[Value],
+        context: &ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.ranges.clear();
+        self.cursor = None;
+        self.check_implied = false;
+        let index = match &access.path {
+            AccessPath::Nothing => return Ok(()),
+            AccessPath::FullScan | AccessPath::IndexScan { .. } => {
+                self.ranges.push(KeyRange::all());
+                return Ok(());
+            }
+            AccessPath::Point { index, .. } | AccessPath::Ranges { index, .. } => *index,
+        };
+        let layout = &self.handle.layout().indexes[index];
+        let mut builder = RangeBuilder {
+            table: &access.table,
+            parts: &layout.parts,
+            frame: base,
+            context: context.eval,
+            ranges: Vec::new(),
+            widened: false,
+        };
+        match &access.path {
+            AccessPath::Point { key, .. } => {
+                if let Some(key) = builder.exact_key(key)? {
+                    if layout.clustered {
+                        self.point = Some(key);
+                    } else {
+                        self.ranges.push(KeyRange::prefix(&key));
+                    }
+                    return Ok(());
+                }
+                builder.add_point(key)?;
+            }
+            AccessPath::Ranges { ranges, .. } => {
+                for range in ranges {
+                    builder.add(range)?;
+                }
+            }
+            _ => unreachable!("paths without conditions have returned"),
+        }
+        (self.ranges, self.check_implied) = builder.finish();
+        if !access.backward {
+            self.ranges.reverse();
+        }
+        Ok(())
+    }
+
     /// Turns one entry into a row of `out`, if it passes the filter.
     async fn take_entry(
         &self,
@@ -196,7 +227,7 @@ impl Operator for TableScan<'_> {
     fn start(&mut self, base: &[Value]) {
         self.base.clear();
         self.base.extend_from_slice(base);
-        self.opened = None;
+        self.restarted = true;
     }
 
     fn next_batch<'a, 'c: 'a>(

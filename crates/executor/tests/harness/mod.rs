@@ -145,7 +145,7 @@ impl Database {
     pub fn create(&mut self, name: &str, columns: &[&str], indexes: &[&str]) {
         let mut transaction = self.engine.begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
         let mut new_tree = || run_now(transaction.create_tree()).expect("a tree").0;
-        let mut table = TableDef::new(TableId(self.tables.len() as u64 + 1), "test", name);
+        let mut table = TableDef::new(TableId(self.tables.len() as u64 + 1), "qtest", name);
         table.columns = columns.iter().map(|text| column(text)).collect();
         table.tree = new_tree();
         for (number, text) in indexes.iter().enumerate() {
@@ -191,7 +191,7 @@ impl Database {
             parser::parse(sql.as_bytes(), options, &arena).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
         let context = PlannerContext {
             bind: BindContext { sql_mode: self.sql_mode, ..BindContext::default() },
-            current_database: Some("test"),
+            current_database: Some("qtest"),
             literals: self.literals,
             parameter_types: &[],
             session: &NoSession,

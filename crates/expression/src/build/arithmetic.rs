@@ -28,6 +28,7 @@ fn domain(column: &ColumnType) -> Domain {
         K::LongLong | K::Null => integer(if column.unsigned { 20 } else { 19 }),
         K::Year | K::Bit(_) => Domain::Integer { unsigned: true, digits: 20 },
         K::Decimal { precision, scale } => Domain::Decimal { precision, scale },
+        K::VarBinary if column.is_hex_literal() => Domain::Integer { unsigned: true, digits: 20 },
         K::Date => moment(8, 0),
         K::Time { fsp } => moment(7, fsp),
         K::DateTime { fsp } | K::Timestamp { fsp } => moment(14, fsp),

@@ -7,8 +7,18 @@ use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::{characters_max, text_column};
 
 impl BindContext {
-    /// CAST(expr AS type) and implicit conversions. A text type of length 0 takes the length of the operand.
+    /// CAST(expr AS type). A length of `u32::MAX` or 0 takes the length of the operand; other binary strings are
+    /// filled up to their length, which `TypeKind::Binary` says.
     pub fn cast(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        let has_length = !matches!(target.length, 0 | u32::MAX);
+        if target.kind == TypeKind::VarBinary && has_length {
+            return self.convert(operand, ColumnType { kind: TypeKind::Binary, ..target });
+        }
+        self.convert(operand, target)
+    }
+
+    /// The conversion of a value that changes its kind. Too long a text is cut only where the type has a length.
+    pub(crate) fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         let numeric = !target.kind.is_string();
         // A conversion may fail into NULL only where text or numbers become moments.
         let may_fail = target.kind.is_temporal() || target.kind == TypeKind::Json;
@@ -20,8 +30,12 @@ impl BindContext {
 
     /// CONVERT(expr USING charset).
     pub fn convert_using(&self, operand: Expr, charset: Charset) -> Result<Expr, SqlError> {
-        let column = text_column(characters_max(&operand.ty.column), charset.default_collation());
-        let mut expr = self.cast(operand, column)?;
+        let mut length = characters_max(&operand.ty.column);
+        if charset == Charset::Binary {
+            length *= u64::from(operand.ty.collation().charset().bytes_per_character_max());
+        }
+        let column = text_column(length, charset.default_collation());
+        let mut expr = self.convert(operand, column)?;
         expr.ty.coercibility = Coercibility::Implicit;
         Ok(expr)
     }

@@ -1,23 +1,33 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
-use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value};
+use datum::{ColumnType, CompareMode, Decimal, SqlError, TypeKind, Value, error_code};
 
 use super::{BindContext, boolean};
 use crate::expr::{Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
 impl BindContext {
-    /// The mode for a pair; texts are brought to one character set.
+    /// The mode for a pair; texts are brought to one character set, literals to the domain of what they meet.
     pub(super) fn compare_mode(
         &self,
         operation: &str,
         left: &mut Expr,
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
-        let mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
+        fold_number(left, right);
+        fold_number(right, left);
+        let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
+        if mode == CompareMode::Time && !is_timely(left, right) {
+            mode = CompareMode::Text(self.connection_collation);
+        }
         if !matches!(mode, CompareMode::Text(_)) {
-            self.fold_moment(mode, left, right);
-            self.fold_moment(mode, right, left);
+            self.fold_moment(mode, left, right)?;
+            self.fold_moment(mode, right, left)?;
             return Ok(mode);
+        }
+        for expr in [&mut *left, &mut *right] {
+            if expr.ty.column.kind.is_temporal() {
+                crate::functions::cast_text(self, expr)?;
+            }
         }
         let mut pair = [std::mem::replace(left, Expr::null()), std::mem::replace(right, Expr::null())];
         let outcome = self.aggregate_collations(operation, &mut pair);
@@ -26,18 +36,24 @@ impl BindContext {
         Ok(CompareMode::Text(outcome?.0))
     }
 
-    /// A text literal compared with a moment is read once, here, not for every row. One that is no moment stays:
-    /// evaluation gives the warning.
-    fn fold_moment(&self, mode: CompareMode, moment: &Expr, text: &mut Expr) {
+    /// A text literal compared with a moment is read once, here, not for every row; one that is no moment is error
+    /// 1525.
+    fn fold_moment(&self, mode: CompareMode, moment: &Expr, text: &mut Expr) -> Result<(), SqlError> {
         if mode != CompareMode::DateTime || !moment.ty.column.kind.has_date() {
-            return;
+            return Ok(());
         }
-        let ExprKind::Literal(Value::Bytes(bytes)) = &text.kind else { return };
-        let parsed = datum::DateTime::parse(bytes, false);
-        if let Some(parsed) = parsed.filter(|parsed| !parsed.truncated && parsed.offset_seconds.is_none()) {
+        let ExprKind::Literal(Value::Bytes(bytes)) = &text.kind else { return Ok(()) };
+        let is_lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        let Some(parsed) = datum::DateTime::parse(bytes, is_lenient) else {
+            let type_name = if moment.ty.column.kind == TypeKind::Date { "DATE" } else { "DATETIME" };
+            return Err(error_code::ER_WRONG_VALUE.with(&[&type_name, &datum::shown(bytes)]));
+        };
+        // Garbage after the moment warns and an offset needs the session's zone, both when evaluated.
+        if !parsed.truncated && parsed.offset_seconds.is_none() {
             let column = ColumnType::new(TypeKind::DateTime { fsp: 6 }).not_null();
             *text = Expr::literal(Value::DateTime(parsed.value), column);
         }
+        Ok(())
     }
 
     pub fn compare(
@@ -55,15 +71,21 @@ impl BindContext {
     pub fn in_list(&self, negated: bool, mut operand: Expr, list: Vec<Expr>) -> Result<Expr, SqlError> {
         let mut members = Vec::with_capacity(list.len());
         let mut nullable = operand.ty.column.nullable;
+        let is_mixed = list.iter().any(|member| !member.ty.column.kind.is_string());
         for mut member in list {
-            let mode = self.compare_mode("in", &mut operand, &mut member)?;
+            // A member that is no moment simply equals none, when it stands among others.
+            let mode = match self.compare_mode("in", &mut operand, &mut member) {
+                Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
+                mode => mode?,
+            };
             nullable |= member.ty.column.nullable;
             members.push((mode, member));
         }
         Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members }, nullable))
     }
 
-    /// Bounds that meet the operand in different domains become two comparisons.
+    /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different
+    /// domains become two comparisons.
     pub fn between(
         &self,
         negated: bool,
@@ -72,7 +94,15 @@ impl BindContext {
         mut high: Expr,
     ) -> Result<Expr, SqlError> {
         let low_mode = self.compare_mode("between", &mut operand, &mut low)?;
-        let high_mode = self.compare_mode("between", &mut operand, &mut high)?;
+        let mut high_mode = self.compare_mode("between", &mut operand, &mut high)?;
+        let low_mode = match (low_mode, high_mode) {
+            (CompareMode::Text(_), CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)
+            | (CompareMode::Integer | CompareMode::Decimal | CompareMode::Double, CompareMode::Text(_)) => {
+                high_mode = CompareMode::Double;
+                CompareMode::Double
+            }
+            _ => low_mode,
+        };
         if low_mode != high_mode {
             let above = self.compare(ComparisonOperator::GreaterOrEqual, operand.clone(), low)?;
             let below = self.compare(ComparisonOperator::LessOrEqual, operand, high)?;
@@ -117,4 +147,48 @@ impl BindContext {
         };
         Ok(boolean(kind, nullable))
     }
+}
+
+/// A TIME column takes text as a time; other TIME expressions are compared with text as text.
+fn is_timely(left: &Expr, right: &Expr) -> bool {
+    let is_time = |expr: &Expr| matches!(expr.ty.column.kind, TypeKind::Time { .. });
+    let is_time_column = |expr: &Expr| is_time(expr) && matches!(expr.kind, ExprKind::Column(_));
+    (is_time(left) && is_time(right)) || is_time_column(left) || is_time_column(right)
+}
+
+/// A literal that an integer column is compared with becomes an integer when it is one exactly, so that the
+/// comparison stays in the column's domain and an index can answer it.
+fn fold_number(column: &Expr, literal: &mut Expr) {
+    let is_integer_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.is_integer();
+    let ExprKind::Literal(value) = &literal.kind else { return };
+    if !is_integer_column {
+        return;
+    }
+    let number = match value {
+        Value::Bytes(text) if literal.ty.column.is_text() => exact_integer(text),
+        Value::Decimal(number) => whole(number),
+        _ => None,
+    };
+    if let Some(number) = number {
+        let value = i64::try_from(number).map(Value::Int).ok();
+        let value = value.or_else(|| u64::try_from(number).map(Value::UInt).ok());
+        let Some(value) = value else { return };
+        let is_unsigned = matches!(value, Value::UInt(_));
+        let column = if is_unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
+        *literal = Expr::literal(value, column.not_null());
+    }
+}
+
+fn exact_integer(text: &[u8]) -> Option<i128> {
+    let parsed = Decimal::parse_prefix(text);
+    let is_whole_text = parsed.consumed == text.len() && parsed.consumed > 0 && !parsed.is_overflow;
+    if is_whole_text { whole(&parsed.value) } else { None }
+}
+
+fn whole(number: &Decimal) -> Option<i128> {
+    let integer = number.truncate(0);
+    if integer.compare(number).is_ne() {
+        return None;
+    }
+    integer.to_i64().map(i128::from).or_else(|| integer.to_u64().map(i128::from))
 }

@@ -81,7 +81,17 @@ impl BindContext {
         let fits = both_text
             || (integers && column.unsigned == ty.column.unsigned)
             || (same_kind && *column == ty.column);
-        if fits || column.kind == TypeKind::Null { Ok(expr) } else { self.cast(expr, ty.column.clone()) }
+        if fits || column.kind == TypeKind::Null { Ok(expr) } else { self.convert(expr, ty.column.clone()) }
+    }
+
+    /// As `convert_to`, for the branches of CASE: exact numbers keep their own digits after the point there, as
+    /// MySQL shows `IF(a, 1, 2.5)` as 1.
+    fn convert_branch(&self, expr: Expr, ty: &ExprType) -> Result<Expr, SqlError> {
+        let is_exact = |kind: &TypeKind| kind.is_integer() || matches!(kind, TypeKind::Decimal { .. });
+        if matches!(ty.column.kind, TypeKind::Decimal { .. }) && is_exact(&expr.ty.column.kind) {
+            return Ok(Expr { kind: ExprKind::Relabel(Box::new(expr)), ty: ty.clone() });
+        }
+        self.convert_to(expr, ty)
     }
 
     /// `CASE operand WHEN ..` compares with `=`; without operand the conditions are truth values.
@@ -105,7 +115,7 @@ impl BindContext {
         let mut ty = self.unified_type("case", &mut results)?;
         ty.column.nullable |= !has_otherwise;
         let mut results: Vec<Expr> =
-            results.into_iter().map(|result| self.convert_to(result, &ty)).collect::<Result<_, _>>()?;
+            results.into_iter().map(|result| self.convert_branch(result, &ty)).collect::<Result<_, _>>()?;
         let otherwise = if has_otherwise { results.pop().map(Box::new) } else { None };
         let whens = conditions.into_iter().zip(results).collect();
         Ok(Expr { kind: ExprKind::Case { whens, otherwise }, ty })

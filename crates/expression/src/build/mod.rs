@@ -39,7 +39,17 @@ impl Default for BindContext {
 impl Expr {
     /// A literal of the statement. Text literals have the connection's collation and yield to columns.
     pub fn literal(value: Value, column: ColumnType) -> Expr {
-        Expr { kind: ExprKind::Literal(value), ty: ExprType::new(column, Coercibility::Coercible) }
+        let coercibility =
+            if column.kind.is_string() { Coercibility::Coercible } else { Coercibility::Numeric };
+        Expr { kind: ExprKind::Literal(value), ty: ExprType::new(column, coercibility) }
+    }
+
+    /// x'..', 0x.. and b'..': a binary string that is a BIGINT UNSIGNED where numbers are wanted. The unsigned flag
+    /// of its type, which no other string has, says so (MySQL shows it in result metadata as well).
+    pub fn hex_literal(bytes: &[u8]) -> Expr {
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let column = ColumnType { unsigned: true, ..ColumnType::varbinary(length).not_null() };
+        Expr::literal(Value::bytes(bytes), column)
     }
 
     pub fn null() -> Expr {

@@ -1,4 +1,6 @@
 //! `+ - * / DIV %`, negation and bit operations, with MySQL's overflow errors.
+use std::borrow::Cow;
+
 use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_value};
 
 use crate::context::EvalContext;
@@ -43,15 +45,20 @@ pub(super) fn arithmetic(
     if matches!(node.ty.column.kind, TypeKind::Double { .. }) {
         let l = l.to_f64(left_column, &mut warn).unwrap_or(0.0);
         let r = r.to_f64(right_column, &mut warn).unwrap_or(0.0);
-        return doubles(operator, l, r, context);
+        return doubles(node, operator, l, r, context);
     }
     let l = l.to_decimal(left_column, &mut warn).unwrap_or(Decimal::ZERO);
     let r = r.to_decimal(right_column, &mut warn).unwrap_or(Decimal::ZERO);
     decimals(node, operator, &l, &r, context)
 }
 
-fn in_zone(value: &Value, context: &EvalContext) -> Value {
-    value.in_session_zone(&context.settings.time_zone)
+/// Instants enter arithmetic as the session's clock shows them.
+#[inline]
+fn in_zone<'v>(value: &'v Value, context: &EvalContext) -> Cow<'v, Value> {
+    match value {
+        Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&context.settings.time_zone)),
+        other => Cow::Borrowed(other),
+    }
 }
 
 /// A zero divisor gives NULL, with warning 1365 if the SQL mode asks for it.
@@ -62,16 +69,16 @@ fn division_by_zero(context: &EvalContext) -> Value {
     Value::Null
 }
 
-fn overflow(kind: &str, operator: &str) -> SqlError {
-    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &format!("({operator})")])
+fn overflow(kind: &str, node: &Expr) -> SqlError {
+    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, node])
 }
 
-fn ranged(number: i128, is_unsigned: bool, operator: &str) -> Result<Value, SqlError> {
+fn ranged(number: i128, is_unsigned: bool, node: &Expr) -> Result<Value, SqlError> {
     let fits = if is_unsigned { u64::try_from(number).is_ok() } else { i64::try_from(number).is_ok() };
     if fits {
         return Ok(integer_value(number, is_unsigned));
     }
-    Err(overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, operator))
+    Err(overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node))
 }
 
 fn integers(
@@ -90,10 +97,11 @@ fn integers(
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,
     };
-    ranged(number, node.ty.column.unsigned, operator.symbol())
+    ranged(number, node.ty.column.unsigned, node)
 }
 
 fn doubles(
+    node: &Expr,
     operator: ArithmeticOperator,
     left: f64,
     right: f64,
@@ -108,7 +116,7 @@ fn doubles(
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide => (left / right).trunc(),
     };
-    if number.is_finite() { Ok(Value::Double(number)) } else { Err(overflow("DOUBLE", operator.symbol())) }
+    if number.is_finite() { Ok(Value::Double(number)) } else { Err(overflow("DOUBLE", node)) }
 }
 
 fn decimals(
@@ -126,22 +134,20 @@ fn decimals(
         ArithmeticOperator::Modulo => Ok(left.remainder(right)),
         ArithmeticOperator::Divide | ArithmeticOperator::IntegerDivide => left.divide(right, increment),
     };
-    let result = result.map_err(|_| overflow("DECIMAL", operator.symbol()))?;
+    let result = result.map_err(|_| overflow("DECIMAL", node))?;
     let Some(result) = result else { return Ok(division_by_zero(context)) };
     match node.ty.column.kind {
         TypeKind::Decimal { scale, .. } => {
             // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here.
             let shown = if result.scale() == scale { Ok(result) } else { result.rescale(scale) };
-            shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", operator.symbol()))
+            shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", node))
         }
         _ => {
             let is_unsigned = node.ty.column.unsigned;
             let whole = result.truncate(0);
             let value =
                 if is_unsigned { whole.to_u64().map(Value::UInt) } else { whole.to_i64().map(Value::Int) };
-            value.ok_or_else(|| {
-                overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, operator.symbol())
-            })
+            value.ok_or_else(|| overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node))
         }
     }
 }
@@ -167,7 +173,7 @@ pub(super) fn negate(
             .to_decimal(column, &mut warn)
             .map_or(Value::Null, |number| Value::Decimal(number.negated()))),
         _ => {
-            value.to_integer(column, &mut warn).map_or(Ok(Value::Null), |number| ranged(-number, false, "-"))
+            value.to_integer(column, &mut warn).map_or(Ok(Value::Null), |number| ranged(-number, false, node))
         }
     }
 }
@@ -176,7 +182,10 @@ pub(super) fn negate(
 fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>, SqlError> {
     let value = expr.eval_ref(row, context)?;
     let value = in_zone(&value, context);
-    Ok(value.to_integer(&expr.ty.column, &mut |warning| context.warn(warning)).map(|number| number as u64))
+    let number = value.to_integer(&expr.ty.column, &mut |warning| context.warn(warning));
+    // Exact numbers stop at the largest BIGINT, others keep their 64 bits.
+    let limit = if matches!(*value, Value::Decimal(_)) { i128::from(i64::MAX) } else { i128::MAX };
+    Ok(number.map(|number| number.min(limit) as u64))
 }
 
 pub(super) fn bit(

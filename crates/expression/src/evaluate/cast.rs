@@ -2,18 +2,23 @@
 use std::borrow::Cow;
 
 use collation::Charset;
-use datum::{ColumnType, Decimal, NoMoment, SqlError, TypeKind, Value, error_code, shown, truncated};
+use datum::{
+    ColumnType, Decimal, NoMoment, SqlError, SqlMode, TypeKind, Value, error_code, shown, truncated,
+};
 
 use super::comparison::moment_context;
 use crate::context::EvalContext;
-use crate::expr::Expr;
+use crate::expr::{Coercibility, Expr};
 
+/// `node` is the conversion, whose type is the target. A moment that only serves a function as its argument has the
+/// coercibility `Ignorable`, as nothing else that is cast has: it may be a date which the SQL mode forbids.
 pub(super) fn cast(
+    node: &Expr,
     operand: &Expr,
-    target: &ColumnType,
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
+    let target = &node.ty.column;
     let value = operand.eval_ref(row, context)?;
     if value.is_null() {
         return Ok(Value::Null);
@@ -27,11 +32,7 @@ pub(super) fn cast(
     match &target.kind {
         kind if kind.is_integer() => {
             let number = value.to_integer(source, &mut warn);
-            // CAST keeps the 64 bits: -1 AS UNSIGNED is the largest number.
-            Ok(number.map_or(Value::Null, |number| match target.unsigned {
-                true => Value::UInt(number as u64),
-                false => Value::Int(number as i64),
-            }))
+            Ok(number.map_or(Value::Null, |number| to_integer(number, &value, target.unsigned)))
         }
         TypeKind::Double { .. } => Ok(value.to_f64(source, &mut warn).map_or(Value::Null, Value::Double)),
         TypeKind::Float { .. } => {
@@ -42,9 +43,18 @@ pub(super) fn cast(
             Ok(number.map_or(Value::Null, |number| Value::Decimal(fit(&number, *precision, *scale, context))))
         }
         TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
-            Ok(to_moment(&value, source, target, context))
+            let is_checked = node.ty.coercibility != Coercibility::Ignorable;
+            Ok(to_moment(&value, source, target, is_checked, context))
         }
-        TypeKind::Year => Ok(value.to_integer(source, &mut warn).map_or(Value::Null, to_year)),
+        TypeKind::Year => Ok(match &*value {
+            Value::Date(date) => to_year(i128::from(date.year())),
+            Value::DateTime(datetime) => to_year(i128::from(datetime.date().year())),
+            Value::Bytes(text) if datum::double_prefix(text).consumed == 0 => {
+                context.warn(truncated("YEAR", text));
+                Value::Null
+            }
+            other => other.to_integer(source, &mut warn).map_or(Value::Null, to_year),
+        }),
         TypeKind::Json => to_json(&value, source),
         kind if kind.is_string() => Ok(to_text(&value, source, target, context)),
         TypeKind::Null => Ok(Value::Null),
@@ -64,6 +74,17 @@ fn fit(number: &Decimal, precision: u8, scale: u8, context: &EvalContext) -> Dec
     }
 }
 
+/// Integers keep their 64 bits (-1 AS UNSIGNED is the largest number); other numbers stop at the signed bounds.
+fn to_integer(number: i128, value: &Value, is_unsigned: bool) -> Value {
+    if is_unsigned {
+        return Value::UInt(number as u64);
+    }
+    match value {
+        Value::Int(_) | Value::UInt(_) | Value::Bytes(_) => Value::Int(number as i64),
+        _ => Value::Int(i64::try_from(number).unwrap_or(i64::MAX)),
+    }
+}
+
 fn to_year(number: i128) -> Value {
     match number {
         0 | 1901..=2155 => Value::Year(number as u16),
@@ -73,7 +94,13 @@ fn to_year(number: i128) -> Value {
     }
 }
 
-fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &EvalContext) -> Value {
+fn to_moment(
+    value: &Value,
+    source: &ColumnType,
+    target: &ColumnType,
+    is_checked: bool,
+    context: &EvalContext,
+) -> Value {
     let moments = moment_context(context, matches!(value, Value::Time(_)));
     let converted = match target.kind {
         TypeKind::Time { fsp } => value
@@ -93,6 +120,11 @@ fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &
         _ => "datetime",
     };
     match converted {
+        Ok((moment, _)) if is_checked && is_forbidden(&moment, context) => {
+            let text = shown(&value.to_text(source));
+            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            Value::Null
+        }
         Ok((moment, was_truncated)) => {
             if was_truncated {
                 context.warn(truncated(name, &value.to_text(source)));
@@ -106,6 +138,18 @@ fn to_moment(value: &Value, source: &ColumnType, target: &ColumnType, context: &
             Value::Null
         }
     }
+}
+
+/// Zero dates and dates with zero parts are no result where the SQL mode forbids them.
+fn is_forbidden(moment: &Value, context: &EvalContext) -> bool {
+    let date = match moment {
+        Value::Date(date) => *date,
+        Value::DateTime(datetime) => datetime.date(),
+        _ => return false,
+    };
+    let mode = context.settings.sql_mode;
+    (date.is_zero() && mode.contains(SqlMode::NO_ZERO_DATE))
+        || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE))
 }
 
 /// Text in the target's character set, cut to its length with warning 1292.
@@ -127,6 +171,10 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
         matches!(target.kind, TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary)
             && target.length > 0;
     if !limited || to.character_count(&converted) <= target.length as usize {
+        let mut converted = converted;
+        if target.kind == TypeKind::Binary && (converted.len() as u64) < context.settings.max_allowed_packet {
+            converted.resize(target.length as usize, 0);
+        }
         return Value::Bytes(converted);
     }
     let type_name = if to == Charset::Binary { "BINARY" } else { "CHAR" };
@@ -139,7 +187,17 @@ fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
     if let Value::Json(_) = value {
         return Ok(value.clone());
     }
-    let text = value.to_text(source);
+    let text = match value {
+        // Moments become JSON strings, numbers JSON numbers.
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+            let shown = String::from_utf8_lossy(&value.to_text(source)).into_owned();
+            Cow::Owned(format!("\"{shown}\"").into_bytes())
+        }
+        Value::Double(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+            Cow::Owned(format!("{number:.1}").into_bytes())
+        }
+        _ => value.to_text(source),
+    };
     datum::normalize_json(&text).map(Value::Json).map_err(|invalid| {
         error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[
             &1,

@@ -7,7 +7,16 @@ use crate::expr::{Expr, ExprKind};
 
 impl Expr {
     /// Three-valued truth: `None` is UNKNOWN. WHERE keeps rows with `Some(true)`.
+    #[inline]
     pub fn eval_bool(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
+        let truth = self.truth(row, context)?;
+        match context.take_refusal() {
+            Some(refusal) => Err(refusal),
+            None => Ok(truth),
+        }
+    }
+
+    fn truth(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
         match &self.kind {
             ExprKind::Compare(operator, mode, left, right) => {
                 comparison::compare(*operator, *mode, left, right, row, context)
@@ -15,7 +24,7 @@ impl Expr {
             ExprKind::And(operands) => {
                 let mut unknown = false;
                 for operand in operands {
-                    match operand.eval_bool(row, context)? {
+                    match operand.truth(row, context)? {
                         Some(false) => return Ok(Some(false)),
                         Some(true) => {}
                         None => unknown = true,
@@ -26,7 +35,7 @@ impl Expr {
             ExprKind::Or(operands) => {
                 let mut unknown = false;
                 for operand in operands {
-                    match operand.eval_bool(row, context)? {
+                    match operand.truth(row, context)? {
                         Some(true) => return Ok(Some(true)),
                         Some(false) => {}
                         None => unknown = true,
@@ -35,17 +44,17 @@ impl Expr {
                 Ok((!unknown).then_some(false))
             }
             ExprKind::Xor(left, right) => {
-                let (left, right) = (left.eval_bool(row, context)?, right.eval_bool(row, context)?);
+                let (left, right) = (left.truth(row, context)?, right.truth(row, context)?);
                 Ok(left.zip(right).map(|(left, right)| left != right))
             }
-            ExprKind::Not(operand) => Ok(operand.eval_bool(row, context)?.map(|truth| !truth)),
+            ExprKind::Not(operand) => Ok(operand.truth(row, context)?.map(|truth| !truth)),
             ExprKind::TruthTest(test, operand) => {
                 use crate::operator::TruthTest::{NotNull, Null};
                 if matches!(test, Null | NotNull) {
                     let known = (!operand.eval_ref(row, context)?.is_null()).then_some(true);
                     return Ok(Some(test.answer(known)));
                 }
-                Ok(Some(test.answer(operand.eval_bool(row, context)?)))
+                Ok(Some(test.answer(operand.truth(row, context)?)))
             }
             ExprKind::In { negated, operand, list } => {
                 comparison::in_list(*negated, operand, list, row, context)

@@ -4,7 +4,7 @@
 //! warning goes to the session, what it calls an error ends the statement. Callers: every executor operator.
 use std::borrow::Cow;
 
-use datum::{SqlError, Value, error_code};
+use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
 use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
@@ -18,10 +18,23 @@ mod logic;
 
 pub(crate) use interval::{difference_in, part_of};
 
+/// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.
+fn relabelled(value: Cow<'_, Value>, column: &ColumnType) -> Value {
+    match (&*value, &column.kind) {
+        (Value::Int(number), TypeKind::Decimal { .. }) => Value::Decimal(Decimal::from_i64(*number)),
+        (Value::UInt(number), TypeKind::Decimal { .. }) => Value::Decimal(Decimal::from_u64(*number)),
+        _ => value.into_owned(),
+    }
+}
+
 impl Expr {
-    /// The value, owned.
+    /// The value, owned. In a strict data change, what elsewhere is a warning about it is the error.
     pub fn eval(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
-        Ok(self.eval_ref(row, context)?.into_owned())
+        let value = self.eval_ref(row, context)?.into_owned();
+        match context.take_refusal() {
+            Some(refusal) => Err(refusal),
+            None => Ok(value),
+        }
     }
 
     /// The value without copying it when it is a column, literal, parameter or slot.
@@ -74,8 +87,8 @@ impl Expr {
                     None => Value::Null,
                 }
             }
-            ExprKind::Cast(operand) => cast::cast(operand, &self.ty.column, row, context)?,
-            ExprKind::Relabel(operand) => operand.eval(row, context)?,
+            ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
+            ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
             ExprKind::DateAdd { date, amount, unit, subtract } => {
                 interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?
             }

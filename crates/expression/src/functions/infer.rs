@@ -1,9 +1,9 @@
 //! Type rules shared by the functions: which conversions arguments get, and the type of the result.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, TypeKind};
+use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
 /// Beyond this many bytes a text result is LONGTEXT, as a column of that size would have to be.
 const VARCHAR_BYTES_MAX: u64 = 65_535;
@@ -84,7 +84,7 @@ pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
         () => bind.connection_collation,
     };
     let length = characters_max(&expr.ty.column);
-    replace(expr, |old| bind.cast(old, text_column(length, collation)))?;
+    replace(expr, |old| bind.convert(old, text_column(length, collation)))?;
     expr.ty.coercibility = coercibility;
     Ok(())
 }
@@ -94,7 +94,7 @@ pub(crate) fn cast_integer(bind: &BindContext, expr: &mut Expr) -> Result<(), Sq
     if matches!(expr.ty.column.kind, Tiny | Short | Int24 | Long | LongLong | Null) {
         return Ok(());
     }
-    replace(expr, |old| bind.cast(old, ColumnType::bigint()))
+    replace(expr, |old| bind.convert(old, ColumnType::bigint()))
 }
 
 /// A nullable text type of at most `length` characters.
@@ -169,6 +169,15 @@ pub(super) fn binary_result(length: u64) -> ExprType {
     ExprType::new(text_column(length, CollationId::BINARY), Coercibility::Implicit)
 }
 
+/// The fractional digits of a text literal that is a moment; 6 where the text is not known.
+fn literal_fraction(expr: &Expr) -> u8 {
+    let ExprKind::Literal(Value::Bytes(text)) = &expr.kind else { return 6 };
+    let Some(point) = text.iter().rposition(|byte| *byte == b'.') else { return 0 };
+    let digits = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // A point elsewhere than before the fraction separates the parts of a date.
+    if text[..point].contains(&b'.') { 0 } else { digits.min(6) as u8 }
+}
+
 /// Makes the argument a DATETIME with the digits it has; gives those digits.
 pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
     let fsp = match expr.ty.column.kind {
@@ -177,9 +186,21 @@ pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, S
         TypeKind::Decimal { scale, .. } => scale.min(6),
         TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => 6,
+        _ => literal_fraction(expr),
     };
-    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
+    // Parts of a date can be asked for whatever the SQL mode says about zero dates: see `evaluate::cast`.
+    expr.ty.coercibility = Coercibility::Ignorable;
+    Ok(fsp)
+}
+
+/// As `cast_datetime`, giving NULL for dates that the SQL mode forbids.
+pub(super) fn cast_allowed_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
+    let is_moment = matches!(expr.ty.column.kind, TypeKind::DateTime { .. });
+    let fsp = cast_datetime(bind, expr)?;
+    if !is_moment {
+        expr.ty.coercibility = Coercibility::Numeric;
+    }
     Ok(fsp)
 }
 
@@ -191,9 +212,9 @@ pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlEr
         TypeKind::Decimal { scale, .. } => scale.min(6),
         TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => 6,
+        _ => literal_fraction(expr),
     };
-    replace(expr, |old| bind.cast(old, ColumnType::new(TypeKind::Time { fsp })))?;
+    replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::Time { fsp })))?;
     Ok(fsp)
 }
 
@@ -203,12 +224,12 @@ pub(crate) fn cast_decimal(
     precision: u8,
     scale: u8,
 ) -> Result<(), SqlError> {
-    replace(expr, |old| bind.cast(old, ColumnType::decimal(precision, scale)))
+    replace(expr, |old| bind.convert(old, ColumnType::decimal(precision, scale)))
 }
 
 pub(crate) fn cast_double(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlError> {
     if matches!(expr.ty.column.kind, TypeKind::Double { .. } | TypeKind::Null) {
         return Ok(());
     }
-    replace(expr, |old| bind.cast(old, ColumnType::double()))
+    replace(expr, |old| bind.convert(old, ColumnType::double()))
 }

@@ -1,6 +1,6 @@
 //! Functions of DOUBLEs: powers, logarithms, angles and RAND. Outside a function's domain the result is NULL.
 use aws_lc_rs::rand as secure;
-use datum::{ColumnType, SqlError, Value, error_code};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_double, cast_integer};
 use crate::build::BindContext;
@@ -22,7 +22,7 @@ const fn entry(name: &'static str, counts: (u8, u8), evaluate: Evaluate) -> Func
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("pi", (0, 0), |_| Ok(Value::Double(std::f64::consts::PI))),
+    Function { infer: infer_pi, ..entry("pi", (0, 0), |_| Ok(Value::Double(std::f64::consts::PI))) },
     entry("pow", (2, 2), pow),
     entry("power", (2, 2), pow),
     entry("sqrt", (1, 1), |arguments| of_one(arguments, "sqrt", f64::sqrt)),
@@ -50,6 +50,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         evaluate: rand,
     },
 ];
+
+/// PI() shows six digits, but calculates with all.
+fn infer_pi(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let column = ColumnType::new(TypeKind::Double { digits: Some((8, 6)) }).not_null();
+    Ok(ExprType::new(column, Coercibility::Numeric))
+}
 
 fn infer_doubles(
     bind: &BindContext,

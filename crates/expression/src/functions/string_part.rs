@@ -27,8 +27,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("trim", (1, 2), infer_trim, trim_both),
     entry("trim_leading", (2, 2), infer_trim, trim_leading),
     entry("trim_trailing", (2, 2), infer_trim, trim_trailing),
-    entry("ltrim", (1, 1), infer_trim, trim_leading),
-    entry("rtrim", (1, 1), infer_trim, trim_trailing),
+    entry("ltrim", (1, 2), infer_trim, trim_leading),
+    entry("rtrim", (1, 2), infer_trim, trim_trailing),
 ];
 
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

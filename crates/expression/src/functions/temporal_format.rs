@@ -1,7 +1,7 @@
 //! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE: moments to text and back by a format of `%` letters.
 //!
 //! Names of months and days are English; `lc_time_names` has no other value.
-use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
+use datum::{ColumnType, Date, DateTime, SqlError, SqlMode, Time, TypeKind, Value};
 
 use super::infer::{cast_datetime, cast_text, cast_time, made_text};
 use crate::build::BindContext;
@@ -241,6 +241,13 @@ fn str_to_date(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     };
     let mut found = Found::default();
     let moment = read_format(&text, &format, &mut found).and_then(|()| found.moment());
+    let mode = arguments.context.settings.sql_mode;
+    let is_time_only = matches!(arguments.ty.column.kind, TypeKind::Time { .. });
+    let is_forbidden = |date: Date| {
+        (date.is_zero() && mode.contains(SqlMode::NO_ZERO_DATE))
+            || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE))
+    };
+    let moment = moment.filter(|(date, _)| is_time_only || !is_forbidden(*date));
     match (moment, &arguments.ty.column.kind) {
         (Some((date, _)), TypeKind::Date) => Ok(Value::Date(date)),
         (Some((_, time)), TypeKind::Time { .. }) => Ok(Value::Time(time)),

@@ -1,9 +1,11 @@
 //! Dates and times made from numbers and from each other: MAKEDATE, DATEDIFF, ADDTIME, TIMEDIFF, PERIOD_ADD.
 use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 
-use super::infer::{cast_datetime, cast_decimal, cast_integer, cast_time, integer_type};
+use super::infer::{
+    cast_allowed_datetime, cast_datetime, cast_decimal, cast_integer, cast_time, integer_type,
+};
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 
@@ -95,6 +97,12 @@ fn is_moment(expr: &Expr) -> bool {
     matches!(expr.ty.column.kind, TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Timestamp { .. })
 }
 
+/// A text literal that is a date with a time.
+fn is_moment_literal(expr: &Expr) -> bool {
+    let ExprKind::Literal(Value::Bytes(text)) = &expr.kind else { return false };
+    text.len() >= 12 && DateTime::parse(text, false).is_some()
+}
+
 /// Both are moments or both are times; text is taken as what the other is.
 fn infer_timediff(
     bind: &BindContext,
@@ -112,7 +120,7 @@ fn infer_addtime(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let moment = is_moment(&arguments[0]);
+    let moment = is_moment(&arguments[0]) || is_moment_literal(&arguments[0]);
     let cast = if moment { cast_datetime } else { cast_time };
     let fsp = cast(bind, &mut arguments[0])?.max(cast_time(bind, &mut arguments[1])?);
     Ok(numeric(if moment { TypeKind::DateTime { fsp } } else { TypeKind::Time { fsp } }))
@@ -123,7 +131,7 @@ fn infer_timestamp(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let mut fsp = cast_datetime(bind, &mut arguments[0])?;
+    let mut fsp = cast_allowed_datetime(bind, &mut arguments[0])?;
     if let Some(time) = arguments.get_mut(1) {
         fsp = fsp.max(cast_time(bind, time)?);
     }

@@ -1,7 +1,7 @@
 //! Parts of dates and times: YEAR, MONTH, HOUR, WEEK, DAYNAME, TO_DAYS, LAST_DAY and their kin.
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
-use super::infer::{cast_datetime, cast_integer, cast_time, integer_type, made_text};
+use super::infer::{cast_allowed_datetime, cast_datetime, cast_integer, cast_time, integer_type, made_text};
 use super::temporal_format::{DAY_NAMES, MONTH_NAMES};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
@@ -66,8 +66,11 @@ fn infer_name(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -
     Ok(made_text(bind, 9))
 }
 
-fn infer_date(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    cast_datetime(bind, &mut arguments[0])?;
+fn infer_date(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    match name {
+        "date" => cast_allowed_datetime(bind, &mut arguments[0])?,
+        _ => cast_datetime(bind, &mut arguments[0])?,
+    };
     Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
 }
 

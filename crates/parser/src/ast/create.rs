@@ -104,6 +104,7 @@ pub enum TableOptionName {
     KeyBlockSize,
     MaxRows,
     MinRows,
+    NodeGroup,
     PackKeys,
     Password,
     RowFormat,

@@ -66,8 +66,8 @@ pub use partition::{
     PartitionDefinition, PartitionMethod, PartitionValues, Partitioning, SubPartitionDefinition,
 };
 pub use query::{
-    CommonTable, GroupBy, IntoTarget, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody,
-    Select, SelectItem, SelectOptions, SetBranch, SetChain, SetOperator, With,
+    CommonTable, GroupBy, Into, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select,
+    SelectItem, SelectOptions, SetBranch, SetChain, SetOperator, With,
 };
 pub use set::{SetStatement, SetValue, VariableAssignment, VariableTarget};
 pub use show::{Show, ShowFilter};

@@ -11,7 +11,7 @@ pub struct Query<'a> {
     pub order_by: &'a [OrderItem<'a>],
     pub limit: Option<Limit<'a>>,
     pub locking: &'a [Locking<'a>],
-    pub into: Option<&'a IntoTarget<'a>>,
+    pub into: Option<&'a Into<'a>>,
     pub span: Span,
     /// The longest way down through expressions, joins and queries below, bounded as `Expr::height` is.
     pub height: u32,
@@ -155,7 +155,7 @@ pub enum LockWait {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum IntoTarget<'a> {
+pub enum Into<'a> {
     OutFile { path: &'a str, charset: Option<Ident<'a>>, fields: FieldOptions<'a>, lines: LineOptions<'a> },
     DumpFile { path: &'a str },
     Variables(&'a [LoadColumn<'a>]),

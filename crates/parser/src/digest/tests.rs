@@ -1,6 +1,7 @@
+//! Which texts share a digest, which literals are found, and what they are bound to.
 use super::*;
 use crate::ast::{LiteralOrdinal, LiteralValue};
-use crate::{ParseOptions, SqlMode, parse};
+use crate::{LiteralUse, ParseOptions, SqlMode, parse};
 use bumpalo::Bump;
 
 const SEED: DigestSeed = DigestSeed(0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210);
@@ -153,4 +154,49 @@ fn strings_borrow_from_the_text_when_they_can() {
     let Some(LiteralValue::String { bytes, .. }) = value else { panic!("a string") };
     assert!(text.as_ptr_range().contains(&bytes.as_ptr()));
     assert_eq!(arena.allocated_bytes(), 0);
+}
+
+#[test]
+fn texts_tell_whether_their_plans_can_be_shared() {
+    let shareable = [
+        "SELECT c FROM sbtest1 WHERE id = 5",
+        "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 5 AND 9",
+        "SELECT DISTINCT c FROM t WHERE a IN (1, 2) AND b LIKE 'x%' ORDER BY c LIMIT 10",
+        "INSERT INTO t (a, b) VALUES (1, 'x') ON DUPLICATE KEY UPDATE b = 'y'",
+        "UPDATE t SET a = a + 1, b = 'x' WHERE id = 5 LIMIT 1",
+        "DELETE FROM t WHERE a = 5 AND b > NOW() - INTERVAL 1 DAY",
+        "SELECT a FROM t ORDER BY a + 1",
+    ];
+    for text in shareable {
+        let arena = Bump::new();
+        let parsed = parse(text.as_bytes(), ParseOptions::default(), &arena).expect(text);
+        assert!(parsed.literal_use.is_shareable(), "{text}: {:?}", parsed.literal_use);
+    }
+    let others = [
+        ("SELECT 1", LiteralUse { in_select_list: true, ..LiteralUse::default() }),
+        (
+            "SELECT a FROM (SELECT b + 1 AS a FROM t) x",
+            LiteralUse { in_select_list: true, ..LiteralUse::default() },
+        ),
+        ("SELECT a FROM t ORDER BY 1", LiteralUse { ordinal: true, ..LiteralUse::default() }),
+        ("SELECT a FROM t GROUP BY 1", LiteralUse { ordinal: true, ..LiteralUse::default() }),
+        ("SELECT a AS 'x' FROM t", LiteralUse { structural: true, ..LiteralUse::default() }),
+        ("SELECT CAST(a AS CHAR(5)) FROM t", LiteralUse { structural: true, ..LiteralUse::default() }),
+        ("SELECT a FROM t WHERE b = 'x' 'y'", LiteralUse { structural: true, ..LiteralUse::default() }),
+        (
+            "SELECT a FROM t WHERE b = DATE '2024-01-01'",
+            LiteralUse { structural: true, ..LiteralUse::default() },
+        ),
+        (
+            "SELECT a FROM t WHERE b = {ts '2024-01-01'}",
+            LiteralUse { structural: true, ..LiteralUse::default() },
+        ),
+        ("SELECT a FROM t WHERE b->'$.x' = c", LiteralUse { structural: true, ..LiteralUse::default() }),
+        ("CREATE TABLE t (a CHAR(5))", LiteralUse { structural: true, ..LiteralUse::default() }),
+    ];
+    for (text, expected) in others {
+        let arena = Bump::new();
+        let parsed = parse(text.as_bytes(), ParseOptions::default(), &arena).expect(text);
+        assert_eq!(parsed.literal_use, expected, "{text}");
+    }
 }

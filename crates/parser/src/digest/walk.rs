@@ -78,18 +78,27 @@ impl Walk<'_> {
             }
         }
         let end = scan::word_end(self.text, self.position);
-        self.name_rest(end)
+        self.name_rest(end, false)
     }
 
-    /// After a name: a point binds the word that follows it, even one that looks like a number.
-    fn name_rest(&mut self, mut end: usize) -> Option<()> {
+    /// After a name: a point binds the word that follows it, even one that looks like a number unless the name before
+    /// the point is `quoted`.
+    fn name_rest(&mut self, mut end: usize, mut quoted: bool) -> Option<()> {
         while self.text.get(end) == Some(&b'.') {
-            end += 1;
-            match self.text.get(end) {
-                Some(&byte) if scan::is_word_byte(byte) => end = scan::word_end(self.text, end),
-                Some(b'`') => (end, _) = scan::quoted_end(self.text, end, false)?,
-                Some(b'"') if self.ansi_quotes => (end, _) = scan::quoted_end(self.text, end, false)?,
-                _ => break,
+            match self.text.get(end + 1) {
+                Some(byte) if quoted && byte.is_ascii_digit() => break,
+                Some(&byte) if scan::is_word_byte(byte) => {
+                    end = scan::word_end(self.text, end + 1);
+                    quoted = false;
+                }
+                Some(&quote) if quote == b'`' || (quote == b'"' && self.ansi_quotes) => {
+                    (end, _) = scan::quoted_end(self.text, end + 1, false)?;
+                    quoted = true;
+                }
+                _ => {
+                    end += 1;
+                    break;
+                }
             }
         }
         self.position = end;
@@ -98,7 +107,7 @@ impl Walk<'_> {
 
     fn quoted_name(&mut self) -> Option<()> {
         let (end, _) = scan::quoted_end(self.text, self.position, false)?;
-        self.name_rest(end)
+        self.name_rest(end, true)
     }
 
     fn number(&mut self) -> Option<()> {
@@ -106,7 +115,7 @@ impl Walk<'_> {
         let (shape, end) = scan::number_end(self.text, start);
         let digits = &self.text[start..end];
         let (kind, detail) = match shape {
-            NumberShape::Word => return self.name_rest(end),
+            NumberShape::Word => return self.name_rest(end, false),
             NumberShape::Integer => integer_kind(digits),
             NumberShape::Decimal => {
                 // Precision and scale decide the type of what is calculated from it.

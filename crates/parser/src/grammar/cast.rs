@@ -86,9 +86,9 @@ impl<'a> Parser<'a> {
                 | CastTarget::Float
         );
         if takes_length && self.accept(T::LeftParen) {
-            cast.length = Some(self.integer_option()?);
+            cast.length = Some(self.type_length()?);
             if target == CastTarget::Decimal && self.accept(T::Comma) {
-                cast.decimals = Some(self.integer_option()?);
+                cast.decimals = Some(self.type_length()?);
             }
             self.expect(T::RightParen)?;
         }

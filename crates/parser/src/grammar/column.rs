@@ -2,7 +2,7 @@
 use super::cast::geometry_type;
 use super::core::{Parser, Result};
 use crate::ast::{CheckConstraint, ColumnAttribute, ColumnDefinition, DataType, Expr, Ident, Span, TypeName};
-use crate::lexer::{Keyword as K, TokenKind as T};
+use crate::lexer::{Keyword as K, TokenKind as T, scan};
 use bumpalo::collections::Vec;
 
 impl<'a> Parser<'a> {
@@ -125,19 +125,31 @@ impl<'a> Parser<'a> {
         match data_type.name {
             Enum | Set => data_type.members = self.comma_list(Self::string_text)?,
             Decimal | Float | Double => {
-                data_type.length = Some(self.integer_option()?);
+                data_type.length = Some(self.type_length()?);
                 if self.accept(T::Comma) {
-                    data_type.decimals = Some(self.integer_option()?);
+                    data_type.decimals = Some(self.type_length()?);
                 }
             }
             TinyInt | SmallInt | MediumInt | Int | BigInt | Bit | Char | VarChar | Binary | VarBinary
             | Text | Blob | Time | DateTime | Timestamp | Year | Vector => {
-                data_type.length = Some(self.integer_option()?)
+                data_type.length = Some(self.type_length()?)
             }
             _ => return Err(self.syntax_error_at(token)),
         }
         self.expect(T::RightParen)?;
         Ok(())
+    }
+
+    /// A length; one beyond 64 bits becomes the greatest number, which is out of every type's range.
+    pub fn type_length(&mut self) -> Result<u64> {
+        let token = self.peek();
+        let digits = &self.text[token.start as usize..token.end as usize];
+        if token.kind != T::Integer || scan::integer_value(digits).is_some() {
+            return self.integer_option();
+        }
+        self.advance();
+        self.literal_use.structural = true;
+        Ok(u64::MAX)
     }
 
     fn numeric_attributes(&mut self, data_type: &mut DataType<'a>) {
@@ -171,22 +183,7 @@ impl<'a> Parser<'a> {
         if word == K::References {
             return Ok(Some(ColumnAttribute::References(self.references()?)));
         }
-        if !matches!(
-            word,
-            K::Not
-                | K::Default
-                | K::On
-                | K::Primary
-                | K::Unique
-                | K::Comment
-                | K::Collate
-                | K::Srid
-                | K::ColumnFormat
-                | K::Storage
-                | K::Serial
-                | K::EngineAttribute
-                | K::SecondaryEngineAttribute
-        ) {
+        if !begins_longer_attribute(word) {
             return Ok(None);
         }
         self.advance();
@@ -311,6 +308,25 @@ impl<'a> Parser<'a> {
         let check: CheckConstraint<'a> = self.check_constraint(constraint)?;
         Ok(Some(ColumnAttribute::Check(check)))
     }
+}
+
+fn begins_longer_attribute(word: K) -> bool {
+    matches!(
+        word,
+        K::Not
+            | K::Default
+            | K::On
+            | K::Primary
+            | K::Unique
+            | K::Comment
+            | K::Collate
+            | K::Srid
+            | K::ColumnFormat
+            | K::Storage
+            | K::Serial
+            | K::EngineAttribute
+            | K::SecondaryEngineAttribute
+    )
 }
 
 fn is_numeric(name: TypeName) -> bool {

@@ -27,7 +27,7 @@ pub struct Parser<'a> {
     /// How many SELECT lists surround the current token.
     pub select_list_depth: u32,
     /// The INTO of a SELECT block, until the query around it takes it.
-    pub pending_into: Option<&'a crate::ast::IntoTarget<'a>>,
+    pub pending_into: Option<&'a crate::ast::Into<'a>>,
     /// Where the statement's first token begins.
     pub statement_start: u32,
     /// A stored program's body may hold `;`: the statement is the whole rest of the text.
@@ -200,13 +200,6 @@ impl<'a> Parser<'a> {
     pub fn span_from(&self, start: u32) -> Span {
         let end = if self.index == 0 { start } else { self.tokens[self.index - 1].end };
         Span::new(start, end.max(start))
-    }
-
-    /// Whether the current word is directly followed by `(`: for the names of built-in functions with a grammar of
-    /// their own, a space in between makes them ordinary names (unless IGNORE_SPACE).
-    pub fn paren_follows(&self) -> bool {
-        let next = self.peek_at(1);
-        next.kind == TokenKind::LeftParen && (self.mode.ignore_space || next.start == self.peek().end)
     }
 
     pub fn syntax_error(&self) -> Box<ParseError> {

@@ -1,21 +1,21 @@
 //! SELECT .. INTO, and the file format options that LOAD DATA has too.
 use super::core::{Parser, Result};
-use crate::ast::{FieldOptions, IntoTarget, LineOptions, LoadColumn};
+use crate::ast::{FieldOptions, Into, LineOptions, LoadColumn};
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
-    pub fn select_into(&mut self) -> Result<Option<&'a IntoTarget<'a>>> {
+    pub fn select_into(&mut self) -> Result<Option<&'a Into<'a>>> {
         if !self.accept_keyword(K::Into) {
             return Ok(None);
         }
         let into = if self.accept_keyword(K::Outfile) {
             let path = self.string_text()?;
             let charset = self.load_charset()?;
-            IntoTarget::OutFile { path, charset, fields: self.field_options()?, lines: self.line_options()? }
+            Into::OutFile { path, charset, fields: self.field_options()?, lines: self.line_options()? }
         } else if self.accept_keyword(K::Dumpfile) {
-            IntoTarget::DumpFile { path: self.string_text()? }
+            Into::DumpFile { path: self.string_text()? }
         } else {
-            IntoTarget::Variables(self.comma_list(Self::receiving_variable)?)
+            Into::Variables(self.comma_list(Self::receiving_variable)?)
         };
         Ok(Some(self.alloc(into)))
     }

@@ -26,7 +26,10 @@ impl<'a> Parser<'a> {
             let behaviour = match self.advance().keyword {
                 K::Null => JsonBehaviour::Null,
                 K::Error => JsonBehaviour::Error,
-                _ => JsonBehaviour::Default(self.literal()?),
+                _ => {
+                    self.literal_use.structural = true;
+                    JsonBehaviour::Default(self.literal()?)
+                }
             };
             self.expect_keyword(K::On)?;
             match self.keyword() {

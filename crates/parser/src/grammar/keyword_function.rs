@@ -27,10 +27,9 @@ impl<'a> Parser<'a> {
         if self.peek_at(1).kind != T::LeftParen {
             return word == K::Match;
         }
-        if aggregate_kind(word).is_some() || is_adjacent_function(word) {
-            return self.paren_follows();
-        }
-        window_function(word).is_some()
+        word.is_function_name()
+            || aggregate_kind(word).is_some()
+            || window_function(word).is_some()
             || matches!(
                 word,
                 K::Char
@@ -306,24 +305,6 @@ impl<'a> Parser<'a> {
         }
         Ok(FullTextModifier::NaturalLanguage)
     }
-}
-
-/// Functions that are recognised only when their parenthesis follows at once (unless IGNORE_SPACE).
-fn is_adjacent_function(word: K) -> bool {
-    matches!(
-        word,
-        K::Adddate
-            | K::Cast
-            | K::DateAdd
-            | K::DateSub
-            | K::Extract
-            | K::Mid
-            | K::Position
-            | K::Subdate
-            | K::Substr
-            | K::Substring
-            | K::Trim
-    )
 }
 
 fn aggregate_kind(word: K) -> Option<AggregateKind> {

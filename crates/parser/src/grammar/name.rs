@@ -32,7 +32,8 @@ impl<'a> Parser<'a> {
             return Ok(Ident { name: self.text_at(token.start, token.end)?, span });
         }
         let name = self.unquote_name(token.start, token.end)?;
-        if name.is_empty() || name.contains('\0') {
+        // Empty names are the concern of whoever looks them up; as an alias they are fine.
+        if name.contains('\0') {
             return Err(self.syntax_error_at(token));
         }
         Ok(Ident { name, span })
@@ -142,7 +143,7 @@ impl<'a> Parser<'a> {
 
 pub fn is_ident(token: Token) -> bool {
     match token.kind {
-        TokenKind::Word => !token.keyword.is_reserved(),
+        TokenKind::Word => !token.keyword.is_reserved() && !token.keyword.is_function_name(),
         TokenKind::QuotedIdent => true,
         _ => false,
     }

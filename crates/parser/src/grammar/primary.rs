@@ -108,8 +108,10 @@ impl<'a> Parser<'a> {
         self.node(ExprKind::JsonExtract(extract), start, column.height)
     }
 
-    /// A quoted string without introducer that stays a literal of the tree.
+    /// A quoted string without introducer that is a literal of the tree but no expression (a path, a separator, a
+    /// date): whoever plans the statement reads it then, so another text with the same digest needs another plan.
     pub fn plain_string(&mut self) -> Result<Literal<'a>> {
+        self.literal_use.structural = true;
         if self.at(T::String) { self.literal() } else { Err(self.syntax_error()) }
     }
 
@@ -231,6 +233,7 @@ impl<'a> Parser<'a> {
         self.expect(T::RightBrace)?;
         match (kind, inner.kind) {
             (Some(kind), ExprKind::Literal(literal)) => {
+                self.literal_use.structural = true;
                 self.node(ExprKind::Temporal { kind, literal }, start, 0)
             }
             _ => Ok(inner),

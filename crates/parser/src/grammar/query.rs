@@ -1,8 +1,9 @@
 //! Query expressions: WITH, set operations, ORDER BY, LIMIT, locking clauses.
 use super::core::{Parser, Result};
+use crate::ParseError;
 use crate::ast::{
-    CommonTable, Expr, ExprKind, Ident, Limit, LiteralValue, LockStrength, LockWait, Locking, ObjectName,
-    OrderItem, Query, QueryBody, SetBranch, SetChain, SetOperator, With,
+    CommonTable, Expr, ExprKind, Ident, Into, Limit, LiteralValue, LockStrength, LockWait, Locking,
+    ObjectName, OrderItem, Query, QueryBody, SetBranch, SetChain, SetOperator, With,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
@@ -27,19 +28,18 @@ impl<'a> Parser<'a> {
 
     /// A query that is part of an expression, a derived table, or another statement: it may not have INTO.
     pub fn subquery(&mut self) -> Result<&'a Query<'a>> {
-        let token = self.peek();
+        let start = self.start();
         let query = self.query()?;
         if query.into.is_some() {
-            return Err(self.rule_error(
-                token.start,
-                3565,
-                "HY000",
-                "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION \
-                 clauses."
-                    .to_owned(),
-            ));
+            return Err(self.misplaced_into(start));
         }
         Ok(query)
+    }
+
+    fn misplaced_into(&self, position: u32) -> Box<ParseError> {
+        let message = "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of \
+                       UNION clauses.";
+        self.rule_error(position, 3954, "HY000", message.to_owned())
     }
 
     /// A whole query expression.
@@ -48,21 +48,26 @@ impl<'a> Parser<'a> {
         self.nested(|parser| {
             let outer_height = std::mem::take(&mut parser.height_max);
             let outer_select_lists = std::mem::take(&mut parser.select_list_depth);
+            let outer_into = parser.pending_into.take();
             let with = parser.with_clause()?;
             let first = parser.intersect_chain()?;
             let body = parser.set_chain(first)?;
             parser.select_list_depth = outer_select_lists;
-            parser.query_tail(with, body, start, outer_height)
+            let query = parser.query_tail(with, body, start, outer_height)?;
+            parser.pending_into = outer_into;
+            Ok(query)
         })
     }
 
     /// The rest of a query whose first operand was `(query)`.
     pub fn continue_query(&mut self, first: &'a Query<'a>, start: u32) -> Result<&'a Query<'a>> {
         let outer_height = std::mem::replace(&mut self.height_max, first.height);
-        let first = parenthesized(first);
-        let first = self.intersect_rest(first)?;
+        let outer_into = self.pending_into.take();
+        let first = self.intersect_rest(parenthesized(first))?;
         let body = self.set_chain(first)?;
-        self.query_tail(None, body, start, outer_height)
+        let query = self.query_tail(None, body, start, outer_height)?;
+        self.pending_into = outer_into;
+        Ok(query)
     }
 
     fn query_tail(
@@ -72,20 +77,28 @@ impl<'a> Parser<'a> {
         start: u32,
         outer_height: u32,
     ) -> Result<&'a Query<'a>> {
+        let mut into = self.pending_into.take();
         let order_by = self.order_by()?;
         let limit = self.limit()?;
-        let mut into = self.pending_into.take();
-        if into.is_none() {
-            into = self.select_into()?;
-        }
+        self.trailing_into(&mut into)?;
         let locking = self.locking_clauses()?;
-        if into.is_none() {
-            into = self.select_into()?;
-        }
+        self.trailing_into(&mut into)?;
         let height = self.height_above(self.height_max)?;
         self.height_max = height.max(outer_height);
         let span = self.span_from(start);
         Ok(self.alloc(Query { with, body, order_by, limit, locking, into, span, height }))
+    }
+
+    /// An INTO after the query's other clauses, unless there was one before.
+    fn trailing_into(&mut self, into: &mut Option<&'a Into<'a>>) -> Result<()> {
+        if into.is_some() && self.at_keyword(K::Into) {
+            let message = "Multiple INTO clauses in one query block.".to_owned();
+            return Err(self.rule_error(self.start(), 3953, "HY000", message));
+        }
+        if into.is_none() {
+            *into = self.select_into()?;
+        }
+        Ok(())
     }
 
     pub fn with_clause(&mut self) -> Result<Option<&'a With<'a>>> {
@@ -113,7 +126,13 @@ impl<'a> Parser<'a> {
         while let Some(word) = self.accept_one_of(&[K::Union, K::Except]) {
             let operator = if word == K::Union { SetOperator::Union } else { SetOperator::Except };
             let all = self.set_quantifier();
-            rest.push(SetBranch { operator, all, body: self.intersect_chain()? });
+            let start = self.start();
+            let in_parens = self.at(T::LeftParen);
+            let body = self.intersect_chain()?;
+            if in_parens && self.pending_into.is_some() && !matches!(body, QueryBody::Set(_)) {
+                return Err(self.misplaced_into(start));
+            }
+            rest.push(SetBranch { operator, all, body });
         }
         Ok(QueryBody::Set(self.alloc(SetChain { first, rest: rest.into_bump_slice() })))
     }
@@ -130,7 +149,13 @@ impl<'a> Parser<'a> {
         let mut rest = Vec::new_in(self.arena);
         while self.accept_keyword(K::Intersect) {
             let all = self.set_quantifier();
-            rest.push(SetBranch { operator: SetOperator::Intersect, all, body: self.query_primary()? });
+            let start = self.start();
+            let in_parens = self.at(T::LeftParen);
+            let body = self.query_primary()?;
+            if in_parens && self.pending_into.is_some() {
+                return Err(self.misplaced_into(start));
+            }
+            rest.push(SetBranch { operator: SetOperator::Intersect, all, body });
         }
         Ok(QueryBody::Set(self.alloc(SetChain { first, rest: rest.into_bump_slice() })))
     }
@@ -146,15 +171,20 @@ impl<'a> Parser<'a> {
     /// One operand of a set operation. An INTO inside it is taken by the query around it.
     fn query_primary(&mut self) -> Result<QueryBody<'a>> {
         if self.pending_into.is_some() {
-            return Err(self.syntax_error());
+            return Err(self.misplaced_into(self.start()));
         }
         match self.kind() {
             T::LeftParen => {
                 self.advance();
                 let query = self.query()?;
                 self.expect(T::RightParen)?;
+                if query.into.is_none() {
+                    return Ok(parenthesized(query));
+                }
+                // `(SELECT 1 INTO @a)`: the INTO belongs to the statement, and only there it is looked for.
                 self.pending_into = query.into;
-                Ok(parenthesized(query))
+                let inner = self.alloc(Query { into: None, ..*query });
+                Ok(parenthesized(inner))
             }
             _ => match self.keyword() {
                 K::Select => {

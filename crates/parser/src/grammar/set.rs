@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
     }
 
     fn variable_assignment(&mut self) -> Result<VariableAssignment<'a>> {
-        if self.at_keyword(K::Names) && !self.assigns_at(1) {
+        if self.at_keyword(K::Names) {
             return self.set_names();
         }
         let charset_words = match self.keyword() {

@@ -134,6 +134,7 @@ fn plain_option(word: K) -> Option<(TableOptionName, Shape)> {
         K::KeyBlockSize => (KeyBlockSize, Shape::Integer),
         K::MaxRows => (MaxRows, Shape::Integer),
         K::MinRows => (MinRows, Shape::Integer),
+        K::Nodegroup => (NodeGroup, Shape::Integer),
         K::PackKeys => (PackKeys, Shape::IntegerOrDefault),
         K::Password => (Password, Shape::String),
         K::RowFormat => (RowFormat, Shape::Name),

@@ -10,6 +10,7 @@ use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
 
 /// What parentheses in FROM turned out to hold.
+#[derive(Clone, Copy)]
 enum Enclosed<'a> {
     Tables(TableReference<'a>),
     Query(&'a Query<'a>),
@@ -178,14 +179,15 @@ impl<'a> Parser<'a> {
     fn enclosed(&mut self) -> Result<Enclosed<'a>> {
         self.expect(T::LeftParen)?;
         let start = self.start();
+        let in_parens = self.at(T::LeftParen);
         let mut enclosed = if self.at_query_start(0) {
             Enclosed::Query(self.subquery()?)
-        } else if self.at(T::LeftParen) {
+        } else if in_parens {
             self.nested(Self::enclosed)?
         } else {
             Enclosed::Tables(self.table_reference()?)
         };
-        if let Enclosed::Query(query) = enclosed {
+        if let (Enclosed::Query(query), true) = (enclosed, in_parens) {
             if self.at_query_continuation() {
                 enclosed = Enclosed::Query(self.continue_query(query, start)?);
             } else if !self.at(T::RightParen) {

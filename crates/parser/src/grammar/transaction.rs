@@ -6,6 +6,9 @@ use crate::ast::{
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 
+/// The X/Open limit of each part of a transaction's identifier.
+const XID_PART_BYTES_MAX: usize = 64;
+
 impl<'a> Parser<'a> {
     /// After START, at TRANSACTION.
     pub fn start_transaction(&mut self) -> Result<StatementKind<'a>> {
@@ -115,9 +118,15 @@ impl<'a> Parser<'a> {
     /// `'global'[, 'branch'[, format]]`
     fn xid(&mut self) -> Result<Xid<'a>> {
         let global = self.string_option()?;
+        if global.len() > XID_PART_BYTES_MAX {
+            return Err(self.syntax_error());
+        }
         let mut xid = Xid { global, branch: &[], format: 1 };
         if self.accept(T::Comma) {
             xid.branch = self.string_option()?;
+            if xid.branch.len() > XID_PART_BYTES_MAX {
+                return Err(self.syntax_error());
+            }
             if self.accept(T::Comma) {
                 xid.format = self.integer_option()?;
             }

@@ -71,6 +71,8 @@ impl<'a> Parser<'a> {
             (self.primary()?, None)
         };
         *below = (*below).max(amount.height);
+        // Planners want to know how wide a frame is.
+        self.literal_use.structural = true;
         let amount = self.alloc(amount);
         match self.expect_one_of(&[K::Preceding, K::Following])? {
             K::Preceding => Ok(FrameBound::Preceding { amount, unit }),

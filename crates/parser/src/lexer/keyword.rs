@@ -65,6 +65,44 @@ impl Keyword {
         (self as usize) < RESERVED_COUNT
     }
 
+    /// The functions of MySQL's grammar whose names are ordinary identifiers unless a parenthesis follows at once.
+    pub fn is_function_name(self) -> bool {
+        use Keyword::*;
+        matches!(
+            self,
+            Adddate
+                | BitAnd
+                | BitOr
+                | BitXor
+                | Cast
+                | Count
+                | DateAdd
+                | DateSub
+                | Extract
+                | GroupConcat
+                | JsonArrayagg
+                | JsonObjectagg
+                | Max
+                | Mid
+                | Min
+                | Now
+                | Position
+                | StCollect
+                | Std
+                | Stddev
+                | StddevPop
+                | StddevSamp
+                | Subdate
+                | Substr
+                | Substring
+                | Sum
+                | Trim
+                | VarPop
+                | VarSamp
+                | Variance
+        )
+    }
+
     /// The keyword in capitals; empty for `None`.
     pub fn name(self) -> &'static str {
         KEYWORDS.get(self as usize).map_or("", |entry| entry.0)

@@ -143,8 +143,32 @@ impl Lexer<'_, '_> {
         if first == b'_' && is_charset(&word[1..]) && !follows_dot {
             return self.push(TokenKind::Introducer, end);
         }
-        let keyword = if follows_dot { Keyword::None } else { Keyword::of(word) };
+        let keyword = if follows_dot { Keyword::None } else { self.keyword(word, end) };
         self.push_word(TokenKind::Word, end, keyword);
+    }
+
+    /// The keyword that a word is. A word before a point and another word is a name; the names of some functions are
+    /// keywords only before a parenthesis.
+    fn keyword(&self, word: &[u8], end: usize) -> Keyword {
+        let names_a_table = self.text.get(end) == Some(&b'.')
+            && self.text.get(end + 1).is_some_and(|&byte| scan::is_word_byte(byte))
+            && self.tokens.last().is_none_or(|token| token.kind != TokenKind::AtAt);
+        if names_a_table {
+            return Keyword::None;
+        }
+        let keyword = Keyword::of(word);
+        if keyword.is_function_name() && !self.paren_follows(end) {
+            return Keyword::None;
+        }
+        keyword
+    }
+
+    fn paren_follows(&self, end: usize) -> bool {
+        let mut rest = &self.text[end..];
+        if self.mode.ignore_space {
+            rest = rest.trim_ascii_start();
+        }
+        rest.first() == Some(&b'(')
     }
 
     fn number(&mut self) {
@@ -164,11 +188,12 @@ impl Lexer<'_, '_> {
     }
 
     fn dot(&mut self) {
-        let after_name = self
-            .tokens
-            .last()
-            .is_some_and(|token| token.end as usize == self.position && is_name(token.kind));
-        if !after_name && self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) {
+        let is_number = self.byte(1).is_some_and(|byte| byte.is_ascii_digit());
+        // After an unquoted name even digits are a name: `t.1`.
+        let after_name = self.tokens.last().is_some_and(|token| {
+            token.end as usize == self.position && is_name(token.kind) && token.kind != TokenKind::QuotedIdent
+        });
+        if is_number && !after_name {
             return self.number();
         }
         self.push(TokenKind::Dot, self.position + 1);

@@ -1,3 +1,4 @@
+//! Text that comes back: introducers, hexadecimal, and every golden query parsing to itself.
 use super::*;
 use crate::ast::{ExprKind, QueryBody, SelectItem, StatementKind};
 use crate::{ParseOptions, parse};

@@ -33,7 +33,15 @@ impl Planner<'_> {
             return Ok(Some(expr));
         }
         if let Some((source, column)) = block.find_column(database, table, name)? {
-            return Ok(Some(block.column_expr(source, column)));
+            let expr = block.column_expr(source, column);
+            let is_visible = block.inside_aggregate
+                || block
+                    .visible
+                    .as_ref()
+                    .is_none_or(|visible| visible.iter().any(|seen| seen.kind == expr.kind));
+            if is_visible {
+                return Ok(Some(expr));
+            }
         }
         if block.alias_use == AliasUse::AfterColumns && table.is_none() {
             return Ok(find_alias(&block.aliases, name));

@@ -14,9 +14,17 @@ fn table() -> TableDef {
     let mut at = ColumnDef::new("at", ColumnType::new(TypeKind::DateTime { fsp: 6 }));
     at.default = ColumnDefault::CurrentTimestamp { fsp: 6 };
     at.on_update_current_timestamp = true;
-    let amount = ColumnDef::new("amount", ColumnType::decimal(10, 2).not_null());
+    let mut amount = ColumnDef::new("amount", ColumnType::decimal(10, 2).not_null());
+    let number = Value::Decimal(datum::Decimal::parse("-12.50").expect("a decimal"));
+    amount.default = ColumnDefault::Value { value: number, text: "-12.50".to_owned() };
+    let mut day = ColumnDef::new("day", ColumnType::new(TypeKind::Date));
+    let date = datum::Date::new(2024, 2, 29).expect("a date");
+    day.default = ColumnDefault::Value { value: Value::Date(date), text: "2024-02-29".to_owned() };
+    let mut since = ColumnDef::new("since", ColumnType::new(TypeKind::Timestamp { fsp: 0 }));
+    let instant = datum::Timestamp::from_unix_micros(1_700_000_000_000_000).expect("an instant");
+    since.default = ColumnDefault::Value { value: Value::Timestamp(instant), text: String::new() };
     let ratio = ColumnDef::new("ratio", ColumnType::new(TypeKind::Float { digits: Some((7, 3)) }));
-    table.columns = vec![id, name, choice, at, amount, ratio];
+    table.columns = vec![id, name, choice, at, amount, day, since, ratio];
     table.indexes.push(IndexDef {
         id: IndexId(4),
         name: "PRIMARY".to_owned(),

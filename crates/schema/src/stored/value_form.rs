@@ -1,6 +1,6 @@
 //! A default value as JSON: `{"word": value}`, with bytes in hexadecimal digits.
 use super::{Read, error};
-use datum::{ColumnType, Value};
+use datum::{ColumnType, Date, DateTime, Decimal, Time, Timestamp, Value};
 use serde_json::{Value as Json, json};
 
 pub fn write(value: &Value) -> Json {
@@ -15,11 +15,22 @@ pub fn write(value: &Value) -> Json {
         Value::Enum(index) => json!({"enum": index}),
         Value::Set(bits) => json!({"set": bits}),
         Value::Json(text) => json!({"json": text}),
-        _ => Json::Null,
+        Value::Decimal(_) => json!({"decimal": text_of(value)}),
+        Value::Date(date) => json!({"date": date.to_packed()}),
+        Value::Time(time) => json!({"time": time.to_micros()}),
+        Value::DateTime(at) => json!({"datetime": at.to_packed()}),
+        Value::Timestamp(at) => json!({"timestamp": at.to_unix_micros()}),
+        Value::Null => Json::Null,
     }
 }
 
-pub fn read(form: &Json, _column_type: &ColumnType) -> Read<Value> {
+fn text_of(value: &Value) -> String {
+    let mut text = Vec::new();
+    value.write_text(&ColumnType::bigint(), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+pub fn read(form: &Json) -> Read<Value> {
     let (word, value) = match form.as_object().and_then(|object| object.iter().next()) {
         Some(entry) => entry,
         None => return Ok(Value::Null),
@@ -27,6 +38,8 @@ pub fn read(form: &Json, _column_type: &ColumnType) -> Read<Value> {
     let number = || value.as_u64().ok_or_else(|| error("a default value is not a number"));
     let small = || u16::try_from(number()?).map_err(|_| error("a default value is too large"));
     let text = || value.as_str().ok_or_else(|| error("a default value is not text"));
+    let signed = || value.as_i64();
+    let no_moment = || error("a default value is no date or time");
     Ok(match word.as_str() {
         "int" => Value::Int(value.as_i64().ok_or_else(|| error("a default value is not a number"))?),
         "uint" => Value::UInt(number()?),
@@ -40,6 +53,17 @@ pub fn read(form: &Json, _column_type: &ColumnType) -> Read<Value> {
         "enum" => Value::Enum(small()?),
         "set" => Value::Set(number()?),
         "json" => Value::Json(text()?.into()),
+        "decimal" => Value::Decimal(Decimal::parse(text()?).ok_or_else(|| error("a default is no decimal"))?),
+        "date" => u32::try_from(number()?)
+            .ok()
+            .and_then(Date::from_packed)
+            .map(Value::Date)
+            .ok_or_else(no_moment)?,
+        "time" => signed().and_then(Time::from_micros).map(Value::Time).ok_or_else(no_moment)?,
+        "datetime" => DateTime::from_packed(number()?).map(Value::DateTime).ok_or_else(no_moment)?,
+        "timestamp" => {
+            signed().and_then(Timestamp::from_unix_micros).map(Value::Timestamp).ok_or_else(no_moment)?
+        }
         other => return Err(error(format!("unknown kind of default value '{other}'"))),
     })
 }

@@ -113,6 +113,7 @@ fn remember(name: TableOptionName, text: &str, draft: &mut TableDraft) -> Result
         Name::Compression => return unsupported("COMPRESSION"),
         Name::Encryption => return unsupported("ENCRYPTION"),
         Name::Connection => return unsupported("CONNECTION"),
+        Name::NodeGroup => return unsupported("NODEGROUP"),
         Name::DataDirectory | Name::IndexDirectory => return unsupported("DATA DIRECTORY"),
         Name::Union => return unsupported("UNION"),
         Name::StartTransaction => return unsupported("START TRANSACTION in CREATE TABLE"),

@@ -1,7 +1,7 @@
 //! Sends a parsed statement to its family, after the implicit commit that some families begin with.
 use datum::{SqlError, error_code};
 use parser::Digest;
-use parser::ast::{IntoTarget, LoadColumn, Query, Statement, StatementKind};
+use parser::ast::{Into, LoadColumn, Query, Statement, StatementKind};
 use expression::SessionServices;
 
 use super::guard::Shield;
@@ -84,7 +84,7 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let Some(IntoTarget::Variables(targets)) = query.into else {
+        let Some(Into::Variables(targets)) = query.into else {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"INTO OUTFILE and INTO DUMPFILE"]));
         };
         let plain = parser::ast::Query { into: None, ..*query };
