@@ -9,6 +9,7 @@ mod expr;
 mod function;
 mod interval;
 mod operator;
+mod regexp;
 mod text;
 
 mod aggregate;

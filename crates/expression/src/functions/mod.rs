@@ -15,6 +15,7 @@ mod information;
 mod network;
 mod numeric_exact;
 mod numeric_real;
+mod regexp;
 mod string_build;
 mod string_case;
 mod string_measure;
@@ -32,6 +33,7 @@ static FAMILIES: &[&[Function]] = &[
     network::FUNCTIONS,
     numeric_exact::FUNCTIONS,
     numeric_real::FUNCTIONS,
+    regexp::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,
