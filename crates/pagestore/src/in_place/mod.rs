@@ -42,7 +42,9 @@ pub struct InPlaceStore {
     superblock: Mutex<SuperblockState>,
     /// Batches, growth and superblock writes take turns: held across awaits, hence not a mutex.
     turn: Turn,
-    /// The first failed batch. Another one would overwrite the only intact copies of pages that are torn at home.
+    /// The first failed batch or sync; nothing is written after it. Another batch would overwrite the only intact
+    /// copies of pages that are torn at home, and after a failed sync a later one says nothing about the writes
+    /// before it.
     failed: Mutex<Option<StoreError>>,
 }
 
@@ -135,6 +137,18 @@ impl InPlaceStore {
         self.data.sync().await?;
         Ok(())
     }
+
+    fn check_failed(&self) -> Result<(), StoreError> {
+        self.failed.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// Passes the result on; a failure is for ever.
+    fn keep_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result {
+            self.failed.lock().get_or_insert_with(|| error.clone());
+        }
+        result
+    }
 }
 
 impl PageStore for InPlaceStore {
@@ -161,6 +175,18 @@ impl PageStore for InPlaceStore {
         })
     }
 
+    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
+        let count = buffer.len() / self.page_size.bytes();
+        assert!(count > 0 && buffer.len().is_multiple_of(self.page_size.bytes()));
+        Box::pin(async move {
+            if first.0 + count as u64 > self.page_count() {
+                return (buffer, Err(CorruptPage { page: first, fault: PageFault::BeyondEnd }.into()));
+            }
+            let (buffer, result) = self.data.read_at(self.offset(first), buffer).await;
+            (buffer, result.map_err(StoreError::from))
+        })
+    }
+
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         assert_eq!(batch.page_size(), self.page_size);
         let beyond = batch.pages().iter().find(|page| page.0 >= self.page_count());
@@ -170,21 +196,16 @@ impl PageStore for InPlaceStore {
                 return Ok(());
             }
             let _turn = self.turn.take().await;
-            if let Some(error) = self.failed.lock().clone() {
-                return Err(error);
-            }
-            let (pages, buffer) = self.doublewrite.write(batch).await?;
-            let result = self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await;
-            if let Err(error) = &result {
-                *self.failed.lock() = Some(error.clone());
-            }
-            result
+            self.check_failed()?;
+            let (pages, buffer) = self.keep_failure(self.doublewrite.write(batch).await)?;
+            self.keep_failure(self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await)
         })
     }
 
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_failed()?;
             let current = self.page_count();
             if page_count <= current {
                 return Ok(());
@@ -201,7 +222,7 @@ impl PageStore for InPlaceStore {
                 }
                 result => result.map(|()| generous)?,
             };
-            self.data.sync().await?;
+            self.keep_failure(self.data.sync().await.map_err(StoreError::from))?;
             self.page_count.store(length / size, Ordering::Release);
             Ok(())
         })
@@ -215,8 +236,9 @@ impl PageStore for InPlaceStore {
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_failed()?;
             let next = self.superblock.lock().next(bytes);
-            superblock::write(&self.data, self.page_size, &next).await?;
+            self.keep_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
             Ok(())
         })

@@ -112,3 +112,44 @@ fn growth_is_bounded_by_the_disk_and_harmless() {
 }
 
 const SUPERBLOCK_MAX: usize = crate::SUPERBLOCK_BYTES_MAX;
+
+#[test]
+fn after_a_failed_sync_nothing_is_written_any_more() {
+    use env::IoOp;
+    use env::sim::Fault;
+    let world = World::new(4, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        world.set_faults(&[Fault::input_output_error(IoOp::Sync, "pages.db", 0)]);
+        let error = store.extend(store.page_count() + 1).await.unwrap_err();
+        assert!(!error.is_no_space());
+        // The disk works again, but a later sync would not tell what became of the earlier writes.
+        let mut batch = PageBatch::new(PageSize::K8, 1);
+        batch.push(PageId(5), &image(PageId(5), 1));
+        assert_eq!(store.write_batch(batch).await, Err(error.clone()));
+        assert_eq!(store.write_superblock(&[1]).await, Err(error));
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
+fn a_run_of_pages_comes_in_one_piece() {
+    let world = World::new(5, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let mut batch = PageBatch::new(PageSize::K8, 2);
+        batch.push(PageId(6), &image(PageId(6), 3));
+        batch.push(PageId(7), &image(PageId(7), 4));
+        store.write_batch(batch).await.unwrap();
+        let (buffer, result) = store.read_run(PageId(5), IoBuf::zeroed(3 * 8192)).await;
+        result.unwrap();
+        let pages: Vec<_> = buffer.as_slice().chunks(8192).collect();
+        assert!(header::verify(pages[0], PageId(5)).is_err(), "page 5 was never written");
+        assert_eq!((header::lsn(pages[1]), header::lsn(pages[2])), (3, 4));
+        let beyond = PageId(store.page_count() - 1);
+        assert!(store.read_run(beyond, IoBuf::zeroed(2 * 8192)).await.1.is_err());
+    };
+    world.block_on(run).unwrap();
+}
