@@ -21,12 +21,13 @@ use std::sync::atomic::Ordering;
 const SHARDS: usize = 16;
 /// Reads in flight: enough to keep a fast disk busy, few enough that buffers stay a small constant.
 const LOADS_MAX: usize = 128;
+/// Reads ahead in flight.
 const PREFETCHES_MAX: usize = 64;
 
 pub(crate) struct Loads {
     shards: [Mutex<HashMap<PageId, Arc<Load>>>; SHARDS],
-    slots: Slots,
-    prefetches: Slots,
+    pub(crate) slots: Slots,
+    pub(crate) prefetches: Slots,
     /// Read buffers to use again.
     buffers: Mutex<Vec<IoBuf>>,
 }
@@ -65,7 +66,7 @@ impl Loads {
 }
 
 /// What to do about a page that is not in memory.
-enum Role<'p> {
+pub(crate) enum Role<'p> {
     Load(Loader),
     Wait(Member<'p>),
     LookAgain,
@@ -90,26 +91,6 @@ impl BufferPool {
             Stop::Corrupt(corrupt) => return Err(BufferError::Corrupt(corrupt)),
         }
         Ok(PagePin::nothing())
-    }
-
-    /// Starts reading pages that will be needed soon. A hint: when frames are scarce nothing happens, and a
-    /// failure is left to whoever really needs the page.
-    pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
-        for page in pages {
-            if page.0 >= self.store.page_count() || self.table.load(page) != Word::Disk {
-                continue;
-            }
-            let Some(pool) = self.weak.upgrade() else { return };
-            let prefetch = async move {
-                let Some(_slot) = pool.loads.prefetches.try_take() else { return };
-                if !pool.eviction.waiters.is_empty() {
-                    return;
-                }
-                bump(&pool.counters.pages_prefetched);
-                drop(pool.load(page).await);
-            };
-            self.env.spawner.spawn("page-prefetch", Box::pin(prefetch));
-        }
     }
 
     async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {
@@ -168,7 +149,7 @@ impl BufferPool {
         holds.then(|| PagePin::adopt(self, index))
     }
 
-    fn choose_role(&self, page: PageId) -> Role<'_> {
+    pub(crate) fn choose_role(&self, page: PageId) -> Role<'_> {
         let mut shard = self.loads.shard(page).lock();
         if let Some(load) = shard.get(&page) {
             return self.join(load).map_or(Role::LookAgain, Role::Wait);
@@ -185,7 +166,7 @@ impl BufferPool {
 }
 
 /// One of those who wait for a load. Counted in `members` until it is served or dropped.
-struct Member<'p> {
+pub(crate) struct Member<'p> {
     pool: &'p BufferPool,
     load: Arc<Load>,
     served: bool,
@@ -247,43 +228,48 @@ impl Drop for RunningLoader<'_> {
 }
 
 /// The one that reads the page.
-struct Loader {
+pub(crate) struct Loader {
     pool: Arc<BufferPool>,
-    page: PageId,
+    pub(crate) page: PageId,
     load: Arc<Load>,
     finished: bool,
 }
 
 impl Loader {
     /// Returns the frame with one pin for the caller.
-    async fn load(mut self) -> Result<FrameIndex, BufferError> {
+    async fn load(self) -> Result<FrameIndex, BufferError> {
         let result = self.read().await;
-        self.finish(match &result {
+        self.conclude(&result);
+        result
+    }
+
+    /// Tells everybody who waits.
+    pub(crate) fn conclude(mut self, result: &Result<FrameIndex, BufferError>) {
+        self.finish(match result {
             Ok(index) => Outcome::Loaded(*index),
             Err(error) => Outcome::Failed(error.clone()),
         });
-        result
     }
 
     /// Reads, checks and publishes the page with one pin, ours.
     async fn read(&self) -> Result<FrameIndex, BufferError> {
         let pool = &*self.pool;
         let _slot = pool.loads.slots.take().await;
-        let frame = FreeFrame { pool, index: Some(pool.take_frame().await?) };
+        let frame = FreeFrame::new(pool, pool.take_frame().await?);
         let buffer = pool.loads.buffers.lock().pop();
         let buffer = buffer.unwrap_or_else(|| IoBuf::zeroed(pool.page_bytes()));
         let (buffer, result) = pool.store.read(self.page, buffer).await;
         bump(&pool.counters.pages_read);
-        let result = result.map_err(BufferError::from).and_then(|()| {
-            let checked = (pool.options.check)(buffer.as_slice());
-            checked.map_err(|fault| BufferError::Corrupt(CorruptPage { page: self.page, fault }))
-        });
-        let index = result.map(|()| self.publish(frame, buffer.as_slice()));
+        let result = result.map_err(BufferError::from);
+        let index = result.and_then(|()| self.publish(frame, buffer.as_slice()));
         pool.loads.buffers.lock().push(buffer);
         index
     }
 
-    fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> FrameIndex {
+    /// Puts an intact image into the frame and makes the page known, with one pin.
+    pub(crate) fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> Result<FrameIndex, BufferError> {
+        let checked = (self.pool.options.check)(bytes);
+        checked.map_err(|fault| CorruptPage { page: self.page, fault })?;
         let index = frame.into_index();
         let frame = self.pool.frame(index);
         frame.latch.lock_exclusive();
@@ -296,7 +282,7 @@ impl Loader {
         guard.bytes_mut().copy_from_slice(bytes);
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
-        index
+        Ok(index)
     }
 
     fn finish(&mut self, outcome: Outcome) {
@@ -327,12 +313,16 @@ impl Drop for Loader {
 }
 
 /// A frame on its way to a page: goes back when the load fails or is dropped.
-struct FreeFrame<'p> {
+pub(crate) struct FreeFrame<'p> {
     pool: &'p BufferPool,
     index: Option<FrameIndex>,
 }
 
-impl FreeFrame<'_> {
+impl<'p> FreeFrame<'p> {
+    pub(crate) fn new(pool: &'p BufferPool, index: FrameIndex) -> Self {
+        Self { pool, index: Some(index) }
+    }
+
     fn into_index(mut self) -> FrameIndex {
         self.index.take().expect("taken once")
     }
