@@ -216,6 +216,8 @@ impl Parts {
             checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),
+            merge_running: AtomicBool::new(false),
+            merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),

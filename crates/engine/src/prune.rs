@@ -28,13 +28,15 @@ impl Engine {
         }
         self.free_in_background(chains);
         self.start_due_checkpoint();
-        if self.history.lock().row_count() > BACKLOG_ROWS {
+        let row_count = self.history.lock().row_count();
+        if row_count > BACKLOG_ROWS {
             self.prune_in_background();
         }
+        self.merge_history_if_long(row_count);
     }
 
     /// Prunes up to `rows_max` rows; answers the overflow chains that are free now.
-    fn prune(&self, rows_max: usize) -> Vec<u64> {
+    pub(crate) fn prune(&self, rows_max: usize) -> Vec<u64> {
         let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
         let step = self.history.lock().take(horizon_lsn, rows_max);
         let mut chains = Vec::new();
@@ -52,9 +54,7 @@ impl Engine {
         for state in &step.finished {
             self.writers.seen(state);
         }
-        if !step.finished.is_empty() {
-            self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
-        }
+        self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
         chains
     }
 
