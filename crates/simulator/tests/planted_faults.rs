@@ -105,7 +105,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
     type Transaction = Turn<FAULT>;
 
     async fn open(env: Env) -> Result<Arc<Self>, String> {
-        let options = WalOptions { capacity_bytes: 4 << 20, ..WalOptions::tiny() };
+        let options = WalOptions::with_capacity(8 << 20);
         let mut map = Map::new();
         // A file beside the log says that its creation was complete.
         let created = env.disk.open("created", env::OpenOptions::existing()).await.is_ok();
@@ -230,14 +230,14 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
             }
             group.push(*kind, 0, &encode(*table, key, value));
             if FAULT == SPLITS_TRANSACTIONS && index + 1 < changes.len() {
-                turn.store.wal.wait_for_space(40 << 10, Priority::Normal).await.map_err(fatal)?;
+                turn.store.wal.wait_for_space(group.encoded_len(), Priority::Normal).await.map_err(fatal)?;
                 let lsns = turn.store.wal.append(&group).map_err(fatal)?;
                 turn.store.wal.wait_durable(lsns.end).await.map_err(|error| fatal(error.into()))?;
                 group.clear();
             }
         }
         if !group.is_empty() {
-            turn.store.wal.wait_for_space(40 << 10, Priority::Normal).await.map_err(fatal)?;
+            turn.store.wal.wait_for_space(group.encoded_len(), Priority::Normal).await.map_err(fatal)?;
             end = turn.store.wal.append(&group).map_err(fatal)?.end;
         }
         if FAULT != ACKNOWLEDGES_EARLY {
