@@ -121,8 +121,7 @@ fn to_moment(
     };
     match converted {
         Ok((moment, _)) if is_checked && is_forbidden(&moment, context) => {
-            let text = shown(&value.to_text(source));
-            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
         Ok((moment, was_truncated)) => {
@@ -133,10 +132,17 @@ fn to_moment(
         }
         Err(NoMoment::Null) => Value::Null,
         Err(NoMoment::Invalid) => {
-            let text = shown(&value.to_text(source));
-            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
+    }
+}
+
+/// Warning 1292 in the wording MySQL has for the type.
+fn no_moment(name: &str, text: &[u8]) -> SqlError {
+    match name {
+        "datetime" => error_code::ER_INCORRECT_VALUE.with(&[&name, &shown(text)]),
+        _ => truncated(name, text),
     }
 }
 
