@@ -15,7 +15,9 @@ mod information_schema;
 
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
-pub use information_schema::information_schema_tables;
+pub use information_schema::{
+    ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables, view_definition,
+};
 pub use rebuild::{RowConverter, build_index, copy_rows};
 pub use viewer::{Viewer, Visibility};
 pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};

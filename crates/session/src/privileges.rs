@@ -165,6 +165,7 @@ impl Session {
             sees: Arc::new(sees),
             user: self.connection.user.clone(),
             connection_id: u64::from(self.connection.id.0),
+            time_zone: self.settings.time_zone.clone(),
             sees_all_sessions: self.privileges.has_global(Privilege::Process),
         }
     }

@@ -51,6 +51,8 @@ pub struct Session {
     /// What the client will be told with the end of the statement.
     pub(crate) changes: Vec<StateChange>,
     pub(crate) counters: Counters,
+    /// The running statement shows the conditions of the one before it, and has none itself.
+    pub(crate) reads_conditions: bool,
     /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
     pub(crate) ends: bool,
 }
@@ -85,6 +87,7 @@ impl Session {
             digest: DigestOutput::default(),
             changes: Vec::new(),
             counters: Counters::default(),
+            reads_conditions: false,
             ends: false,
         };
         session.apply_handshake();

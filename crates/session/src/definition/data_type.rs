@@ -270,12 +270,9 @@ fn members(data_type: &DataType<'_>, context: &mut TypeContext<'_>) -> Result<Co
         }
         let bytes = super::text::encode(member, collation.charset())
             .ok_or_else(|| conditions::ER_ILLEGAL_VALUE_FOR_TYPE.with(&[&type_name, &member]))?;
-        if encoded.iter().any(|earlier| collation.compare(earlier, &bytes).is_eq()) {
-            return Err(error_code::ER_DUPLICATED_VALUE_IN_TYPE.with(&[
-                &context.column,
-                &member,
-                &type_name,
-            ]));
+        if let Some(twin) = encoded.iter().position(|earlier| collation.equal(earlier, &bytes)) {
+            let shown = data_type.members[twin].trim_end_matches(' ');
+            return Err(error_code::ER_DUPLICATED_VALUE_IN_TYPE.with(&[&context.column, &shown, &type_name]));
         }
         encoded.push(bytes.into_boxed_slice());
     }

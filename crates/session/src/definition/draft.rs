@@ -205,10 +205,8 @@ impl TableDraft {
                     && (other < position || twin.existing.is_some())
             });
             if is_new && has_twin {
-                let table = format!("{}.{}", self.database, self.name);
-                context
-                    .conditions
-                    .push(error_code::ER_DUP_INDEX.with(&[&index.name, &table]).into_warning());
+                let twin = error_code::ER_DUP_INDEX.with(&[&index.name, &self.database, &self.name]);
+                context.conditions.push(twin.into_warning());
             }
         }
     }

@@ -15,8 +15,9 @@ pub(super) fn engines() -> MadeRows {
         MadeColumn::NullableText("XA", 3),
         MadeColumn::NullableText("Savepoints", 3),
     ]);
-    let comment = "Transactions, row locks, crash recovery; the name is kept for compatibility";
-    rows.push(["InnoDB", "DEFAULT", comment, "YES", "NO", "YES"].map(Value::bytes).to_vec());
+    for row in catalog::ENGINE_ROWS {
+        rows.push(row.iter().map(Value::bytes).collect());
+    }
     rows
 }
 

@@ -99,6 +99,9 @@ impl Session {
             }
         };
         self.commit_change(change, shield).await?;
+        if is_only_named(specifications) {
+            return Ok(Done::ok());
+        }
         let warnings = self.shared.diagnostics.lock().count();
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info }))
@@ -185,13 +188,45 @@ impl Session {
         after.id = self.server.catalog().new_table_id();
         change.create_trees(&mut after).await?;
         let handle = TableHandle::new(Arc::new(after.clone()));
+        let columns: Vec<ColumnType> = after.columns.iter().map(|column| column.column_type.clone()).collect();
         let mut converter = Converter::new(self, old, &after, &sources);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
         change.put_table(after).await?;
-        Ok(copied)
+        // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
+        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));
+        Ok(if converts { copied } else { 0 })
     }
+}
+
+/// Renames and key switches report no rows at all.
+fn is_only_named(specifications: &[AlterSpecification<'_>]) -> bool {
+    specifications.iter().all(|specification| {
+        matches!(
+            specification,
+            AlterSpecification::RenameTable(_)
+                | AlterSpecification::DisableKeys
+                | AlterSpecification::EnableKeys
+        )
+    })
+}
+
+/// The types of the columns that exist before and after.
+fn old_and_new<'a>(
+    before: &'a TableHandle,
+    sources: &'a [ColumnSource],
+    columns: &'a [ColumnType],
+) -> impl Iterator<Item = (&'a ColumnType, &'a ColumnType)> {
+    columns.iter().zip(sources).filter_map(|(column, source)| match source {
+        ColumnSource::Old(position) => Some((&before.definition().columns[*position].column_type, column)),
+        ColumnSource::New => None,
+    })
+}
+
+fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
+    let nullable = before.nullable;
+    is_stored_alike(before, &ColumnType { nullable, ..after.clone() })
 }
 
 impl Alteration {
@@ -291,7 +326,8 @@ impl<'a> Converter<'a> {
             },
         });
         let sources = sources.collect();
-        let next_number = after.auto_increment_start.max(1);
+        let had_counter = before.auto_increment_column().is_some();
+        let next_number = if had_counter { after.auto_increment_start.max(1) } else { 1 };
         Converter { conversion, session, before, after, sources, row_number: 0, next_number }
     }
 

@@ -21,7 +21,6 @@ impl Session {
         use StatementKind::*;
         let kind = &request.statement.kind;
         if commits_implicitly(kind) {
-            self.require_read_write(kind)?;
             self.commit_open(shield).await?;
         }
         match *kind {
@@ -63,17 +62,6 @@ impl Session {
             _ if is_schema_change(kind) => self.change_schema(request, shield).await,
             _ if is_account_statement(kind) => self.account_statement(request, shield).await,
             _ => Err(unsupported(kind)),
-        }
-    }
-
-    /// An open READ ONLY transaction refuses schema changes instead of being committed by them.
-    fn require_read_write(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
-        let is_read_only = self.transaction.is_open()
-            && self.transaction.access == engine::AccessMode::ReadOnly
-            && is_schema_change(kind);
-        match is_read_only {
-            true => Err(error_code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.plain()),
-            false => Ok(()),
         }
     }
 

@@ -114,6 +114,7 @@ impl Session {
         count(&self.server.counters.queries);
         count(&self.server.counters.questions);
         self.statement_savepoint = None;
+        self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
             let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
             self.shared.diagnostics.lock().start(kept_max, keeps_notes);
@@ -171,7 +172,7 @@ impl Session {
             .status_flags()
             .with_if(has_more, StatusFlags::MORE_RESULTS)
             .with_if(!changes.is_empty(), StatusFlags::STATE_CHANGED);
-        let warnings = self.shared.diagnostics.lock().warning_count();
+        let warnings = if self.reads_conditions { 0 } else { self.shared.diagnostics.lock().warning_count() };
         match result {
             Ok(Done::Ok(effects)) => sink.ok(&OkInfo {
                 affected_rows: effects.affected_rows,
