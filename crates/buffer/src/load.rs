@@ -1,7 +1,8 @@
 //! Bringing a page into memory: one read for all who wait, and a pin for each of them.
 //!
-//! Invariant: a page's word is `Loading` exactly while its `Load` is in the map. The loader may be dropped at any
-//! await; it then takes the word back and the others start again.
+//! Invariants: a page's word is `Loading` exactly while its `Load` is in the map. A read that has begun is waited for,
+//! if need be by a task of its own when whoever began it is dropped: otherwise the page could be loaded again,
+//! changed and written while the first read is still under way.
 
 use crate::frame::FrameIndex;
 use crate::guard::PagePin;
@@ -11,7 +12,7 @@ use crate::run::Slots;
 use crate::stats::bump;
 use crate::{BufferError, Stop};
 use env::sync::{Event, Mutex};
-use env::{IoBuf, yield_now};
+use env::{BoxFuture, IoBuf, yield_now};
 use pagestore::{CorruptPage, PageId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Loads {
 
 /// What to do about a page that is not in memory.
 enum Role<'p> {
-    Load(Loader<'p>),
+    Load(Loader),
     Wait(Member<'p>),
     LookAgain,
 }
@@ -119,7 +120,7 @@ impl BufferPool {
                 return Ok(pin);
             }
             match self.choose_role(page) {
-                Role::Load(loader) => return loader.load().await,
+                Role::Load(loader) => return self.run_loader(loader).await,
                 Role::Wait(member) => match member.wait().await {
                     Some(result) => return result,
                     None => continue,
@@ -127,6 +128,14 @@ impl BufferPool {
                 Role::LookAgain => {}
             }
         }
+    }
+
+    async fn run_loader(&self, loader: Loader) -> Result<PagePin<'_>, BufferError> {
+        let mut running = RunningLoader { pool: self, future: Some(Box::pin(loader.load())) };
+        let future = running.future.as_mut().expect("just made");
+        let result = future.as_mut().await;
+        running.future = None;
+        result.map(|index| PagePin::adopt(self, index))
     }
 
     /// Waits until nobody loads the page. Whether it arrived does not matter: it will be overwritten.
@@ -170,7 +179,8 @@ impl BufferPool {
         let state = Mutex::new(LoadState { outcome: None, members: 0 });
         let load = Arc::new(Load { state, done: Event::new() });
         shard.insert(page, load.clone());
-        Role::Load(Loader { pool: self, page, load, finished: false })
+        let pool = self.weak.upgrade().expect("a pool in use is alive");
+        Role::Load(Loader { pool, page, load, finished: false })
     }
 }
 
@@ -182,7 +192,7 @@ struct Member<'p> {
 }
 
 impl<'p> Member<'p> {
-    /// `None`: the loader was dropped, start again.
+    /// `None`: the loader was dropped (its executor is going down), start again.
     async fn wait(mut self) -> Option<Result<PagePin<'p>, BufferError>> {
         self.load.done.wait().await;
         let outcome = self.load.state.lock().outcome.clone().expect("the event follows the outcome");
@@ -214,31 +224,50 @@ impl Drop for Member<'_> {
     }
 }
 
-/// The one that reads the page.
-struct Loader<'p> {
+/// A load being polled by the task that wants the page. Dropped before its end, it goes on as a task of its own.
+struct RunningLoader<'p> {
     pool: &'p BufferPool,
+    future: Option<BoxFuture<'static, Result<FrameIndex, BufferError>>>,
+}
+
+impl Drop for RunningLoader<'_> {
+    fn drop(&mut self) {
+        let (Some(future), Some(pool)) = (self.future.take(), self.pool.weak.upgrade()) else { return };
+        if pool.is_stopped() {
+            // Nothing is written any more, and the executor may be going down.
+            return;
+        }
+        let finish = async move {
+            if let Ok(index) = future.await {
+                pool.unpin(index);
+            }
+        };
+        self.pool.env.spawner.spawn("page-load", Box::pin(finish));
+    }
+}
+
+/// The one that reads the page.
+struct Loader {
+    pool: Arc<BufferPool>,
     page: PageId,
     load: Arc<Load>,
     finished: bool,
 }
 
-impl<'p> Loader<'p> {
-    async fn load(mut self) -> Result<PagePin<'p>, BufferError> {
-        match self.read().await {
-            Ok(index) => {
-                self.finish(Outcome::Loaded(index));
-                Ok(PagePin::adopt(self.pool, index))
-            }
-            Err(error) => {
-                self.finish(Outcome::Failed(error.clone()));
-                Err(error)
-            }
-        }
+impl Loader {
+    /// Returns the frame with one pin for the caller.
+    async fn load(mut self) -> Result<FrameIndex, BufferError> {
+        let result = self.read().await;
+        self.finish(match &result {
+            Ok(index) => Outcome::Loaded(*index),
+            Err(error) => Outcome::Failed(error.clone()),
+        });
+        result
     }
 
     /// Reads, checks and publishes the page with one pin, ours.
     async fn read(&self) -> Result<FrameIndex, BufferError> {
-        let pool = self.pool;
+        let pool = &*self.pool;
         let _slot = pool.loads.slots.take().await;
         let frame = FreeFrame { pool, index: Some(pool.take_frame().await?) };
         let buffer = pool.loads.buffers.lock().pop();
@@ -263,7 +292,7 @@ impl<'p> Loader<'p> {
         frame.reset_usage();
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
-        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(self.pool, index, false) };
+        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(&self.pool, index, false) };
         guard.bytes_mut().copy_from_slice(bytes);
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
@@ -289,7 +318,7 @@ impl<'p> Loader<'p> {
     }
 }
 
-impl Drop for Loader<'_> {
+impl Drop for Loader {
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Outcome::Abandoned);

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::hash::Hasher;
 
 use crate::registry::{Collation, CollationId, PadAttribute, Weighing};
-use crate::weights::Weights;
+use crate::weights::{Weights, for_each_weight};
 
 impl CollationId {
     pub fn compare(self, left: &[u8], right: &[u8]) -> Ordering {
@@ -32,14 +32,14 @@ impl CollationId {
         // Four weights at a time: one hasher step per 8 bytes instead of per character.
         let mut block = 0u64;
         let mut count = 0u32;
-        for weight in Weights::new(collation.weighing, significant) {
+        for_each_weight(collation.weighing, significant, |weight| {
             block = block << 16 | u64::from(weight);
-            count += 1;
+            count = count.wrapping_add(1);
             if count.is_multiple_of(4) {
                 hasher.write_u64(block);
                 block = 0;
             }
-        }
+        });
         hasher.write_u64(block);
         hasher.write_u32(count);
     }

@@ -71,6 +71,55 @@ impl<'a> Weights<'a> {
     }
 }
 
+/// Calls `take` with every weight: the same sequence as `Weights`, with one tight loop per kind of collation.
+#[inline]
+pub(crate) fn for_each_weight(weighing: Weighing, bytes: &[u8], mut take: impl FnMut(u16)) {
+    match weighing {
+        Weighing::UcaPrimary => {
+            let mut rest = bytes;
+            while let Some(first) = rest.first() {
+                if *first < 0x80 {
+                    let weight = ASCII_UCA[usize::from(*first)];
+                    if weight != 0 {
+                        take(weight);
+                    }
+                    rest = &rest[1..];
+                    continue;
+                }
+                let decoded = decode(rest);
+                rest = &rest[decoded.byte_count..];
+                match uca_weights(decoded.code_point) {
+                    UcaWeights::Ignorable => {}
+                    UcaWeights::Single(weight) => take(weight),
+                    UcaWeights::Implicit(first, second) => {
+                        take(first);
+                        take(second);
+                    }
+                    UcaWeights::Expansion(weights) => weights.iter().copied().for_each(&mut take),
+                }
+            }
+        }
+        Weighing::Bytes => bytes.iter().for_each(|byte| take(u16::from(*byte) + 1)),
+        Weighing::ByteTable(table) => {
+            bytes.iter().for_each(|byte| take(u16::from(table[usize::from(*byte)]) + 1));
+        }
+        Weighing::General => {
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                let decoded = decode(rest);
+                rest = &rest[decoded.byte_count..];
+                take(general_weight(decoded.code_point));
+            }
+        }
+    }
+}
+
+/// The UCA weight of a 7-bit character, 0 when it is ignorable.
+#[inline]
+pub(crate) fn ascii_uca_weight(byte: u8) -> u16 {
+    ASCII_UCA[usize::from(byte & 0x7F)]
+}
+
 impl Iterator for Weights<'_> {
     type Item = u16;
 
@@ -103,6 +152,9 @@ impl Iterator for Weights<'_> {
 /// The weight of a character in the general collations.
 #[inline]
 pub(crate) fn general_weight(code_point: u32) -> u16 {
+    if code_point < 0x80 {
+        return u16::from((code_point as u8).to_ascii_uppercase());
+    }
     if code_point > 0xFFFF {
         return REPLACEMENT_WEIGHT;
     }

@@ -243,11 +243,15 @@ error_codes! {
     ER_INVALID_JSON_CHARSET = 3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
     ER_INVALID_TYPE_FOR_JSON = 3146, "22032", "Invalid data type for JSON data in argument %d to function %s; a JSON string or JSON type is required.";
     ER_INVALID_CAST_TO_JSON = 3147, "22032", "Cannot CAST value to JSON.";
+    ER_INVALID_JSON_PATH_WILDCARD = 3149, "42000", "In this situation, path expressions may not contain the * and ** tokens or an array range.";
     ER_JSON_VALUE_TOO_BIG = 3150, "22032", "The JSON value is too big to be stored in a JSON column.";
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
+    ER_JSON_VACUOUS_PATH = 3153, "42000", "The path expression '$' is not allowed in this context.";
+    ER_JSON_BAD_ONE_OR_ALL_ARG = 3154, "42000", "The oneOrAll argument to %s may take these values: 'one' or 'all'.";
     ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s from column %s at row %d";
     ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
     ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
+    ER_INVALID_JSON_PATH_ARRAY_CELL = 3165, "42000", "A path expression is not a path to a cell in an array.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_RECURSIVE_REQUIRES_UNION = 3573, "HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %d iterations. Try increasing @@cte_max_recursion_depth to a larger value.";

@@ -4,7 +4,11 @@
 //! and ": " after keys. Callers: storing into JSON columns, CAST, the JSON functions.
 use std::cmp::Ordering;
 
-use serde_json::Value as Json;
+/// A parsed document.
+pub use serde_json::Value as Json;
+
+/// The members of an object.
+pub type JsonMap = serde_json::Map<String, Json>;
 
 use crate::compare::Operand;
 use crate::number_text::write_double;

@@ -79,6 +79,12 @@ impl Interrupt {
 }
 
 impl ExecContext<'_> {
+    /// Interrupted, or a warning was raised to an error.
+    pub(crate) fn check(&self) -> Result<(), SqlError> {
+        self.interrupt.check()?;
+        self.eval.session.check_interrupted()
+    }
+
     /// How a table with this lock clause is read.
     pub(crate) fn read_mode(&self, lock: Option<LockClause>) -> ReadMode {
         match lock {

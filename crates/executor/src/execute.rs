@@ -5,8 +5,10 @@ use crate::context::ExecContext;
 use crate::operator::{BATCH_ROWS, build, row_count};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
+use crate::strict::StrictSession;
 use datum::{SqlError, Value};
 use plan::{Plan, PlanKind, QueryPlan};
+use std::sync::Arc;
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
 /// does after an error.
@@ -19,10 +21,28 @@ pub async fn execute(
     context.eval.slots.resize(plan.slot_count, Value::Null);
     match &plan.kind {
         PlanKind::Query(query) => execute_query(query, context, sink).await,
+        PlanKind::Insert(insert) if insert.ignore => execute_insert(insert, context).await,
+        PlanKind::Update(update) if update.ignore => execute_update(update, context).await,
+        PlanKind::Delete(delete) if delete.ignore => execute_delete(delete, context).await,
+        change => execute_change(change, context).await,
+    }
+}
+
+/// A change whose warnings are errors in strict mode.
+async fn execute_change(change: &PlanKind, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+    let session = context.eval.session.clone();
+    if context.eval.settings.sql_mode.is_strict() {
+        context.eval.session = Arc::new(StrictSession::new(session.clone()));
+    }
+    let outcome = match change {
+        PlanKind::Query(_) => unreachable!("queries are run by execute_query"),
         PlanKind::Insert(insert) => execute_insert(insert, context).await,
         PlanKind::Update(update) => execute_update(update, context).await,
         PlanKind::Delete(delete) => execute_delete(delete, context).await,
-    }
+    };
+    let checked = context.check();
+    context.eval.session = session;
+    outcome.and_then(|outcome| checked.map(|()| outcome))
 }
 
 async fn execute_query(

@@ -14,6 +14,7 @@ mod operator;
 
 mod bound;
 mod range;
+mod strict;
 
 mod batch;
 mod context;

@@ -8,6 +8,7 @@ mod context;
 mod expr;
 mod function;
 mod interval;
+mod json_path;
 mod operator;
 mod regexp;
 mod text;

@@ -25,6 +25,7 @@ pub struct Plan {
 }
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a plan is made once and then only borrowed")]
 pub enum PlanKind {
     Query(QueryPlan),
     Insert(Box<InsertPlan>),

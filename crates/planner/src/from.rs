@@ -35,6 +35,12 @@ impl JoinTree {
     }
 }
 
+/// What USING or NATURAL makes: the equalities, and the columns of `*`.
+struct Merged {
+    on: Vec<Expr>,
+    star: Vec<(usize, usize)>,
+}
+
 /// As in MySQL.
 const TABLES_MAX: usize = 61;
 
@@ -164,7 +170,9 @@ impl<'p> Planner<'p> {
     ) -> Result<Joined, SqlError> {
         // A derived table sees nothing of the statement around it.
         let outer = std::mem::take(&mut self.blocks);
+        self.derived_depth += 1;
         let planned = self.plan_query(query);
+        self.derived_depth -= 1;
         self.blocks = outer;
         let planned = planned?;
         if !names.is_empty() && names.len() != planned.columns.len() {
@@ -192,11 +200,12 @@ impl<'p> Planner<'p> {
     fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
         let left = self.bind_reference(&join.left, usage)?;
         let right = self.bind_reference(&join.right, usage)?;
-        let (mut on, star) = match join.constraint {
-            ast::JoinConstraint::None => (Vec::new(), [&left.star[..], &right.star[..]].concat()),
+        let both = || [&left.star[..], &right.star[..]].concat();
+        let Merged { on, star } = match join.constraint {
+            ast::JoinConstraint::None => Merged { on: Vec::new(), star: both() },
             ast::JoinConstraint::On(condition) => {
                 let set = left.tree.sources() | right.tree.sources();
-                (self.bind_on(condition, set)?, [&left.star[..], &right.star[..]].concat())
+                Merged { on: self.bind_on(condition, set)?, star: both() }
             }
             ast::JoinConstraint::Using(names) => {
                 let names: Vec<String> = names.iter().map(|name| name.name.to_owned()).collect();
@@ -214,7 +223,7 @@ impl<'p> Planner<'p> {
             ast::JoinKind::Left | ast::JoinKind::Right => {
                 let (left, right) =
                     if join.kind == ast::JoinKind::Left { (left, right) } else { (right, left) };
-                self.make_optional(right.sources(), &mut on);
+                self.make_optional(right.sources());
                 JoinTree::Left { left, right, on }
             }
         };
@@ -237,8 +246,7 @@ impl<'p> Planner<'p> {
         Ok(split_conjuncts(bound))
     }
 
-    fn make_optional(&mut self, set: u64, on: &mut [Expr]) {
-        let _ = on;
+    fn make_optional(&mut self, set: u64) {
         for (number, source) in self.block().sources.iter_mut().enumerate() {
             source.optional |= set & (1 << number) != 0;
         }
@@ -258,7 +266,7 @@ impl<'p> Planner<'p> {
         right: &[(usize, usize)],
         names: &[String],
         kind: ast::JoinKind,
-    ) -> Result<(Vec<Expr>, Vec<(usize, usize)>), SqlError> {
+    ) -> Result<Merged, SqlError> {
         let (mut on, mut star) = (Vec::new(), Vec::new());
         let mut merged = Vec::new();
         for name in names {
@@ -276,7 +284,7 @@ impl<'p> Planner<'p> {
         // A right join shows its right side's merged columns first, then right, then left, as it is a left join turned.
         let (first, second) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
         star.extend(first.iter().chain(second).filter(|column| !merged.contains(column)));
-        Ok((on, star))
+        Ok(Merged { on, star })
     }
 
     fn column_in(&mut self, star: &[(usize, usize)], name: &str) -> Result<(usize, usize), SqlError> {

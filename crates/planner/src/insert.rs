@@ -42,6 +42,9 @@ impl<'p> Planner<'p> {
         } else {
             DuplicateRule::Update(self.on_duplicate(&table, insert)?)
         };
+        if !matches!(insert.source, ast::InsertSource::Query(_)) {
+            self.check_not_read(&table)?;
+        }
         let initialisers = std::mem::take(&mut self.value_initialisers);
         Ok(InsertPlan { table, columns, omitted, source, duplicates, initialisers, ignore: insert.ignore })
     }
@@ -158,7 +161,11 @@ impl<'p> Planner<'p> {
         if matches!(expr.kind, Kind::DefaultValue) {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
-        Ok(InsertValue::Expr(self.bind(expr)?))
+        let bound = self.bind(expr)?;
+        if let Kind::Parameter(index) = expr.kind {
+            self.suggest_parameter_type(index.0 as usize, &table.columns[column].column_type);
+        }
+        Ok(InsertValue::Expr(bound))
     }
 
     /// A block whose frame is the row of the table, every column at its own position.

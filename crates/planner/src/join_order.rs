@@ -238,8 +238,12 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
     ) -> Result<Node, SqlError> {
         let width = block.frame.len();
+        let known = match &block.sources[source].kind {
+            SourceKind::Stored { statistics, .. } => (statistics.rows as f64).max(1.0),
+            _ => f64::INFINITY,
+        };
         let estimate = Estimate {
-            rows: choice.rows_read,
+            rows: choice.rows_read.min(known),
             filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
         };
         let projection = projection_of(block, source);

@@ -5,6 +5,7 @@ use crate::context::PlannerContext;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
 use plan::{Initialiser, TableUsage, TableUse};
+use schema::{TableDef, TableId};
 
 pub struct Planner<'p> {
     pub catalog: &'p dyn CatalogView,
@@ -24,6 +25,11 @@ pub struct Planner<'p> {
     pub lock_reads: Option<ast::Locking<'p>>,
     /// Subqueries among the values of an INSERT: run once before it.
     pub value_initialisers: Vec<Initialiser>,
+    /// Tables read by subqueries (not inside derived tables, which are read before anything changes).
+    pub subquery_reads: Vec<TableId>,
+    /// Subqueries around the block being bound, and derived tables among them.
+    pub subquery_depth: usize,
+    pub derived_depth: usize,
 }
 
 /// Nesting of query blocks, as deep as MySQL allows.
@@ -44,6 +50,9 @@ impl<'p> Planner<'p> {
             depth: 0,
             lock_reads: None,
             value_initialisers: Vec::new(),
+            subquery_reads: Vec::new(),
+            subquery_depth: 0,
+            derived_depth: 0,
         }
     }
 
@@ -66,9 +75,20 @@ impl<'p> Planner<'p> {
         let database = self.database_of(name)?;
         let resolved = self.catalog.table(database, name.name.name)?;
         if let ResolvedTable::Stored { table, .. } = &resolved {
+            if self.subquery_depth > 0 && self.derived_depth == 0 {
+                self.subquery_reads.push(table.id);
+            }
             self.tables.push(TableUse { id: table.id, table: table.clone(), usage });
         }
         Ok(resolved)
+    }
+
+    /// A statement may not read the table it changes in a subquery: error 1093.
+    pub fn check_not_read(&self, target: &TableDef) -> Result<(), SqlError> {
+        if self.subquery_reads.contains(&target.id) {
+            return Err(error_code::ER_UPDATE_TABLE_USED.with(&[&target.name]));
+        }
+        Ok(())
     }
 
     pub fn database_of<'n>(&self, name: &ast::ObjectName<'n>) -> Result<&'n str, SqlError>

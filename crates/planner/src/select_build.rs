@@ -303,7 +303,7 @@ fn pending_of(block: &Block) -> Vec<(usize, PendingSubquery)> {
 }
 
 /// Gives each subquery in `exprs` a position in the block's frame and returns what fills them.
-fn place_subqueries(block: &mut Block, exprs: Vec<&mut Expr>) -> Vec<Apply> {
+pub fn place_subqueries(block: &mut Block, exprs: Vec<&mut Expr>) -> Vec<Apply> {
     let mut applies: Vec<Apply> = Vec::new();
     let mut places: Vec<(usize, usize)> = Vec::new();
     for expr in exprs {

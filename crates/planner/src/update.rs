@@ -33,12 +33,18 @@ impl<'p> Planner<'p> {
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
         let sources: Vec<usize> = targets.iter().map(|(source, _)| *source).collect();
-        let node = self.plan_changed_rows(joined, &sources, clauses)?;
+        let values = targets.iter_mut().flat_map(|(_, assignments)| assignments);
+        let values = values.filter_map(|assignment| match &mut assignment.value {
+            InsertValue::Expr(expr) => Some(expr),
+            InsertValue::Default(_) => None,
+        });
+        let node = self.plan_changed_rows(joined, &sources, clauses, values.collect())?;
         let block = self.blocks.pop().expect("pushed above");
         let mut collect_first = !is_single;
         let mut plan_targets = Vec::with_capacity(targets.len());
         for (source, assignments) in targets.drain(..) {
             let table = stored_table(&block, source)?;
+            self.check_not_read(&table)?;
             collect_first |= reads_assigned(&node, &table, &assignments);
             plan_targets.push(UpdateTarget {
                 row_key_position: place_of(&block, Position::RowKey { source }),
@@ -75,11 +81,12 @@ impl<'p> Planner<'p> {
         }
         let clauses =
             Clauses { filter: delete.filter, order_by: delete.order_by, limit: delete.limit, is_single };
-        let node = self.plan_changed_rows(joined, &sources, clauses)?;
+        let node = self.plan_changed_rows(joined, &sources, clauses, Vec::new())?;
         let block = self.blocks.pop().expect("pushed above");
         let mut targets = Vec::with_capacity(sources.len());
         for source in sources {
             let table = stored_table(&block, source)?;
+            self.check_not_read(&table)?;
             targets.push(DeleteTarget {
                 row_key_position: place_of(&block, Position::RowKey { source }),
                 index_columns: columns_of_indexes(&table)
@@ -153,12 +160,14 @@ impl<'p> Planner<'p> {
         Ok(targets)
     }
 
-    /// The rows to change, locked, with the clustered key of each table in `sources`.
+    /// The rows to change, locked, with the clustered key of each table in `sources`; subqueries in `values` get their
+    /// positions in the rows.
     fn plan_changed_rows(
         &mut self,
         joined: Joined,
         sources: &[usize],
         clauses: Clauses<'p>,
+        values: Vec<&mut Expr>,
     ) -> Result<Node, SqlError> {
         if !clauses.is_single && (!clauses.order_by.is_empty() || clauses.limit.is_some()) {
             let word = if clauses.limit.is_some() { "LIMIT" } else { "ORDER BY" };
@@ -174,7 +183,11 @@ impl<'p> Planner<'p> {
         let mut keys = Vec::with_capacity(clauses.order_by.len());
         self.block().clause = Some(Clause::Order);
         for item in clauses.order_by {
-            keys.push(SortKey { expr: self.bind(&item.expr)?, descending: item.descending });
+            let expr = self.bind(&item.expr)?;
+            if crate::walk::has_subquery(&expr) {
+                return Err(not_supported("a correlated subquery in ORDER BY of UPDATE or DELETE"));
+            }
+            keys.push(SortKey { expr, descending: item.descending });
         }
         let limit = self.bind_limit(clauses.limit)?;
         let lock = LockClause { exclusive: true, wait: LockWait::Session };
@@ -191,10 +204,11 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
+        let applies = crate::select_build::place_subqueries(&mut block, values);
         let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
-        let mut node = rows?;
+        let mut node = crate::select_build::apply_all(rows?, applies);
         if !initialisers.is_empty() {
             let (width, rows) = (node.width, node.estimate.rows);
             let initialise = Initialise { input: Box::new(node), initialisers };
@@ -211,17 +225,9 @@ impl<'p> Planner<'p> {
         keys: Vec<SortKey>,
         limit: Option<(Expr, Option<Expr>)>,
     ) -> Result<Node, SqlError> {
-        if block.subqueries.iter().any(|subquery| !subquery.placed)
-            && !conditions.iter().any(crate::walk::has_subquery)
-        {
-            return Err(not_supported("a correlated subquery as an assigned value"));
-        }
         let wanted = crate::select_build::wanted_order(block, &keys, &limit);
         let RowSource { mut node, ordered } =
             self.build_row_source(block, Some(tree), conditions, wanted, false)?;
-        if block.subqueries.iter().any(|subquery| !subquery.placed) {
-            return Err(not_supported("a correlated subquery as an assigned value"));
-        }
         if !ordered {
             node = crate::select_build::sort(node, keys, limit.clone());
         }

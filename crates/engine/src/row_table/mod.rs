@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SHARD_COUNT: usize = 256;
 
+/// A shard that a large transaction has blown up shrinks again to room for this many rows.
+const SHARD_ROWS_KEPT: usize = 64;
+
 type Rows = HashMap<RowName, RowEntry, FixedState>;
 
 /// Everything known in memory about one row.
@@ -263,6 +266,9 @@ impl RowTable {
         change(entry);
         if entry.is_disposable() {
             rows.remove(name);
+            if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
+                rows.shrink_to(SHARD_ROWS_KEPT);
+            }
             shard.count.store(rows.len(), Ordering::Release);
         }
     }

@@ -37,8 +37,9 @@ impl Client {
             for _ in 0..1 + self.random.below(8) {
                 let savepoint = transaction.savepoint();
                 let before = tables.clone();
-                self.change(&mut transaction, &mut tables).await;
-                if self.random.below(6) == 0 {
+                let polls = if self.random.below(4) == 0 { self.random.below(4) } else { usize::MAX };
+                let done = cut_off(self.change(&mut transaction, &mut tables), polls).await;
+                if done.is_none() || self.random.below(6) == 0 {
                     transaction.rollback_to(savepoint).await.expect("rollback to savepoint");
                     tables = before;
                 }

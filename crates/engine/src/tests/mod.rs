@@ -115,6 +115,20 @@ pub(super) fn waits<F: Future>(future: &mut Pin<&mut F>) -> bool {
     matches!(future.as_mut().poll(&mut context), Poll::Pending)
 }
 
+/// Drops the future, like a killed query, when it has not ended after this many polls.
+pub(super) async fn cut_off<F: Future>(future: F, polls: usize) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
 #[test]
 fn an_empty_database_opens_again() {
     let world = World::new(1, SimOptions::default());

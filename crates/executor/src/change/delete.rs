@@ -32,7 +32,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         rows.clear();
         more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
         for frame in rows.rows() {
-            context.interrupt.check()?;
+            context.check()?;
             for target in &mut targets {
                 // The inner side of an outer join without a match has no row.
                 let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };

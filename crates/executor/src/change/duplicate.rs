@@ -68,6 +68,7 @@ pub async fn update_existing(
         let value = inserter.assigner.assigned(column, &assignment.value, &frame, number, context.eval)?;
         frame[column] = value;
     }
+    context.check()?;
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
     if frame == existing {

@@ -37,7 +37,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
             // A single row's NULL is an error also where strict mode is off.
             inserter.assigner.null_to_default &= plan.ignore || rows.len() > 1;
             for row in rows {
-                context.interrupt.check()?;
+                context.check()?;
                 inserter.insert_values(row, context).await?;
             }
         }
@@ -91,14 +91,14 @@ impl Inserter<'_> {
         let mut rows = RowBatch::new(node.width);
         let mut more = true;
         while more {
-            context.interrupt.check()?;
+            context.check()?;
             let before = rows.len();
             more = query.next_batch(context, BATCH_ROWS, &mut rows).await?;
             let bytes = (before..rows.len()).map(|index| crate::memory::row_bytes(rows.row(index))).sum();
             context.memory.take(bytes)?;
         }
         for index in 0..rows.len() {
-            context.interrupt.check()?;
+            context.check()?;
             self.outcome.records += 1;
             let number = self.outcome.records;
             let values = rows.take_row(index);
@@ -122,6 +122,7 @@ impl Inserter<'_> {
         mut row: Vec<Value>,
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
+        context.check()?;
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
         let wait = context.settings.lock_wait;
         let done = self.handle.insert_row(context.transaction, &row, wait).await?;

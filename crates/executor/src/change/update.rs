@@ -38,7 +38,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
         rows.clear();
         more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
         for index in 0..rows.len() {
-            context.interrupt.check()?;
+            context.check()?;
             for target in &mut targets {
                 let frame = rows.row_mut(index);
                 update_row(plan, target, frame, context, &mut outcome).await?;
@@ -56,9 +56,10 @@ pub async fn read_rows(
     rows: &mut RowBatch,
 ) -> Result<bool, SqlError> {
     loop {
-        context.interrupt.check()?;
+        context.check()?;
         let first = rows.len();
         let more = input.next_batch(context, BATCH_ROWS, rows).await?;
+        context.check()?;
         if !all {
             return Ok(more);
         }
@@ -100,6 +101,7 @@ async fn update_row(
             value => value,
         };
     }
+    context.check()?;
     let mut new: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
     if new == old {
         return Ok(());

@@ -3,7 +3,7 @@ use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use datum::{SqlError, Value};
-use expression::Expr;
+use expression::{Expr, ExprKind};
 use plan::Node;
 use schema::LocalFuture;
 
@@ -11,12 +11,30 @@ pub struct ProjectRows<'p> {
     input: Box<dyn Operator + 'p>,
     rows: RowBatch,
     expressions: &'p [Expr],
+    /// By expression: the position whose value it is and which no later expression reads, so it is moved.
+    moved: Vec<Option<usize>>,
 }
 
 impl<'p> ProjectRows<'p> {
     pub fn new(input: &'p Node, expressions: &'p [Expr]) -> ProjectRows<'p> {
-        ProjectRows { rows: RowBatch::new(input.width), input: build(input), expressions }
+        let moved = (0..expressions.len()).map(|number| movable(&expressions[number..])).collect();
+        ProjectRows { rows: RowBatch::new(input.width), input: build(input), expressions, moved }
     }
+}
+
+/// The first expression's position, if it is a column and all others are columns of other positions.
+fn movable(expressions: &[Expr]) -> Option<usize> {
+    let column = |expr: &Expr| match expr.kind {
+        ExprKind::Column(position) => Some(position),
+        _ => None,
+    };
+    let position = column(&expressions[0])?;
+    let is_other = |expr: &Expr| match &expr.kind {
+        ExprKind::Column(other) => *other != position,
+        ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Slot(_) => true,
+        _ => false,
+    };
+    expressions[1..].iter().all(is_other).then_some(position)
 }
 
 impl Operator for ProjectRows<'_> {
@@ -34,10 +52,14 @@ impl Operator for ProjectRows<'_> {
         Box::pin(async move {
             self.rows.clear();
             let more = self.input.next_batch(context, wanted, &mut self.rows).await?;
-            for row in self.rows.rows() {
+            for index in 0..self.rows.len() {
+                let row = self.rows.row_mut(index);
                 let target = out.push_empty();
-                for (expr, value) in self.expressions.iter().zip(target) {
-                    *value = expr.eval(row, context.eval)?;
+                for ((expr, moved), value) in self.expressions.iter().zip(&self.moved).zip(target) {
+                    *value = match moved {
+                        Some(position) => std::mem::take(&mut row[*position]),
+                        None => expr.eval(row, context.eval)?,
+                    };
                 }
             }
             Ok(more)

@@ -5,7 +5,7 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::{Held, row_bytes};
 use datum::{SqlError, Value, compare_in_type};
-use expression::Expr;
+use expression::{Expr, ExprKind};
 use plan::{Node, SortKey};
 use schema::LocalFuture;
 use std::cmp::Ordering;
@@ -15,8 +15,8 @@ pub struct SortRows<'p> {
     batch: RowBatch,
     keys: &'p [SortKey],
     limit: Option<&'p (Expr, Option<Expr>)>,
-    /// (keys, row) in reverse order once sorted, so that the next row is the last.
-    sorted: Vec<(Vec<Value>, Vec<Value>)>,
+    /// (values of the keys that are no columns, row), in reverse order once sorted, so that the next row is the last.
+    sorted: Vec<KeyedRow>,
     is_sorted: bool,
     held: Held,
 }
@@ -55,7 +55,7 @@ impl<'p> SortRows<'p> {
             more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
             for index in 0..self.batch.len() {
                 let mut keys = Vec::with_capacity(self.keys.len());
-                for key in self.keys {
+                for key in self.keys.iter().filter(|key| column_of(key).is_none()) {
                     keys.push(key.expr.eval(self.batch.row(index), context.eval)?);
                 }
                 let row = self.batch.take_row(index);
@@ -77,7 +77,7 @@ impl<'p> SortRows<'p> {
     /// Sorts and keeps the first rows. The sort is stable, so equal rows stay in the order they came.
     fn cut(&mut self, keep: usize, context: &mut ExecContext<'_>) {
         let keys = self.keys;
-        self.sorted.sort_by(|left, right| compare_keys(keys, &left.0, &right.0));
+        self.sorted.sort_by(|left, right| compare_rows(keys, left, right));
         if self.sorted.len() > keep {
             let dropped: usize =
                 self.sorted[keep..].iter().map(|(keys, row)| row_bytes(row) + row_bytes(keys)).sum();
@@ -87,8 +87,25 @@ impl<'p> SortRows<'p> {
     }
 }
 
-fn compare_keys(keys: &[SortKey], left: &[Value], right: &[Value]) -> Ordering {
-    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
+fn column_of(key: &SortKey) -> Option<usize> {
+    match key.expr.kind {
+        ExprKind::Column(position) => Some(position),
+        _ => None,
+    }
+}
+
+type KeyedRow = (Vec<Value>, Vec<Value>);
+
+fn compare_rows(keys: &[SortKey], left: &KeyedRow, right: &KeyedRow) -> Ordering {
+    let mut computed = 0;
+    for key in keys {
+        let (left, right) = match column_of(key) {
+            Some(position) => (&left.1[position], &right.1[position]),
+            None => {
+                computed += 1;
+                (&left.0[computed - 1], &right.0[computed - 1])
+            }
+        };
         let order = compare_in_type(left, right, &key.expr.ty.column);
         if order.is_ne() {
             return if key.descending { order.reverse() } else { order };

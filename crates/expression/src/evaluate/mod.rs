@@ -56,6 +56,18 @@ impl Expr {
         }
     }
 
+    /// The value of an expression that only refers to one; such operands skip the way through `Cow`.
+    #[inline]
+    pub(crate) fn direct<'v>(&'v self, row: &'v [Value], context: &'v EvalContext) -> Option<&'v Value> {
+        match &self.kind {
+            ExprKind::Column(index) => row.get(*index),
+            ExprKind::Literal(value) => Some(value),
+            ExprKind::Parameter(index) => context.parameters.get(*index),
+            ExprKind::Slot(index) => context.slots.get(*index),
+            _ => None,
+        }
+    }
+
     fn compute(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
         Ok(match &self.kind {
             ExprKind::And(_)

@@ -12,6 +12,8 @@ mod encoding;
 mod infer;
 pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
 mod information;
+mod json_change;
+mod json_read;
 mod network;
 mod numeric_exact;
 mod numeric_real;
@@ -30,6 +32,8 @@ static FAMILIES: &[&[Function]] = &[
     choice::FUNCTIONS,
     encoding::FUNCTIONS,
     information::FUNCTIONS,
+    json_change::FUNCTIONS,
+    json_read::FUNCTIONS,
     network::FUNCTIONS,
     numeric_exact::FUNCTIONS,
     numeric_real::FUNCTIONS,

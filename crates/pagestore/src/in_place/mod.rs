@@ -62,6 +62,8 @@ impl InPlaceStore {
         data.set_len(0).await?;
         copies.set_len(0).await?;
         data.allocate(GROW_BYTES_MIN).await?;
+        copies.allocate(doublewrite::file_bytes(page_size)).await?;
+        copies.sync().await?;
         let superblock = superblock::format(&data, page_size).await?;
         env.disk.sync_dir(directory).await?;
         Ok(Self::assemble(page_size, data, copies, GROW_BYTES_MIN, 0, superblock))
@@ -73,6 +75,12 @@ impl InPlaceStore {
         let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
         let (page_size, superblock) = superblock::load(&data).await?;
         let length = data.len().await?;
+        // Pages can then be written back even when the disk is full; if it is full already, they are as far as
+        // the file reaches.
+        match copies.allocate(doublewrite::file_bytes(page_size)).await {
+            Err(error) if !error.is_no_space() => return Err(error.into()),
+            _ => {}
+        }
         let sequence = doublewrite::repair(&copies, &data, page_size, length).await?;
         // A killed process may have left home pages unsynced. They must be durable before the next batch
         // overwrites their copies.

@@ -83,7 +83,7 @@ fn no_crash_leaves_a_torn_page() {
 
 #[test]
 fn growth_is_bounded_by_the_disk_and_harmless() {
-    let world = World::new(3, SimOptions { capacity_bytes: Some(3 << 20), ..SimOptions::default() });
+    let world = World::new(3, SimOptions { capacity_bytes: Some(5 << 20), ..SimOptions::default() });
     let env = world.env();
     let run = async {
         let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();

@@ -33,10 +33,6 @@ impl<'a> Parser<'a> {
             T::AtName => self.user_variable_operand(),
             T::AtAt => self.system_variable_operand(),
             T::LeftBrace => self.odbc_escape(),
-            T::Dot => {
-                let column = self.column_reference()?;
-                self.node(ExprKind::Column(column), start, 0)
-            }
             _ => Err(self.syntax_error()),
         }
     }
@@ -93,7 +89,7 @@ impl<'a> Parser<'a> {
             let name = self.ident_after_dot()?;
             return self.nested(|parser| parser.function_call(Some(first), name, start));
         }
-        let column = self.column_after_dot(Some(first))?;
+        let column = self.column_after_dot(first)?;
         match self.kind() {
             T::Arrow | T::LongArrow => self.json_extract(column, start),
             _ => self.node(ExprKind::Column(column), start, 0),
@@ -302,14 +298,14 @@ impl<'a> Parser<'a> {
         use IntervalUnit::*;
         let unit = match self.keyword() {
             K::Microsecond => Microsecond,
-            K::Second => Second,
-            K::Minute => Minute,
-            K::Hour => Hour,
-            K::Day => Day,
-            K::Week => Week,
-            K::Month => Month,
-            K::Quarter => Quarter,
-            K::Year => Year,
+            K::Second | K::SqlTsiSecond => Second,
+            K::Minute | K::SqlTsiMinute => Minute,
+            K::Hour | K::SqlTsiHour => Hour,
+            K::Day | K::SqlTsiDay => Day,
+            K::Week | K::SqlTsiWeek => Week,
+            K::Month | K::SqlTsiMonth => Month,
+            K::Quarter | K::SqlTsiQuarter => Quarter,
+            K::Year | K::SqlTsiYear => Year,
             K::SecondMicrosecond => SecondMicrosecond,
             K::MinuteMicrosecond => MinuteMicrosecond,
             K::MinuteSecond => MinuteSecond,

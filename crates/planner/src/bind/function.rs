@@ -1,7 +1,7 @@
 //! Functions, those with a syntax of their own included.
 use crate::bind::expression::charset_named;
 use crate::planner::{Planner, not_supported};
-use datum::{ColumnType, SqlError, error_code};
+use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::{Expr, IntervalUnit};
 use parser::ast::{self, ExprKind as Kind};
 use schema::ColumnDefault;
@@ -112,7 +112,10 @@ impl<'p> Planner<'p> {
     /// `VALUES(column)`: outside of ON DUPLICATE KEY UPDATE it is NULL, as in MySQL.
     pub fn bind_values_of(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
         match self.block().find_column(None, Some(crate::insert::NEW_ROW_SOURCE), reference.name)? {
-            Some((source, column)) => Ok(self.block().column_expr(source, column)),
+            Some((source, column)) => {
+                self.conditions.push(values_is_deprecated());
+                Ok(self.block().column_expr(source, column))
+            }
             None => {
                 // Checks that the column exists at all.
                 self.bind_column(reference)?;
@@ -130,6 +133,12 @@ impl<'p> Planner<'p> {
         };
         self.context.bind.call("now", arguments)
     }
+}
+
+fn values_is_deprecated() -> Condition {
+    let instead = "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY \
+                   UPDATE clause with alias.col";
+    error_code::ER_WARN_DEPRECATED_SYNTAX.with(&[&"VALUES function", &instead]).into_warning()
 }
 
 fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {

@@ -52,6 +52,13 @@ impl<'p> Planner<'p> {
     }
 
     fn plan_subquery(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
+        self.subquery_depth += 1;
+        let bound = self.plan_in_block(query);
+        self.subquery_depth -= 1;
+        bound
+    }
+
+    fn plan_in_block(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
         if self.blocks.is_empty() {
             let query = self.plan_query(query)?;
             return Ok(Bound { query, correlation: Vec::new() });

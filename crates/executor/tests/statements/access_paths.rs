@@ -1,7 +1,6 @@
 //! Every access path must give the rows that a scan of the whole table gives.
-mod harness;
 
-use harness::Database;
+use crate::harness::Database;
 
 /// A small generator with a fixed seed: a failure names the statement, which is enough to repeat it.
 struct Random(u64);
@@ -19,18 +18,27 @@ impl Random {
     }
 }
 
-const INDEXES: &[&str] =
-    &["index ia a", "index ib b", "index iab a b", "index iba b desc a", "index ibp b(2)", "index ic c", "unique ud d"];
+const INDEXES: &[&str] = &[
+    "index ia a",
+    "index ib b",
+    "index iab a b",
+    "index iba b desc a",
+    "index ibp b(2)",
+    "index ic c",
+    "unique ud d",
+];
 
 fn filled() -> Database {
     let mut db = Database::new();
     let mut indexes = vec!["primary id"];
     indexes.extend(INDEXES);
-    let columns = ["id int", "a int null", "b varchar null", "c decimal null", "d bigint null", "t date null"];
+    let columns =
+        ["id int", "a int null", "b varchar null", "c decimal null", "d bigint null", "t date null"];
     db.create("m", &columns, &indexes);
     let mut random = Random(88172645463325252);
     for id in 0..300 {
-        let a = if random.below(8) == 0 { "null".to_owned() } else { (random.below(20) as i64 - 5).to_string() };
+        let a =
+            if random.below(8) == 0 { "null".to_owned() } else { (random.below(20) as i64 - 5).to_string() };
         let b = match random.below(9) {
             0 => "null".to_owned(),
             _ => {
@@ -52,7 +60,20 @@ fn value(random: &mut Random, column: &str) -> String {
         "c" => random.pick(&["1", "1.5", "-2", "0.07", "4.99", "'1.50'", "null"]).to_owned(),
         "t" => random.pick(&["'2024-01-15'", "'2024-02-11 10:00:00'", "20240301", "'x'", "null"]).to_owned(),
         _ => random
-            .pick(&["1", "3", "7", "-4", "3.5", "'5'", "'2x'", "1e1", "null", "99999999999", "-99999999999", "0"])
+            .pick(&[
+                "1",
+                "3",
+                "7",
+                "-4",
+                "3.5",
+                "'5'",
+                "'2x'",
+                "1e1",
+                "null",
+                "99999999999",
+                "-99999999999",
+                "0",
+            ])
             .to_owned(),
     }
 }
@@ -71,7 +92,9 @@ fn condition(random: &mut Random, depth: u32) -> String {
             format!("{column} {operator} {}", value(random, column))
         }
         5 => format!("{column} IS {}NULL", random.pick(&["", "NOT "])),
-        6 => format!("b LIKE '{}'", random.pick(&["a%", "ab%", "%", "_b%", "A", "b\\%%", "zz%", "a b%", "ä%"])),
+        6 => {
+            format!("b LIKE '{}'", random.pick(&["a%", "ab%", "%", "_b%", "A", "b\\%%", "zz%", "a b%", "ä%"]))
+        }
         7 => format!("{} > {column}", one()),
         8 => format!("({} AND {})", condition(random, depth - 1), condition(random, depth - 1)),
         9 => format!("({} OR {})", condition(random, depth - 1), condition(random, depth - 1)),
@@ -87,7 +110,10 @@ fn all_paths_agree() {
     let mut used = std::collections::BTreeSet::new();
     for _ in 0..1500 {
         let filter = condition(&mut random, 3);
-        let scan = format!("SELECT id FROM m IGNORE INDEX (PRIMARY, {}) WHERE {filter} ORDER BY id", names.join(", "));
+        let scan = format!(
+            "SELECT id FROM m IGNORE INDEX (PRIMARY, {}) WHERE {filter} ORDER BY id",
+            names.join(", ")
+        );
         let expected = db.show(&scan);
         for name in names.iter().chain(&["PRIMARY"]) {
             let sql = format!("SELECT id FROM m FORCE INDEX ({name}) WHERE {filter} ORDER BY id");
@@ -108,7 +134,8 @@ fn orders_by_index_are_orders_by_sort() {
     let mut random = Random(0xD1B54A32D192ED03);
     for _ in 0..400 {
         let filter = condition(&mut random, 2);
-        let order = random.pick(&["a, b", "a DESC, b DESC", "b DESC, a", "b, a DESC", "a, id", "c, id", "id DESC"]);
+        let order =
+            random.pick(&["a, b", "a DESC, b DESC", "b DESC, a", "b, a DESC", "a, id", "c, id", "id DESC"]);
         let limit = random.below(12);
         // The id makes the order total; a key with it in the middle is the same order.
         let sorted = format!(

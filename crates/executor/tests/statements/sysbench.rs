@@ -1,8 +1,7 @@
 //! The statements of sysbench's OLTP workloads.
-mod harness;
 
+use crate::harness::Database;
 use datum::Value;
-use harness::Database;
 use planner::Literals;
 
 fn sbtest(rows: i64) -> Database {

@@ -211,7 +211,7 @@ impl Database {
         plan: &Plan,
         parameters: Vec<Value>,
     ) -> Result<(Vec<Vec<Value>>, Outcome), SqlError> {
-        self.warnings.0.lock().expect("no panic while locked").clear();
+        *self.warnings.0.lock().expect("no panic while locked") = plan.conditions.clone();
         let mut transaction = self
             .transaction
             .take()

@@ -1,0 +1,73 @@
+//! Strict mode for statements that change rows: warnings about values become errors.
+//!
+//! Expressions report problems to the session and go on. While a strict change runs, this stands between: the first
+//! problem that strict mode does not allow is kept, and the executor ends the statement at its next check.
+use datum::{ColumnType, Condition, Severity, SqlError, Value};
+use expression::SessionServices;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// Warnings that strict mode makes errors (MySQL manual, "Strict SQL Mode").
+const RAISED: &[u16] =
+    &[1048, 1260, 1261, 1262, 1263, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
+
+pub struct StrictSession {
+    inner: Arc<dyn SessionServices>,
+    /// Set after `error`; a statement runs on one thread, so `Relaxed` is enough.
+    is_raised: AtomicBool,
+    /// Protects the first raised error; never held while anything else is called.
+    error: Mutex<Option<SqlError>>,
+}
+
+impl StrictSession {
+    pub fn new(inner: Arc<dyn SessionServices>) -> StrictSession {
+        StrictSession { inner, is_raised: AtomicBool::new(false), error: Mutex::new(None) }
+    }
+}
+
+impl SessionServices for StrictSession {
+    fn warn(&self, condition: Condition) {
+        let raise = condition.severity == Severity::Warning && RAISED.contains(&condition.error.errno);
+        if !raise {
+            return self.inner.warn(condition);
+        }
+        let mut error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        error.get_or_insert(condition.error);
+        self.is_raised.store(true, Relaxed);
+    }
+
+    fn user_variable(&self, name: &str) -> Option<(Value, ColumnType)> {
+        self.inner.user_variable(name)
+    }
+
+    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType) {
+        self.inner.set_user_variable(name, value, column_type);
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        self.inner.last_insert_id()
+    }
+
+    fn set_last_insert_id(&self, id: u64) {
+        self.inner.set_last_insert_id(id);
+    }
+
+    fn row_count(&self) -> i64 {
+        self.inner.row_count()
+    }
+
+    fn found_rows(&self) -> u64 {
+        self.inner.found_rows()
+    }
+
+    /// Also tells of the error that ends the statement.
+    fn check_interrupted(&self) -> Result<(), SqlError> {
+        if self.is_raised.load(Relaxed) {
+            let mut error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(error) = error.take() {
+                return Err(error);
+            }
+        }
+        self.inner.check_interrupted()
+    }
+}
