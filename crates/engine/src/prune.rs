@@ -7,6 +7,7 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::record::stub_of;
 use crate::row_table::Before;
+use crate::snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,6 +17,8 @@ const ROWS_EXTRA: usize = 16;
 const ROWS_MAX: usize = 512;
 /// With more prunable rows than this, the background task starts.
 const BACKLOG_ROWS: usize = 4096;
+/// A snapshot that lies further back in the log than this has kept others from pruning.
+const OLD_SNAPSHOT_BYTES: u64 = 1 << 20;
 const GHOSTS_PER_STEP: usize = 8;
 
 impl Engine {
@@ -33,6 +36,14 @@ impl Engine {
             self.prune_in_background();
         }
         self.merge_history_if_long(row_count);
+    }
+
+    /// A snapshot has ended: if it was an old one, much may have waited for it, and no commit may follow.
+    pub(crate) fn after_snapshot(self: &Arc<Self>, snapshot: Snapshot) {
+        let behind = self.last_commit_lsn.load(Ordering::Relaxed).saturating_sub(snapshot.lsn);
+        if behind > OLD_SNAPSHOT_BYTES && self.history.lock().row_count() > ROWS_MAX {
+            self.prune_in_background();
+        }
     }
 
     /// Prunes up to `rows_max` rows; answers the overflow chains that are free now.
