@@ -68,6 +68,12 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
+        table(
+            "performance_schema",
+            "variables_metadata",
+            &[Text("VARIABLE_NAME", 64), Text("VARIABLE_SCOPE", 12), NullLongText("DOCUMENTATION")],
+            variables_metadata,
+        ),
         table("performance_schema", "global_status", VARIABLE_COLUMNS, global_status),
         table(
             INFORMATION_SCHEMA,
@@ -137,6 +143,19 @@ fn global_variables(server: &Server, _: &Viewer) -> Rows {
         .collect()
 }
 
+fn variables_metadata(_: &Server, _: &Viewer) -> Rows {
+    let row = |id: variables::VariableId| {
+        let definition = id.definition();
+        let scope = match definition.scope {
+            variables::Scope::Global => "GLOBAL",
+            variables::Scope::Both => "SESSION",
+            variables::Scope::Session => "SESSION_ONLY",
+        };
+        [definition.name, scope, definition.doc].map(Value::bytes).to_vec()
+    };
+    variables::all().map(row).collect()
+}
+
 fn global_status(server: &Server, _: &Viewer) -> Rows {
     let row = |(name, value): (&str, u64)| vec![Value::bytes(name), Value::bytes(value.to_string())];
     server.counters.all().into_iter().map(row).collect()
@@ -154,11 +173,7 @@ fn grantee(account: &Account) -> Value {
 }
 
 /// A row for each privilege of each scope that `scope_columns` accepts.
-fn privilege_rows(
-    server: &Server,
-    viewer: &Viewer,
-    scope_columns: fn(&Scope) -> Option<Vec<Value>>,
-) -> Rows {
+fn privilege_rows(server: &Server, viewer: &Viewer, scope_columns: fn(&Scope) -> Option<Vec<Value>>) -> Rows {
     let mut rows = Rows::new();
     for account in visible_accounts(server, viewer) {
         for (scope, privileges) in account.grants.iter() {

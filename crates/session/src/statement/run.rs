@@ -46,9 +46,12 @@ impl Session {
             if let Some((prepared, parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let result = self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
-                self.finish(result, false, sink).await;
-                return;
+                let result =
+                    self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
+                if result.is_ok() || !self.plan_is_stale {
+                    self.finish(result, false, sink).await;
+                    return;
+                }
             }
             self.run_statements(text, arena, Some(digest), sink).await;
         } else {
@@ -135,7 +138,7 @@ impl Session {
         let run = work.run(self, &shield, sink);
         let result = match run_guarded(&process.kill, &shield, time_limit, run).await {
             Ended::ByItself(result) => result,
-            Ended::Killed(_) => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
+            Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
             Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
         };
         match result {
@@ -154,14 +157,14 @@ impl Session {
         let result = match result {
             Ok(Done::Made(rows)) => {
                 rows.write(sink, &self.settings);
-                Ok(Done::Rows { count: rows.rows.len() as u64, found: rows.rows.len() as u64 })
+                Ok(Done::Rows { found: rows.rows.len() as u64 })
             }
             other => other,
         };
         self.process.kill.clear_query();
         match &result {
             Ok(Done::Ok(effects)) => self.shared.row_count.store(effects.affected_rows as i64, Relaxed),
-            Ok(Done::Rows { found, .. }) => {
+            Ok(Done::Rows { found }) => {
                 self.shared.row_count.store(-1, Relaxed);
                 self.shared.found_rows.store(*found, Relaxed);
             }
@@ -203,7 +206,9 @@ impl Session {
         let savepoint = self.statement_savepoint.take();
         let ends_transaction = error.is(&error_code::ER_LOCK_DEADLOCK) || !self.transaction.explicit;
         let undone = match (&mut self.transaction.current, savepoint) {
-            (Some(transaction), Some(savepoint)) if !ends_transaction => transaction.rollback_to(savepoint).await,
+            (Some(transaction), Some(savepoint)) if !ends_transaction => {
+                transaction.rollback_to(savepoint).await
+            }
             (Some(_), None) if !ends_transaction => Ok(()),
             _ => self.transaction.rollback().await,
         };
