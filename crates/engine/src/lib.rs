@@ -51,6 +51,7 @@ pub use api::{
 };
 pub use engine::Engine;
 pub use error::EngineError;
+pub use log_record::is_engine_log_record;
 pub use scan::Cursor;
 pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
 pub use transaction::Transaction;

@@ -43,6 +43,10 @@ impl VersionChain {
     }
 
     pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before) {
+        if self.versions.capacity() == 0 {
+            // Most rows change once before their versions are pruned.
+            self.versions.reserve_exact(1);
+        }
         self.versions.push_back(Version { writer, sequence, before });
     }
 
