@@ -49,6 +49,9 @@ pub(super) fn arithmetic(
         let r = r.to_f64(right_column, &mut warn).unwrap_or(0.0);
         return doubles(node, operator, l, r, context);
     }
+    if let (Value::Decimal(l), Value::Decimal(r)) = (&*l, &*r) {
+        return decimals(node, operator, l, r, context);
+    }
     let l = l.to_decimal(left_column, &mut warn).unwrap_or(Decimal::ZERO);
     let r = r.to_decimal(right_column, &mut warn).unwrap_or(Decimal::ZERO);
     decimals(node, operator, &l, &r, context)
