@@ -32,13 +32,26 @@ impl CollationId {
         // Four weights at a time: one hasher step per 8 bytes instead of per character.
         let mut block = 0u64;
         let mut count = 0u32;
-        for_each_weight(collation.weighing, significant, |weight| {
+        // Under padding, spaces only count once something follows that is neither a space nor ignorable.
+        let padding = (collation.pad == PadAttribute::PadSpace).then(|| collation.space_weight());
+        let mut spaces = 0u32;
+        let mut feed = |weight: u16| {
             block = block << 16 | u64::from(weight);
             count = count.wrapping_add(1);
             if count.is_multiple_of(4) {
                 hasher.write_u64(block);
                 block = 0;
             }
+        };
+        for_each_weight(collation.weighing, significant, |weight| {
+            if Some(weight) == padding {
+                spaces += 1;
+                return;
+            }
+            for _ in 0..std::mem::take(&mut spaces) {
+                feed(padding.unwrap_or(weight));
+            }
+            feed(weight);
         });
         hasher.write_u64(block);
         hasher.write_u32(count);

@@ -4,7 +4,7 @@
 //! most text length times pattern length. Trailing spaces count, whatever the collation's padding (SQL standard).
 use crate::charset::Charset;
 use crate::registry::{CollationId, Weighing};
-use crate::weights::{UcaWeights, ascii_uca_weight, general_weight, uca_weights};
+use crate::weights::{UcaWeights, general_weight, uca_weights};
 
 /// A pattern ready for matching.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,12 @@ impl LikePattern {
         }
         // Characters without a single weight (ignorable, expanding, implicit) stay code points when folded.
         let is_plain = wanted & UCA_FOLDED == 0 && folded & UCA_FOLDED == 0;
-        is_plain && self.weighing == Weighing::UcaPrimary && uca_weights(wanted) == uca_weights(folded)
+        match self.weighing {
+            Weighing::Uca(version) if is_plain => {
+                uca_weights(version, wanted) == uca_weights(version, folded)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -111,11 +116,11 @@ fn fold(weighing: Weighing, character: u32) -> u32 {
             table.get(character as usize).map_or(character, |weight| u32::from(*weight))
         }
         Weighing::General => u32::from(general_weight(character)),
-        Weighing::UcaPrimary if character < 0x80 => match ascii_uca_weight(character as u8) {
+        Weighing::Uca(version) if character < 0x80 => match version.ascii()[character as usize] {
             0 => character,
             weight => UCA_FOLDED | u32::from(weight),
         },
-        Weighing::UcaPrimary => match uca_weights(character) {
+        Weighing::Uca(version) => match uca_weights(version, character) {
             UcaWeights::Single(weight) => UCA_FOLDED | u32::from(weight),
             _ => character,
         },

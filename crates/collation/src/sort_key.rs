@@ -8,7 +8,7 @@
 //!   one space weight and a tag that says how the run ends: 01 and the run's length before something lower than a
 //!   space, 02 at the end of the string, 03 and the inverted length before something higher.
 use crate::registry::{CollationId, PadAttribute, Weighing};
-use crate::weights::{Weights, ascii_uca_weight, for_each_weight};
+use crate::weights::{Weights, for_each_weight};
 
 const TAG_LOWER: u8 = 1;
 const TAG_END: u8 = 2;
@@ -27,9 +27,9 @@ impl CollationId {
                 });
                 key.extend_from_slice(&[0, 0]);
             }
-            (Weighing::General, PadAttribute::PadSpace) => {
-                let weights = Weights::new(Weighing::General, collation.without_padding(bytes));
-                write_padded(weights, u16::from(b' '), key, |weight, key| {
+            (weighing @ (Weighing::General | Weighing::Uca(_)), PadAttribute::PadSpace) => {
+                let weights = Weights::new(weighing, collation.without_padding(bytes));
+                write_padded(weights, collation.space_weight(), key, |weight, key| {
                     key.extend_from_slice(&weight.to_be_bytes());
                 });
             }
@@ -50,15 +50,14 @@ impl CollationId {
 /// Writes the weights of the leading 7-bit characters that all have one, without a check per weight; gives how many
 /// bytes those are.
 fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usize {
-    if weighing != Weighing::UcaPrimary {
-        return 0;
-    }
-    let is_plain = |byte: &u8| *byte < 0x80 && ascii_uca_weight(*byte) != 0;
+    let Weighing::Uca(version) = weighing else { return 0 };
+    let ascii = version.ascii();
+    let is_plain = |byte: &u8| *byte < 0x80 && ascii[usize::from(*byte)] != 0;
     let count = bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len());
     let start = key.len();
     key.resize(start + count * 2, 0);
     for (slot, byte) in key[start..].chunks_exact_mut(2).zip(&bytes[..count]) {
-        slot.copy_from_slice(&ascii_uca_weight(*byte).to_be_bytes());
+        slot.copy_from_slice(&ascii[usize::from(*byte)].to_be_bytes());
     }
     count
 }

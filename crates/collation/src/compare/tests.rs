@@ -40,6 +40,15 @@ fn padded_order() {
         check(collation, "a ", "a!", Ordering::Less);
         check(collation, "a", "a b", Ordering::Less);
     }
+    for collation in [CollationId::UTF8MB4_UNICODE_CI, CollationId::UTF8MB4_UNICODE_520_CI] {
+        check(collation, "a", "a   ", Ordering::Equal);
+        check(collation, "Résumé", "resume", Ordering::Equal);
+        check(collation, "ß", "ss", Ordering::Equal);
+        check(collation, "a ", "a!", Ordering::Less);
+        check(collation, "z", "ą", Ordering::Greater);
+    }
+    check(CollationId::UTF8MB4_UNICODE_CI, "😀", "😁", Ordering::Equal);
+    check(CollationId::UTF8MB4_UNICODE_520_CI, "😀", "😁", Ordering::Less);
     check(CollationId::UTF8MB4_0900_BIN, "a", "a ", Ordering::Less);
     check(CollationId::UTF8MB4_GENERAL_CI, "ß", "s", Ordering::Equal);
     check(CollationId::UTF8MB4_GENERAL_CI, "😀", "😁", Ordering::Equal);
