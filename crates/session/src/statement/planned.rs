@@ -10,7 +10,7 @@ use catalog::LockName;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
-use expression::EvalContext;
+use expression::{EvalContext, StatementSettings};
 use parser::{Digest, digest};
 use plan::{Plan, PlanKind};
 use planner::{Literals, PlannerContext};
@@ -216,7 +216,7 @@ impl Session {
         rows: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction();
-        let settings = Arc::new(self.expression_settings());
+        let settings = self.statement_settings();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
         let exec_settings = self.exec_settings();
         let viewer = self.viewer();
@@ -229,7 +229,7 @@ impl Session {
             transaction,
             eval: &mut eval,
             tables: &*catalog,
-            viewer: &viewer,
+            viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
@@ -249,15 +249,34 @@ impl Session {
         }
     }
 
-    pub(crate) fn expression_settings(&self) -> expression::StatementSettings {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
-        expression::StatementSettings {
+    /// The session's clock: `SET timestamp` stops it.
+    pub(crate) fn now_utc_micros(&self) -> i64 {
+        if self.settings.fixed_timestamp_us != 0 {
+            return self.settings.fixed_timestamp_us;
+        }
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64)
+    }
+
+    /// What expressions of one statement see. The same allocation serves one statement after the other.
+    fn statement_settings(&mut self) -> Arc<StatementSettings> {
+        let now = self.now_utc_micros();
+        let mut settings = self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
+        match Arc::get_mut(&mut settings) {
+            Some(settings) => settings.now_utc_micros = now,
+            None => settings = Arc::new(self.expression_settings()),
+        }
+        self.statement_settings = Some(settings.clone());
+        settings
+    }
+
+    pub(crate) fn expression_settings(&self) -> StatementSettings {
+        StatementSettings {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),
             current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
             database: self.database.clone(),
             version: self.server.version().into(),
-            ..self.settings.statement_settings(now)
+            ..self.settings.statement_settings(self.now_utc_micros())
         }
     }
 
