@@ -34,9 +34,8 @@ impl Privileges {
         let is_outdated = version != self.version;
         if is_outdated {
             self.account = server.accounts().get(&self.name);
-            self.is_full = self.grants().is_some_and(|grants| {
-                grants.permit(PrivilegeSet::all_global(), &Scope::Global)
-            });
+            self.is_full =
+                self.grants().is_some_and(|grants| grants.permit(PrivilegeSet::all_global(), &Scope::Global));
             self.version = version;
         }
         is_outdated

@@ -61,7 +61,10 @@ impl Session {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
             connection_collation: self.settings.literal_collation().number(),
-            results_collation: self.settings.results_charset.map_or(0, |_| self.settings.results_collation.number()),
+            results_collation: self
+                .settings
+                .results_charset
+                .map_or(0, |_| self.settings.results_collation.number()),
             locks_source_rows: self.locks_source_rows(),
         }
     }
@@ -111,7 +114,11 @@ impl Session {
     }
 
     pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
-        planner::plan_statement(request.statement, self, &self.planner_context(literals, request.parameter_types))
+        planner::plan_statement(
+            request.statement,
+            self,
+            &self.planner_context(literals, request.parameter_types),
+        )
     }
 
     pub(crate) fn planner_context<'a>(
@@ -260,7 +267,8 @@ impl Session {
     /// What expressions of one statement see. The same allocation serves one statement after the other.
     fn statement_settings(&mut self) -> Arc<StatementSettings> {
         let now = self.now_utc_micros();
-        let mut settings = self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
+        let mut settings =
+            self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
         match Arc::get_mut(&mut settings) {
             Some(settings) => settings.now_utc_micros = now,
             None => settings = Arc::new(self.expression_settings()),
