@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bumpalo::Bump;
+use catalog::LockGuard;
 use datum::{SqlError, error_code};
 use engine::Savepoint;
 use expression::StatementSettings;
@@ -45,6 +46,8 @@ pub struct Session {
     pub(crate) viewer: Option<Arc<catalog::Viewer>>,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) transaction: TransactionControl,
+    /// LOCK TABLES.
+    pub(crate) table_locks: Vec<LockGuard>,
     /// Where the running statement began, to undo it alone.
     pub(crate) statement_savepoint: Option<Savepoint>,
     pub(crate) prepared: BTreeMap<StatementId, PreparedStatement>,
@@ -88,6 +91,7 @@ impl Session {
             viewer: None,
             database: None,
             transaction: TransactionControl::default(),
+            table_locks: Vec::new(),
             statement_savepoint: None,
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),
@@ -191,6 +195,7 @@ impl Session {
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::default();
+        self.table_locks.clear();
         self.shared.reset();
         self.privileges = Privileges::new(&self.server, &self.connection);
         self.variables = SessionVariables::new(&self.server.globals);

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use catalog::LockName;
+use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
 use expression::{EvalContext, StatementSettings};
 use parser::{Digest, digest};
-use plan::{Plan, PlanKind};
+use plan::{Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
@@ -137,13 +137,9 @@ impl Session {
     }
 
     pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
-        let mut locks: Vec<LockName> = plan
-            .tables
-            .iter()
-            .map(|used| LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into()))
-            .collect();
-        locks.sort();
-        locks.dedup();
+        let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
+        locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
+        locks.dedup_by(|later, earlier| later.0 == earlier.0);
         let (shape, conversions) = match &plan.kind {
             PlanKind::Query(query) => {
                 let types: Vec<ColumnType> =
@@ -200,6 +196,7 @@ impl Session {
         if self.settings.safe_updates {
             super::safe_updates::check(&prepared.plan)?;
         }
+        self.check_locked_tables(&prepared.locks)?;
         self.lock_shared(&prepared.locks).await?;
         for used in &prepared.plan.tables {
             let is_same = self
@@ -359,6 +356,16 @@ impl Session {
             PlanKind::Delete(_) => &self.counters.com_delete,
         });
     }
+}
+
+/// Readers share a table with everybody but DDL, writers also exclude LOCK TABLES .. READ.
+fn lock_of(used: &TableUse) -> (LockName, LockMode) {
+    let name = LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into());
+    let mode = match used.usage {
+        TableUsage::Read | TableUsage::ReadLocking => LockMode::Shared,
+        TableUsage::Insert | TableUsage::Update | TableUsage::Delete => LockMode::SharedWrite,
+    };
+    (name, mode)
 }
 
 fn explicit_of_update(set_id: u64, before: u64) -> u64 {
