@@ -25,7 +25,7 @@ fuzz_target!(|input: (u8, Vec<Vec<u8>>)| {
             }
             match connection.next_event(&mut writer) {
                 Ok(Some(Event::TlsRequested)) => {
-                    connection.take_unread();
+                    connection.take_tls_bytes();
                     connection.tls_established();
                 }
                 Ok(Some(Event::Introduced(_))) => authenticate = flags & 2 != 0,

@@ -5,6 +5,8 @@ use env::sim::{Fault, SimOptions, World};
 use env::{Env, IoOp};
 use pagestore::{InPlaceStore, PageFault, PageId, PageKind, PageSize, PageStore, TreeId, header};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use wal::{Wal, WalGroup, WalOptions};
 
 const PAGE_BYTES: usize = PageSize::K4.bytes();
@@ -253,5 +255,52 @@ fn hot_pages_are_written_while_frames_are_scarce() {
         assert!(oldest_age < 256 << 10, "the oldest dirty page was {oldest_age} bytes of log old");
         let queued = pool.dirty_entries();
         assert!(queued < 20_000, "{queued} entries for 64 frames");
+    });
+}
+
+#[test]
+fn dropped_waits_leak_neither_pins_nor_frames() {
+    run(12, |env| async move {
+        let pool = open(&env, 40).await;
+        fill(&pool, 10..300).await;
+        let left = Arc::new(AtomicUsize::new(100));
+        for task in 0..100u64 {
+            let (pool, left) = (pool.clone(), left.clone());
+            let work = async move {
+                for round in 0..60u64 {
+                    let page = PageId(10 + (task * 31 + round * 17) % 290);
+                    let create = PageId(300 + (task + round) % 20);
+                    let mut patience = (task + round) % 5;
+                    let mut load = std::pin::pin!(pool.run(|| {
+                        // Two pages at once, and a creation that is given up.
+                        let guard = pool.read(page)?;
+                        let other = pool.read(PageId(10 + (page.0 + 7) % 290))?;
+                        drop((guard, other));
+                        pool.create(create).map(drop)
+                    }));
+                    std::future::poll_fn(|context| {
+                        if patience == 0 {
+                            return Poll::Ready(());
+                        }
+                        patience -= 1;
+                        load.as_mut().poll(context).map(drop)
+                    })
+                    .await;
+                }
+                left.fetch_sub(1, Ordering::SeqCst);
+            };
+            env.spawner.spawn("dropper", Box::pin(work));
+        }
+        while left.load(Ordering::SeqCst) > 0 {
+            env.clock.sleep(1000).await;
+        }
+        env.clock.sleep(1_000_000).await;
+        assert!(pool.frames.iter().all(|frame| frame.pins.load(Ordering::SeqCst) == 0));
+        for page in 10..300 {
+            check(&pool, page).await;
+        }
+        pool.flush_all().await.unwrap();
+        let held = pool.frames.iter().filter(|frame| frame.page().is_some()).count() as u64;
+        assert_eq!(held + pool.stats().frames_free, 40, "each frame is in use or free");
     });
 }

@@ -195,7 +195,8 @@ fn implicit_weights(code_point: u32) -> UcaWeights {
 }
 
 const HANGUL_FIRST: u32 = 0xAC00;
-const HANGUL_COUNT: usize = 11_172;
+/// MySQL takes the whole block up to U+D7AF as syllables, the last twelve of which Unicode leaves unassigned.
+const HANGUL_COUNT: usize = 11_184;
 
 /// Jamo weights of every Hangul syllable, made on first use: 67 kB that only Korean text needs.
 fn hangul_weights(code_point: u32) -> Option<&'static [u16]> {

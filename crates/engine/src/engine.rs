@@ -46,6 +46,9 @@ pub struct Engine {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) stats: Counters,
     pub(crate) prune_running: AtomicBool,
+    pub(crate) merge_running: AtomicBool,
+    /// The history is merged when it is longer than this.
+    pub(crate) merge_at_rows: AtomicUsize,
     /// Background tasks that have not ended.
     pub(crate) tasks: AtomicUsize,
     pub(crate) closed: AtomicBool,

@@ -21,6 +21,7 @@ mod intervals;
 mod lock_wait;
 mod log_record;
 mod memory_disk;
+mod merge;
 mod open;
 mod prune;
 mod read;

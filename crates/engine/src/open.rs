@@ -35,6 +35,11 @@ const FIRST_USER_TREE: u64 = 1000;
 /// A smaller log would be nothing but its reserves.
 const LOG_BYTES_MIN: u64 = 4 << 20;
 
+/// A smaller buffer pool could not hold the pages of a few operations at once.
+const POOL_FRAMES_MIN: u64 = 33;
+/// What the pool keeps for a page beside it, generously.
+const FRAME_BYTES: u64 = 256;
+
 /// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
 /// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
 const LOG_SLACK: u64 = 2;
@@ -171,7 +176,9 @@ struct Checkpoint {
 
 impl Parts {
     fn new(env: Env, options: &EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
-        let mut pool_options = PoolOptions::new(options.buffer_pool_bytes as usize, btree::check_page);
+        let page_bytes = store.page_size().bytes() as u64;
+        let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
+        let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
         pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
@@ -216,6 +223,8 @@ impl Parts {
             checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),
+            merge_running: AtomicBool::new(false),
+            merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),

@@ -46,6 +46,13 @@ impl SnapshotRegistry {
         in_use.first_key_value().map_or(newest, |(oldest, _)| newest.min(*oldest))
     }
 
+    /// The snapshots in use, ascending, and what every later one sees at least.
+    pub fn list(&self, current: impl FnOnce() -> u64) -> (Vec<u64>, u64) {
+        let in_use = self.in_use.lock();
+        let newest = current();
+        (in_use.keys().copied().collect(), newest)
+    }
+
     pub fn len(&self) -> usize {
         self.in_use.lock().values().sum()
     }

@@ -28,7 +28,8 @@ pub struct Choice {
     pub backward: bool,
     pub covering: bool,
     pub possible: Vec<usize>,
-    pub implied: Vec<usize>,
+    /// Conditions that hold for all rows of the path, given exact bounds.
+    pub implied: Vec<Expr>,
     pub reads_outer: bool,
     pub cost: f64,
     pub rows_read: f64,
@@ -66,14 +67,7 @@ impl Planner<'_> {
                     lock: block.sources[source].lock.is_some(),
                     rows: (statistics.rows as f64).max(ROWS_MIN),
                 };
-                let mut choice = chooser.best(&usable, placed, wanted);
-                // Numbers of `usable` become numbers of `conditions`.
-                let originals: Vec<usize> = usable
-                    .iter()
-                    .map(|used| conditions.iter().position(|c| c == used).expect("taken from there"))
-                    .collect();
-                choice.implied = choice.implied.iter().map(|&number| originals[number]).collect();
-                choice
+                chooser.best(&usable, placed, wanted)
             }
             SourceKind::Derived(node) => {
                 let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
@@ -97,17 +91,8 @@ impl Planner<'_> {
         let SourceKind::Stored { table, .. } = &description.kind else {
             unreachable!("only stored tables have access paths")
         };
-        let finder = RangeFinder { block, table, source, placed: u64::MAX };
-        let index = choice.path.index().map(|index| &table.indexes[index]);
-        // The conditions may come in another order than when the path was chosen: ask again which are implied.
-        let implied_numbers = match index {
-            Some(index) if !choice.implied.is_empty() => finder.find(index, &conditions).implied,
-            _ => Vec::new(),
-        };
-        let (mut implied, mut filter) = (Vec::new(), Vec::new());
-        for (number, condition) in conditions.into_iter().enumerate() {
-            if implied_numbers.contains(&number) { implied.push(condition) } else { filter.push(condition) }
-        }
+        let (implied, filter) =
+            conditions.into_iter().partition(|condition| choice.implied.contains(condition));
         TableAccess {
             table: table.clone(),
             alias: description.alias.clone(),
@@ -214,7 +199,7 @@ impl Chooser<'_> {
             backward: false,
             covering,
             possible: Vec::new(),
-            implied: found.implied,
+            implied: found.implied.iter().map(|&number| conditions[number].clone()).collect(),
             reads_outer: found.reads_outer,
             cost: starts * COST_RANGE + rows_read * per_row,
             rows_read,

@@ -53,6 +53,8 @@ pub struct Session {
     pub(crate) counters: Counters,
     /// The running statement shows the conditions of the one before it, and has none itself.
     pub(crate) reads_conditions: bool,
+    /// The statement failed before it did anything because its plan's tables have changed: plan again.
+    pub(crate) plan_is_stale: bool,
     /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
     pub(crate) ends: bool,
 }
@@ -88,6 +90,7 @@ impl Session {
             changes: Vec::new(),
             counters: Counters::default(),
             reads_conditions: false,
+            plan_is_stale: false,
             ends: false,
         };
         session.apply_handshake();

@@ -68,6 +68,12 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
+        table(
+            "performance_schema",
+            "variables_metadata",
+            &[Text("VARIABLE_NAME", 64), Text("VARIABLE_SCOPE", 12), NullLongText("DOCUMENTATION")],
+            variables_metadata,
+        ),
         table("performance_schema", "global_status", VARIABLE_COLUMNS, global_status),
         table(
             INFORMATION_SCHEMA,
@@ -135,6 +141,19 @@ fn global_variables(server: &Server, _: &Viewer) -> Rows {
         .filter(|id| id.definition().has_global())
         .map(|id| vec![Value::bytes(id.definition().name), Value::bytes(server.globals.get(id).display())])
         .collect()
+}
+
+fn variables_metadata(_: &Server, _: &Viewer) -> Rows {
+    let row = |id: variables::VariableId| {
+        let definition = id.definition();
+        let scope = match definition.scope {
+            variables::Scope::Global => "GLOBAL",
+            variables::Scope::Both => "SESSION",
+            variables::Scope::Session => "SESSION_ONLY",
+        };
+        [definition.name, scope, definition.doc].map(Value::bytes).to_vec()
+    };
+    variables::all().map(row).collect()
 }
 
 fn global_status(server: &Server, _: &Viewer) -> Rows {

@@ -8,7 +8,7 @@ use crate::node::{CHILD_BYTES, LEVEL_MAX, Node, NodeBuilder, NodeIdentity, SLOT_
 use crate::redo::Change;
 use crate::space::Space;
 use crate::tree::Tree;
-use crate::tree::descend::{Bounds, Parent};
+use crate::tree::descend::{Bounds, Parent, check_bounds};
 use buffer::{BufferPool, ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId};
 
@@ -63,8 +63,12 @@ impl Tree {
         }
         let left = self.write_node(pool, left_page, Some(level))?;
         let right = self.write_node(pool, right_page, Some(level))?;
-        let lower = parent.bounds.of_child(parent_node, left_index).lower;
-        let upper = parent.bounds.of_child(parent_node, left_index + 1).upper;
+        let left_bounds = parent.bounds.of_child(parent_node, left_index);
+        let right_bounds = parent.bounds.of_child(parent_node, left_index + 1);
+        check_bounds(parent.guard.page_id(), parent_node, &parent.bounds)?;
+        check_bounds(left_page, Node::new(&left), &left_bounds)?;
+        check_bounds(right_page, Node::new(&right), &right_bounds)?;
+        let (lower, upper) = (left_bounds.lower, right_bounds.upper);
         let separator = parent_node.key(left_index);
         let joined = self.join(&left, &right, &separator, &Bounds { lower, upper });
         let Some(joined) = joined else { return Ok(Merged::Nothing) };

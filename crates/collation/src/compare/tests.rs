@@ -24,6 +24,7 @@ fn unicode_9_order() {
     check("中", "文", Ordering::Less);
     check("한", "하", Ordering::Greater);
     check("e\u{301}", "é", Ordering::Equal);
+    check("\u{D7A3}", "\u{D7A4}", Ordering::Less);
     check("x😀", "x😁", Ordering::Less);
     check("0", "a", Ordering::Less);
     check("", "a", Ordering::Less);

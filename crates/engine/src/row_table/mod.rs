@@ -248,6 +248,13 @@ impl RowTable {
         pruned
     }
 
+    /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
+    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64) -> Vec<Before> {
+        let mut dropped = Vec::new();
+        self.change(name, |entry| dropped = entry.versions.thin(snapshots, visible_lsn));
+        dropped
+    }
+
     /// True while a version of the key may be needed: its ghost must stay in the page.
     pub fn has_versions(&self, tree: TreeId, key: &[u8]) -> bool {
         let shard = self.shard(tree, key);

@@ -144,6 +144,30 @@ fn an_empty_database_opens_again() {
 }
 
 #[test]
+fn the_engine_works_on_a_real_disk() {
+    let directory = std::env::temp_dir().join(format!("engine-test-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a temporary directory");
+    for life in 0..3 {
+        let spawner = Arc::new(env::local::ThreadSpawner::new(2));
+        let env = env::real_env(&directory, spawner).expect("real environment");
+        env::local::block_on(async {
+            let engine = Engine::open(env, options()).await.expect("open");
+            for earlier in 0..life {
+                let key = format!("k{earlier}");
+                assert_eq!(committed(&engine, &key).await.as_deref(), Some("v"), "life {life}");
+            }
+            fill(&engine, &[(&format!("k{life}"), "v")]).await;
+            engine.verify().await.expect("verify");
+            // The second life ends without a close.
+            if life != 1 {
+                engine.close().await.expect("close");
+            }
+        });
+    }
+    std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+}
+
+#[test]
 fn the_engine_in_memory_works_on_threads() {
     let engine = Engine::in_memory();
     env::local::block_on(async {

@@ -115,6 +115,10 @@ fn all_paths_agree() {
             names.join(", ")
         );
         let expected = db.show(&scan);
+        // A text that is no date is refused before any path is chosen.
+        if expected.starts_with("1525") {
+            continue;
+        }
         for name in names.iter().chain(&["PRIMARY"]) {
             let sql = format!("SELECT id FROM m FORCE INDEX ({name}) WHERE {filter} ORDER BY id");
             assert_eq!(db.show(&sql), expected, "{sql}");
@@ -144,5 +148,56 @@ fn orders_by_index_are_orders_by_sort() {
         let expected = db.show(&sorted);
         let sql = format!("SELECT id FROM m WHERE {filter} ORDER BY {order}, id LIMIT {limit}");
         assert_eq!(db.show(&sql), expected, "{sql}");
+    }
+}
+
+/// One random change of table `m`.
+fn change(random: &mut Random) -> String {
+    let id = random.below(320);
+    let (a, b, d) = (value(random, "id"), value(random, "b"), random.below(330));
+    let a = if a.contains('9') || a.contains('x') { "4".to_owned() } else { a };
+    match random.below(8) {
+        0 => format!("INSERT INTO m VALUES ({id}, {a}, {b}, 1.5, {d}, '2024-05-05')"),
+        1 => format!("REPLACE INTO m VALUES ({id}, {a}, {b}, 2.5, {d}, NULL)"),
+        2 => format!(
+            "INSERT INTO m VALUES ({id}, {a}, {b}, 3.5, {d}, NULL) ON DUPLICATE KEY UPDATE a = a + 1, b = {b}, d = NULL"
+        ),
+        3 => format!("UPDATE m SET id = id + 500 WHERE id = {id}"),
+        4 => format!("UPDATE m SET a = a + 1, c = c - 1 WHERE a > {} LIMIT 5", random.below(20)),
+        5 => format!("UPDATE IGNORE m SET d = {d}, b = CONCAT(b, 'x') WHERE id BETWEEN {id} AND {id} + 3"),
+        6 => format!("DELETE FROM m WHERE id = {id}"),
+        _ => format!("DELETE FROM m WHERE b = {b} ORDER BY a LIMIT 2"),
+    }
+}
+
+#[test]
+fn indexes_follow_changes() {
+    let mut db = filled();
+    let mut random = Random(0xA0761D6478BD642F);
+    for round in 0..400 {
+        let sql = change(&mut random);
+        let shown = db.show(&sql);
+        let expected = shown.ends_with("affected") || shown.starts_with("1062") || shown.starts_with("1406");
+        assert!(expected, "{sql}: {shown}");
+        if round % 20 != 19 {
+            continue;
+        }
+        let all = "ignore index (PRIMARY, ia, ib, iab, iba, ibp, ic, ud)";
+        let rows = db.show(&format!("SELECT id, a, b, c, d, t FROM m {all} ORDER BY id"));
+        for (index, column, lowest) in [
+            ("ia", "a", "-1000"),
+            ("ib", "b", "''"),
+            ("iab", "a", "-1000"),
+            ("iba", "b", "''"),
+            ("ibp", "b", "''"),
+            ("ic", "c", "-1000"),
+            ("ud", "d", "-1000"),
+        ] {
+            let sql = format!(
+                "SELECT id, a, b, c, d, t FROM m FORCE INDEX ({index}) WHERE {column} IS NULL OR {column} >= {lowest} ORDER BY id"
+            );
+            assert!(db.paths(&sql).starts_with(&format!("m range {index}")), "{sql}");
+            assert_eq!(db.show(&sql), rows, "{sql}");
+        }
     }
 }

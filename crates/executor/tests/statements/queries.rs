@@ -75,3 +75,11 @@ fn queries_answer_as_mysql_does() {
 fn changes_answer_as_mysql_does() {
     check(include_str!("changes.test"));
 }
+
+#[test]
+fn a_column_compared_with_its_own_row_is_no_bound() {
+    let mut db = database();
+    db.check("INSERT INTO t1 (id, a) VALUES (1, 2), (2, 2)", "2 affected");
+    db.check("SELECT id FROM t1 WHERE id = a AND id = 1", "");
+    db.check("SELECT id FROM t1 WHERE id = a AND id = 2", "2");
+}

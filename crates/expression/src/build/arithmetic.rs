@@ -1,5 +1,5 @@
 //! Types of `+ - * / DIV %`, of negation and of the bit operators (MySQL manual, "Arithmetic Operators").
-use datum::{ColumnType, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
+use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
 
 use super::{BindContext, numeric};
 use crate::expr::{Expr, ExprKind};
@@ -104,6 +104,10 @@ impl BindContext {
             ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => return Ok(Expr::int(-number)),
             ExprKind::Literal(Value::UInt(number)) if *number == i64::MIN.unsigned_abs() => {
                 return Ok(Expr::int(i64::MIN));
+            }
+            ExprKind::Literal(Value::UInt(number)) => {
+                let number = Decimal::from_u64(*number).negated();
+                return Ok(Expr::literal(Value::Decimal(number), ColumnType::decimal(20, 0).not_null()));
             }
             ExprKind::Literal(Value::Decimal(number)) => {
                 return Ok(Expr::literal(Value::Decimal(number.negated()), operand.ty.column));

@@ -2,7 +2,7 @@
 use datum::{ColumnType, CompareMode, Decimal, SqlError, TypeKind, Value, error_code};
 
 use super::{BindContext, boolean};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
 impl BindContext {
@@ -132,8 +132,11 @@ impl BindContext {
         for expr in &mut pair {
             crate::functions::cast_text(self, expr)?;
         }
-        self.aggregate_collations("like", &mut pair)?;
-        let [operand, pattern] = pair;
+        let (collation, _) = self.aggregate_collations("like", &mut pair)?;
+        let [operand, mut pattern] = pair;
+        // The pattern carries the collation that won, whichever operand it came from.
+        pattern.ty.column.collation = collation;
+        pattern.ty.coercibility = Coercibility::Explicit;
         let nullable = operand.ty.column.nullable || pattern.ty.column.nullable;
         let backslash: &[u8] =
             if self.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES) { b"" } else { b"\\" };

@@ -101,11 +101,11 @@ fn integers(
     right: i128,
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
-    // Operands are 64-bit numbers, so sums, differences and products fit in 128 bits.
+    // Operands are 64-bit numbers, so sums and differences fit in 128 bits; a product may just not.
     let number = match operator {
         ArithmeticOperator::Add => left + right,
         ArithmeticOperator::Subtract => left - right,
-        ArithmeticOperator::Multiply => left * right,
+        ArithmeticOperator::Multiply => left.saturating_mul(right),
         _ if right == 0 => return Ok(division_by_zero(context)),
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,

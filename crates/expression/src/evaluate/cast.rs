@@ -49,7 +49,11 @@ pub(super) fn cast(
         TypeKind::Year => Ok(match &*value {
             Value::Date(date) => to_year(i128::from(date.year())),
             Value::DateTime(datetime) => to_year(i128::from(datetime.date().year())),
-            Value::Bytes(text) if datum::double_prefix(text).consumed == 0 => {
+            Value::Time(_) => {
+                let today = moment_context(context, true).today;
+                to_year(i128::from(today.year()))
+            }
+            Value::Bytes(text) if !source.is_hex_literal() && datum::double_prefix(text).consumed == 0 => {
                 context.warn(truncated("YEAR", text));
                 Value::Null
             }

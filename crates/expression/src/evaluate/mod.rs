@@ -16,6 +16,9 @@ mod comparison;
 mod interval;
 mod logic;
 
+#[cfg(test)]
+mod recorded_tests;
+
 pub(crate) use interval::{difference_in, part_of};
 
 /// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.

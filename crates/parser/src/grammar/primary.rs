@@ -1,9 +1,10 @@
 //! Operands: literals, names, variables, parentheses, subqueries, CASE, and the way to the functions.
 use super::core::{Parser, Result};
 use super::expression::power;
+use super::name::invalid_text;
 use crate::ast::{
     Case, ColumnReference, DateArithmetic, Expr, ExprKind, Ident, IntervalUnit, JsonExtract, Literal,
-    ParameterIndex, Query, TemporalKind, WhenThen,
+    LiteralValue, ParameterIndex, Query, TemporalKind, WhenThen,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
@@ -108,7 +109,17 @@ impl<'a> Parser<'a> {
     /// date): whoever plans the statement reads it then, so another text with the same digest needs another plan.
     pub fn plain_string(&mut self) -> Result<Literal<'a>> {
         self.literal_use.structural = true;
-        if self.at(T::String) { self.literal() } else { Err(self.syntax_error()) }
+        if !self.at(T::String) {
+            return Err(self.syntax_error());
+        }
+        let position = self.start() as usize;
+        let literal = self.literal()?;
+        match literal.value {
+            LiteralValue::String { bytes, .. } if std::str::from_utf8(bytes).is_err() => {
+                Err(invalid_text(bytes, position))
+            }
+            _ => Ok(literal),
+        }
     }
 
     /// `(expr)`, `(a, b)`, `(query)`.

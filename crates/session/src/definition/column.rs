@@ -1,6 +1,6 @@
 //! One column of CREATE or ALTER TABLE.
 use catalog::check_column_name;
-use datum::{SqlError, SqlMode, TypeKind, error_code};
+use datum::{SqlError, TypeKind, error_code};
 use parser::ast::{ColumnAttribute, ColumnDefinition, Expr, ExprKind, TypeName};
 use schema::{ColumnDef, ColumnDefault};
 
@@ -32,7 +32,6 @@ pub fn draft_of_column(
     let mut type_context = TypeContext {
         column: name,
         table_collation,
-        real_as_float: context.sql_mode.contains(SqlMode::REAL_AS_FLOAT),
         conditions: &mut context.conditions,
     };
     let column_type = column_type(&column.data_type, &mut type_context)?;

@@ -10,7 +10,6 @@ pub struct TypeContext<'a> {
     pub column: &'a str,
     /// Of columns that name no character set.
     pub table_collation: CollationId,
-    pub real_as_float: bool,
     pub conditions: &'a mut Vec<Condition>,
 }
 

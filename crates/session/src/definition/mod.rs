@@ -13,8 +13,7 @@ mod create;
 mod alter;
 
 pub use alter::{AlterContext, apply_alterations};
-pub use conditions::{ER_DB_DOES_NOT_EXIST, ER_WARN_USING_OTHER_HANDLER};
+pub use conditions::ER_DB_DOES_NOT_EXIST;
 pub use create::draft_of_create;
 pub use data_type::choose_collation;
-pub use draft::{ColumnDraft, ColumnSource, DefinitionContext, IndexDraft, PartDraft, TableDraft};
-pub use index::draft_of_index;
+pub use draft::{ColumnSource, DefinitionContext, TableDraft};

@@ -10,7 +10,7 @@ use parser::ast::{
 use planner::{CatalogView, Literals, PlannerContext, ResolvedTable};
 use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
 
-use crate::result::{MadeColumn, MadeRows};
+use crate::result::MadeRows;
 use crate::session::Session;
 use crate::statement::{Request, Shield};
 

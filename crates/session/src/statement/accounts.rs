@@ -73,13 +73,13 @@ impl Session {
             match self.server.accounts().create(account) {
                 Ok(()) => {}
                 Err(AccountError::AlreadyExists) if statement.if_not_exists => {
-                    self.shared.note(ER_USER_ALREADY_EXISTS.with(&[&name]));
+                    self.shared.note(ER_USER_ALREADY_EXISTS.with(&[&quoted(&name)]));
                 }
                 Err(AccountError::UserTooLong | AccountError::HostTooLong) => {
                     let limit = 32;
                     return Err(error_code::ER_WRONG_STRING_LENGTH.with(&[&name, &"user name", &limit]));
                 }
-                Err(_) => failed.push(name.to_string()),
+                Err(_) => failed.push(quoted(&name)),
             }
         }
         finish_users("CREATE USER", failed)
@@ -98,8 +98,8 @@ impl Session {
             }
             let Some(present) = self.server.accounts().get(&name) else {
                 match statement.if_exists {
-                    true => self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&name])),
-                    false => failed.push(name.to_string()),
+                    true => self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)])),
+                    false => failed.push(quoted(&name)),
                 }
                 continue;
             };
@@ -110,7 +110,7 @@ impl Session {
             apply_options(&mut changed, statement.options)?;
             let replaced = self.server.accounts().change(&name, |account| *account = changed);
             if replaced.is_err() {
-                failed.push(name.to_string());
+                failed.push(quoted(&name));
             }
         }
         finish_users("ALTER USER", failed)
@@ -124,9 +124,9 @@ impl Session {
             match self.server.accounts().remove(&name) {
                 Ok(()) => {}
                 Err(_) if statement.if_exists => {
-                    self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&name]));
+                    self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)]));
                 }
-                Err(_) => failed.push(name.to_string()),
+                Err(_) => failed.push(quoted(&name)),
             }
         }
         finish_users("DROP USER", failed)
@@ -141,7 +141,7 @@ impl Session {
             let renamed =
                 is_free && self.server.accounts().change(&from, |account| account.name = to.clone()).is_ok();
             if !renamed {
-                failed.push(from.to_string());
+                failed.push(quoted(&from));
             }
         }
         finish_users("RENAME USER", failed)
@@ -218,7 +218,9 @@ impl Session {
             GrantTarget::Database(name) => Ok(Scope::Database(name.name.to_owned())),
             GrantTarget::Object { kind: ObjectKind::Table, name } => {
                 let name = self.table_name(name)?;
-                self.server.catalog().require_table(&name.database, &name.name)?;
+                if self.server.catalog().table(&name.database, &name.name).is_none() {
+                    return Err(error_code::ER_NO_SUCH_TABLE.with(&[&name.database, &name.name]));
+                }
                 Ok(Scope::Table(name.database, name.name))
             }
             GrantTarget::Object { .. } => {
@@ -260,8 +262,20 @@ impl Session {
 fn finish_users(operation: &str, failed: Vec<String>) -> Result<Done, SqlError> {
     match failed.is_empty() {
         true => Ok(Done::ok()),
-        false => Err(error_code::ER_CANNOT_USER.with(&[&operation, &failed.join(",")])),
+        false => {
+            let reason = match operation {
+                "CREATE USER" => "User account already exists",
+                _ => "User account does not exist",
+            };
+            let names = format!("{} ({reason})", failed.join(","));
+            Err(error_code::ER_CANNOT_USER.with(&[&operation, &names]))
+        }
     }
+}
+
+/// An account's name as messages write it.
+fn quoted(name: &AccountName) -> String {
+    format!("'{}'@'{}'", name.user, name.host.as_str())
 }
 
 fn credential_of(

@@ -18,6 +18,7 @@ mod explain;
 mod administration;
 mod accounts;
 mod default_value;
+mod safe_updates;
 mod schema_change;
 mod alter_table;
 
@@ -36,7 +37,7 @@ use crate::result::MadeRows;
 pub enum Done {
     Ok(Effects),
     /// Columns and rows are with the sink already; the end of the result set is not.
-    Rows { count: u64, found: u64 },
+    Rows { found: u64 },
     /// A cursor was opened; columns are with the sink.
     Cursor,
     /// A result set that is still to be written.
@@ -69,11 +70,4 @@ pub struct Request<'a> {
     pub text: &'a [u8],
     pub parameters: &'a [Value],
     pub parameter_types: &'a [datum::ColumnType],
-}
-
-impl Request<'_> {
-    /// The statement's own text.
-    pub fn statement_text(&self) -> &[u8] {
-        self.statement.span.of(self.text)
-    }
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::LockName;
 use datum::{ColumnType, SqlError, Value, error_code};
-use engine::{AccessMode, Isolation, WaitPolicy};
+use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
 use expression::EvalContext;
 use parser::{Digest, digest};
@@ -89,11 +89,20 @@ impl Session {
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
                 self.server.plan_cache.put(digest, prepared.clone());
-                return self.run_plan(&prepared, values, shield, sink).await;
+                let result = self.run_plan(&prepared, values, shield, sink).await;
+                if result.is_ok() || !self.plan_is_stale {
+                    return result;
+                }
             }
         }
-        let prepared = self.prepare_request(request)?;
-        self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await
+        for _ in 0..PLAN_ATTEMPTS_MAX {
+            let prepared = self.prepare_request(request)?;
+            let result = self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await;
+            if result.is_ok() || !self.plan_is_stale {
+                return result;
+            }
+        }
+        Err(error_code::ER_TABLE_DEF_CHANGED.plain())
     }
 
     pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
@@ -165,7 +174,7 @@ impl Session {
                 let mut rows = ClientRows::new(sink, &prepared.conversions, &settings);
                 let outcome = self.execute_plan(&prepared.plan, parameters, &mut rows).await?;
                 self.end_statement_transaction(shield).await?;
-                Ok(Done::Rows { count: outcome.rows_sent, found: outcome.found_rows })
+                Ok(Done::Rows { found: outcome.found_rows })
             }
             _ => {
                 let mut no_rows = executor::CollectRows::default();
@@ -179,7 +188,11 @@ impl Session {
 
     /// Locks a plan's tables and makes sure that they are still those it was made for.
     pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+        self.plan_is_stale = false;
         self.require_plan(&prepared.plan)?;
+        if self.settings.safe_updates {
+            super::safe_updates::check(&prepared.plan)?;
+        }
         self.lock_shared(&prepared.locks).await?;
         for used in &prepared.plan.tables {
             let is_same = self
@@ -188,6 +201,7 @@ impl Session {
                 .table_by_id(used.id)
                 .is_some_and(|handle| Arc::ptr_eq(handle.definition(), &used.table));
             if !is_same {
+                self.plan_is_stale = true;
                 return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
             }
         }
@@ -317,15 +331,6 @@ impl Session {
             PlanKind::Update(_) => &self.counters.com_update,
             PlanKind::Delete(_) => &self.counters.com_delete,
         });
-    }
-
-    /// True for a plan that runs in a read-only transaction without harm.
-    pub(crate) fn is_allowed_read_only(&self, plan: &Plan) -> bool {
-        !plan.is_change() || self.transaction.access == AccessMode::ReadWrite
-    }
-
-    pub(crate) fn plan_attempts() -> std::ops::Range<usize> {
-        0..PLAN_ATTEMPTS_MAX
     }
 }
 

@@ -209,7 +209,10 @@ impl Session {
             && self.is_current(&plan.prepared)
         {
             let work = SavedPlan { prepared: plan.prepared.clone(), parameters: parameters.to_vec() };
-            return self.run_guarded_statement(statement.is_query, work, sink).await;
+            let result = self.run_guarded_statement(statement.is_query, work, sink).await;
+            if result.is_ok() || !self.plan_is_stale {
+                return result;
+            }
         }
         let text = statement.text.clone();
         let arena = std::mem::take(&mut self.arena);

@@ -47,8 +47,10 @@ impl Session {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
                 let result = self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
-                self.finish(result, false, sink).await;
-                return;
+                if result.is_ok() || !self.plan_is_stale {
+                    self.finish(result, false, sink).await;
+                    return;
+                }
             }
             self.run_statements(text, arena, Some(digest), sink).await;
         } else {
@@ -135,7 +137,7 @@ impl Session {
         let run = work.run(self, &shield, sink);
         let result = match run_guarded(&process.kill, &shield, time_limit, run).await {
             Ended::ByItself(result) => result,
-            Ended::Killed(_) => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
+            Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
             Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
         };
         match result {
@@ -154,14 +156,14 @@ impl Session {
         let result = match result {
             Ok(Done::Made(rows)) => {
                 rows.write(sink, &self.settings);
-                Ok(Done::Rows { count: rows.rows.len() as u64, found: rows.rows.len() as u64 })
+                Ok(Done::Rows { found: rows.rows.len() as u64 })
             }
             other => other,
         };
         self.process.kill.clear_query();
         match &result {
             Ok(Done::Ok(effects)) => self.shared.row_count.store(effects.affected_rows as i64, Relaxed),
-            Ok(Done::Rows { found, .. }) => {
+            Ok(Done::Rows { found }) => {
                 self.shared.row_count.store(-1, Relaxed);
                 self.shared.found_rows.store(*found, Relaxed);
             }

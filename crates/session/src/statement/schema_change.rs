@@ -133,8 +133,8 @@ impl Session {
                 copy_of(source.definition(), &name)
             }
             None => {
-                let mut context = self.definition_context(request);
-                let context = &mut context.context();
+                let source = self.definition_context(request);
+                let context = &mut source.context();
                 let draft = draft_of_create(statement, &name.database, database.collation, context)?;
                 let definition = draft.finish(context)?;
                 self.keep_conditions(std::mem::take(&mut context.conditions));
