@@ -11,6 +11,7 @@ use crate::log_record::{LogRecord, Operation};
 use crate::row_table::Before;
 use crate::transaction_state::{TransactionState, UndoItem};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use wal::{AppendError, WalGroup};
 
 /// A transaction whose undo records begin further back than this share of the log is forwarded.
@@ -55,6 +56,7 @@ impl Engine {
                 Chunk::Appended { next } => from = next,
                 Chunk::Finished => {
                     state.undo_moved_to(start);
+                    self.stats.undo_forwards.fetch_add(1, Relaxed);
                     return Ok(());
                 }
                 // Its next checkpoint finds it settled, or gone.

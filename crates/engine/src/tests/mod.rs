@@ -1,5 +1,6 @@
 //! Tests of the whole engine on the simulated machine.
 
+mod anomalies;
 mod crash;
 mod isolation;
 mod locking;
