@@ -1,11 +1,11 @@
 //! INSERT and REPLACE.
-use crate::block::{Block, Clause, Source, SourceKind, same_name};
+use crate::block::{Block, Clause, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::from::columns_of;
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
-use plan::{Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, TableUsage};
+use plan::{Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, OutputColumn, TableUsage};
 use schema::TableDef;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ impl<'p> Planner<'p> {
         }
         let table = self.target_table(&insert.table, TableUsage::Insert)?;
         let columns = self.insert_columns(insert, &table)?;
+        let mut source_columns = Vec::new();
         let source = match insert.source {
             ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
             ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
@@ -28,6 +29,7 @@ impl<'p> Planner<'p> {
                 if planned.columns.len() != columns.len() {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
                 }
+                source_columns = planned.columns;
                 InsertSource::Query(Box::new(planned.node))
             }
         };
@@ -40,7 +42,7 @@ impl<'p> Planner<'p> {
         } else if insert.on_duplicate.is_empty() {
             DuplicateRule::Fail
         } else {
-            DuplicateRule::Update(self.on_duplicate(&table, insert)?)
+            DuplicateRule::Update(self.on_duplicate(&table, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
             self.check_not_read(&table)?;
@@ -191,12 +193,13 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// The frame: the existing row, the new row, and with INSERT .. SELECT nothing else: columns of the query can be
-    /// had through VALUES() only.
+    /// The frame: the existing row, the new row, and with INSERT .. SELECT the query's row, whose plain columns are
+    /// found under their tables' names.
     fn on_duplicate(
         &mut self,
         table: &Arc<TableDef>,
         insert: &ast::Insert<'p>,
+        source_columns: Vec<OutputColumn>,
     ) -> Result<Vec<Assignment>, SqlError> {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
         block.sources.push(row_source(table, &table.name));
@@ -219,6 +222,9 @@ impl<'p> Planner<'p> {
                 block.position(source, column);
             }
         }
+        for column in source_columns {
+            add_query_column(&mut block, column);
+        }
         self.blocks.push(block);
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for assignment in insert.on_duplicate {
@@ -229,6 +235,37 @@ impl<'p> Planner<'p> {
         self.pop_row_block()?;
         Ok(assignments)
     }
+}
+
+/// A column of the source query at the next frame position. One that is no table's column has no name here.
+fn add_query_column(block: &mut Block, column: OutputColumn) {
+    let alias = match column.table_alias.is_empty() {
+        true => "query row ".to_owned(),
+        false => column.table_alias,
+    };
+    // The target and the new row come first and are never meant.
+    let known = block.sources.iter().skip(2).position(|source| same_name(&source.alias, &alias));
+    let source = known.map_or(block.sources.len(), |position| position + 2);
+    if known.is_none() {
+        block.sources.push(Source {
+            alias,
+            database: column.database,
+            columns: Vec::new(),
+            kind: SourceKind::Derived(None),
+            optional: false,
+            lock: None,
+        });
+    }
+    let columns = &mut block.sources[source].columns;
+    let is_named = !column.original_name.is_empty();
+    columns.push(SourceColumn {
+        name: if is_named { column.original_name } else { "query column ".to_owned() },
+        column_type: column.column_type,
+        hidden: !is_named,
+        invisible: false,
+    });
+    let position = columns.len() - 1;
+    block.position(source, position);
 }
 
 fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {

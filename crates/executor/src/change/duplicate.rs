@@ -50,7 +50,7 @@ pub async fn replace_existing(
     Err(damaged(&inserter.plan.table.name))
 }
 
-/// ON DUPLICATE KEY UPDATE: 2 affected rows for a change, 0 when the values stay as they are.
+/// ON DUPLICATE KEY UPDATE; `new_row` is followed by the source query's row. 2 affected rows for a change, 0 when the values stay as they are.
 pub async fn update_existing(
     inserter: &mut Inserter<'_>,
     assignments: &[Assignment],

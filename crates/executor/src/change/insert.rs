@@ -59,7 +59,7 @@ impl Inserter<'_> {
             row[column] = self.assigner.assigned(column, value, &row, number, context.eval)?;
         }
         self.fill_omitted(&mut row, context)?;
-        self.insert_row(row, context).await
+        self.insert_row(row, Vec::new(), context).await
     }
 
     /// Default values are there before expressions read them.
@@ -112,14 +112,16 @@ impl Inserter<'_> {
                 };
             }
             self.fill_omitted(&mut row, context)?;
-            self.insert_row(row, context).await?;
+            self.insert_row(row, values, context).await?;
         }
         Ok(())
     }
 
+    /// `source` is the query's row that `row` was made from.
     async fn insert_row(
         &mut self,
         mut row: Vec<Value>,
+        source: Vec<Value>,
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         context.check()?;
@@ -152,6 +154,7 @@ impl Inserter<'_> {
                         if let Generated::Explicit(number) = generated {
                             self.handle.auto_increment().observe(number);
                         }
+                        row.extend(source);
                         update_existing(self, assignments, &row_key, row, context).await
                     }
                 }
