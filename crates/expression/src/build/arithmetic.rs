@@ -64,7 +64,9 @@ impl BindContext {
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let column = match (operator, l, r) {
             (ArithmeticOperator::IntegerDivide, ..) => {
-                integer(left.ty.column.unsigned || right.ty.column.unsigned)
+                let is_unsigned = |domain| matches!(domain, Domain::Integer { unsigned: true, .. });
+                let flagged = left.ty.column.unsigned || right.ty.column.unsigned;
+                integer(flagged || is_unsigned(l) || is_unsigned(r))
             }
             (_, Domain::Double, _) | (_, _, Domain::Double) => ColumnType::double(),
             (ArithmeticOperator::Divide, ..) => {

@@ -33,10 +33,10 @@ pub(super) fn arithmetic(
     let by_decimals = operator == ArithmeticOperator::IntegerDivide
         && !(left_column.kind.is_integer() && right_column.kind.is_integer());
     if is_integer && !by_decimals {
-        if let (Value::Int(l), Value::Int(r), false) = (&*l, &*r, node.ty.column.unsigned) {
-            if let Some(result) = quick_integers(operator, *l, *r) {
-                return Ok(Value::Int(result));
-            }
+        if let (Value::Int(l), Value::Int(r), false) = (&*l, &*r, node.ty.column.unsigned)
+            && let Some(result) = quick_integers(operator, *l, *r)
+        {
+            return Ok(Value::Int(result));
         }
         let (l, r) = (in_zone(&l, context), in_zone(&r, context));
         let l = l.to_integer(left_column, &mut warn).unwrap_or(0);

@@ -194,8 +194,11 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
 }
 
 fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
-    if let Value::Json(_) = value {
-        return Ok(value.clone());
+    match value {
+        Value::Json(_) => return Ok(value.clone()),
+        // A DECIMAL keeps the digits it has.
+        Value::Decimal(number) => return Ok(Value::Json(number.to_string().into_boxed_str())),
+        _ => {}
     }
     let text = match value {
         // Moments become JSON strings, numbers JSON numbers.
