@@ -154,10 +154,7 @@ impl Drop for Acquire {
 
 fn conflict(left: LockMode, right: LockMode) -> bool {
     use LockMode::{Exclusive, NoWrite, SharedWrite};
-    matches!(
-        (left, right),
-        (Exclusive, _) | (_, Exclusive) | (NoWrite, SharedWrite) | (SharedWrite, NoWrite)
-    )
+    matches!((left, right), (Exclusive, _) | (_, Exclusive) | (NoWrite, SharedWrite) | (SharedWrite, NoWrite))
 }
 
 impl LockTable {
