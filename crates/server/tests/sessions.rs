@@ -125,3 +125,82 @@ fn a_thousand_idle_clients_cost_little() {
     println!("{} KiB for each of a thousand clients", grown / 1000 / 1024);
     assert!(grown < 100 << 20, "{grown} bytes for a thousand idle clients");
 }
+
+#[test]
+fn several_statements_need_the_clients_word() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    assert_eq!(client.execute("DO 1; DO 2").map_err(|error| error.number), Err(1064));
+    client.send(0, &[27, 0, 0]);
+    assert_eq!(client.read().expect("an answer").1[0], 0xfe);
+    client.send(0, b"\x03DO 1; DO 2");
+    let more_results = |packet: &[u8]| packet[3] & 8 != 0;
+    let (first, second) = (client.read().expect("an OK").1, client.read().expect("an OK").1);
+    assert_eq!((first[0], more_results(&first)), (0, true));
+    assert_eq!((second[0], more_results(&second)), (0, false));
+    client.send(0, &[27, 1, 0]);
+    assert_eq!(client.read().expect("an answer").1[0], 0xfe);
+    assert_eq!(client.execute("DO 1; DO 2").map_err(|error| error.number), Err(1064));
+}
+
+#[test]
+fn old_commands_still_answer() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10))"] {
+        client.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    client.send(0, b"\x04t\0");
+    let mut names = Vec::new();
+    loop {
+        let (_, packet) = client.read().expect("a definition or the end");
+        assert_ne!(packet[0], 0xff, "{packet:?}");
+        if packet[0] == 0xfe {
+            break;
+        }
+        names.push(String::from_utf8_lossy(&packet).into_owned());
+    }
+    assert!(names.len() == 2 && names[0].contains("id") && names[1].contains("name"), "{names:?}");
+    client.send(0, b"\x04absent\0");
+    assert_eq!(client.expect_error().number, 1146);
+    client.send(0, &[9]);
+    let (_, statistics) = client.read().expect("an answer");
+    assert!(statistics.starts_with(b"Uptime: "));
+    client.send(0, b"\x02d");
+    client.expect_ok().expect("COM_INIT_DB");
+    client.send(0, b"\x02absent");
+    assert_eq!(client.expect_error().number, 1049);
+    client.send(0, &[31]);
+    client.expect_ok().expect("COM_RESET_CONNECTION");
+    let id = connection_id(&mut client).parse::<u32>().expect("a number");
+    let mut victim = server.log_in();
+    let victim_id = connection_id(&mut victim).parse::<u32>().expect("a number");
+    assert_ne!(id, victim_id);
+    client.send(0, &[&[12][..], &victim_id.to_le_bytes()].concat());
+    client.expect_ok().expect("COM_PROCESS_KILL");
+    assert!(victim.is_closed());
+}
+
+#[test]
+fn change_user_starts_anew_and_checks_the_password() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    client.execute("CREATE DATABASE d").expect("created");
+    client.execute("SET @a = 1").expect("set");
+    // User, empty proof, database, collation, plugin.
+    let change = |user: &str| [b"\x11", user.as_bytes(), b"\0\0d\0\xff\0mysql_native_password\0"].concat();
+    client.send(0, &change("root"));
+    client.expect_ok().expect("root has no password");
+    let rows = client.query("SELECT DATABASE(), @a").expect("read");
+    assert_eq!(rows[0], [Some("d".to_owned()), None]);
+    client.send(0, &change("nobody"));
+    loop {
+        match client.read() {
+            Some((sequence, packet)) if packet[0] == 0xfe => client.send(sequence + 1, &[7; 32]),
+            Some((sequence, packet)) if packet[0] == 1 => client.send(sequence + 1, b"guess"),
+            Some((_, packet)) => break assert_eq!(&packet[..3], &[0xff, 0x15, 0x04]),
+            None => panic!("closed without a word"),
+        }
+    }
+    assert!(client.is_closed());
+}

@@ -32,7 +32,9 @@ impl Session {
         if result.is_err() && self.server.accounts().replace_with(&before).is_err() {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"accounts could not be restored"]));
         }
-        self.privileges.refresh(&self.server);
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
         result
     }
 

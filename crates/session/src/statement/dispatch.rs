@@ -58,7 +58,13 @@ impl Session {
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
             Deallocate(name) => self.deallocate(name),
-            UnlockTables => Ok(Done::ok()),
+            LockTables(tables) => self.lock_tables(tables).await,
+            UnlockTables => {
+                if !self.table_locks.is_empty() {
+                    self.commit_open(shield).await?;
+                }
+                Ok(self.unlock_tables())
+            }
             _ if is_schema_change(kind) => self.change_schema(request, shield).await,
             _ if is_account_statement(kind) => self.account_statement(request, shield).await,
             _ => Err(unsupported(kind)),
@@ -176,7 +182,6 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         CreateView(_) => "CREATE VIEW",
         DropStored(_) => "stored programs",
         Xa(_) => "XA",
-        LockTables(_) => "LOCK TABLES",
         LockInstance | UnlockInstance => "LOCK INSTANCE",
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",

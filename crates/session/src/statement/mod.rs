@@ -12,6 +12,7 @@ mod evaluate;
 mod explain;
 mod guard;
 mod literals;
+mod lock_tables;
 mod locks;
 mod named;
 mod planned;

@@ -16,6 +16,7 @@ use parser::{ParseError, ParseOptions, parse_one};
 use super::guard::{Ended, Shield, run_guarded};
 use super::{Done, Request};
 use crate::counters::count;
+use crate::kill::KillKind;
 use crate::session::Session;
 use crate::settings::Completion;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
@@ -113,7 +114,9 @@ impl Session {
     /// What every statement starts with.
     pub(crate) fn start_statement(&mut self, keeps_conditions: bool) {
         self.process.kill.clear_query();
-        self.privileges.refresh(&self.server);
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
         count(&self.server.counters.queries);
         count(&self.server.counters.questions);
         self.statement_savepoint = None;
@@ -224,7 +227,10 @@ impl Session {
 
     /// COMMIT RELEASE and `completion_type`.
     pub(crate) fn release_if(&mut self, completion: Completion) {
-        self.ends |= completion == Completion::Release;
+        if completion == Completion::Release {
+            self.ends = true;
+            self.process.kill.kill(KillKind::Connection);
+        }
     }
 }
 

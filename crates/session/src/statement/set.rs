@@ -2,6 +2,7 @@
 //!
 //! System variables are checked one after the other and changed together at the end, so that an error changes
 //! none of them.
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use auth::Privilege;
@@ -206,7 +207,7 @@ impl Session {
             }
             "timestamp" => {
                 let seconds = if let Setting::Double(seconds) = setting { seconds } else { 0.0 };
-                self.settings.fixed_timestamp_us = (seconds * 1e6) as i64;
+                Arc::make_mut(&mut self.settings).fixed_timestamp_us = (seconds * 1e6) as i64;
                 return Ok(());
             }
             _ => {}
@@ -321,10 +322,7 @@ impl Session {
             "last_insert_id" => Setting::Unsigned(self.shared.last_insert_id.load(Relaxed)),
             "warning_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_count()),
             "error_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_error_count()),
-            "timestamp" => {
-                let settings = self.expression_settings();
-                Setting::Double(settings.now_utc_micros as f64 / 1e6)
-            }
+            "timestamp" => Setting::Double(self.now_utc_micros() as f64 / 1e6),
             _ => self.variables.get(id).clone(),
         }
     }
