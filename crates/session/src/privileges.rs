@@ -33,9 +33,8 @@ impl Privileges {
         let version = server.accounts_version();
         if version != self.version {
             self.account = server.accounts().get(&self.name);
-            self.is_full = self.grants().is_some_and(|grants| {
-                grants.permit(PrivilegeSet::all_global(), &Scope::Global)
-            });
+            self.is_full =
+                self.grants().is_some_and(|grants| grants.permit(PrivilegeSet::all_global(), &Scope::Global));
             self.version = version;
         }
     }

@@ -173,11 +173,7 @@ fn grantee(account: &Account) -> Value {
 }
 
 /// A row for each privilege of each scope that `scope_columns` accepts.
-fn privilege_rows(
-    server: &Server,
-    viewer: &Viewer,
-    scope_columns: fn(&Scope) -> Option<Vec<Value>>,
-) -> Rows {
+fn privilege_rows(server: &Server, viewer: &Viewer, scope_columns: fn(&Scope) -> Option<Vec<Value>>) -> Rows {
     let mut rows = Rows::new();
     for account in visible_accounts(server, viewer) {
         for (scope, privileges) in account.grants.iter() {

@@ -145,10 +145,9 @@ fn datetime_precision(kind: &TypeKind) -> Option<u64> {
 /// PRI, UNI, MUL or nothing.
 pub fn column_key(table: &TableDef, column: usize) -> &'static str {
     let leads = |index: &&schema::IndexDef| index.parts.first().is_some_and(|part| part.column == column);
-    let is_primary = table
-        .indexes
-        .iter()
-        .any(|index| index.kind == IndexKind::Primary && index.parts.iter().any(|part| part.column == column));
+    let is_primary = table.indexes.iter().any(|index| {
+        index.kind == IndexKind::Primary && index.parts.iter().any(|part| part.column == column)
+    });
     let mut leading = table.indexes.iter().filter(leads).peekable();
     if is_primary {
         "PRI"

@@ -42,7 +42,7 @@ pub struct InPlaceStore {
     superblock: Mutex<SuperblockState>,
     /// Batches, growth and superblock writes take turns: held across awaits, hence not a mutex.
     turn: Turn,
-    /// The first failed batch. Another one would overwrite the only intact copies of pages that are torn at home.
+    /// The first failed write or sync; see `check_healthy`.
     failed: Mutex<Option<StoreError>>,
 }
 
@@ -105,6 +105,19 @@ impl InPlaceStore {
             turn: Turn::default(),
             failed: Mutex::new(None),
         }
+    }
+
+    /// After a failed write or sync nothing more is written: the kernel reports a lost write once and then
+    /// lets later syncs succeed, and another batch would overwrite the only intact copies of torn pages.
+    fn check_healthy(&self) -> Result<(), StoreError> {
+        self.failed.lock().clone().map_or(Ok(()), Err)
+    }
+
+    fn note_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result {
+            self.failed.lock().get_or_insert_with(|| error.clone());
+        }
+        result
     }
 
     fn offset(&self, page: PageId) -> u64 {
@@ -170,21 +183,18 @@ impl PageStore for InPlaceStore {
                 return Ok(());
             }
             let _turn = self.turn.take().await;
-            if let Some(error) = self.failed.lock().clone() {
-                return Err(error);
-            }
-            let (pages, buffer) = self.doublewrite.write(batch).await?;
+            self.check_healthy()?;
+            let written = self.doublewrite.write(batch).await;
+            let (pages, buffer) = self.note_failure(written)?;
             let result = self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await;
-            if let Err(error) = &result {
-                *self.failed.lock() = Some(error.clone());
-            }
-            result
+            self.note_failure(result)
         })
     }
 
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_healthy()?;
             let current = self.page_count();
             if page_count <= current {
                 return Ok(());
@@ -201,7 +211,8 @@ impl PageStore for InPlaceStore {
                 }
                 result => result.map(|()| generous)?,
             };
-            self.data.sync().await?;
+            let synced = self.data.sync().await;
+            self.note_failure(synced.map_err(StoreError::from))?;
             self.page_count.store(length / size, Ordering::Release);
             Ok(())
         })
@@ -215,8 +226,9 @@ impl PageStore for InPlaceStore {
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_healthy()?;
             let next = self.superblock.lock().next(bytes);
-            superblock::write(&self.data, self.page_size, &next).await?;
+            self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
             Ok(())
         })

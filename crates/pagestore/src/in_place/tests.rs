@@ -111,4 +111,29 @@ fn growth_is_bounded_by_the_disk_and_harmless() {
     world.block_on(run).unwrap();
 }
 
+#[test]
+fn after_a_failed_sync_nothing_more_is_written() {
+    for after in 0..3 {
+        let world = World::new(4, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            let fault = env::sim::Fault::input_output_error(env::IoOp::Sync, "", after);
+            world.set_faults(&[fault]);
+            let mut failures = 0;
+            for round in 0..4 {
+                let mut batch = PageBatch::new(PageSize::K8, 1);
+                batch.push(PageId(5), &image(PageId(5), round));
+                failures += u32::from(store.write_batch(batch).await.is_err());
+                failures += u32::from(store.extend(store.page_count() + 1).await.is_err());
+                failures += u32::from(store.write_superblock(b"checkpoint").await.is_err());
+            }
+            failures
+        };
+        // A batch syncs twice, growth and the superblock once each: all operations from the failed one on fail.
+        let intact = [0, 0, 1][after as usize];
+        assert_eq!(world.block_on(run).unwrap(), 12 - intact, "sync {after}");
+    }
+}
+
 const SUPERBLOCK_MAX: usize = crate::SUPERBLOCK_BYTES_MAX;

@@ -29,11 +29,7 @@ pub fn draft_of_column(
 ) -> Result<ColumnDraft, SqlError> {
     let name = column.name.name;
     check_column_name(name)?;
-    let mut type_context = TypeContext {
-        column: name,
-        table_collation,
-        conditions: &mut context.conditions,
-    };
+    let mut type_context = TypeContext { column: name, table_collation, conditions: &mut context.conditions };
     let column_type = column_type(&column.data_type, &mut type_context)?;
     let mut attributes = read_attributes(column)?;
     if column.data_type.name == TypeName::Serial {
@@ -75,7 +71,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
         match *attribute {
             ColumnAttribute::Null => attributes.nullable = Some(true),
             ColumnAttribute::NotNull => attributes.nullable = Some(false),
-            ColumnAttribute::Default { expr, parenthesized } => attributes.default = Some((expr, parenthesized)),
+            ColumnAttribute::Default { expr, parenthesized } => {
+                attributes.default = Some((expr, parenthesized))
+            }
             ColumnAttribute::OnUpdate(expr) => attributes.on_update = Some(expr),
             ColumnAttribute::AutoIncrement => attributes.auto_increment = true,
             ColumnAttribute::SerialDefaultValue => {
@@ -87,8 +85,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             ColumnAttribute::Unique => attributes.unique = true,
             ColumnAttribute::Comment(text) => {
                 if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(error_code::ER_TOO_LONG_FIELD_COMMENT
-                        .with(&[&column.name.name, &COMMENT_LENGTH_MAX]));
+                    return Err(
+                        error_code::ER_TOO_LONG_FIELD_COMMENT.with(&[&column.name.name, &COMMENT_LENGTH_MAX])
+                    );
                 }
                 attributes.comment = text;
             }

@@ -2,15 +2,15 @@
 //!
 //! Both statements make a `TableDraft`, in which indexes still name their columns; `TableDraft::finish` checks it
 //! as a whole and turns it into a `TableDef`. Nothing here touches the catalog or the engine.
-mod conditions;
-mod text;
-mod data_type;
+mod alter;
 mod column;
+mod conditions;
+mod create;
+mod data_type;
+mod draft;
 mod index;
 mod options;
-mod draft;
-mod create;
-mod alter;
+mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use conditions::ER_DB_DOES_NOT_EXIST;

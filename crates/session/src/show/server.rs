@@ -123,7 +123,8 @@ impl Session {
     }
 
     fn engine_status(&self) -> String {
-        let mut text = format!("=====================================\nUptime: {} s\n", self.server.uptime().as_secs());
+        let mut text =
+            format!("=====================================\nUptime: {} s\n", self.server.uptime().as_secs());
         for (name, value) in self.status_values(true) {
             text.push_str(&format!("{name}: {value}\n"));
         }

@@ -159,8 +159,10 @@ impl Session {
         self.require_grantable(privileges, &scope)?;
         for user in statement.users {
             let name = self.account_of(*user);
-            let granted =
-                self.server.accounts().change(&name, |account| account.grants.grant(scope.clone(), privileges));
+            let granted = self
+                .server
+                .accounts()
+                .change(&name, |account| account.grants.grant(scope.clone(), privileges));
             granted.map_err(|_| ER_CANT_CREATE_USER_WITH_GRANT.plain())?;
         }
         Ok(Done::ok())
@@ -236,7 +238,9 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let name = statement.user.map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
+        let name = statement
+            .user
+            .map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
         if name != *self.privileges.account_name() {
             self.require_global(Privilege::CreateUser)?;
         }
@@ -294,13 +298,13 @@ fn credential_of(
         return unsupported("dual passwords");
     }
     let plugin = match clause.plugin {
-        Some(name) => Plugin::from_name(name.as_bytes()).ok_or_else(|| ER_PLUGIN_IS_NOT_LOADED.with(&[&name]))?,
+        Some(name) => {
+            Plugin::from_name(name.as_bytes()).ok_or_else(|| ER_PLUGIN_IS_NOT_LOADED.with(&[&name]))?
+        }
         None => default,
     };
     match (clause.password, clause.hash) {
-        (Some(password), _) => {
-            Ok(Credential::from_password(plugin, &String::from_utf8_lossy(password)))
-        }
+        (Some(password), _) => Ok(Credential::from_password(plugin, &String::from_utf8_lossy(password))),
         (None, Some(hash)) => {
             Credential::from_stored(plugin, hash).ok_or_else(|| error_code::ER_PASSWORD_FORMAT.plain())
         }
@@ -341,10 +345,7 @@ fn apply_options(account: &mut Account, options: &[AccountOption<'_>]) -> Result
 }
 
 /// The privileges of a GRANT; a word that the target cannot have is error 1144 or 1221.
-fn privileges_of(
-    written: &[parser::ast::Privilege<'_>],
-    scope: &Scope,
-) -> Result<PrivilegeSet, SqlError> {
+fn privileges_of(written: &[parser::ast::Privilege<'_>], scope: &Scope) -> Result<PrivilegeSet, SqlError> {
     let possible = match scope {
         Scope::Global => PrivilegeSet::all_global(),
         Scope::Database(_) => PrivilegeSet::all_database(),

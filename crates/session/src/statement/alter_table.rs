@@ -8,7 +8,9 @@ use std::sync::Arc;
 use auth::Privilege;
 use catalog::{LockGuard, LockMode, RowConverter, SchemaChange, build_index, check_table_name, copy_rows};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
-use parser::ast::{AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption};
+use parser::ast::{
+    AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
+};
 use schema::{ColumnDefault, IndexDef, TableDef};
 use table::TableHandle;
 
@@ -107,7 +109,11 @@ impl Session {
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info }))
     }
 
-    async fn lock_altered(&self, name: &TableName, to: Option<&TableName>) -> Result<Vec<LockGuard>, SqlError> {
+    async fn lock_altered(
+        &self,
+        name: &TableName,
+        to: Option<&TableName>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
         let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         if let Some(to) = to {
             check_table_name(&to.name)?;
@@ -144,14 +150,23 @@ impl Session {
         let sources = draft.columns.iter().map(|column| column.source).collect();
         let after = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
-        let mut alteration =
-            Alteration { before, after, sources, auto_increment: asked.auto_increment, rebuild: asked.rebuild };
+        let mut alteration = Alteration {
+            before,
+            after,
+            sources,
+            auto_increment: asked.auto_increment,
+            rebuild: asked.rebuild,
+        };
         alteration.keep_clustering();
         Ok(alteration)
     }
 
     /// New index trees and a new descriptor over the old rows.
-    async fn change_in_place(&self, change: &mut SchemaChange, alteration: Alteration) -> Result<(), SqlError> {
+    async fn change_in_place(
+        &self,
+        change: &mut SchemaChange,
+        alteration: Alteration,
+    ) -> Result<(), SqlError> {
         let Alteration { before, mut after, auto_increment, .. } = alteration;
         let old = before.definition();
         let mut built = Vec::new();
@@ -188,7 +203,8 @@ impl Session {
         after.id = self.server.catalog().new_table_id();
         change.create_trees(&mut after).await?;
         let handle = TableHandle::new(Arc::new(after.clone()));
-        let columns: Vec<ColumnType> = after.columns.iter().map(|column| column.column_type.clone()).collect();
+        let columns: Vec<ColumnType> =
+            after.columns.iter().map(|column| column.column_type.clone()).collect();
         let mut converter = Converter::new(self, old, &after, &sources);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
@@ -268,7 +284,8 @@ fn changed_parts(index: &IndexDef, old: &TableDef) -> bool {
 }
 
 fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
-    let grows = matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
+    let grows =
+        matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
     let is_number = matches!(
         before.kind,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong
@@ -310,10 +327,12 @@ impl<'a> Converter<'a> {
     ) -> Converter<'a> {
         let conversion = session.conversion();
         let sources = after.columns.iter().zip(sources).map(|(column, source)| match source {
-            ColumnSource::Old(position) => match before.columns[*position].column_type == column.column_type {
-                true => ValueSource::Same(*position),
-                false => ValueSource::Converted(*position),
-            },
+            ColumnSource::Old(position) => {
+                match before.columns[*position].column_type == column.column_type {
+                    true => ValueSource::Same(*position),
+                    false => ValueSource::Converted(*position),
+                }
+            }
             ColumnSource::New if column.auto_increment => ValueSource::Counter,
             ColumnSource::New => match &column.default {
                 ColumnDefault::None => ValueSource::Constant(column.column_type.implicit_default()),

@@ -1,8 +1,8 @@
 //! Sends a parsed statement to its family, after the implicit commit that some families begin with.
 use datum::{SqlError, error_code};
+use expression::SessionServices;
 use parser::Digest;
 use parser::ast::{Into, LoadColumn, Query, Statement, StatementKind};
-use expression::SessionServices;
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -80,7 +80,9 @@ impl Session {
         let request = Request { statement: &statement, ..request };
         let prepared = self.prepare_request(request)?;
         let types: Vec<_> = match &prepared.plan.kind {
-            plan::PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
+            plan::PlanKind::Query(query) => {
+                query.columns.iter().map(|column| column.column_type.clone()).collect()
+            }
             _ => Vec::new(),
         };
         if types.len() != targets.len() {

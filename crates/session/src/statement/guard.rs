@@ -45,9 +45,7 @@ pub async fn run_guarded<T>(
 ) -> Ended<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
-        if !shield.is_up()
-            && kill.state().is_some()
-        {
+        if !shield.is_up() && kill.state().is_some() {
             return Poll::Ready(Ended::Killed);
         }
         if let Poll::Ready(output) = work.as_mut().poll(context) {

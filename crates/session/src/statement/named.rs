@@ -5,8 +5,8 @@ use datum::{SqlError, Value, error_code};
 use expression::SessionServices;
 use parser::ast::{Ident, PreparedSource};
 
-use super::{Done, Effects};
 use super::prepared::PreparedStatement;
+use super::{Done, Effects};
 use crate::session::Session;
 use crate::sink::ResultSink;
 

@@ -61,7 +61,10 @@ impl Session {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
             connection_collation: self.settings.literal_collation().number(),
-            results_collation: self.settings.results_charset.map_or(0, |_| self.settings.results_collation.number()),
+            results_collation: self
+                .settings
+                .results_charset
+                .map_or(0, |_| self.settings.results_collation.number()),
             locks_source_rows: self.locks_source_rows(),
         }
     }
@@ -111,7 +114,11 @@ impl Session {
     }
 
     pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
-        planner::plan_statement(request.statement, self, &self.planner_context(literals, request.parameter_types))
+        planner::plan_statement(
+            request.statement,
+            self,
+            &self.planner_context(literals, request.parameter_types),
+        )
     }
 
     pub(crate) fn planner_context<'a>(
@@ -250,7 +257,8 @@ impl Session {
     }
 
     pub(crate) fn expression_settings(&self) -> expression::StatementSettings {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
         expression::StatementSettings {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),

@@ -46,7 +46,8 @@ impl Session {
             if let Some((prepared, parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let result = self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
+                let result =
+                    self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     self.finish(result, false, sink).await;
                     return;
@@ -205,7 +206,9 @@ impl Session {
         let savepoint = self.statement_savepoint.take();
         let ends_transaction = error.is(&error_code::ER_LOCK_DEADLOCK) || !self.transaction.explicit;
         let undone = match (&mut self.transaction.current, savepoint) {
-            (Some(transaction), Some(savepoint)) if !ends_transaction => transaction.rollback_to(savepoint).await,
+            (Some(transaction), Some(savepoint)) if !ends_transaction => {
+                transaction.rollback_to(savepoint).await
+            }
             (Some(_), None) if !ends_transaction => Ok(()),
             _ => self.transaction.rollback().await,
         };

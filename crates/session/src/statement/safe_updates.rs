@@ -18,9 +18,9 @@ pub fn check(plan: &Plan) -> Result<(), SqlError> {
 fn reads_whole_table(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Table(access) => matches!(access.path, AccessPath::FullScan | AccessPath::IndexScan { .. }),
-        NodeKind::Filter { input, .. } | NodeKind::Project { input, .. } | NodeKind::Distinct { input, .. } => {
-            reads_whole_table(input)
-        }
+        NodeKind::Filter { input, .. }
+        | NodeKind::Project { input, .. }
+        | NodeKind::Distinct { input, .. } => reads_whole_table(input),
         NodeKind::Sort { input, limit: None, .. } => reads_whole_table(input),
         NodeKind::NestedLoop(join) => reads_whole_table(&join.outer),
         NodeKind::HashJoin(_) => true,

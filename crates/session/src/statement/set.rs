@@ -8,7 +8,9 @@ use auth::Privilege;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, Value, error_code};
 use expression::SessionServices;
-use parser::ast::{Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget};
+use parser::ast::{
+    Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget,
+};
 
 use super::guard::Shield;
 use super::{Done, Request};
@@ -55,7 +57,9 @@ impl Session {
                 VariableAssignment::Names { charset, collation } => {
                     self.check_names(charset, collation, &mut changes)?;
                 }
-                VariableAssignment::CharacterSet(charset) => self.check_character_set(charset, &mut changes)?,
+                VariableAssignment::CharacterSet(charset) => {
+                    self.check_character_set(charset, &mut changes)?
+                }
             }
         }
         for change in changes {
@@ -89,8 +93,8 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Change, SqlError> {
-        let id = VariableId::by_name(name)
-            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let id =
+            VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         self.check_scope(definition, scope)?;
         let value = match value {
@@ -149,8 +153,7 @@ impl Session {
             return Ok(());
         }
         let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
-        let present =
-            if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
+        let present = if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
         if present == *setting {
             return Ok(());
         }
@@ -161,7 +164,9 @@ impl Session {
     async fn apply_change(&mut self, change: Change, shield: &Shield) -> Result<(), SqlError> {
         let Change { id, scope, setting } = change;
         match scope {
-            VariableScope::Unspecified | VariableScope::Session => self.apply_session(id, setting, shield).await,
+            VariableScope::Unspecified | VariableScope::Session => {
+                self.apply_session(id, setting, shield).await
+            }
             VariableScope::Global => {
                 self.server.globals.set(id, setting);
                 Ok(())
@@ -183,7 +188,12 @@ impl Session {
     }
 
     /// Changes a session value together with the ones that follow it.
-    async fn apply_session(&mut self, id: VariableId, setting: Setting, shield: &Shield) -> Result<(), SqlError> {
+    async fn apply_session(
+        &mut self,
+        id: VariableId,
+        setting: Setting,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
         let name = id.definition().name;
         match name {
             "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
@@ -206,11 +216,15 @@ impl Session {
             ("character_set_server", "collation_server"),
             ("character_set_database", "collation_database"),
         ] {
-            if name == charset && let Some(charset) = Charset::by_name(setting.as_text()) {
+            if name == charset
+                && let Some(charset) = Charset::by_name(setting.as_text())
+            {
                 let default = Setting::text(charset.default_collation().name());
                 self.variables.set_by_name(collation, default);
             }
-            if name == collation && let Some(of) = CollationId::by_name(setting.as_text()) {
+            if name == collation
+                && let Some(of) = CollationId::by_name(setting.as_text())
+            {
                 self.variables.set_by_name(charset, Setting::text(of.charset().name()));
             }
         }
@@ -242,8 +256,9 @@ impl Session {
             None => Charset::Utf8mb4,
         };
         let collation = match collation {
-            Some(name) => CollationId::by_name(name)
-                .ok_or_else(|| error_code::ER_UNKNOWN_COLLATION.with(&[&name]))?,
+            Some(name) => {
+                CollationId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_COLLATION.with(&[&name]))?
+            }
             None => charset.default_collation(),
         };
         if collation.charset() != charset {
@@ -276,8 +291,8 @@ impl Session {
         scope: VariableScope,
         name: &str,
     ) -> Result<(Value, ColumnType), SqlError> {
-        let id = VariableId::by_name(name)
-            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let id =
+            VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         let setting = match scope {
             VariableScope::Session if !definition.has_session() => {
