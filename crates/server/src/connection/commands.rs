@@ -3,7 +3,8 @@
 //! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
 //! response leaves before the next command is looked at. Called by `connection` after the login.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ enum After {
 struct Context<'a> {
     session: &'a mut Session,
     process: &'a ProcessEntry,
-    prepared: &'a mut HashMap<u32, Prepared>,
+    prepared: &'a mut BTreeMap<u32, Prepared>,
     stream: &'a mut Stream,
     writer: &'a mut PacketWriter,
     capabilities: Capabilities,
@@ -59,7 +60,7 @@ struct Context<'a> {
 
 pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     let process = session.process().clone();
-    let mut prepared = HashMap::new();
+    let mut prepared = BTreeMap::new();
     let mut limits = session.limits();
     apply_limits(client, &limits);
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
@@ -70,8 +71,9 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             break;
         }
         let mut settings_touched = false;
-        let after =
-            next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched).await;
+        let next =
+            next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched);
+        let after = pin!(next).await;
         match after {
             Some(After::Continue) => {}
             Some(After::Quit) => break,
@@ -128,7 +130,7 @@ async fn next_command(
     client: &mut Client,
     session: &mut Session,
     process: &ProcessEntry,
-    prepared: &mut HashMap<u32, Prepared>,
+    prepared: &mut BTreeMap<u32, Prepared>,
     limits: &ConnectionLimits,
     settings_touched: &mut bool,
 ) -> Option<After> {
@@ -157,7 +159,7 @@ async fn next_command(
         long_data_bytes_max: limits.max_allowed_packet as usize,
         settings_touched,
     };
-    Some(context.run(command).await)
+    Some(pin!(context.run(command)).await)
 }
 
 impl Context<'_> {
@@ -165,12 +167,12 @@ impl Context<'_> {
     async fn run(&mut self, command: Command<'_>) -> After {
         match command {
             Command::Quit => return After::Quit,
-            Command::Query { text, attributes: _ } => return self.query(text).await,
+            Command::Query { text, attributes: _ } => return pin!(self.query(text)).await,
             Command::StatementExecute { statement, flags, parameters } => {
-                return self.execute(statement, flags, parameters).await;
+                return pin!(self.execute(statement, flags, parameters)).await;
             }
             Command::StatementFetch { statement, row_count } => {
-                return self.fetch(statement, row_count).await;
+                return pin!(self.fetch(statement, row_count)).await;
             }
             Command::StatementPrepare(text) => self.prepare(text).await,
             Command::StatementSendLongData { statement, parameter, data } => {
@@ -245,7 +247,8 @@ impl Context<'_> {
     async fn query(&mut self, text: &[u8]) -> After {
         let status = self.session.ok_info().status;
         let (session, mut reply) = self.reply(RowFormat::Text, status);
-        session.query(text, &mut reply).await;
+        // Pinned where it is made: awaiting it by value would copy its kilobytes of state first.
+        pin!(session.query(text, &mut reply)).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 
@@ -301,7 +304,7 @@ impl Context<'_> {
         };
         let status = self.session.ok_info().status;
         let (session, mut reply) = self.reply(RowFormat::Binary, status);
-        session.execute(StatementId(statement), &values, cursor, &mut reply).await;
+        pin!(session.execute(StatementId(statement), &values, cursor, &mut reply)).await;
         let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
         if let Some(prepared) = self.prepared.get_mut(&statement) {
             prepared.cursor = shape.filter(|_| has_opened_cursor);
@@ -351,7 +354,7 @@ impl Context<'_> {
         }
         let (session, mut reply) = self.reply(RowFormat::Binary, session::StatusFlags::default());
         reply.shape = shape;
-        session.fetch(StatementId(statement), row_count, &mut reply).await;
+        pin!(session.fetch(StatementId(statement), row_count, &mut reply)).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 
