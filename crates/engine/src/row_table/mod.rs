@@ -27,9 +27,10 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const SHARD_COUNT: usize = 256;
+const COUNTS_PER_SHARD: usize = 16;
 
 /// A shard that a large transaction has blown up shrinks again to room for this many rows.
 const SHARD_ROWS_KEPT: usize = 64;
@@ -45,9 +46,29 @@ pub(crate) struct RowEntry {
 
 struct Shard {
     rows: Mutex<Rows>,
-    /// `rows.len()`, so that readers of an idle table need no mutex. A version is counted before its page
-    /// changes, and readers look under the page's latch, so they cannot miss it.
-    count: AtomicUsize,
+    /// How many rows have an entry, by some bits of their hash: a zero spares readers the mutex. A version is
+    /// counted before its page changes, and readers look under the page's latch, so they cannot miss it.
+    counts: [AtomicU32; COUNTS_PER_SHARD],
+}
+
+/// Where a row's entry is or would be.
+struct Place<'a> {
+    rows: &'a Mutex<Rows>,
+    count: &'a AtomicU32,
+}
+
+impl Place<'_> {
+    fn is_surely_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    fn count_added(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn count_removed(&self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 pub(crate) struct RowTable {
@@ -76,19 +97,21 @@ impl RowTable {
         let hasher = FixedState::with_seed(seed);
         let shard = || Shard {
             rows: Mutex::new(HashMap::with_hasher(FixedState::with_seed(seed.rotate_left(17)))),
-            count: AtomicUsize::new(0),
+            counts: [const { AtomicU32::new(0) }; COUNTS_PER_SHARD],
         };
         RowTable { shards: (0..SHARD_COUNT).map(|_| shard()).collect(), hasher }
     }
 
-    fn shard(&self, tree: TreeId, key: &[u8]) -> &Shard {
+    fn shard(&self, tree: TreeId, key: &[u8]) -> Place<'_> {
         let hash = self.hasher.hash_one((tree.0, key));
-        &self.shards[(hash >> 32) as usize % SHARD_COUNT]
+        let shard = &self.shards[(hash >> 32) as usize % SHARD_COUNT];
+        Place { rows: &shard.rows, count: &shard.counts[(hash >> 16) as usize % COUNTS_PER_SHARD] }
     }
 
     /// How many rows have an entry.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.count.load(Ordering::Relaxed)).sum()
+        let counts = self.shards.iter().flat_map(|shard| &shard.counts);
+        counts.map(|count| count.load(Ordering::Relaxed) as usize).sum()
     }
 
     /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
@@ -118,7 +141,7 @@ impl RowTable {
         let mut entry = RowEntry::default();
         entry.versions.push(me.clone(), sequence, before());
         rows.insert(name.clone(), entry);
-        shard.count.store(rows.len(), Ordering::Release);
+        shard.count_added();
         Prepared::Ready(name)
     }
 
@@ -162,7 +185,7 @@ impl RowTable {
         read: impl FnOnce(Visible<'_>) -> R,
     ) -> R {
         let shard = self.shard(tree, key);
-        if shard.count.load(Ordering::Acquire) == 0 {
+        if shard.is_surely_empty() {
             return read(Visible::Page);
         }
         let rows = shard.rows.lock();
@@ -178,7 +201,7 @@ impl RowTable {
     /// True while another transaction has changed the row and not ended.
     pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
         let shard = self.shard(tree, key);
-        if shard.count.load(Ordering::Acquire) == 0 {
+        if shard.is_surely_empty() {
             return false;
         }
         let rows = shard.rows.lock();
@@ -200,7 +223,7 @@ impl RowTable {
         let mut entry = RowEntry::default();
         let attempt = entry.try_lock(me, &name, mode);
         rows.insert(name, entry);
-        shard.count.store(rows.len(), Ordering::Release);
+        shard.count_added();
         attempt
     }
 
@@ -215,9 +238,12 @@ impl RowTable {
         let name = RowName { tree, key: key.into() };
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
+        let before = rows.len();
         let entry = rows.entry(name.clone()).or_default();
         let enqueued = entry.enqueue(me, &name, mode);
-        shard.count.store(rows.len(), Ordering::Release);
+        if rows.len() > before {
+            shard.count_added();
+        }
         (name, enqueued)
     }
 
@@ -258,7 +284,7 @@ impl RowTable {
     /// True while a version of the key may be needed: its ghost must stay in the page.
     pub fn has_versions(&self, tree: TreeId, key: &[u8]) -> bool {
         let shard = self.shard(tree, key);
-        if shard.count.load(Ordering::Acquire) == 0 {
+        if shard.is_surely_empty() {
             return false;
         }
         let rows = shard.rows.lock();
@@ -276,7 +302,7 @@ impl RowTable {
             if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
                 rows.shrink_to(SHARD_ROWS_KEPT);
             }
-            shard.count.store(rows.len(), Ordering::Release);
+            shard.count_removed();
         }
     }
 }
