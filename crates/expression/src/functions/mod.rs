@@ -17,6 +17,7 @@ mod json_read;
 mod network;
 mod numeric_exact;
 mod numeric_real;
+mod rare;
 mod regexp;
 mod string_build;
 mod string_case;
@@ -37,6 +38,7 @@ static FAMILIES: &[&[Function]] = &[
     network::FUNCTIONS,
     numeric_exact::FUNCTIONS,
     numeric_real::FUNCTIONS,
+    rare::FUNCTIONS,
     regexp::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,

@@ -1,0 +1,238 @@
+//! Functions that are seldom used but simple: SOUNDEX, EXPORT_SET, INTERVAL, RANDOM_BYTES, FORMAT_BYTES, LOAD_FILE,
+//! INET6_ATON and INET6_NTOA.
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use aws_lc_rs::rand as secure;
+use datum::{SqlError, Value, error_code};
+
+use super::infer::{
+    binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
+};
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprType};
+use crate::function::Volatility::{Pure, Volatile};
+use crate::function::{Arguments, Function};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("soundex", (1, 1), infer_soundex, soundex),
+    entry("export_set", (3, 5), infer_export_set, export_set),
+    entry("interval", (2, u8::MAX), infer_interval, interval),
+    Function { volatility: Volatile, ..entry("random_bytes", (1, 1), infer_random_bytes, random_bytes) },
+    entry("format_bytes", (1, 1), infer_format_bytes, format_bytes),
+    entry("load_file", (1, 1), infer_load_file, |_| Ok(Value::Null)),
+    entry("inet6_aton", (1, 1), infer_inet6_aton, inet6_aton),
+    entry("inet6_ntoa", (1, 1), infer_inet6_ntoa, inet6_ntoa),
+];
+
+fn infer_soundex(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    text_result(bind, name, arguments, 255)
+}
+
+fn infer_export_set(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[0])?;
+    if let Some(count) = arguments.get_mut(4) {
+        cast_integer(bind, count)?;
+    }
+    let texts = arguments.len().min(4);
+    text_result(bind, name, &mut arguments[1..texts], 64 * 32)
+}
+
+fn infer_interval(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    arguments.iter_mut().try_for_each(|argument| cast_double(bind, argument))?;
+    Ok(integer_type())
+}
+
+fn infer_random_bytes(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_integer(bind, &mut arguments[0])?;
+    Ok(binary_result(1024))
+}
+
+fn infer_format_bytes(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_double(bind, &mut arguments[0])?;
+    Ok(made_text(bind, 16))
+}
+
+fn infer_load_file(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_text(bind, &mut arguments[0])?;
+    Ok(binary_result(u64::from(u32::MAX)))
+}
+
+fn infer_inet6_aton(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_text(bind, &mut arguments[0])?;
+    Ok(binary_result(16))
+}
+
+fn infer_inet6_ntoa(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_text(bind, &mut arguments[0])?;
+    Ok(made_text(bind, 39))
+}
+
+/// The first letter and the codes of the consonants after it, repeated codes once, at least four characters.
+fn soundex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let mut letters =
+        text.iter().copied().filter(u8::is_ascii_alphabetic).map(|byte| byte.to_ascii_uppercase());
+    let Some(first) = letters.next() else { return Ok(Value::Bytes(Vec::new())) };
+    let mut result = vec![first];
+    let mut last = soundex_code(first);
+    for letter in letters {
+        let code = soundex_code(letter);
+        // H and W do not separate equal codes; vowels do not either in MySQL's variant.
+        if code == b'0' {
+            continue;
+        }
+        if code != last {
+            result.push(code);
+        }
+        last = code;
+    }
+    result.resize(result.len().max(4), b'0');
+    Ok(Value::Bytes(result))
+}
+
+fn soundex_code(letter: u8) -> u8 {
+    match letter {
+        b'B' | b'F' | b'P' | b'V' => b'1',
+        b'C' | b'G' | b'J' | b'K' | b'Q' | b'S' | b'X' | b'Z' => b'2',
+        b'D' | b'T' => b'3',
+        b'L' => b'4',
+        b'M' | b'N' => b'5',
+        b'R' => b'6',
+        _ => b'0',
+    }
+}
+
+/// EXPORT_SET(bits, on, off [, separator [, count]]), lowest bit first.
+fn export_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let (Some(bits), Some(on), Some(off)) = (arguments.bits(0)?, arguments.text(1)?, arguments.text(2)?)
+    else {
+        return Ok(Value::Null);
+    };
+    let separator = match arguments.len() {
+        4.. => match arguments.text(3)? {
+            Some(separator) => separator.into_owned(),
+            None => return Ok(Value::Null),
+        },
+        _ => b",".to_vec(),
+    };
+    let count = match arguments.len() {
+        5 => match arguments.integer(4)? {
+            Some(count) => usize::try_from(count).map_or(64, |count| count.min(64)),
+            None => return Ok(Value::Null),
+        },
+        _ => 64,
+    };
+    let length = (on.len().max(off.len()) + separator.len()) as u64 * 64;
+    if !arguments.fits_packet("export_set", length) {
+        return Ok(Value::Null);
+    }
+    let words: Vec<&[u8]> = (0..count).map(|bit| if bits >> bit & 1 == 1 { &*on } else { &*off }).collect();
+    Ok(Value::Bytes(words.join(separator.as_slice())))
+}
+
+/// How many of the bounds, which are in order, are not above the first argument; -1 for NULL.
+fn interval(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Value::Double(number) = *arguments.value(0)? else { return Ok(Value::Int(-1)) };
+    let mut below = 0;
+    for index in 1..arguments.len() {
+        match *arguments.value(index)? {
+            Value::Double(bound) if bound > number => break,
+            _ => below = index as i64,
+        }
+    }
+    Ok(Value::Int(below))
+}
+
+fn random_bytes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const LENGTH_MAX: i64 = 1024;
+    let Some(length) = arguments.integer(0)? else { return Ok(Value::Null) };
+    if !(1..=LENGTH_MAX).contains(&length) {
+        return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"length", &"random_bytes"]));
+    }
+    let mut bytes = vec![0; length as usize];
+    secure::fill(&mut bytes)
+        .map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"the system gives no random bytes"]))?;
+    Ok(Value::Bytes(bytes))
+}
+
+fn format_bytes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let Value::Double(bytes) = *arguments.value(0)? else { return Ok(Value::Null) };
+    if bytes.abs() < 1024.0 {
+        return Ok(Value::bytes(format!("{:>4} bytes", bytes as i64)));
+    }
+    let mut scaled = bytes / 1024.0;
+    let mut unit = 0;
+    while scaled.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    let text = if scaled.abs() >= 100_000.0 { format!("{scaled:.2e}") } else { format!("{scaled:.2}") };
+    Ok(Value::bytes(format!("{text} {}", UNITS[unit])))
+}
+
+fn inet6_aton(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let address = std::str::from_utf8(&text).ok().and_then(|text| text.parse::<IpAddr>().ok());
+    match address {
+        Some(IpAddr::V4(address)) => Ok(Value::bytes(address.octets())),
+        Some(IpAddr::V6(address)) => Ok(Value::bytes(address.octets())),
+        None => {
+            let shown = datum::shown(&text);
+            arguments.context.warn(error_code::ER_WRONG_VALUE_FOR_TYPE.with(&[
+                &"string",
+                &shown,
+                &"inet6_aton",
+            ]));
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn inet6_ntoa(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(bytes) = arguments.text(0)? else { return Ok(Value::Null) };
+    if let Ok(octets) = <[u8; 4]>::try_from(&*bytes) {
+        return Ok(Value::bytes(Ipv4Addr::from(octets).to_string()));
+    }
+    if let Ok(octets) = <[u8; 16]>::try_from(&*bytes) {
+        return Ok(Value::bytes(Ipv6Addr::from(octets).to_string()));
+    }
+    let shown = datum::shown(&bytes);
+    arguments.context.warn(error_code::ER_WRONG_VALUE_FOR_TYPE.with(&[&"string", &shown, &"inet6_ntoa"]));
+    Ok(Value::Null)
+}
