@@ -24,7 +24,10 @@ fuzz_target!(|input: (u8, Vec<Vec<u8>>)| {
                 connection.authenticated();
             }
             match connection.next_event(&mut writer) {
-                Ok(Some(Event::TlsRequested)) => connection.tls_established(),
+                Ok(Some(Event::TlsRequested)) => {
+                    connection.take_tls_bytes();
+                    connection.tls_established();
+                }
                 Ok(Some(Event::Introduced(_))) => authenticate = flags & 2 != 0,
                 Ok(Some(Event::AuthenticationData(_))) => authenticate = true,
                 Ok(Some(Event::Command(_) | Event::Refused)) => {}

@@ -143,8 +143,11 @@ impl Exchange {
             name => Plugin::from_name(name),
         };
         let wanted = self.account.credential.plugin();
-        // Without a password there is nothing to prove, so no plugin to agree on.
-        let is_trivial = is_empty_proof(start.proof) && self.account.credential.is_passwordless();
+        // Without a password there is nothing to prove, so no plugin to agree on. A client that names a plugin
+        // that is not offered here is different: it waits for the switch to one that is.
+        let is_trivial = client_plugin.is_some()
+            && is_empty_proof(start.proof)
+            && self.account.credential.is_passwordless();
         if is_trivial || (client_plugin == Some(wanted) && !start.must_switch) {
             return self.check_proof(start.proof);
         }

@@ -105,6 +105,7 @@ impl Space {
             }
             plan_bits(mtr, map, false, &bits);
             self.set_full(number, false);
+            region.iter().for_each(|page| mtr.pool().cool(*page));
         }
         Ok(())
     }

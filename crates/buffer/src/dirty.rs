@@ -29,11 +29,6 @@ impl DirtyPages {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The oldest entry, which may be stale: no page in the queue is older.
-    pub(crate) fn oldest(&self) -> Option<Lsn> {
-        self.queue.lock().front().map(|entry| entry.rec_lsn)
-    }
-
     pub(crate) fn pop_oldest(&self) -> Option<DirtyEntry> {
         self.queue.lock().pop_front()
     }
@@ -59,6 +54,19 @@ impl DirtyPages {
 }
 
 impl BufferPool {
+    /// Since when the oldest dirty page is dirty. Throws stale entries away on the way, so the queue stays short
+    /// even when most pages are written for their frames and not for their age.
+    pub(crate) fn oldest_dirty(&self) -> Option<Lsn> {
+        let mut queue = self.dirty.queue.lock();
+        while let Some(entry) = queue.front() {
+            if self.frame(entry.index).rec_lsn.load(Ordering::Acquire) == entry.rec_lsn.0 {
+                return Some(entry.rec_lsn);
+            }
+            queue.pop_front();
+        }
+        None
+    }
+
     /// The caller holds the frame's exclusive latch and appends to the log only afterwards.
     pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn) {
         assert!(rec_lsn > Lsn::ZERO, "0 means clean");
@@ -109,6 +117,11 @@ impl BufferPool {
         self.dirty.push(DirtyEntry { index, rec_lsn });
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_shared() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn dirty_entries(&self) -> usize {
+        self.dirty.queue.lock().len()
     }
 
     /// Replay that starts here rebuilds every page; never beyond the end of the log.

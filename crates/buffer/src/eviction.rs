@@ -11,6 +11,7 @@ use crate::pool::BufferPool;
 use crate::stats::bump;
 use env::sync::{Mutex, WaitQueue};
 use env::yield_now;
+use pagestore::PageId;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A sweep of page code, which holds latches, stops after this many frames and reports `Stop::NoFrame`.
@@ -137,6 +138,13 @@ impl BufferPool {
         let unused = self.frames.len()
             - (self.eviction.unused.load(Ordering::Relaxed) as usize).min(self.frames.len());
         unused + self.eviction.free.lock().len() + self.eviction.creators.lock().len()
+    }
+
+    /// Says that a page will not be needed again: its frame is among the next to be taken, once it is clean.
+    pub fn cool(&self, page: PageId) {
+        if let Word::Frame(index) = self.table.load(page) {
+            self.frame(index).reset_usage();
+        }
     }
 
     /// The next frames that the hand will reach.

@@ -83,7 +83,7 @@ impl BufferPool {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
-            assert!(!self.flusher.stopped.load(Ordering::Acquire), "the pool was stopped");
+            assert!(!self.is_stopped(), "the pool was stopped");
             self.flusher.wake.notify();
             waiter.await;
         }
@@ -99,6 +99,10 @@ impl BufferPool {
         self.flusher.failure.lock().clone()
     }
 
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.flusher.stopped.load(Ordering::Acquire)
+    }
+
     /// Ends the flusher after its current batch.
     pub fn stop(&self) {
         self.flusher.stopped.store(true, Ordering::Release);
@@ -111,13 +115,15 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
     let mut pace = Pace::default();
     loop {
         pool.flusher.wake.notified().await;
-        while !pool.flusher.stopped.load(Ordering::Acquire) {
+        while !pool.is_stopped() {
             let demand = pace.demand(&pool);
             if demand.pages == 0 {
                 break;
             }
             let result = flush_batch(&pool, demand).await;
-            if let Ok(written) = result {
+            if let Ok(written) = result
+                && !demand.for_frames
+            {
                 pace.paid(written);
             }
             pool.flusher.progress.wake_all();
@@ -130,7 +136,7 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
                 }
             }
         }
-        if pool.flusher.stopped.load(Ordering::Acquire) {
+        if pool.is_stopped() {
             pool.flusher.progress.wake_all();
             pool.eviction.waiters.wake_all();
             return;
@@ -156,7 +162,7 @@ impl Pace {
         let dirty = pool.dirty.count() as f64;
         let budget = pool.options.log_budget_bytes.max(1) as f64;
         let end = pool.wal.end_lsn();
-        let oldest = pool.dirty.oldest().unwrap_or(end);
+        let oldest = pool.oldest_dirty().unwrap_or(end);
         let age = end.0.saturating_sub(oldest.0) as f64 / budget;
         let steepness = (URGENCY_MAX - 1.0) / (1.0 - AGE_RELAXED);
         let urgency = (1.0 + (age - AGE_RELAXED).max(0.0) * steepness).min(URGENCY_MAX);
@@ -178,7 +184,9 @@ impl Pace {
             let due = if self.owed >= BATCH_PAGES as f64 / 4.0 { self.owed } else { 0.0 };
             due.max(excess) as usize
         };
-        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !asked }
+        // Pages that are never cold must be written too, however many frames are wanted.
+        let for_age = asked || age > 1.0 || self.owed >= BATCH_PAGES as f64;
+        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !for_age }
     }
 
     fn paid(&mut self, pages: usize) {

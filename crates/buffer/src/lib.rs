@@ -15,6 +15,7 @@ mod load;
 mod memory;
 mod page_table;
 mod pool;
+mod prefetch;
 mod run;
 mod stats;
 

@@ -1,7 +1,8 @@
 //! Bringing a page into memory: one read for all who wait, and a pin for each of them.
 //!
-//! Invariant: a page's word is `Loading` exactly while its `Load` is in the map. The loader may be dropped at any
-//! await; it then takes the word back and the others start again.
+//! Invariants: a page's word is `Loading` exactly while its `Load` is in the map. A read that has begun is waited for,
+//! if need be by a task of its own when whoever began it is dropped: otherwise the page could be loaded again,
+//! changed and written while the first read is still under way.
 
 use crate::frame::FrameIndex;
 use crate::guard::PagePin;
@@ -11,7 +12,7 @@ use crate::run::Slots;
 use crate::stats::bump;
 use crate::{BufferError, Stop};
 use env::sync::{Event, Mutex};
-use env::{IoBuf, yield_now};
+use env::{BoxFuture, IoBuf, yield_now};
 use pagestore::{CorruptPage, PageId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,12 +21,13 @@ use std::sync::atomic::Ordering;
 const SHARDS: usize = 16;
 /// Reads in flight: enough to keep a fast disk busy, few enough that buffers stay a small constant.
 const LOADS_MAX: usize = 128;
+/// Reads ahead in flight.
 const PREFETCHES_MAX: usize = 64;
 
 pub(crate) struct Loads {
     shards: [Mutex<HashMap<PageId, Arc<Load>>>; SHARDS],
-    slots: Slots,
-    prefetches: Slots,
+    pub(crate) slots: Slots,
+    pub(crate) prefetches: Slots,
     /// Read buffers to use again.
     buffers: Mutex<Vec<IoBuf>>,
 }
@@ -64,8 +66,8 @@ impl Loads {
 }
 
 /// What to do about a page that is not in memory.
-enum Role<'p> {
-    Load(Loader<'p>),
+pub(crate) enum Role<'p> {
+    Load(Loader),
     Wait(Member<'p>),
     LookAgain,
 }
@@ -91,26 +93,6 @@ impl BufferPool {
         Ok(PagePin::nothing())
     }
 
-    /// Starts reading pages that will be needed soon. A hint: when frames are scarce nothing happens, and a
-    /// failure is left to whoever really needs the page.
-    pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
-        for page in pages {
-            if page.0 >= self.store.page_count() || self.table.load(page) != Word::Disk {
-                continue;
-            }
-            let Some(pool) = self.weak.upgrade() else { return };
-            let prefetch = async move {
-                let Some(_slot) = pool.loads.prefetches.try_take() else { return };
-                if !pool.eviction.waiters.is_empty() {
-                    return;
-                }
-                bump(&pool.counters.pages_prefetched);
-                drop(pool.load(page).await);
-            };
-            self.env.spawner.spawn("page-prefetch", Box::pin(prefetch));
-        }
-    }
-
     async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {
         loop {
             if let Word::Frame(index) = self.table.load(page)
@@ -119,7 +101,7 @@ impl BufferPool {
                 return Ok(pin);
             }
             match self.choose_role(page) {
-                Role::Load(loader) => return loader.load().await,
+                Role::Load(loader) => return self.run_loader(loader).await,
                 Role::Wait(member) => match member.wait().await {
                     Some(result) => return result,
                     None => continue,
@@ -127,6 +109,14 @@ impl BufferPool {
                 Role::LookAgain => {}
             }
         }
+    }
+
+    async fn run_loader(&self, loader: Loader) -> Result<PagePin<'_>, BufferError> {
+        let mut running = RunningLoader { pool: self, future: Some(Box::pin(loader.load())) };
+        let future = running.future.as_mut().expect("just made");
+        let result = future.as_mut().await;
+        running.future = None;
+        result.map(|index| PagePin::adopt(self, index))
     }
 
     /// Waits until nobody loads the page. Whether it arrived does not matter: it will be overwritten.
@@ -159,7 +149,7 @@ impl BufferPool {
         holds.then(|| PagePin::adopt(self, index))
     }
 
-    fn choose_role(&self, page: PageId) -> Role<'_> {
+    pub(crate) fn choose_role(&self, page: PageId) -> Role<'_> {
         let mut shard = self.loads.shard(page).lock();
         if let Some(load) = shard.get(&page) {
             return self.join(load).map_or(Role::LookAgain, Role::Wait);
@@ -170,19 +160,20 @@ impl BufferPool {
         let state = Mutex::new(LoadState { outcome: None, members: 0 });
         let load = Arc::new(Load { state, done: Event::new() });
         shard.insert(page, load.clone());
-        Role::Load(Loader { pool: self, page, load, finished: false })
+        let pool = self.weak.upgrade().expect("a pool in use is alive");
+        Role::Load(Loader { pool, page, load, finished: false })
     }
 }
 
 /// One of those who wait for a load. Counted in `members` until it is served or dropped.
-struct Member<'p> {
+pub(crate) struct Member<'p> {
     pool: &'p BufferPool,
     load: Arc<Load>,
     served: bool,
 }
 
 impl<'p> Member<'p> {
-    /// `None`: the loader was dropped, start again.
+    /// `None`: the loader was dropped (its executor is going down), start again.
     async fn wait(mut self) -> Option<Result<PagePin<'p>, BufferError>> {
         self.load.done.wait().await;
         let outcome = self.load.state.lock().outcome.clone().expect("the event follows the outcome");
@@ -214,47 +205,71 @@ impl Drop for Member<'_> {
     }
 }
 
-/// The one that reads the page.
-struct Loader<'p> {
+/// A load being polled by the task that wants the page. Dropped before its end, it goes on as a task of its own.
+struct RunningLoader<'p> {
     pool: &'p BufferPool,
-    page: PageId,
+    future: Option<BoxFuture<'static, Result<FrameIndex, BufferError>>>,
+}
+
+impl Drop for RunningLoader<'_> {
+    fn drop(&mut self) {
+        let (Some(future), Some(pool)) = (self.future.take(), self.pool.weak.upgrade()) else { return };
+        if pool.is_stopped() {
+            // Nothing is written any more, and the executor may be going down.
+            return;
+        }
+        let finish = async move {
+            if let Ok(index) = future.await {
+                pool.unpin(index);
+            }
+        };
+        self.pool.env.spawner.spawn("page-load", Box::pin(finish));
+    }
+}
+
+/// The one that reads the page.
+pub(crate) struct Loader {
+    pool: Arc<BufferPool>,
+    pub(crate) page: PageId,
     load: Arc<Load>,
     finished: bool,
 }
 
-impl<'p> Loader<'p> {
-    async fn load(mut self) -> Result<PagePin<'p>, BufferError> {
-        match self.read().await {
-            Ok(index) => {
-                self.finish(Outcome::Loaded(index));
-                Ok(PagePin::adopt(self.pool, index))
-            }
-            Err(error) => {
-                self.finish(Outcome::Failed(error.clone()));
-                Err(error)
-            }
-        }
+impl Loader {
+    /// Returns the frame with one pin for the caller.
+    async fn load(self) -> Result<FrameIndex, BufferError> {
+        let result = self.read().await;
+        self.conclude(&result);
+        result
+    }
+
+    /// Tells everybody who waits.
+    pub(crate) fn conclude(mut self, result: &Result<FrameIndex, BufferError>) {
+        self.finish(match result {
+            Ok(index) => Outcome::Loaded(*index),
+            Err(error) => Outcome::Failed(error.clone()),
+        });
     }
 
     /// Reads, checks and publishes the page with one pin, ours.
     async fn read(&self) -> Result<FrameIndex, BufferError> {
-        let pool = self.pool;
+        let pool = &*self.pool;
         let _slot = pool.loads.slots.take().await;
-        let frame = FreeFrame { pool, index: Some(pool.take_frame().await?) };
+        let frame = FreeFrame::new(pool, pool.take_frame().await?);
         let buffer = pool.loads.buffers.lock().pop();
         let buffer = buffer.unwrap_or_else(|| IoBuf::zeroed(pool.page_bytes()));
         let (buffer, result) = pool.store.read(self.page, buffer).await;
         bump(&pool.counters.pages_read);
-        let result = result.map_err(BufferError::from).and_then(|()| {
-            let checked = (pool.options.check)(buffer.as_slice());
-            checked.map_err(|fault| BufferError::Corrupt(CorruptPage { page: self.page, fault }))
-        });
-        let index = result.map(|()| self.publish(frame, buffer.as_slice()));
+        let result = result.map_err(BufferError::from);
+        let index = result.and_then(|()| self.publish(frame, buffer.as_slice()));
         pool.loads.buffers.lock().push(buffer);
         index
     }
 
-    fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> FrameIndex {
+    /// Puts an intact image into the frame and makes the page known, with one pin.
+    pub(crate) fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> Result<FrameIndex, BufferError> {
+        let checked = (self.pool.options.check)(bytes);
+        checked.map_err(|fault| CorruptPage { page: self.page, fault })?;
         let index = frame.into_index();
         let frame = self.pool.frame(index);
         frame.latch.lock_exclusive();
@@ -263,11 +278,11 @@ impl<'p> Loader<'p> {
         frame.reset_usage();
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
-        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(self.pool, index, false) };
+        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(&self.pool, index, false) };
         guard.bytes_mut().copy_from_slice(bytes);
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
-        index
+        Ok(index)
     }
 
     fn finish(&mut self, outcome: Outcome) {
@@ -289,7 +304,7 @@ impl<'p> Loader<'p> {
     }
 }
 
-impl Drop for Loader<'_> {
+impl Drop for Loader {
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Outcome::Abandoned);
@@ -298,12 +313,16 @@ impl Drop for Loader<'_> {
 }
 
 /// A frame on its way to a page: goes back when the load fails or is dropped.
-struct FreeFrame<'p> {
+pub(crate) struct FreeFrame<'p> {
     pool: &'p BufferPool,
     index: Option<FrameIndex>,
 }
 
-impl FreeFrame<'_> {
+impl<'p> FreeFrame<'p> {
+    pub(crate) fn new(pool: &'p BufferPool, index: FrameIndex) -> Self {
+        Self { pool, index: Some(index) }
+    }
+
     fn into_index(mut self) -> FrameIndex {
         self.index.take().expect("taken once")
     }

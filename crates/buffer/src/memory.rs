@@ -36,6 +36,10 @@ impl FrameMemory {
             )
         };
         assert!(start != libc::MAP_FAILED, "the system refused {bytes} bytes for the buffer pool");
+        // Pages of 2 MB spare most of the address translations of a descent. It is a request: where the system
+        // does not grant it, nothing else changes.
+        // SAFETY: the advice concerns exactly the mapping just made and does not alter its content.
+        unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
         let start = NonNull::new(start.cast::<u8>()).expect("a mapping is never at address zero");
         Self { start, frame_bytes, count }
     }

@@ -78,6 +78,15 @@ impl Slots {
         Some(Slot(self))
     }
 
+    /// Takes a permission that outlives the borrow; `give_unguarded` gives it back.
+    pub(crate) fn take_unguarded(&self) -> bool {
+        self.try_take().map(std::mem::forget).is_some()
+    }
+
+    pub(crate) fn give_unguarded(&self) {
+        drop(Slot(self));
+    }
+
     pub(crate) async fn take(&self) -> Slot<'_> {
         loop {
             if let Some(slot) = self.try_take() {

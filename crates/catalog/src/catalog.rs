@@ -147,7 +147,9 @@ impl Catalog {
     pub fn databases(&self) -> Vec<DatabaseDef> {
         let mut all: Vec<DatabaseDef> =
             self.state.read().databases.values().map(|database| database.definition.clone()).collect();
-        all.extend(["information_schema", "performance_schema"].iter().filter_map(|name| self.database(name)));
+        all.extend(
+            ["information_schema", "performance_schema"].iter().filter_map(|name| self.database(name)),
+        );
         all.sort_by(|left, right| left.name.cmp(&right.name));
         all
     }

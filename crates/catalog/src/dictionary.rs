@@ -15,9 +15,7 @@
 //! `CHUNK_BYTES`; a value that is a multiple of it ends with an empty chunk.
 use collation::CollationId;
 use datum::{SqlError, error_code};
-use engine::{
-    Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy,
-};
+use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
 use schema::{DatabaseDef, TableDef};
 use table::engine_error;
 
@@ -87,7 +85,8 @@ pub(crate) async fn put(
     remove(transaction, key).await?;
     let mut number = 0;
     loop {
-        let chunk = &value[(number * CHUNK_BYTES).min(value.len())..((number + 1) * CHUNK_BYTES).min(value.len())];
+        let chunk =
+            &value[(number * CHUNK_BYTES).min(value.len())..((number + 1) * CHUNK_BYTES).min(value.len())];
         let result =
             transaction.insert(TreeId::CATALOG, &key.chunk(number), chunk, Uniqueness::Key, WAIT).await;
         result.map_err(failed)?;

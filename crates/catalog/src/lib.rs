@@ -4,22 +4,25 @@
 //! engine transaction, so after a crash a table exists with its dictionary row and trees or not at all.
 #![forbid(unsafe_code)]
 
-mod name;
-mod metadata_lock;
-mod dictionary;
 mod catalog;
 mod change;
+mod dictionary;
+mod information_schema;
+mod metadata_lock;
+mod name;
 mod rebuild;
 mod viewer;
-mod information_schema;
 
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
-pub use information_schema::information_schema_tables;
-pub use rebuild::{RowConverter, build_index, copy_rows};
-pub use viewer::{Viewer, Visibility};
+pub use information_schema::{
+    ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables,
+    view_definition,
+};
 pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
+pub use rebuild::{RowConverter, build_index, copy_rows};
+pub use viewer::{Viewer, Visibility};

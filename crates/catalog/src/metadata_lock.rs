@@ -27,7 +27,13 @@ pub enum LockName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockMode {
+    /// Reads the table's rows or only its definition.
     Shared,
+    /// Changes the table's rows.
+    SharedWrite,
+    /// Reads rows that nobody may change: LOCK TABLES .. READ.
+    NoWrite,
+    /// Changes the definition, or LOCK TABLES .. WRITE.
     Exclusive,
 }
 
@@ -147,7 +153,8 @@ impl Drop for Acquire {
 }
 
 fn conflict(left: LockMode, right: LockMode) -> bool {
-    left == LockMode::Exclusive || right == LockMode::Exclusive
+    use LockMode::{Exclusive, NoWrite, SharedWrite};
+    matches!((left, right), (Exclusive, _) | (_, Exclusive) | (NoWrite, SharedWrite) | (SharedWrite, NoWrite))
 }
 
 impl LockTable {

@@ -49,7 +49,8 @@ impl<'t> TableRows<'t> {
             self.more = read.map_err(|error| engine_error(&definition.name, error))?;
             for (key, value) in batch.iter() {
                 let mut row = vec![Value::Null; definition.columns.len()];
-                let decoded = self.table.layout().read_row(definition, &self.projection, key, value, &mut row);
+                let decoded =
+                    self.table.layout().read_row(definition, &self.projection, key, value, &mut row);
                 decoded.map_err(|_| damaged(&definition.name))?;
                 rows.push((key.to_vec(), row));
             }

@@ -10,6 +10,7 @@ pub struct Viewer {
     /// The name the client logged in with.
     pub user: String,
     pub connection_id: u64,
+    pub time_zone: datum::TimeZone,
     /// May see the sessions of all users.
     pub sees_all_sessions: bool,
 }

@@ -1,7 +1,11 @@
 //! Writes the weight tables that the crate includes: run it once when the input data changes.
 //!
 //! `cargo run -p collation --example generate_tables -- uca allkeys-9.0.0.txt src/uca_primary_9_0_0.bin`
-//! takes the primary weights of the Unicode Collation Algorithm's default table (unicode.org, UCA 9.0.0).
+//! takes the primary weights of the Unicode Collation Algorithm's default table (unicode.org, UCA 9.0.0);
+//! `src/uca_primary_5_2_0.bin` is made from allkeys-5.2.0.txt in the same way.
+//! `cargo run -p collation --example generate_tables -- lists weights.txt src/uca_primary_4_0_0.bin`
+//! takes lines of `code-point weight weight ..` in hexadecimal, which is the default table of UCA 4.0.0 without
+//! what no collation here reads.
 //! `cargo run -p collation --example generate_tables -- pages weights.txt src/general_weights.bin`
 //! takes lines of `code-point weight` in hexadecimal, for characters whose weight is not their code point.
 //!
@@ -19,11 +23,11 @@ const ELEMENTS_MAX: usize = 8;
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [kind, input, output] = arguments.as_slice() else {
-        panic!("usage: generate_tables uca|pages INPUT OUTPUT");
+        panic!("usage: generate_tables uca|lists|pages INPUT OUTPUT");
     };
     let text = fs::read_to_string(input).expect("the input file is readable");
-    let weights = if kind == "uca" { parse_allkeys(&text) } else { parse_pairs(&text) };
-    fs::write(output, encode(&weights, kind == "uca")).expect("the output file is writable");
+    let weights = if kind == "uca" { parse_allkeys(&text) } else { parse_lists(&text) };
+    fs::write(output, encode(&weights, kind != "pages")).expect("the output file is writable");
 }
 
 fn parse_allkeys(text: &str) -> BTreeMap<u32, Vec<u16>> {
@@ -45,12 +49,12 @@ fn parse_allkeys(text: &str) -> BTreeMap<u32, Vec<u16>> {
     weights
 }
 
-fn parse_pairs(text: &str) -> BTreeMap<u32, Vec<u16>> {
-    let number = |word: Option<&str>| u32::from_str_radix(word.expect("two words"), 16).expect("hexadecimal");
+fn parse_lists(text: &str) -> BTreeMap<u32, Vec<u16>> {
+    let number = |word: &str| u32::from_str_radix(word, 16).expect("hexadecimal");
     text.lines()
         .map(|line| {
-            let mut words = line.split_whitespace();
-            (number(words.next()), vec![number(words.next()) as u16])
+            let (code_point, weights) = line.split_once(' ').expect("a code point and weights");
+            (number(code_point), weights.split_whitespace().map(|word| number(word) as u16).collect())
         })
         .collect()
 }

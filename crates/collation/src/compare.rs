@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::hash::Hasher;
 
 use crate::registry::{Collation, CollationId, PadAttribute, Weighing};
-use crate::weights::Weights;
+use crate::weights::{Weights, for_each_weight};
 
 impl CollationId {
     pub fn compare(self, left: &[u8], right: &[u8]) -> Ordering {
@@ -32,14 +32,27 @@ impl CollationId {
         // Four weights at a time: one hasher step per 8 bytes instead of per character.
         let mut block = 0u64;
         let mut count = 0u32;
-        for weight in Weights::new(collation.weighing, significant) {
+        // Under padding, spaces only count once something follows that is neither a space nor ignorable.
+        let padding = (collation.pad == PadAttribute::PadSpace).then(|| collation.space_weight());
+        let mut spaces = 0u32;
+        let mut feed = |weight: u16| {
             block = block << 16 | u64::from(weight);
-            count += 1;
+            count = count.wrapping_add(1);
             if count.is_multiple_of(4) {
                 hasher.write_u64(block);
                 block = 0;
             }
-        }
+        };
+        for_each_weight(collation.weighing, significant, |weight| {
+            if Some(weight) == padding {
+                spaces += 1;
+                return;
+            }
+            for _ in 0..std::mem::take(&mut spaces) {
+                feed(padding.unwrap_or(weight));
+            }
+            feed(weight);
+        });
         hasher.write_u64(block);
         hasher.write_u32(count);
     }

@@ -4,12 +4,13 @@
 //! most text length times pattern length. Trailing spaces count, whatever the collation's padding (SQL standard).
 use crate::charset::Charset;
 use crate::registry::{CollationId, Weighing};
-use crate::weights::{general_weight, uca_weights};
+use crate::weights::{UcaWeights, general_weight, uca_weights};
 
 /// A pattern ready for matching.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LikePattern {
-    collation: CollationId,
+    charset: Charset,
+    weighing: Weighing,
     tokens: Vec<Token>,
 }
 
@@ -25,6 +26,7 @@ impl LikePattern {
     /// `escape` is a code point of the collation's character set, `None` for no escape character.
     pub fn new(collation: CollationId, pattern: &[u8], escape: Option<u32>) -> LikePattern {
         let charset = collation.charset();
+        let weighing = collation.collation().weighing;
         let mut tokens = Vec::with_capacity(pattern.len());
         let mut rest = pattern;
         while !rest.is_empty() {
@@ -34,21 +36,21 @@ impl LikePattern {
                 let (escaped, length) = charset.decode_first(rest);
                 rest = &rest[length..];
                 character = escaped;
-                tokens.push(Token::Character(fold(collation, character)));
+                tokens.push(Token::Character(fold(weighing, character)));
                 continue;
             }
             tokens.push(match character {
                 0x25 if tokens.last() == Some(&Token::AnyCharacters) => continue,
                 0x25 => Token::AnyCharacters,
                 0x5F => Token::AnyCharacter,
-                character => Token::Character(fold(collation, character)),
+                character => Token::Character(fold(weighing, character)),
             });
         }
-        LikePattern { collation, tokens }
+        LikePattern { charset, weighing, tokens }
     }
 
     pub fn matches(&self, text: &[u8]) -> bool {
-        let charset = self.collation.charset();
+        let charset = self.charset;
         let (mut token, mut at) = (0, 0);
         // Where to resume when a token fails: after the last `%`, one character further on.
         let mut resume: Option<(usize, usize)> = None;
@@ -86,15 +88,18 @@ impl LikePattern {
     }
 
     fn is_same(&self, wanted: u32, character: u32) -> bool {
-        let folded = fold(self.collation, character);
+        let folded = fold(self.weighing, character);
         if wanted == folded {
             return true;
         }
         // Characters without a single weight (ignorable, expanding, implicit) stay code points when folded.
         let is_plain = wanted & UCA_FOLDED == 0 && folded & UCA_FOLDED == 0;
-        is_plain
-            && self.collation.collation().weighing == Weighing::UcaPrimary
-            && uca_weights(wanted) == uca_weights(folded)
+        match self.weighing {
+            Weighing::Uca(version) if is_plain => {
+                uca_weights(version, wanted) == uca_weights(version, folded)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -102,25 +107,23 @@ impl LikePattern {
 const UCA_FOLDED: u32 = 1 << 31;
 
 /// Maps characters that are equal under the collation to one number, as far as one number can say it.
-fn fold(collation: CollationId, character: u32) -> u32 {
-    match collation.collation().weighing {
+#[inline]
+fn fold(weighing: Weighing, character: u32) -> u32 {
+    match weighing {
         Weighing::Bytes => character,
-        Weighing::ByteTable(table) => match collation.charset().encode_single_byte(character) {
-            Some(byte) => u32::from(table[byte as usize]),
-            None => character,
-        },
+        // In single-byte sets the "code point" that `decode_first` gives is the byte itself.
+        Weighing::ByteTable(table) => {
+            table.get(character as usize).map_or(character, |weight| u32::from(*weight))
+        }
         Weighing::General => u32::from(general_weight(character)),
-        Weighing::UcaPrimary => match uca_weights(character) {
-            crate::weights::UcaWeights::Single(weight) => UCA_FOLDED | u32::from(weight),
+        Weighing::Uca(version) if character < 0x80 => match version.ascii()[character as usize] {
+            0 => character,
+            weight => UCA_FOLDED | u32::from(weight),
+        },
+        Weighing::Uca(version) => match uca_weights(version, character) {
+            UcaWeights::Single(weight) => UCA_FOLDED | u32::from(weight),
             _ => character,
         },
-    }
-}
-
-impl Charset {
-    /// For single-byte sets the "code point" that `decode_first` gives is the byte itself.
-    fn encode_single_byte(self, character: u32) -> Option<u8> {
-        u8::try_from(character).ok()
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A `CollationId` is always one of the registered ids, so looking up its `Collation` cannot fail.
 use crate::charset::Charset;
+use crate::weight_table::UcaVersion;
 
 /// The number of a registered collation, as the wire protocol and the stored schema carry it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,8 +24,8 @@ pub(crate) enum Weighing {
     ByteTable(&'static [u8; 256]),
     /// One 16-bit weight per code point, other planes all equal.
     General,
-    /// Primary weights of the Unicode 9.0.0 collation element table.
-    UcaPrimary,
+    /// Primary weights of a Unicode collation element table.
+    Uca(UcaVersion),
 }
 
 #[derive(Debug)]
@@ -50,6 +51,10 @@ impl CollationId {
     pub const BINARY: CollationId = CollationId(63);
     pub const ASCII_BIN: CollationId = CollationId(65);
     pub const UTF8MB3_BIN: CollationId = CollationId(83);
+    pub const UTF8MB3_UNICODE_CI: CollationId = CollationId(192);
+    pub const UTF8MB3_UNICODE_520_CI: CollationId = CollationId(214);
+    pub const UTF8MB4_UNICODE_CI: CollationId = CollationId(224);
+    pub const UTF8MB4_UNICODE_520_CI: CollationId = CollationId(246);
     pub const UTF8MB4_0900_AI_CI: CollationId = CollationId(255);
     pub const UTF8MB4_0900_BIN: CollationId = CollationId(309);
 
@@ -87,6 +92,10 @@ impl CollationId {
             48 => 9,
             11 => 10,
             65 => 11,
+            224 => 12,
+            192 => 13,
+            246 => 14,
+            214 => 15,
             _ => unreachable!("a CollationId is only made from registered numbers"),
         };
         &collations[index]
@@ -125,14 +134,15 @@ const fn with_sort_length(collation: Collation, sort_length: u32) -> Collation {
     Collation { sort_length, ..collation }
 }
 
-static COLLATIONS: [Collation; 12] = {
+static COLLATIONS: [Collation; 16] = {
     use Charset::{Ascii, Binary, Latin1, Utf8mb3, Utf8mb4};
     use CollationId as Id;
     use PadAttribute::{NoPad, PadSpace};
-    use Weighing::{ByteTable, Bytes, General, UcaPrimary};
+    use UcaVersion::{V400, V520, V900};
+    use Weighing::{ByteTable, Bytes, General, Uca};
     [
         with_sort_length(
-            default_of(entry(Id::UTF8MB4_0900_AI_CI, "utf8mb4_0900_ai_ci", Utf8mb4, NoPad, UcaPrimary)),
+            default_of(entry(Id::UTF8MB4_0900_AI_CI, "utf8mb4_0900_ai_ci", Utf8mb4, NoPad, Uca(V900))),
             0,
         ),
         default_of(entry(Id::BINARY, "binary", Binary, NoPad, Bytes)),
@@ -164,6 +174,22 @@ static COLLATIONS: [Collation; 12] = {
             ByteTable(&crate::latin1::ASCII_WEIGHTS),
         )),
         entry(Id::ASCII_BIN, "ascii_bin", Ascii, PadSpace, Bytes),
+        with_sort_length(
+            entry(Id::UTF8MB4_UNICODE_CI, "utf8mb4_unicode_ci", Utf8mb4, PadSpace, Uca(V400)),
+            8,
+        ),
+        with_sort_length(
+            entry(Id::UTF8MB3_UNICODE_CI, "utf8mb3_unicode_ci", Utf8mb3, PadSpace, Uca(V400)),
+            8,
+        ),
+        with_sort_length(
+            entry(Id::UTF8MB4_UNICODE_520_CI, "utf8mb4_unicode_520_ci", Utf8mb4, PadSpace, Uca(V520)),
+            8,
+        ),
+        with_sort_length(
+            entry(Id::UTF8MB3_UNICODE_520_CI, "utf8mb3_unicode_520_ci", Utf8mb3, PadSpace, Uca(V520)),
+            8,
+        ),
     ]
 };
 

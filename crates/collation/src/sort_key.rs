@@ -8,7 +8,7 @@
 //!   one space weight and a tag that says how the run ends: 01 and the run's length before something lower than a
 //!   space, 02 at the end of the string, 03 and the inverted length before something higher.
 use crate::registry::{CollationId, PadAttribute, Weighing};
-use crate::weights::Weights;
+use crate::weights::{Weights, for_each_weight};
 
 const TAG_LOWER: u8 = 1;
 const TAG_END: u8 = 2;
@@ -21,14 +21,15 @@ impl CollationId {
             (Weighing::Bytes, PadAttribute::NoPad) => write_escaped(bytes, key),
             (weighing, PadAttribute::NoPad) => {
                 key.reserve(bytes.len() * 2 + 2);
-                for weight in Weights::new(weighing, bytes) {
+                let plain = write_plain_ascii(weighing, bytes, key);
+                for_each_weight(weighing, &bytes[plain..], |weight| {
                     key.extend_from_slice(&weight.to_be_bytes());
-                }
+                });
                 key.extend_from_slice(&[0, 0]);
             }
-            (Weighing::General, PadAttribute::PadSpace) => {
-                let weights = Weights::new(Weighing::General, collation.without_padding(bytes));
-                write_padded(weights, u16::from(b' '), key, |weight, key| {
+            (weighing @ (Weighing::General | Weighing::Uca(_)), PadAttribute::PadSpace) => {
+                let weights = Weights::new(weighing, collation.without_padding(bytes));
+                write_padded(weights, collation.space_weight(), key, |weight, key| {
                     key.extend_from_slice(&weight.to_be_bytes());
                 });
             }
@@ -44,6 +45,21 @@ impl CollationId {
             }
         }
     }
+}
+
+/// Writes the weights of the leading 7-bit characters that all have one, without a check per weight; gives how many
+/// bytes those are.
+fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usize {
+    let Weighing::Uca(version) = weighing else { return 0 };
+    let ascii = version.ascii();
+    let is_plain = |byte: &u8| *byte < 0x80 && ascii[usize::from(*byte)] != 0;
+    let count = bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len());
+    let start = key.len();
+    key.resize(start + count * 2, 0);
+    for (slot, byte) in key[start..].chunks_exact_mut(2).zip(&bytes[..count]) {
+        slot.copy_from_slice(&ascii[usize::from(*byte)].to_be_bytes());
+    }
+    count
 }
 
 /// Reads back what the key of a `binary` or `utf8mb4_0900_bin` string holds; the count of key bytes read is the

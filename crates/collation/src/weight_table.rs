@@ -3,19 +3,51 @@
 //! Layout in 16-bit words: page count, directory length, directory (0xFFFF for no page), pages of 256 entries,
 //! expansions. The tables are part of the binary, so their offsets are trusted.
 //!
-//! `uca_primary_9_0_0.bin` is made from the Default Unicode Collation Element Table, allkeys-9.0.0.txt,
-//! Copyright 2016 Unicode, Inc., used under the Unicode terms of use (http://www.unicode.org/terms_of_use.html).
+//! The `uca_primary_*.bin` tables are made from the Default Unicode Collation Element Tables of UCA 4.0.0, 5.2.0 and
+//! 9.0.0 (allkeys.txt), Copyright 2016 Unicode, Inc., used under the Unicode terms of use
+//! (http://www.unicode.org/terms_of_use.html).
 
 pub(crate) const NO_ENTRY: u16 = 0xFFFF;
 pub(crate) const EXPANSION_BASE: u16 = 0x8000;
 
-const UCA_BYTES: &[u8] = include_bytes!("uca_primary_9_0_0.bin");
+const UCA_400_BYTES: &[u8] = include_bytes!("uca_primary_4_0_0.bin");
+const UCA_520_BYTES: &[u8] = include_bytes!("uca_primary_5_2_0.bin");
+const UCA_900_BYTES: &[u8] = include_bytes!("uca_primary_9_0_0.bin");
 const GENERAL_BYTES: &[u8] = include_bytes!("general_weights.bin");
 
-static UCA_WORDS: [u16; UCA_BYTES.len() / 2] = words(UCA_BYTES);
+static UCA_400_WORDS: [u16; UCA_400_BYTES.len() / 2] = words(UCA_400_BYTES);
+static UCA_520_WORDS: [u16; UCA_520_BYTES.len() / 2] = words(UCA_520_BYTES);
+static UCA_900_WORDS: [u16; UCA_900_BYTES.len() / 2] = words(UCA_900_BYTES);
 static GENERAL_WORDS: [u16; GENERAL_BYTES.len() / 2] = words(GENERAL_BYTES);
 
-pub(crate) static UCA: WeightTable = WeightTable::new(&UCA_WORDS);
+/// By `UcaVersion`.
+static UCA: [WeightTable; 3] =
+    [WeightTable::new(&UCA_400_WORDS), WeightTable::new(&UCA_520_WORDS), WeightTable::new(&UCA_900_WORDS)];
+
+/// The UCA weights of 7-bit characters by `UcaVersion`, so that ASCII text needs no table walk; 0 is ignorable.
+static ASCII_UCA: [[u16; 128]; 3] =
+    [ascii_weights(UCA_400_BYTES), ascii_weights(UCA_520_BYTES), ascii_weights(UCA_900_BYTES)];
+
+/// Which version of the Unicode Collation Algorithm's default table a collation weighs by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UcaVersion {
+    V400,
+    V520,
+    V900,
+}
+
+impl UcaVersion {
+    #[inline]
+    pub(crate) fn table(self) -> &'static WeightTable {
+        &UCA[self as usize]
+    }
+
+    #[inline]
+    pub(crate) fn ascii(self) -> &'static [u16; 128] {
+        &ASCII_UCA[self as usize]
+    }
+}
+
 pub(crate) static GENERAL: WeightTable = WeightTable::new(&GENERAL_WORDS);
 
 const fn words<const LENGTH: usize>(bytes: &[u8]) -> [u16; LENGTH] {
@@ -29,8 +61,7 @@ const fn words<const LENGTH: usize>(bytes: &[u8]) -> [u16; LENGTH] {
 }
 
 /// The UCA entries of the 7-bit characters: the first 128 of page 0, each a single weight or ignorable.
-pub(crate) const fn ascii_weights() -> [u16; 128] {
-    let bytes = UCA_BYTES;
+const fn ascii_weights(bytes: &[u8]) -> [u16; 128] {
     let page_start = 2 + u16::from_le_bytes([bytes[2], bytes[3]]) as usize;
     let mut weights = [0u16; 128];
     let mut byte = 0;
@@ -84,12 +115,15 @@ mod tests {
 
     #[test]
     fn entries_of_known_characters() {
-        assert_eq!(UCA.entry(u32::from('a')), 0x1C47);
-        assert_eq!(UCA.entry(u32::from('A')), 0x1C47);
-        assert_eq!(UCA.entry(0), 0);
-        assert_eq!(UCA.expansion(UCA.entry(u32::from('ß'))), [0x1E71, 0x1E71]);
-        assert_eq!(UCA.entry(0x4E2D), NO_ENTRY);
-        assert_eq!(UCA.entry(0x10_FFFF), NO_ENTRY);
+        let table = UcaVersion::V900.table();
+        assert_eq!(table.entry(u32::from('a')), 0x1C47);
+        assert_eq!(table.entry(u32::from('A')), 0x1C47);
+        assert_eq!(table.entry(0), 0);
+        assert_eq!(table.expansion(table.entry(u32::from('ß'))), [0x1E71, 0x1E71]);
+        assert_eq!(table.entry(0x4E2D), NO_ENTRY);
+        assert_eq!(table.entry(0x10_FFFF), NO_ENTRY);
+        assert_eq!(UcaVersion::V400.table().entry(u32::from('a')), 0x0E33);
+        assert_eq!(UcaVersion::V520.table().entry(u32::from('a')), 0x120F);
         assert_eq!(GENERAL.entry(u32::from('é')), 0x45);
         assert_eq!(GENERAL.entry(u32::from('z')), 0x5A);
         assert_eq!(GENERAL.entry(0x4E2D), NO_ENTRY);

@@ -8,9 +8,12 @@ use std::hash::Hasher;
 use collation::CollationId;
 
 use crate::column_type::{ColumnType, TypeKind};
+use crate::error::SqlError;
+use crate::error_code::ER_INCORRECT_VALUE;
 use crate::json::compare_json;
 use crate::moment::MomentContext;
-use crate::number::{WarningSink, is_exact_integer, no_warning};
+use crate::number::{WarningSink, is_exact_integer, no_warning, shown};
+use crate::temporal::{DateTime, Time};
 use crate::value::Value;
 
 /// The domain in which two operands are compared, decided once from their types.
@@ -122,14 +125,32 @@ fn compare_converted(
             Some(collation.compare(&left.value.to_text(left.column), &right.value.to_text(right.column)))
         }
         CompareMode::DateTime => {
-            let left = left.value.to_datetime(left.column, context).ok()?.value;
-            Some(left.cmp(&right.value.to_datetime(right.column, context).ok()?.value))
+            let left = moment_or_zero(left, context, warn);
+            Some(left.cmp(&moment_or_zero(right, context, warn)))
         }
         CompareMode::Time => {
-            let left = left.value.to_time(left.column, context).ok()?.value;
-            Some(left.cmp(&right.value.to_time(right.column, context).ok()?.value))
+            let time = |operand: Operand<'_>| {
+                operand.value.to_time(operand.column, context).map_or(Time::ZERO, |parsed| parsed.value)
+            };
+            Some(time(left).cmp(&time(right)))
         }
         CompareMode::Json => Some(compare_json(left, right)),
+    }
+}
+
+/// What is no moment compares as the zero date, which is before all others, with a warning.
+fn moment_or_zero(
+    operand: Operand<'_>,
+    context: &MomentContext<'_>,
+    warn: &mut dyn FnMut(SqlError),
+) -> DateTime {
+    match operand.value.to_datetime(operand.column, context) {
+        Ok(parsed) => parsed.value,
+        Err(_) => {
+            let text = shown(&operand.value.to_text(operand.column));
+            warn(ER_INCORRECT_VALUE.with(&[&"datetime", &text]));
+            DateTime::ZERO
+        }
     }
 }
 

@@ -169,6 +169,7 @@ error_codes! {
     ER_FEATURE_DISABLED = 1289, "HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
     ER_OPTION_PREVENTS_STATEMENT = 1290, "HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
     ER_DUPLICATED_VALUE_IN_TYPE = 1291, "HY000", "Column '%s' has duplicated value '%s' in %s";
+    ER_INCORRECT_VALUE = 1292, "22007", "Incorrect %s value: '%s'";
     ER_INCORRECT_VALUE_FOR_COLUMN = 1292, "22007", "Incorrect %s value: '%s' for column '%s' at row %d";
     ER_TRUNCATED_WRONG_VALUE = 1292, "22007", "Truncated incorrect %s value: '%s'";
     ER_INVALID_ON_UPDATE = 1294, "HY000", "Invalid ON UPDATE clause for '%s' column";
@@ -242,20 +243,36 @@ error_codes! {
     ER_INVALID_JSON_CHARSET = 3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
     ER_INVALID_TYPE_FOR_JSON = 3146, "22032", "Invalid data type for JSON data in argument %d to function %s; a JSON string or JSON type is required.";
     ER_INVALID_CAST_TO_JSON = 3147, "22032", "Cannot CAST value to JSON.";
+    ER_INVALID_JSON_PATH_WILDCARD = 3149, "42000", "In this situation, path expressions may not contain the * and ** tokens or an array range.";
     ER_JSON_VALUE_TOO_BIG = 3150, "22032", "The JSON value is too big to be stored in a JSON column.";
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%s' supports indexing only via generated columns on a specified JSON path.";
+    ER_JSON_VACUOUS_PATH = 3153, "42000", "The path expression '$' is not allowed in this context.";
+    ER_JSON_BAD_ONE_OR_ALL_ARG = 3154, "42000", "The oneOrAll argument to %s may take these values: 'one' or 'all'.";
     ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s from column %s at row %d";
     ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
     ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
+    ER_INVALID_JSON_PATH_ARRAY_CELL = 3165, "42000", "A path expression is not a path to a cell in an array.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_RECURSIVE_REQUIRES_UNION = 3573, "HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %d iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
+    ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR = 3686, "HY000", "Index out of bounds in regular expression search.";
+    ER_REGEXP_RULE_SYNTAX = 3688, "HY000", "Syntax error in regular expression on line %d, character %d.";
+    ER_REGEXP_BAD_ESCAPE_SEQUENCE = 3689, "HY000", "Unrecognized escape sequence in regular expression.";
+    ER_REGEXP_UNIMPLEMENTED = 3690, "HY000", "The regular expression contains a feature that is not implemented in this library version.";
+    ER_REGEXP_MISMATCHED_PAREN = 3691, "HY000", "Mismatched parenthesis in regular expression.";
+    ER_REGEXP_BAD_INTERVAL = 3692, "HY000", "Incorrect description of a {min,max} interval.";
+    ER_REGEXP_MAX_LT_MIN = 3693, "HY000", "The maximum is less than the minumum in a {min,max} interval.";
+    ER_REGEXP_INVALID_BACK_REF = 3694, "HY000", "Invalid back-reference in regular expression.";
+    ER_REGEXP_MISSING_CLOSE_BRACKET = 3696, "HY000", "The regular expression contains an unclosed bracket expression.";
+    ER_REGEXP_INVALID_RANGE = 3697, "HY000", "The regular expression contains an [x-y] character range where x comes after y.";
+    ER_REGEXP_PATTERN_TOO_BIG = 3700, "HY000", "The regular expression pattern exceeds limits on size or complexity.";
     ER_INVALID_DEFAULT_UTF8MB4_COLLATION = 3721, "HY000", "Invalid default collation %s: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
     ER_FK_CANNOT_DROP_PARENT = 3730, "HY000", "Cannot drop table '%s' referenced by a foreign key constraint '%s' on table '%s'.";
     ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
     ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
     ER_CANNOT_CONVERT_STRING = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
+    ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
 }
 

@@ -4,7 +4,11 @@
 //! and ": " after keys. Callers: storing into JSON columns, CAST, the JSON functions.
 use std::cmp::Ordering;
 
-use serde_json::Value as Json;
+/// A parsed document.
+pub use serde_json::Value as Json;
+
+/// The members of an object.
+pub type JsonMap = serde_json::Map<String, Json>;
 
 use crate::compare::Operand;
 use crate::number_text::write_double;
@@ -110,7 +114,22 @@ fn write_json_string(string: &str, text: &mut String) {
 
 /// The order of JSON values and of SQL values compared with them: by kind first, then within the kind.
 pub(crate) fn compare_json(left: Operand<'_>, right: Operand<'_>) -> Ordering {
-    compare_documents(&as_document(left), &as_document(right))
+    match sql_rank(left).cmp(&sql_rank(right)) {
+        Ordering::Equal => compare_documents(&as_document(left), &as_document(right)),
+        unequal => unequal,
+    }
+}
+
+/// SQL values that JSON has no kind for are above all JSON kinds (0).
+fn sql_rank(operand: Operand<'_>) -> u8 {
+    match operand.value {
+        Value::Date(_) => 1,
+        Value::Time(_) => 2,
+        Value::DateTime(_) | Value::Timestamp(_) => 3,
+        Value::Bit(_) => 4,
+        Value::Bytes(_) if operand.column.collation == collation::CollationId::BINARY => 5,
+        _ => 0,
+    }
 }
 
 fn as_document(operand: Operand<'_>) -> Json {

@@ -57,7 +57,10 @@ impl Value {
                     .and_then(|parsed| context.in_session_zone(parsed))
             }
             Value::Json(json) => DateTime::parse(json.trim_matches('"').as_bytes(), context.is_lenient()),
-            Value::Year(_) => None,
+            // A year is its first day.
+            Value::Year(year) => {
+                Date::new(*year, 1, 1).filter(|_| *year > 0).map(|date| whole(date.at_midnight()))
+            }
             number => number_to_datetime(number, column, context.is_lenient()),
         };
         parsed.ok_or(NoMoment::Invalid)
@@ -74,7 +77,7 @@ impl Value {
             Value::Null => return Err(NoMoment::Null),
             Value::Time(time) => Some(whole(*time)),
             Value::DateTime(datetime) => Some(whole(datetime.time())),
-            Value::Date(_) => Some(whole(Time::ZERO)),
+            Value::Date(_) | Value::Year(_) => Some(whole(Time::ZERO)),
             Value::Timestamp(timestamp) => Some(whole(timestamp.in_zone(context.zone).time())),
             Value::Bytes(_) | Value::Enum(_) | Value::Set(_) => Time::parse(&self.to_text(column)),
             Value::Json(json) => Time::parse(json.trim_matches('"').as_bytes()),

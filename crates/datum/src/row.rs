@@ -192,10 +192,18 @@ fn write_signed(number: i128, body: &mut Vec<u8>) {
     body.extend_from_slice(&number.to_le_bytes()[..bits.div_ceil(8)]);
 }
 
+#[inline]
 fn read_unsigned(bytes: &[u8]) -> Option<u64> {
-    let mut padded = [0; 8];
-    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    Some(u64::from_le_bytes(padded))
+    (bytes.len() <= 8).then(|| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+#[inline]
+fn read_i64(bytes: &[u8]) -> Option<i64> {
+    if bytes.len() > 8 {
+        return None;
+    }
+    let sign = bytes.last().map_or(0, |byte| i64::from(*byte as i8 >> 7));
+    Some(bytes.iter().rev().fold(sign, |number, byte| number << 8 | i64::from(*byte)))
 }
 
 fn read_signed(bytes: &[u8]) -> Option<i128> {
@@ -209,9 +217,7 @@ fn read_signed(bytes: &[u8]) -> Option<i128> {
 fn read_value(bytes: &[u8], column: &ColumnType) -> Result<Value, InvalidRow> {
     let value = match &column.kind {
         kind if kind.is_integer() && column.unsigned => read_unsigned(bytes).map(Value::UInt),
-        kind if kind.is_integer() => {
-            read_signed(bytes).and_then(|number| i64::try_from(number).ok()).map(Value::Int)
-        }
+        kind if kind.is_integer() => read_i64(bytes).map(Value::Int),
         kind if kind.is_string() => Some(Value::Bytes(bytes.to_vec())),
         kind => read_other(bytes, kind),
     };
@@ -220,7 +226,7 @@ fn read_value(bytes: &[u8], column: &ColumnType) -> Result<Value, InvalidRow> {
 
 fn read_other(bytes: &[u8], kind: &TypeKind) -> Option<Value> {
     let unsigned = || read_unsigned(bytes);
-    let signed = || read_signed(bytes).and_then(|number| i64::try_from(number).ok());
+    let signed = || read_i64(bytes);
     let small = || unsigned().and_then(|number| u16::try_from(number).ok());
     Some(match kind {
         TypeKind::Decimal { .. } => Value::Decimal(read_decimal(bytes)?),

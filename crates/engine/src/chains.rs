@@ -24,6 +24,7 @@ impl Work {
     pub async fn write_chain(&mut self, tree: TreeId, value: &[u8]) -> Result<Stub, EngineError> {
         let engine = self.engine.clone();
         engine.note_chains(tree).await?;
+        engine.keep_log_room().await?;
         let state = self.state();
         let sequence = self.sequence();
         let mut writer = Writer::new(pagestore::TreeId(tree.0), value.len());

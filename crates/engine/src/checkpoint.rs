@@ -21,6 +21,13 @@ use wal::{AppendError, Lsn, Priority, WalGroup};
 /// A checkpoint is due whenever the log has grown by this share of its capacity.
 const CAPACITY_SHARE: u64 = 16;
 
+/// Pages that have been dirty for more than this share of the log are written before a checkpoint.
+const FLUSH_SHARE: u64 = 4;
+
+/// How often a writer that was held back looks again, and for how long.
+const ROOM_RETRY_US: u64 = 1_000;
+const ROOM_WAIT_US_MAX: u64 = 30_000_000;
+
 /// While something else still holds the checkpoint back and the log is nearly full.
 const STUCK_RETRY_US: u64 = 10_000;
 
@@ -31,6 +38,8 @@ const TURN_US: u64 = 1_000;
 const CHAINS_PER_RECORD: usize = 4096;
 
 pub(crate) struct Checkpointer {
+    /// How long the log should be at most; the log itself takes twice as much before it refuses.
+    capacity_bytes: u64,
     interval_bytes: u64,
     /// The log end at which the next one is due.
     due_lsn: AtomicU64,
@@ -53,6 +62,7 @@ impl Checkpointer {
     pub fn new(capacity_bytes: u64, checkpoint_lsn: u64) -> Checkpointer {
         let interval_bytes = (capacity_bytes / CAPACITY_SHARE).max(1);
         Checkpointer {
+            capacity_bytes,
             interval_bytes,
             due_lsn: AtomicU64::new(checkpoint_lsn + interval_bytes),
             is_due: AtomicBool::new(false),
@@ -65,6 +75,10 @@ impl Checkpointer {
 
     pub fn checkpoint_lsn(&self) -> u64 {
         self.checkpoint_lsn.load(Ordering::Acquire)
+    }
+
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
     }
 
     /// Called after every change; one load and one comparison.
@@ -120,18 +134,45 @@ impl Engine {
         });
     }
 
+    /// How much log a recovery would have to read now.
+    fn log_age(&self) -> u64 {
+        self.wal.end_lsn().0.saturating_sub(self.checkpointer.checkpoint_lsn())
+    }
+
+    /// Holds a writer back while the log is so full that checkpoints need what is left of it.
+    pub(crate) async fn keep_log_room(self: &Arc<Self>) -> Result<(), EngineError> {
+        if self.recovering.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let limit = self.checkpointer.capacity_bytes() / 8 * 5;
+        let mut waited_us = 0;
+        while self.log_age() > limit {
+            if let Some(error) = self.failure() {
+                return Err(error);
+            }
+            if waited_us > ROOM_WAIT_US_MAX {
+                return Err(EngineError::DiskFull);
+            }
+            self.checkpointer.is_due.store(true, Ordering::Relaxed);
+            self.start_due_checkpoint();
+            self.env.clock.sleep(ROOM_RETRY_US).await;
+            waited_us += ROOM_RETRY_US;
+        }
+        Ok(())
+    }
+
     /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
-            let behind = self.wal.end_lsn().0.saturating_sub(self.wal.capacity_bytes() / 2);
+            let behind =
+                self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE);
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();
             self.checkpoint(false).await?;
-            let stuck = self.checkpointer.checkpoint_lsn() == before;
-            if self.wal.used_bytes() < self.wal.capacity_bytes() / 4 * 3 {
+            if self.log_age() < self.checkpointer.capacity_bytes() / 2 {
                 return Ok(());
             }
-            if stuck {
+            if self.checkpointer.checkpoint_lsn() == before {
                 self.env.clock.sleep(STUCK_RETRY_US).await;
             }
         }

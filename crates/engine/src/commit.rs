@@ -24,12 +24,15 @@ impl Transaction {
         let engine = self.work.engine.clone();
         let changed = self.has_changes();
         let lsn = if changed { self.work.append_commit().await? } else { self.work.seen_lsn };
+        let state = self.work.state.clone();
         let changes = self.work.finish_commit(changed);
         if lsn > 0 {
             engine.acknowledge(lsn).await?;
         }
         if changed {
             engine.stats.commits.fetch_add(1, Relaxed);
+            // Acknowledged, hence visible to every new snapshot.
+            state.iter().for_each(|state| engine.writers.seen(state));
             engine.after_commit(changes);
         }
         Ok(())
@@ -100,7 +103,8 @@ impl Engine {
         let mut history = self.history.lock();
         let lsn = self.wal.append_reserve(group)?.end.0;
         state.stamp_committed(lsn);
-        history.push(Committed { lsn, state: state.clone(), rows: std::mem::take(rows) }, chains);
+        let rows = std::mem::take(rows);
+        history.push(Committed { lsn, state: Some(state.clone()), rows }, chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
     }

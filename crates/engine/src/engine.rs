@@ -46,9 +46,14 @@ pub struct Engine {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) stats: Counters,
     pub(crate) prune_running: AtomicBool,
+    pub(crate) merge_running: AtomicBool,
+    /// The history is merged when it is longer than this.
+    pub(crate) merge_at_rows: AtomicUsize,
     /// Background tasks that have not ended.
     pub(crate) tasks: AtomicUsize,
     pub(crate) closed: AtomicBool,
+    /// Until the losers are undone nothing can move the checkpoint, so nothing waits for it.
+    pub(crate) recovering: AtomicBool,
     /// The first failure that stops all changes.
     pub(crate) failure: Mutex<Option<EngineError>>,
 }
@@ -99,7 +104,7 @@ impl Engine {
         stats.log_end_lsn = self.wal.end_lsn().0;
         stats.log_durable_lsn = self.wal.durable_lsn().0;
         stats.log_used_bytes = self.wal.used_bytes();
-        stats.log_capacity_bytes = self.wal.capacity_bytes();
+        stats.log_capacity_bytes = self.checkpointer.capacity_bytes();
     }
 
     /// The transactions that have locked or changed something, oldest first.

@@ -11,13 +11,17 @@ use crate::log_record::{LogRecord, Operation};
 use crate::row_table::Before;
 use crate::transaction_state::{TransactionState, UndoItem};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use wal::{AppendError, WalGroup};
 
-/// A transaction that pins more than this share of the log is forwarded.
+/// A transaction whose undo records begin further back than this share of the log is forwarded.
 const CAPACITY_SHARE: u64 = 4;
 
-/// Undo records of one transaction beyond this share of the log are refused: forwarding would not fit.
+/// All undo records together may take this share of the log, so that forwarding them always fits.
 const UNDO_SHARE: u64 = 4;
+
+/// A transaction below this share of the log is never refused.
+const SMALL_UNDO_SHARE: u64 = 64;
 
 /// One group holds about this many bytes of undo records.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -25,7 +29,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 impl Engine {
     /// Forwards every active transaction whose undo records begin too far behind `log_end`.
     pub(crate) async fn forward_old_undo(&self, log_end: u64) -> Result<(), EngineError> {
-        let limit = log_end.saturating_sub(self.wal.capacity_bytes() / CAPACITY_SHARE);
+        let limit = log_end.saturating_sub(self.checkpointer.capacity_bytes() / CAPACITY_SHARE);
         for state in self.writers.active() {
             if state.first_lsn() < limit {
                 self.forward(&state).await?;
@@ -34,11 +38,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses to let a transaction grow beyond what can be forwarded.
+    /// Refuses to let large transactions grow beyond what can be forwarded.
     pub(crate) fn check_undo_size(&self, state: &TransactionState) -> Result<(), EngineError> {
-        let limit = self.wal.capacity_bytes() / UNDO_SHARE;
-        let bytes = state.undo_bytes();
-        if bytes > limit {
+        let capacity_bytes = self.checkpointer.capacity_bytes();
+        let (bytes, limit) = (state.undo_bytes(), capacity_bytes / UNDO_SHARE);
+        if bytes > capacity_bytes / SMALL_UNDO_SHARE && self.writers.undo_bytes() > limit {
             return Err(EngineError::TransactionTooLarge { bytes, limit });
         }
         Ok(())
@@ -52,10 +56,12 @@ impl Engine {
                 Chunk::Appended { next } => from = next,
                 Chunk::Finished => {
                     state.undo_moved_to(start);
+                    self.stats.undo_forwards.fetch_add(1, Relaxed);
                     return Ok(());
                 }
                 // Its next checkpoint finds it settled, or gone.
                 Chunk::Unsettled => return Ok(()),
+                // Writers leave room for this (`keep_log_room`): the next segment is just not ready yet.
                 Chunk::Failed(AppendError::Full) => self.wait_for_log_space().await?,
                 Chunk::Failed(error) => return Err(self.log_error(error)),
             }

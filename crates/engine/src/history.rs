@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// A committed transaction with rows left to prune.
 pub(crate) struct Committed {
     pub lsn: u64,
-    pub state: Arc<TransactionState>,
+    /// Absent once several transactions were merged.
+    pub state: Option<Arc<TransactionState>>,
     /// Rows, each with whether a ghost may remain in its leaf.
     pub rows: Vec<(RowName, bool)>,
 }
@@ -53,9 +54,28 @@ impl History {
             if kept > 0 {
                 break;
             }
-            step.finished.extend(self.queue.pop_front().map(|front| front.state));
+            step.finished.extend(self.queue.pop_front().and_then(|front| front.state));
         }
         step
+    }
+
+    /// Takes everything up to `lsn` out, to be merged and put back.
+    pub fn take_through(&mut self, lsn: u64) -> VecDeque<Committed> {
+        let count = self.queue.partition_point(|committed| committed.lsn <= lsn);
+        let rest = self.queue.split_off(count);
+        let taken = std::mem::replace(&mut self.queue, rest);
+        self.row_count -= taken.iter().map(|committed| committed.rows.len()).sum::<usize>();
+        taken
+    }
+
+    /// Puts back what `take_through` took.
+    pub fn put_back(&mut self, older: VecDeque<Committed>) {
+        if let (Some(last), Some(first)) = (older.back(), self.queue.front()) {
+            assert!(last.lsn < first.lsn, "the history is in commit order");
+        }
+        self.row_count += older.iter().map(|committed| committed.rows.len()).sum::<usize>();
+        let newer = std::mem::replace(&mut self.queue, older);
+        self.queue.extend(newer);
     }
 
     /// How many committed changes are not pruned yet.
@@ -87,7 +107,7 @@ mod tests {
     fn committed(lsn: u64, rows: usize) -> Committed {
         let state = TransactionState::new(TransactionId(lsn), Isolation::RepeatableRead, 0, 0);
         let name = |row: usize| RowName { tree: TreeId(1), key: row.to_be_bytes().as_slice().into() };
-        Committed { lsn, state, rows: (0..rows).map(|row| (name(row), false)).collect() }
+        Committed { lsn, state: Some(state), rows: (0..rows).map(|row| (name(row), false)).collect() }
     }
 
     #[test]

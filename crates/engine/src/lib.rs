@@ -21,6 +21,7 @@ mod intervals;
 mod lock_wait;
 mod log_record;
 mod memory_disk;
+mod merge;
 mod open;
 mod prune;
 mod read;
@@ -50,6 +51,7 @@ pub use api::{
 };
 pub use engine::Engine;
 pub use error::EngineError;
+pub use log_record::is_engine_log_record;
 pub use scan::Cursor;
 pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
 pub use transaction::Transaction;

@@ -125,6 +125,16 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
     }
 }
 
+/// Whether the bytes are a log record of the engine; for fuzzing, which gives it anything.
+///
+/// # Panics
+/// If decoding and encoding disagree.
+pub fn is_engine_log_record(kind: u8, payload: &[u8]) -> bool {
+    let Ok(record) = decode(kind, payload) else { return false };
+    assert_eq!(record.payload(), payload, "a record is encoded as it was");
+    true
+}
+
 fn decode_undo(payload: &[u8]) -> Option<LogRecord<'_>> {
     let (operation, rest) = payload.split_first()?;
     let operation = match operation {

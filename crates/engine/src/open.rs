@@ -35,10 +35,21 @@ const FIRST_USER_TREE: u64 = 1000;
 /// A smaller log would be nothing but its reserves.
 const LOG_BYTES_MIN: u64 = 4 << 20;
 
+/// A smaller buffer pool could not hold the pages of a few operations at once.
+const POOL_FRAMES_MIN: u64 = 33;
+/// What the pool keeps for a page beside it, generously.
+const FRAME_BYTES: u64 = 256;
+
+/// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
+/// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
+const LOG_SLACK: u64 = 2;
+
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
-/// `close` flushes pages for at most this long; the log holds whatever is left.
-const CLOSE_FLUSH_US_MAX: u64 = 3_000_000;
+/// `close` waits for background work, and flushes pages, for at most this long each; the log holds whatever
+/// is left. A shutdown has 5 seconds.
+const CLOSE_TASKS_US_MAX: u64 = 1_500_000;
+const CLOSE_FLUSH_US_MAX: u64 = 2_000_000;
 
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
@@ -67,6 +78,7 @@ impl Engine {
         engine.register_catalog().await?;
         engine.pool.flush_all().await.map_err(|error| engine.pool_error(error))?;
         engine.last_commit_lsn.store(end, Ordering::Release);
+        engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(true).await?;
         Ok(engine)
     }
@@ -94,6 +106,7 @@ impl Engine {
         let pin = engine.pin_checkpoint(from.0);
         engine.finish_recovery(analysis).await?;
         drop(pin);
+        engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(false).await?;
         Ok(engine)
     }
@@ -119,7 +132,7 @@ impl Engine {
             return Err(error);
         }
         let start_us = self.env.clock.now_us();
-        let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_FLUSH_US_MAX;
+        let in_time = || self.env.clock.now_us().saturating_sub(start_us) < CLOSE_TASKS_US_MAX;
         while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
@@ -163,8 +176,10 @@ struct Checkpoint {
 
 impl Parts {
     fn new(env: Env, options: &EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
-        let mut pool_options = PoolOptions::new(options.buffer_pool_bytes as usize, btree::check_page);
-        pool_options.log_budget_bytes = wal.capacity_bytes() / 4;
+        let page_bytes = store.page_size().bytes() as u64;
+        let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
+        let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
+        pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
         Parts { env, wal, pool, space }
@@ -205,11 +220,14 @@ impl Parts {
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
-            checkpointer: Checkpointer::new(wal.capacity_bytes(), checkpoint.lsn),
+            checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),
+            merge_running: AtomicBool::new(false),
+            merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
+            recovering: AtomicBool::new(true),
             failure: Mutex::new(None),
             env,
             wal,
@@ -248,15 +266,15 @@ async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
 
 fn wal_options(options: &EngineOptions) -> WalOptions {
     const BLOCK: u64 = 4096;
-    let capacity_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
-    let segment_bytes = (capacity_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
+    let redo_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
+    let segment_bytes = (redo_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
     let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
     WalOptions {
         directory: LOG_DIRECTORY.into(),
         segment_bytes,
-        capacity_bytes,
+        capacity_bytes: redo_bytes * LOG_SLACK,
         reserve_bytes: segment_bytes / 4,
-        buffer_bytes: (capacity_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
+        buffer_bytes: (redo_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
         group_bytes_max,
         flush_mode: flush_mode(options.flush_at_commit),
     }

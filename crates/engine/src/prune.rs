@@ -7,6 +7,7 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::record::stub_of;
 use crate::row_table::Before;
+use crate::snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,6 +17,8 @@ const ROWS_EXTRA: usize = 16;
 const ROWS_MAX: usize = 512;
 /// With more prunable rows than this, the background task starts.
 const BACKLOG_ROWS: usize = 4096;
+/// A snapshot that lies further back in the log than this has kept others from pruning.
+const OLD_SNAPSHOT_BYTES: u64 = 1 << 20;
 const GHOSTS_PER_STEP: usize = 8;
 
 impl Engine {
@@ -28,13 +31,23 @@ impl Engine {
         }
         self.free_in_background(chains);
         self.start_due_checkpoint();
-        if self.history.lock().row_count() > BACKLOG_ROWS {
+        let row_count = self.history.lock().row_count();
+        if row_count > BACKLOG_ROWS {
+            self.prune_in_background();
+        }
+        self.merge_history_if_long(row_count);
+    }
+
+    /// A snapshot has ended: if it was an old one, much may have waited for it, and no commit may follow.
+    pub(crate) fn after_snapshot(self: &Arc<Self>, snapshot: Snapshot) {
+        let behind = self.last_commit_lsn.load(Ordering::Relaxed).saturating_sub(snapshot.lsn);
+        if behind > OLD_SNAPSHOT_BYTES && self.history.lock().row_count() > ROWS_MAX {
             self.prune_in_background();
         }
     }
 
     /// Prunes up to `rows_max` rows; answers the overflow chains that are free now.
-    fn prune(&self, rows_max: usize) -> Vec<u64> {
+    pub(crate) fn prune(&self, rows_max: usize) -> Vec<u64> {
         let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
         let step = self.history.lock().take(horizon_lsn, rows_max);
         let mut chains = Vec::new();
@@ -52,9 +65,7 @@ impl Engine {
         for state in &step.finished {
             self.writers.seen(state);
         }
-        if !step.finished.is_empty() {
-            self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
-        }
+        self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
         chains
     }
 

@@ -44,6 +44,7 @@ impl Work {
 
     async fn undo_newest(&mut self, keep_locks: bool) -> Result<(), EngineError> {
         let engine = self.engine.clone();
+        engine.keep_log_room().await?;
         let state = self.state();
         let sequence = self.sequence() - 1;
         match state.newest_undo().expect("the caller checked that there is one") {

@@ -316,6 +316,10 @@ impl Locks {
         out: &mut EntryBatch,
     ) -> Judged {
         let is_ghost = Record::decode(record) == Some(Record::Ghost);
+        if is_ghost && !engine.rows.has_versions(tree, key) {
+            engine.ghosts.offer(&RowName { tree, key: key.into() });
+            return Judged::Done;
+        }
         if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
             return Judged::Done;
         }

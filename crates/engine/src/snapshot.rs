@@ -2,15 +2,28 @@
 //!
 //! Invariant: under the mutex, a registered snapshot is never older than the horizon that was given out
 //! before, and a horizon never newer than a registered snapshot. (A mutex held for nanoseconds instead of
-//! slots of atomics: the race between registering and pruning disappears, and the set is one small node
-//! because transactions of the same moment share their LSN.)
+//! slots of atomics: the race between registering and pruning disappears, and the set is short because
+//! transactions of the same moment share their LSN.)
 
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 #[derive(Default)]
 pub(crate) struct SnapshotRegistry {
-    in_use: Mutex<BTreeMap<u64, usize>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Ascending: what a new snapshot sees never shrinks, so it goes to the end.
+    in_use: VecDeque<InUse>,
+    /// The newest that was ever given out; a change of the flush mode must not take it back.
+    newest_lsn: u64,
+}
+
+struct InUse {
+    lsn: u64,
+    count: u32,
 }
 
 /// What a reader sees: everything committed at or before `lsn`.
@@ -24,29 +37,61 @@ pub(crate) struct Snapshot {
 impl SnapshotRegistry {
     /// Registers a snapshot made by `take`, which runs under the mutex.
     pub fn register(&self, take: impl FnOnce() -> Snapshot) -> Snapshot {
-        let mut in_use = self.in_use.lock();
-        let snapshot = take();
-        *in_use.entry(snapshot.lsn).or_default() += 1;
+        let mut state = self.state.lock();
+        let mut snapshot = take();
+        snapshot.lsn = snapshot.lsn.max(state.newest_lsn);
+        state.newest_lsn = snapshot.lsn;
+        match state.in_use.back_mut() {
+            Some(newest) if newest.lsn == snapshot.lsn => newest.count += 1,
+            _ => state.in_use.push_back(InUse { lsn: snapshot.lsn, count: 1 }),
+        }
         snapshot
     }
 
     pub fn unregister(&self, snapshot: Snapshot) {
-        let mut in_use = self.in_use.lock();
-        let count = in_use.get_mut(&snapshot.lsn).expect("it was registered");
-        *count -= 1;
-        if *count == 0 {
-            in_use.remove(&snapshot.lsn);
+        let in_use = &mut self.state.lock().in_use;
+        let index = in_use.binary_search_by_key(&snapshot.lsn, |entry| entry.lsn);
+        let index = index.expect("it was registered");
+        in_use[index].count -= 1;
+        if in_use[index].count == 0 {
+            in_use.remove(index);
         }
     }
 
     /// The LSN that every present and future snapshot sees; `current` tells what a new one would see.
     pub fn horizon(&self, current: impl FnOnce() -> u64) -> u64 {
-        let in_use = self.in_use.lock();
+        let state = self.state.lock();
         let newest = current();
-        in_use.first_key_value().map_or(newest, |(oldest, _)| newest.min(*oldest))
+        state.in_use.front().map_or(newest, |oldest| newest.min(oldest.lsn))
+    }
+
+    /// The snapshots in use, ascending, and what every later one sees at least.
+    pub fn list(&self, current: impl FnOnce() -> u64) -> (Vec<u64>, u64) {
+        let state = self.state.lock();
+        let newest = current();
+        (state.in_use.iter().map(|entry| entry.lsn).collect(), newest)
     }
 
     pub fn len(&self) -> usize {
-        self.in_use.lock().values().sum()
+        self.state.lock().in_use.iter().map(|entry| entry.count as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_holds_the_horizon() {
+        let registry = SnapshotRegistry::default();
+        let take = |lsn| registry.register(|| Snapshot { lsn, low_lsn: 0 });
+        let (one, same, two) = (take(5), take(5), take(9));
+        assert_eq!(registry.list(|| 12), (vec![5, 9], 12));
+        registry.unregister(one);
+        assert_eq!((registry.horizon(|| 12), registry.len()), (5, 2));
+        registry.unregister(same);
+        assert_eq!(registry.horizon(|| 12), 9);
+        registry.unregister(two);
+        assert_eq!(registry.horizon(|| 12), 12);
     }
 }

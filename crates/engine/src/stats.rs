@@ -18,6 +18,7 @@ pub(crate) struct Counters {
     pub lock_timeouts: AtomicU64,
     pub deadlocks: AtomicU64,
     pub checkpoints: AtomicU64,
+    pub undo_forwards: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -43,6 +44,8 @@ pub struct EngineStats {
     pub active_writers: u64,
     pub active_snapshots: u64,
     pub checkpoints: u64,
+    /// How often the undo records of an old transaction were logged again.
+    pub undo_forwards: u64,
     pub checkpoint_lsn: u64,
     pub log_end_lsn: u64,
     pub log_durable_lsn: u64,
@@ -71,6 +74,7 @@ impl Counters {
         stats.lock_timeouts = self.lock_timeouts.load(Relaxed);
         stats.deadlocks = self.deadlocks.load(Relaxed);
         stats.checkpoints = self.checkpoints.load(Relaxed);
+        stats.undo_forwards = self.undo_forwards.load(Relaxed);
     }
 }
 

@@ -98,6 +98,7 @@ impl Transaction {
     pub(crate) fn drop_snapshot(&mut self) {
         if let Some(snapshot) = self.snapshot.take() {
             self.work.engine.snapshots.unregister(snapshot);
+            self.work.engine.after_snapshot(snapshot);
         }
     }
 

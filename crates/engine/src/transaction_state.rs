@@ -48,6 +48,8 @@ struct Held {
 #[derive(Default)]
 struct UndoStack {
     items: Vec<UndoItem>,
+    /// What each item takes in the log.
+    sizes: Vec<u32>,
     /// The log is one record ahead of the stack, for an instant.
     in_step: bool,
 }
@@ -204,8 +206,8 @@ impl TransactionState {
     pub fn push_undo(&self, item: UndoItem, bytes: usize) {
         let mut undo = self.undo.lock();
         undo.items.push(item);
+        undo.sizes.push(u32::try_from(bytes).expect("an undo record fits into a page"));
         undo.in_step = false;
-        drop(undo);
         self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
@@ -216,6 +218,7 @@ impl TransactionState {
         assert!(index == undo.items.len() || index + 1 == undo.items.len(), "only the newest item changes");
         undo.items.truncate(index);
         undo.items.push(UndoItem::Chain(first));
+        undo.sizes.resize(index + 1, 0);
         undo.in_step = false;
     }
 
@@ -226,7 +229,9 @@ impl TransactionState {
     pub fn pop_undo(&self) {
         let mut undo = self.undo.lock();
         undo.items.pop();
+        let bytes = undo.sizes.pop().unwrap_or(0);
         undo.in_step = false;
+        self.undo_bytes.fetch_sub(u64::from(bytes), Ordering::Relaxed);
     }
 
     /// The undo stack of a transaction that has committed.

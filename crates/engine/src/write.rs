@@ -155,6 +155,7 @@ impl Work {
         let state = self.state();
         let engine = self.engine.clone();
         engine.check_undo_size(&state)?;
+        engine.keep_log_room().await?;
         let handle = engine.tree(tree)?;
         let sequence = self.sequence();
         let mut edit = RowEdit {

@@ -74,6 +74,11 @@ impl Writers {
         self.maps.lock().active.values().map(|state| state.first_lsn()).min()
     }
 
+    /// What all active transactions together would have to undo.
+    pub fn undo_bytes(&self) -> u64 {
+        self.maps.lock().active.values().map(|state| state.undo_bytes()).sum()
+    }
+
     pub fn active(&self) -> Vec<Arc<TransactionState>> {
         self.maps.lock().active.values().cloned().collect()
     }

@@ -8,6 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, Value};
 
+use crate::regexp::{Flags, Regexp, RegexpError};
+
+/// Compiled patterns kept per statement.
+const REGEXPS_MAX: usize = 64;
+
 /// The session as expressions see it. Methods take `&self` because several operators of a plan share it.
 pub trait SessionServices: Send + Sync {
     /// Takes a warning or note for SHOW WARNINGS; the session enforces max_error_count.
@@ -84,6 +89,8 @@ pub struct EvalContext {
     pub is_strict_change: bool,
     /// The first such failure, until the evaluation that met it returns.
     refusal: Mutex<Option<SqlError>>,
+    /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
+    regexps: Mutex<HashMap<(String, Flags), Arc<Regexp>>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     pub(crate) random_states: Mutex<HashMap<usize, (u32, u32)>>,
 }
@@ -97,6 +104,7 @@ impl EvalContext {
             session,
             is_strict_change: false,
             refusal: Mutex::new(None),
+            regexps: Mutex::new(HashMap::new()),
             random_states: Mutex::new(HashMap::new()),
         }
     }
@@ -109,6 +117,21 @@ impl EvalContext {
     #[must_use]
     pub fn for_strict_change(self) -> EvalContext {
         EvalContext { is_strict_change: true, ..self }
+    }
+
+    /// The compiled pattern, from the statement's cache where it has been used before.
+    pub(crate) fn regexp(&self, pattern: String, flags: Flags) -> Result<Arc<Regexp>, SqlError> {
+        let mut regexps = self.regexps.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (pattern, flags);
+        if let Some(regexp) = regexps.get(&key) {
+            return Ok(regexp.clone());
+        }
+        let regexp = Arc::new(Regexp::new(&key.0, flags).map_err(RegexpError::to_error)?);
+        if regexps.len() >= REGEXPS_MAX {
+            regexps.clear();
+        }
+        regexps.insert(key, regexp.clone());
+        Ok(regexp)
     }
 
     pub(crate) fn warn(&self, error: SqlError) {

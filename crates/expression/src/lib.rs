@@ -8,7 +8,9 @@ mod context;
 mod expr;
 mod function;
 mod interval;
+mod json_path;
 mod operator;
+mod regexp;
 mod text;
 
 mod aggregate;

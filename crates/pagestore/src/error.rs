@@ -1,7 +1,7 @@
 //! What can go wrong with stored pages.
 
 use crate::PageId;
-use env::IoError;
+use env::{IoError, IoOp};
 use std::fmt;
 
 /// Why the bytes of a page cannot be used.
@@ -63,9 +63,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The disk is full: nothing was changed, and the operation may be tried again later.
+    /// The disk is full: nothing was changed, and the operation may be tried again later. A sync that fails for want
+    /// of space is not of this kind: writes that seemed to be done are lost.
     pub fn is_no_space(&self) -> bool {
-        matches!(self, Self::Io(error) if error.is_no_space())
+        matches!(self, Self::Io(error) if error.is_no_space() && error.op == IoOp::Allocate)
     }
 
     pub fn is_corruption(&self) -> bool {

@@ -16,6 +16,10 @@ pub trait PageStore: Send + Sync {
     /// Reads one page into a buffer of exactly one page and verifies checksum and id.
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
 
+    /// Reads the pages from `first` on into a buffer of whole pages, with as few disk operations as their places
+    /// allow. The pages are not verified (`header::verify`): some may never have been written.
+    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
+
     /// Resolves when all pages of the batch are durable. After a crash in between, each page is found in its
     /// old or its new version, never torn. A failed batch leaves that guarantee intact.
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>>;

@@ -1,11 +1,11 @@
-//! Nanoseconds for each parse and each digest of a few typical statements, best of five rounds.
+//! Nanoseconds for each parse and each digest of a few typical statements, best of many short rounds.
 //! Run: `cargo run --release -p parser --example speed`.
 use bumpalo::Bump;
 use parser::{DigestOutput, DigestSeed, ParseOptions, SqlMode, digest, parse};
 use std::hint::black_box;
 use std::time::Instant;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 100;
 
 fn best(count: usize, mut work: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
@@ -38,7 +38,7 @@ fn main() {
     ];
     for (name, text) in statements {
         let text = text.as_bytes();
-        let count = (20_000_000 / (text.len() * 10)).max(20);
+        let count = (100_000 / text.len()).max(1);
         let mut arena = Bump::with_capacity(64 * 1024);
         let parse_ns = best(count, || {
             arena.reset();

@@ -70,6 +70,19 @@ fn check_agreement(text: &[u8], mode: SqlMode) {
     assert_eq!(parsed.literal_count as usize, output.literals.len(), "{}", String::from_utf8_lossy(text));
 }
 
+/// A query's text parses to a query with the same text.
+fn check_round_trip(text: &[u8]) {
+    let arena = Bump::new();
+    let options = ParseOptions { parameters: true, ..ParseOptions::default() };
+    let Ok(parsed) = parse_one(text, options, &arena) else { return };
+    let StatementKind::Query(query) = parsed.statement.kind else { return };
+    let restored = query.to_string();
+    let again = parse_one(restored.as_bytes(), options, &arena)
+        .unwrap_or_else(|error| panic!("{restored} from {}: {error}", String::from_utf8_lossy(text)));
+    let StatementKind::Query(again) = again.statement.kind else { panic!("{restored} is a query") };
+    assert_eq!(again.to_string(), restored, "{}", String::from_utf8_lossy(text));
+}
+
 fn check_error(text: &[u8], options: ParseOptions) {
     let arena = Bump::new();
     let Err(error) = parse_one(text, options, &arena) else { return };
@@ -128,6 +141,7 @@ proptest! {
         fuzz_one(text.as_bytes());
         check_error(text.as_bytes(), ParseOptions { mode, parameters: true });
         check_agreement(text.as_bytes(), mode);
+        check_round_trip(text.as_bytes());
     }
 
     #[test]
@@ -151,6 +165,7 @@ proptest! {
         fuzz_one(text.as_bytes());
         check_error(text.as_bytes(), ParseOptions { mode, parameters: false });
         check_agreement(text.as_bytes(), mode);
+        check_round_trip(text.as_bytes());
     }
 }
 

@@ -176,7 +176,11 @@ impl<'p> Planner<'p> {
         if matches!(expr.kind, Kind::DefaultValue) {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
-        Ok(InsertValue::Expr(self.bind(expr)?))
+        let bound = self.bind(expr)?;
+        if let Kind::Parameter(index) = expr.kind {
+            self.suggest_parameter_type(index.0 as usize, &table.columns[column].column_type);
+        }
+        Ok(InsertValue::Expr(bound))
     }
 
     /// A block whose frame is the row of the table, every column at its own position.

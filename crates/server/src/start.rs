@@ -24,6 +24,7 @@ use crate::worker::{Worker, WorkerPool, WorkerSpawner};
 
 /// A clean stop must be over in five seconds; this much of it may be spent on sessions.
 const SESSIONS_END_MAX: Duration = Duration::from_secs(2);
+const FAILURE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const PASSWORD_VARIABLE: &str = "EVENKEEL_ROOT_PASSWORD";
 
 /// Serves until a signal comes.
@@ -64,11 +65,10 @@ fn serve(
     let listening = start_listening(settings, directory, pool, &server);
     let result = match listening {
         Ok(listening) => {
-            let signal = runtime.block_on(signals.wait());
-            log::note(&format!("{signal}: shutting down"));
+            let end = runtime.block_on(wait_for_end(signals, &server));
             drop(listening.socket_file);
             end_sessions(&listening.shared);
-            Ok(())
+            end
         }
         Err(message) => Err(message),
     };
@@ -80,6 +80,27 @@ fn serve(
         Err(message) => log::error(&message),
     }
     result
+}
+
+/// A signal, or a failure that makes every further commit impossible. The engine is asked rather than listened
+/// to: one look a second costs nothing, and clients get the error at once anyway.
+async fn wait_for_end(signals: &mut StopSignals, server: &Server) -> Result<(), String> {
+    loop {
+        tokio::select! {
+            signal = signals.wait() => {
+                log::note(&format!("{signal}: shutting down"));
+                return Ok(());
+            }
+            () = tokio::time::sleep(FAILURE_CHECK_INTERVAL) => {
+                if let Some(error) = server.engine().failure() {
+                    let message = format!("the store has failed and the server stops: {error}");
+                    log::error(&message);
+                    log::note("when the cause is gone, the next start recovers everything that was acknowledged");
+                    return Err(message);
+                }
+            }
+        }
+    }
 }
 
 fn open_store(

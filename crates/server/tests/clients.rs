@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use support::{TestDirectory, TestServer};
 
-const PASSWORD: &str = "päss wörd'\"$";
+/// ASCII, because clients disagree about the encoding of other passwords.
+const PASSWORD: &str = "p@ss w0rd'\"$\\";
 const CLIENT_TIME_MAX: Duration = Duration::from_secs(120);
 /// What a script says when what it drives is not installed, as automake's tests do.
 const EXIT_SKIPPED: i32 = 77;
@@ -58,6 +59,10 @@ fn server_with(password: &str) -> TestServer {
 
 /// Runs one client in every way; `make` gives the command that starts it, or what is missing.
 fn check(client: &str, make: impl Fn() -> Result<Command, String>) {
+    check_ways(client, &WAYS, make);
+}
+
+fn check_ways(client: &str, ways: &[Way], make: impl Fn() -> Result<Command, String>) {
     if let Err(missing) = make() {
         println!("skipped: {client}: {missing} absent");
         return;
@@ -71,7 +76,7 @@ fn check(client: &str, make: impl Fn() -> Result<Command, String>) {
     }
     let open = server_with("");
     let guarded = server_with(PASSWORD);
-    for way in WAYS {
+    for &way in ways {
         let (server, password) = if way.has_password { (&guarded, PASSWORD) } else { (&open, "") };
         let socket = if way.uses_socket { server.socket().display().to_string() } else { String::new() };
         let was_run =
@@ -169,7 +174,11 @@ fn mysqlclient() {
 
 #[test]
 fn connector_python() {
-    check("mysql-connector-python", || python("connector_client.py"));
+    // Without the public key exchange it needs a login over TLS before one in the clear can succeed.
+    let [open, open_tls, clear, tls, socket] = WAYS;
+    check_ways("mysql-connector-python", &[open, open_tls, tls, clear, socket], || {
+        python("connector_client.py")
+    });
 }
 
 #[test]

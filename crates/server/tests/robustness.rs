@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use support::{CAPABILITIES, RawClient, TestServer};
@@ -71,8 +71,10 @@ fn bytes_before_tls_are_refused() {
     bytes.extend_from_slice(&[injected.len() as u8, 0, 0, 2]);
     bytes.extend_from_slice(&injected);
     client.stream.write_all(&bytes).expect("sent");
-    assert_eq!(client.expect_error().number, 1043);
-    assert!(client.is_closed());
+    // They went into the TLS handshake, which they are no part of: perhaps an alert comes, never an answer.
+    let mut answer = Vec::new();
+    let _ = client.stream.read_to_end(&mut answer);
+    assert!(answer.is_empty() || answer[0] == 0x15, "{answer:?}");
 }
 
 #[test]

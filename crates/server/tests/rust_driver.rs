@@ -96,3 +96,49 @@ fn errors_and_transactions(client: &mut Conn) {
     let count: Option<u64> = client.query_first("SELECT COUNT(*) FROM names").expect("read");
     assert_eq!(count, Some(1));
 }
+
+fn log_in(server: &TestServer, user: &str, password: &str) -> Result<Conn, u16> {
+    let options = OptsBuilder::from_opts(options(server)).user(Some(user)).pass(Some(password));
+    Conn::new(options).map_err(|error| match error {
+        Error::MySqlError(error) => error.code,
+        other => panic!("{other}"),
+    })
+}
+
+#[test]
+fn accounts_are_made_changed_and_kept() {
+    let server = TestServer::start(&[]);
+    let mut root = Conn::new(options(&server)).expect("connected");
+    for text in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY)",
+        "CREATE USER 'anna'@'%' IDENTIFIED BY 'first'",
+        "CREATE USER 'bert'@'localhost' IDENTIFIED WITH mysql_native_password BY 'old'",
+        "GRANT SELECT ON d.* TO 'anna'@'%'",
+    ] {
+        root.query_drop(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+    assert_eq!(log_in(&server, "anna", "wrong").err(), Some(1045));
+    assert_eq!(log_in(&server, "anna", "").err(), Some(1045));
+    assert_eq!(log_in(&server, "bert", "wrong").err(), Some(1045));
+    log_in(&server, "bert", "old").expect("the native plugin");
+    // The first login goes the whole way, the second is fast.
+    for _ in 0..2 {
+        let mut anna = log_in(&server, "anna", "first").expect("her password");
+        let user: Option<String> = anna.query_first("SELECT CURRENT_USER()").expect("read");
+        assert_eq!(user.as_deref(), Some("anna@%"));
+        anna.query_drop("SELECT * FROM d.t").expect("granted");
+        check_error(anna.query_drop("INSERT INTO d.t VALUES (1)"), 1142, "42000");
+    }
+    root.query_drop("ALTER USER 'anna'@'%' IDENTIFIED BY 'second'").expect("changed");
+    assert_eq!(log_in(&server, "anna", "first").err(), Some(1045), "the fast path forgot it");
+    log_in(&server, "anna", "second").expect("her new password");
+    drop(root);
+    let directory = server.kill_nine();
+    let server = TestServer::start_in(directory, &[]);
+    assert_eq!(log_in(&server, "anna", "first").err(), Some(1045));
+    log_in(&server, "anna", "second").expect("accounts survive");
+    let mut root = Conn::new(options(&server)).expect("connected");
+    root.query_drop("DROP USER 'anna'@'%'").expect("dropped");
+    assert_eq!(log_in(&server, "anna", "second").err(), Some(1045));
+}

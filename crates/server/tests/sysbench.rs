@@ -9,7 +9,7 @@ use std::process::Command;
 
 use support::TestServer;
 
-const TABLES: &str = "--tables=2";
+const TABLES: &str = "--tables=1";
 const SCRIPTS: [&str; 10] = [
     "oltp_read_write",
     "oltp_read_only",

@@ -96,6 +96,9 @@ mod tests {
         assert_eq!(diagnostics.count(), 0);
         diagnostics.add(error.clone().into_warning());
         diagnostics.add_error(&error);
-        assert_eq!((diagnostics.conditions().len(), diagnostics.count(), diagnostics.error_count()), (1, 2, 1));
+        assert_eq!(
+            (diagnostics.conditions().len(), diagnostics.count(), diagnostics.error_count()),
+            (1, 2, 1)
+        );
     }
 }

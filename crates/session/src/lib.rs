@@ -29,8 +29,8 @@ pub use kill::{KillKind, KillSwitch};
 pub use process_list::{Activity, ProcessEntry, ProcessList};
 pub use server::{Server, ServerConfig, SleepFuture, Timer};
 pub use session::{ConnectionLimits, Session, StatementId};
-pub use statement::{CursorKind, PreparedInfo};
 pub use sink::{
     ClientGone, ColumnMeta, ColumnTypeCode, FlushFuture, OkInfo, ResultShape, ResultSink, StateChange,
     StatusFlags, StatusInfo,
 };
+pub use statement::{CursorKind, PreparedInfo};

@@ -10,7 +10,7 @@ use parser::Digest;
 
 use crate::result::Conversion;
 use crate::sink::ResultShape;
-use catalog::LockName;
+use catalog::{LockMode, LockName};
 use plan::Plan;
 
 /// A plan with what the session needs to run it.
@@ -21,7 +21,7 @@ pub struct PreparedPlan {
     pub shape: Option<Arc<ResultShape>>,
     pub conversions: Vec<Conversion>,
     /// The tables' metadata locks, in the order in which they are taken.
-    pub locks: Vec<LockName>,
+    pub locks: Vec<(LockName, LockMode)>,
     pub catalog_version: u64,
     pub environment: PlanEnvironment,
 }

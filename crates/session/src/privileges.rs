@@ -28,16 +28,17 @@ impl Privileges {
         privileges
     }
 
-    /// Looks at the account again when any account has changed.
-    pub fn refresh(&mut self, server: &Server) {
+    /// Looks at the account again when any account has changed; true if so.
+    pub fn refresh(&mut self, server: &Server) -> bool {
         let version = server.accounts_version();
-        if version != self.version {
+        let is_outdated = version != self.version;
+        if is_outdated {
             self.account = server.accounts().get(&self.name);
-            self.is_full = self.grants().is_some_and(|grants| {
-                grants.permit(PrivilegeSet::all_global(), &Scope::Global)
-            });
+            self.is_full =
+                self.grants().is_some_and(|grants| grants.permit(PrivilegeSet::all_global(), &Scope::Global));
             self.version = version;
         }
+        is_outdated
     }
 
     pub fn account_name(&self) -> &AccountName {
@@ -144,7 +145,16 @@ impl Session {
 
 impl Session {
     /// What virtual tables learn of this session.
-    pub(crate) fn viewer(&self) -> catalog::Viewer {
+    pub(crate) fn viewer(&mut self) -> Arc<catalog::Viewer> {
+        if let Some(viewer) = &self.viewer {
+            return viewer.clone();
+        }
+        let viewer = Arc::new(self.make_viewer());
+        self.viewer = Some(viewer.clone());
+        viewer
+    }
+
+    fn make_viewer(&self) -> catalog::Viewer {
         let account = self.privileges.account.clone();
         let is_full = self.privileges.is_full;
         let sees = move |database: &str, table: Option<&str>| {
@@ -165,6 +175,7 @@ impl Session {
             sees: Arc::new(sees),
             user: self.connection.user.clone(),
             connection_id: u64::from(self.connection.id.0),
+            time_zone: self.settings.time_zone.clone(),
             sees_all_sessions: self.privileges.has_global(Privilege::Process),
         }
     }

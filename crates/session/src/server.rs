@@ -172,8 +172,8 @@ fn apply_variables(globals: &GlobalVariables, config: &ServerConfig) -> Result<(
     let known = known.into_iter().map(|(name, text)| (name, text.as_str()));
     let given = config.variables.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     for (name, text) in known.chain(given) {
-        let id = VariableId::by_name(name)
-            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let id =
+            VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         let converted = parse_text(definition, text)?;
         if definition.effect == Effect::Fixed && converted.setting != definition.default_setting() {

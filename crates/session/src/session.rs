@@ -9,8 +9,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bumpalo::Bump;
+use catalog::LockGuard;
 use datum::{SqlError, error_code};
 use engine::Savepoint;
+use expression::StatementSettings;
 use parser::DigestOutput;
 
 use crate::connection_info::{ConnectionId, ConnectionInfo};
@@ -37,9 +39,15 @@ pub struct Session {
     pub(crate) shared: Arc<SharedState>,
     pub(crate) privileges: Privileges,
     pub(crate) variables: SessionVariables,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
+    /// What expressions see of the session, made when it is first needed; only the clock differs between
+    /// statements.
+    pub(crate) statement_settings: Option<Arc<StatementSettings>>,
+    pub(crate) viewer: Option<Arc<catalog::Viewer>>,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) transaction: TransactionControl,
+    /// LOCK TABLES.
+    pub(crate) table_locks: Vec<LockGuard>,
     /// Where the running statement began, to undo it alone.
     pub(crate) statement_savepoint: Option<Savepoint>,
     pub(crate) prepared: BTreeMap<StatementId, PreparedStatement>,
@@ -51,6 +59,10 @@ pub struct Session {
     /// What the client will be told with the end of the statement.
     pub(crate) changes: Vec<StateChange>,
     pub(crate) counters: Counters,
+    /// The running statement shows the conditions of the one before it, and has none itself.
+    pub(crate) reads_conditions: bool,
+    /// The statement failed before it did anything because its plan's tables have changed: plan again.
+    pub(crate) plan_is_stale: bool,
     /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
     pub(crate) ends: bool,
 }
@@ -66,7 +78,7 @@ impl Session {
         server.processes().add(process.clone());
         crate::counters::count(&server.counters.connections);
         let variables = SessionVariables::new(&server.globals);
-        let settings = Settings::of(&variables);
+        let settings = Arc::new(Settings::of(&variables));
         let mut session = Session {
             shared: Arc::new(SharedState::new(process.clone())),
             privileges: Privileges::new(&server, &connection),
@@ -75,8 +87,11 @@ impl Session {
             process,
             variables,
             settings,
+            statement_settings: None,
+            viewer: None,
             database: None,
             transaction: TransactionControl::default(),
+            table_locks: Vec::new(),
             statement_savepoint: None,
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),
@@ -85,6 +100,8 @@ impl Session {
             digest: DigestOutput::default(),
             changes: Vec::new(),
             counters: Counters::default(),
+            reads_conditions: false,
+            plan_is_stale: false,
             ends: false,
         };
         session.apply_handshake();
@@ -117,7 +134,8 @@ impl Session {
     /// After any change of a variable.
     pub(crate) fn refresh_settings(&mut self) {
         let fixed_timestamp_us = self.settings.fixed_timestamp_us;
-        self.settings = Settings { fixed_timestamp_us, ..Settings::of(&self.variables) };
+        self.settings = Arc::new(Settings { fixed_timestamp_us, ..Settings::of(&self.variables) });
+        self.forget_views();
     }
 
     /// This session's entry in the process list; its `kill` switch tells when the connection must end.
@@ -177,10 +195,12 @@ impl Session {
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::default();
+        self.table_locks.clear();
         self.shared.reset();
         self.privileges = Privileges::new(&self.server, &self.connection);
         self.variables = SessionVariables::new(&self.server.globals);
-        self.settings = Settings::of(&self.variables);
+        self.settings = Arc::new(Settings::of(&self.variables));
+        self.forget_views();
         self.prepared.clear();
         self.named_statements.clear();
         self.changes.clear();
@@ -268,7 +288,14 @@ impl Session {
         Ok(())
     }
 
+    /// What was derived from variables, database and account is made again when it is needed.
+    pub(crate) fn forget_views(&mut self) {
+        self.statement_settings = None;
+        self.viewer = None;
+    }
+
     pub(crate) fn set_database(&mut self, name: Option<Arc<str>>) {
+        self.forget_views();
         self.database = name.clone();
         self.process.update(|activity| activity.database = name);
     }

@@ -120,7 +120,7 @@ impl Settings {
     /// What expressions of one statement see; the caller fills in who and where.
     pub fn statement_settings(&self, now_utc_micros: i64) -> StatementSettings {
         StatementSettings {
-            now_utc_micros: if self.fixed_timestamp_us != 0 { self.fixed_timestamp_us } else { now_utc_micros },
+            now_utc_micros,
             time_zone: self.time_zone.clone(),
             sql_mode: self.sql_mode,
             connection_collation: self.literal_collation(),

@@ -27,7 +27,8 @@ impl VirtualTables {
 
     pub fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         let database = canonical_database(database);
-        let key = self.tables.keys().find(|(of, table)| *of == database && table.eq_ignore_ascii_case(name))?;
+        let key =
+            self.tables.keys().find(|(of, table)| *of == database && table.eq_ignore_ascii_case(name))?;
         self.tables.get(key).cloned()
     }
 

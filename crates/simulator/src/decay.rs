@@ -37,7 +37,7 @@ fn decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, Strin
     let mut report = Report::default();
     for _ in 0..samples {
         let image = world.crash_image(0, SimOptions::default());
-        let described = damage(&image, &early, &random);
+        let Some(described) = damage(&image, &early, &random) else { continue };
         report.damages += 1;
         let checked = caught(|| match image.block_on(recover_and_check::<S>(image.env(), &shared)) {
             Outcome::Done(result) => Ok(result.map(drop)),
@@ -58,8 +58,8 @@ fn files(world: &World) -> Vec<(String, Vec<u8>)> {
     world.paths().into_iter().filter_map(content).collect()
 }
 
-/// Damages one place; returns what was done.
-fn damage(world: &World, early: &[(String, Vec<u8>)], random: &SeededRandom) -> String {
+/// Damages one place; returns what was done, if anything has changed.
+fn damage(world: &World, early: &[(String, Vec<u8>)], random: &SeededRandom) -> Option<String> {
     let candidates: Vec<(String, Vec<u8>)> =
         files(world).into_iter().filter(|(_, content)| content.len() >= 2 * SECTOR_BYTES).collect();
     let (path, content) = &candidates[random.below(candidates.len())];
@@ -68,19 +68,17 @@ fn damage(world: &World, early: &[(String, Vec<u8>)], random: &SeededRandom) -> 
         .filter(|sector| content[sector * SECTOR_BYTES..][..SECTOR_BYTES].iter().any(|byte| *byte != 0))
         .collect();
     if used.is_empty() {
-        return "no damage".into();
+        return None;
     }
     let start = used[random.below(used.len())] * SECTOR_BYTES;
     let range = start..start + SECTOR_BYTES;
-    match random.below(5) {
+    let described = match random.below(5) {
         0 => {
             world.damage(path, |content| content[range].fill(0));
             format!("a zeroed sector in '{path}' at {start}")
         }
         1 => {
-            let old =
-                early.iter().find(|(other, _)| other == path).and_then(|(_, old)| old.get(range.clone()));
-            let Some(old) = old else { return "no damage".into() };
+            let old = early.iter().find(|(other, _)| other == path)?.1.get(range.clone())?;
             world.damage(path, |content| content[range].copy_from_slice(old));
             format!("a stale sector in '{path}' at {start}")
         }
@@ -94,5 +92,6 @@ fn damage(world: &World, early: &[(String, Vec<u8>)], random: &SeededRandom) -> 
             world.flip_bit(path, bit);
             format!("bit {bit} of '{path}' flipped")
         }
-    }
+    };
+    (world.content(path).as_ref() != Some(content)).then_some(described)
 }

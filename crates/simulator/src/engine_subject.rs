@@ -34,8 +34,14 @@ impl Subject for Engine {
         Engine::open(env, options).await.map_err(|error| error.to_string())
     }
 
-    fn begin(self: &Arc<Self>) -> Transaction {
-        Engine::begin(self, Isolation::RepeatableRead, AccessMode::ReadWrite)
+    fn begin(self: &Arc<Self>, variant: u64) -> Transaction {
+        let isolation =
+            if variant.is_multiple_of(3) { Isolation::ReadCommitted } else { Isolation::RepeatableRead };
+        Engine::begin(self, isolation, AccessMode::ReadWrite)
+    }
+
+    fn begin_statement(transaction: &mut Transaction) {
+        transaction.begin_statement();
     }
 
     async fn insert(
@@ -70,9 +76,9 @@ impl Subject for Engine {
         transaction.get(TreeId(table.0), key, mode).await.map_err(refusal)
     }
 
-    async fn scan(transaction: &mut Transaction, table: Table) -> Result<Rows, Refusal> {
-        let mut cursor =
-            transaction.scan(TreeId(table.0), KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+    async fn scan(transaction: &mut Transaction, table: Table, lock: bool) -> Result<Rows, Refusal> {
+        let mode = if lock { ReadMode::Locking(LockMode::Shared, WAIT) } else { ReadMode::Snapshot };
+        let mut cursor = transaction.scan(TreeId(table.0), KeyRange::all(), Direction::Forward, mode);
         let mut rows = Rows::new();
         let mut batch = EntryBatch::default();
         loop {

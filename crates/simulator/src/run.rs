@@ -217,7 +217,7 @@ pub(crate) async fn recover_and_check<S: Subject>(
 /// The recovered store takes a transaction.
 pub(crate) async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Contents) -> Result<(), String> {
     let Some(table) = contents.keys().next_back() else { return Ok(()) };
-    let mut transaction = subject.begin();
+    let mut transaction = subject.begin(1);
     let key = b"alive".to_vec();
     S::insert(&mut transaction, *table, &key, b"yes")
         .await

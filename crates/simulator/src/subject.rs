@@ -37,7 +37,10 @@ pub trait Subject: Send + Sync + Sized + 'static {
 
     /// Opens, recovering if need be, or creates.
     fn open(env: Env) -> impl Future<Output = Result<Arc<Self>, String>> + Send;
-    fn begin(self: &Arc<Self>) -> Self::Transaction;
+    /// Starts a transaction of any kind: `variant` is a random number to choose by.
+    fn begin(self: &Arc<Self>, variant: u64) -> Self::Transaction;
+    /// A statement of the transaction begins.
+    fn begin_statement(transaction: &mut Self::Transaction);
     fn insert(
         transaction: &mut Self::Transaction,
         table: Table,
@@ -62,10 +65,11 @@ pub trait Subject: Send + Sync + Sized + 'static {
         key: &[u8],
         lock: bool,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, Refusal>> + Send;
-    /// All rows by a snapshot read.
+    /// All rows by a snapshot read, or with `lock` by a read that locks them for sharing.
     fn scan(
         transaction: &mut Self::Transaction,
         table: Table,
+        lock: bool,
     ) -> impl Future<Output = Result<Rows, Refusal>> + Send;
     fn create_table(
         transaction: &mut Self::Transaction,

@@ -8,7 +8,7 @@ use crate::metadata_locks::MetadataLocks;
 use crate::subject::{Refusal, Subject, Table};
 use env::sim::SeededRandom;
 use env::sync::{Event, Mutex};
-use env::{Env, yield_now};
+use env::{Env, Random, yield_now};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ impl<S: Subject> Client<S> {
     async fn one_transaction(&mut self) -> bool {
         let number = self.shared.history.lock().begin();
         let mut work = Work::<S> {
-            transaction: self.subject.begin(),
+            transaction: self.subject.begin(self.random.u64()),
             number,
             effects: Vec::new(),
             used: Vec::new(),
@@ -247,6 +247,7 @@ impl<S: Subject> Client<S> {
                 self.shared.history.lock().undo(work.number, &work.effects);
             }
             let Some(table) = self.use_table(work) else { continue };
+            S::begin_statement(&mut work.transaction);
             if let Flow::Over = self.one_operation(work, table).await? {
                 return Ok(Flow::Over);
             }
@@ -330,12 +331,13 @@ impl<S: Subject> Client<S> {
     }
 
     async fn scan(&mut self, work: &mut Work<S>, table: Table) -> Result<(), Refusal> {
-        let rows = S::scan(&mut work.transaction, table).await?;
+        let lock = self.random.below(4) == 0;
+        let rows = S::scan(&mut work.transaction, table, lock).await?;
         if !rows.is_sorted_by(|left, right| left.0 < right.0) {
             self.shared.report(format!("a scan of {table:?} is not in order"));
         }
         for (key, value) in rows {
-            self.check_read(work.number, table, &key, Some(value), true);
+            self.check_read(work.number, table, &key, Some(value), !lock);
         }
         Ok(())
     }
@@ -430,14 +432,15 @@ impl<S: Subject> Client<S> {
 pub fn read_contents<S: Subject>(subject: &Arc<S>) -> impl Future<Output = Result<Contents, String>> + Send {
     let subject = subject.clone();
     async move {
-        let mut transaction = subject.begin();
+        let mut transaction = subject.begin(1);
         let failed = |table, refusal| format!("{table:?} cannot be read: {refusal:?}");
-        let scan = S::scan(&mut transaction, Table::CATALOG).await;
+        let scan = S::scan(&mut transaction, Table::CATALOG, false).await;
         let catalog = scan.map_err(|refusal| failed(Table::CATALOG, refusal))?;
         let mut contents = Contents::new();
         for (key, _) in &catalog {
             let table = table_of_key(key);
-            let rows = S::scan(&mut transaction, table).await.map_err(|refusal| failed(table, refusal))?;
+            let rows =
+                S::scan(&mut transaction, table, false).await.map_err(|refusal| failed(table, refusal))?;
             if !rows.is_sorted_by(|left, right| left.0 < right.0) {
                 return Err(format!("{table:?} is not in order"));
             }

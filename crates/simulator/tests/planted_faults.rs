@@ -105,7 +105,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
     type Transaction = Turn<FAULT>;
 
     async fn open(env: Env) -> Result<Arc<Self>, String> {
-        let options = WalOptions { capacity_bytes: 4 << 20, ..WalOptions::tiny() };
+        let options = WalOptions::with_capacity(8 << 20);
         let mut map = Map::new();
         // A file beside the log says that its creation was complete.
         let created = env.disk.open("created", env::OpenOptions::existing()).await.is_ok();
@@ -143,9 +143,11 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
         }))
     }
 
-    fn begin(self: &Arc<Self>) -> Turn<FAULT> {
+    fn begin(self: &Arc<Self>, _: u64) -> Turn<FAULT> {
         Turn { store: self.clone(), mine: false, changes: Vec::new(), undo: Vec::new() }
     }
+
+    fn begin_statement(_: &mut Turn<FAULT>) {}
 
     async fn insert(turn: &mut Turn<FAULT>, table: Table, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
         turn.take().await;
@@ -184,7 +186,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
         Ok(turn.store.map.lock().get(&(table, key.to_vec())).cloned())
     }
 
-    async fn scan(turn: &mut Turn<FAULT>, table: Table) -> Result<Rows, Refusal> {
+    async fn scan(turn: &mut Turn<FAULT>, table: Table, _: bool) -> Result<Rows, Refusal> {
         turn.take().await;
         let map = turn.store.map.lock();
         let rows = map.range((table, Vec::new())..(Table(table.0 + 1), Vec::new()));
@@ -199,7 +201,7 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
     }
 
     async fn drop_table(turn: &mut Turn<FAULT>, table: Table) -> Result<(), Refusal> {
-        for (key, _) in Self::scan(turn, table).await? {
+        for (key, _) in Self::scan(turn, table, true).await? {
             Self::delete(turn, table, &key).await?;
         }
         Ok(())
@@ -228,14 +230,14 @@ impl<const FAULT: u8> Subject for LogStore<FAULT> {
             }
             group.push(*kind, 0, &encode(*table, key, value));
             if FAULT == SPLITS_TRANSACTIONS && index + 1 < changes.len() {
-                turn.store.wal.wait_for_space(40 << 10, Priority::Normal).await.map_err(fatal)?;
+                turn.store.wal.wait_for_space(group.encoded_len(), Priority::Normal).await.map_err(fatal)?;
                 let lsns = turn.store.wal.append(&group).map_err(fatal)?;
                 turn.store.wal.wait_durable(lsns.end).await.map_err(|error| fatal(error.into()))?;
                 group.clear();
             }
         }
         if !group.is_empty() {
-            turn.store.wal.wait_for_space(40 << 10, Priority::Normal).await.map_err(fatal)?;
+            turn.store.wal.wait_for_space(group.encoded_len(), Priority::Normal).await.map_err(fatal)?;
             end = turn.store.wal.append(&group).map_err(fatal)?.end;
         }
         if FAULT != ACKNOWLEDGES_EARLY {

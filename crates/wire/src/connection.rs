@@ -8,7 +8,8 @@
 //! 5. `Commanding`: one command a packet; COM_CHANGE_USER moves back to `Authenticating` (server).
 //! 6. `Closed`: after a fatal protocol error; nothing is decoded any more.
 //!
-//! Invariant: bytes that arrive before TLS is up are never interpreted inside it.
+//! Invariant: bytes that arrive before TLS is up are never interpreted as packets inside it. Clients send their
+//! first TLS message together with the request for it, so such bytes go into the TLS handshake and nowhere else.
 
 use std::ops::Range;
 
@@ -34,7 +35,8 @@ pub struct ConnectionConfig {
 /// What the server has to act on next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
-    /// Start the TLS handshake now, then call `tls_established`.
+    /// Start the TLS handshake now, with `take_tls_bytes` before what the network brings, then call
+    /// `tls_established`.
     TlsRequested,
     /// The client introduced itself; decide, then call `authenticated`, or reply with an error and close.
     Introduced(HandshakeResponse<'a>),
@@ -120,9 +122,16 @@ impl Connection {
         self.reader.pending() > 0
     }
 
+    /// What arrived behind the request for TLS: the beginning of the TLS handshake, or an attack that fails there.
+    pub fn take_tls_bytes(&mut self) -> Vec<u8> {
+        assert_eq!(self.state, State::AwaitingTls, "only a TLS handshake takes raw bytes");
+        self.reader.take_pending()
+    }
+
     /// The TLS handshake that `TlsRequested` asked for is done; later bytes come from inside it.
     pub fn tls_established(&mut self) {
         assert_eq!(self.state, State::AwaitingTls, "TLS starts only after the client asked for it");
+        assert_eq!(self.reader.pending(), 0, "bytes from before TLS must not be read as if from inside");
         self.state = State::GreetedInTls;
     }
 
@@ -184,12 +193,7 @@ impl Connection {
         };
         self.capabilities = requested & self.offered;
         if packet.len() == FIXED_PART_LENGTH && requested.has(Capabilities::SSL) {
-            // Bytes behind the request were sent in the clear: believing them inside TLS would let anybody on
-            // the path speak for the client.
-            let refused = self.state == State::GreetedInTls
-                || !self.offered.has(Capabilities::SSL)
-                || self.reader.pending() > 0;
-            if refused {
+            if self.state == State::GreetedInTls || !self.offered.has(Capabilities::SSL) {
                 return Err(self.fail(ProtocolError::BadHandshake, writer));
             }
             self.state = State::AwaitingTls;

@@ -44,6 +44,13 @@ impl PacketReader {
         self.buffer.len() - self.start
     }
 
+    /// Takes the bytes that belong to no packet, because another protocol follows.
+    pub fn take_pending(&mut self) -> Vec<u8> {
+        let pending = self.buffer.split_off(self.start);
+        *self = Self::default();
+        pending
+    }
+
     /// The next whole packet as a range for `payload`, and the sequence number that follows it.
     /// `sequence` is what its first part must carry.
     pub fn next_packet(

@@ -106,8 +106,9 @@ impl ParameterBinding {
         let mut reader = FieldReader::new(payload);
         let with_attributes = capabilities.has(Capabilities::QUERY_ATTRIBUTES);
         let mut count = self.count;
-        // A statement without parameters ends here unless the client announces attributes.
-        if with_attributes && flags & PARAMETER_COUNT_AVAILABLE != 0 {
+        // Clients that know attributes send the count whenever parameters follow; the flag alone says that there
+        // are attributes although the statement has no parameters.
+        if with_attributes && (count > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0) {
             count =
                 usize::try_from(reader.length_encoded_integer()?).map_err(|_| ProtocolError::Malformed)?;
             if count < self.count {

@@ -135,7 +135,10 @@ fn converse(random: &mut Random) {
                     let _ = response.attributes.iter().count();
                     connection.authenticated();
                 }
-                Ok(Some(Event::TlsRequested)) => connection.tls_established(),
+                Ok(Some(Event::TlsRequested)) => {
+                    let _ = connection.take_tls_bytes();
+                    connection.tls_established();
+                }
                 Ok(Some(Event::Command(Command::StatementExecute { flags, parameters, .. }))) => {
                     if let Ok(values) = binding.decode(parameters, flags, capabilities) {
                         assert!(values.len() <= 4);

@@ -5,7 +5,8 @@
 
 use super::layout::*;
 use super::read::Node;
-use pagestore::{PAGE_ID_MAX, PageFault, PageSize};
+use pagestore::{PAGE_ID_MAX, PageFault, PageId, PageSize, header};
+use std::ops::Range;
 
 /// Checks everything that the node's own bytes can tell.
 pub fn check(page: &[u8]) -> Result<(), PageFault> {
@@ -26,22 +27,26 @@ pub fn check(page: &[u8]) -> Result<(), PageFault> {
     if level > LEVEL_MAX {
         return fault("the node's level is too high");
     }
-    if level > 0 && node.child(0).0 > PAGE_ID_MAX {
-        return fault("the node's first child is not a page");
+    if level > 0 && (node.child(0).0 > PAGE_ID_MAX || node.child(0) == header::id(page)) {
+        return fault("the node's first child is not another page");
     }
-    check_entries(node, heap_start, page.len() - prefix_len, dead)
+    check_entries(node, header::id(page), heap_start..page.len() - prefix_len, dead)
 }
 
-fn check_entries(node: Node<'_>, heap_start: usize, heap_end: usize, dead: usize) -> Result<(), PageFault> {
+fn check_entries(node: Node<'_>, own_id: PageId, heap: Range<usize>, dead: usize) -> Result<(), PageFault> {
     let mut live = 0;
     for index in 0..node.count() {
         let slot = node.slot(index);
         let end = slot.offset + slot.suffix_len + slot.value_len;
-        if slot.offset < heap_start || end > heap_end {
+        if slot.offset < heap.start || end > heap.end {
             return fault("a node entry lies outside the heap");
         }
         if node.level() > 0 && slot.value_len != CHILD_BYTES {
             return fault("an inner entry is not a child");
+        }
+        // Whoever descended from a node into itself would wait for its own latch.
+        if node.level() > 0 && node.child(index + 1) == own_id {
+            return fault("an inner node is its own child");
         }
         if index > 0 && node.suffix(index - 1) >= node.suffix(index) {
             return fault("the node's keys are out of order");
@@ -51,7 +56,7 @@ fn check_entries(node: Node<'_>, heap_start: usize, heap_end: usize, dead: usize
         }
         live += slot.suffix_len + slot.value_len;
     }
-    if live + dead != heap_end - heap_start {
+    if live + dead != heap.len() {
         return fault("the node's dead bytes are miscounted");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Finding the way from the root to a node.
 
-use crate::node::{LEVEL_MAX, Node};
+use crate::node::{LEVEL_MAX, Node, shared_prefix};
 use crate::tree::Tree;
 use buffer::{Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
@@ -25,6 +25,33 @@ impl Bounds {
             lower: if child > 0 { node.key(child - 1) } else { self.lower.clone() },
             upper: if child < node.count() { Some(node.key(child)) } else { self.upper.clone() },
         }
+    }
+}
+
+/// The rule that a node with these bounds breaks, if any. A node can be sound in itself and still be the wrong one:
+/// an older version that a lost write left behind.
+pub(super) fn broken_rule(node: Node<'_>, bounds: &Bounds) -> Option<&'static str> {
+    let Bounds { lower, upper } = bounds;
+    if upper.as_ref().is_some_and(|upper| lower >= upper) {
+        return Some("its fences are out of order");
+    }
+    if node.prefix().len() > shared_prefix(lower, upper.as_deref()) || !lower.starts_with(node.prefix()) {
+        return Some("its prefix is not shared by its fences");
+    }
+    if node.count() > 0 {
+        let (first, last) = (node.key(0), node.key(node.count() - 1));
+        if first < *lower || upper.as_ref().is_some_and(|upper| last >= *upper) {
+            return Some("it has keys outside its fences");
+        }
+    }
+    None
+}
+
+/// Checks a node before its entries are moved, because that relies on its bounds.
+pub(super) fn check_bounds(page: PageId, node: Node<'_>, bounds: &Bounds) -> Result<(), Stop> {
+    match broken_rule(node, bounds) {
+        None => Ok(()),
+        Some(rule) => Err(Stop::Corrupt(CorruptPage { page, fault: PageFault::Structure(rule) })),
     }
 }
 

@@ -8,9 +8,9 @@ use crate::node::{CHILD_BYTES, LEVEL_MAX, Node, NodeBuilder, NodeIdentity, SLOT_
 use crate::redo::Change;
 use crate::space::Space;
 use crate::tree::Tree;
-use crate::tree::descend::{Bounds, Parent};
+use crate::tree::descend::{Bounds, Parent, check_bounds};
 use buffer::{BufferPool, ExclusiveGuard, Stop};
-use pagestore::PageId;
+use pagestore::{CorruptPage, PageFault, PageId};
 
 /// A merged node is at most this full, in percent: the next insert shall not split it again.
 const MERGED_PERCENT_MAX: usize = 85;
@@ -56,10 +56,19 @@ impl Tree {
             return Ok(Merged::OnlyChild);
         }
         let left_index = parent_node.child_index(key).saturating_sub(1);
-        let left = self.write_node(pool, parent_node.child(left_index), Some(level))?;
-        let right = self.write_node(pool, parent_node.child(left_index + 1), Some(level))?;
-        let lower = parent.bounds.of_child(parent_node, left_index).lower;
-        let upper = parent.bounds.of_child(parent_node, left_index + 1).upper;
+        let (left_page, right_page) = (parent_node.child(left_index), parent_node.child(left_index + 1));
+        if left_page == right_page {
+            let fault = PageFault::Structure("two children of a node are the same page");
+            return Err(Stop::Corrupt(CorruptPage { page: parent.guard.page_id(), fault }));
+        }
+        let left = self.write_node(pool, left_page, Some(level))?;
+        let right = self.write_node(pool, right_page, Some(level))?;
+        let left_bounds = parent.bounds.of_child(parent_node, left_index);
+        let right_bounds = parent.bounds.of_child(parent_node, left_index + 1);
+        check_bounds(parent.guard.page_id(), parent_node, &parent.bounds)?;
+        check_bounds(left_page, Node::new(&left), &left_bounds)?;
+        check_bounds(right_page, Node::new(&right), &right_bounds)?;
+        let (lower, upper) = (left_bounds.lower, right_bounds.upper);
         let separator = parent_node.key(left_index);
         let joined = self.join(&left, &right, &separator, &Bounds { lower, upper });
         let Some(joined) = joined else { return Ok(Merged::Nothing) };

@@ -10,7 +10,7 @@ use crate::redo::Change;
 use crate::space::Space;
 use crate::tree::Tree;
 use buffer::{ExclusiveGuard, Stop};
-use pagestore::PageId;
+use pagestore::{CorruptPage, PageFault, PageId};
 use wal::Lsn;
 
 /// A log record's framing and a page change's own fields, generously.
@@ -92,6 +92,10 @@ impl Tree {
     ) -> Result<Attempt<E::Output>, Stop> {
         let leaf = self.leaf_exclusive(mtr.pool(), key)?;
         let node = Node::new(&leaf);
+        if !key.starts_with(node.prefix()) {
+            let fault = PageFault::Structure("a leaf has another prefix than the keys that lead to it");
+            return Err(Stop::Corrupt(CorruptPage { page: leaf.page_id(), fault }));
+        }
         let found = node.search(key);
         let current = found.ok().map(|slot| node.value(slot));
         let context = LeafContext { page: leaf.page_id(), page_lsn: leaf.page_lsn() };
@@ -109,7 +113,10 @@ impl Tree {
             }
         }
         plan(mtr, &leaf, key, found, decision, edit);
-        mtr.reserve(edit.extra_bytes() + RECORD_OVERHEAD_BYTES)?;
+        let extra_bytes = edit.extra_bytes();
+        if decision != Decision::Keep || extra_bytes > 0 {
+            mtr.reserve(extra_bytes + RECORD_OVERHEAD_BYTES)?;
+        }
         let output = edit.apply(current, context, &mut mtr.extra());
         if decision != Decision::Keep {
             let deleted = found.ok().filter(|_| decision == Decision::Delete && leaf.page_id() != self.root);

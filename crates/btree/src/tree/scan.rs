@@ -9,10 +9,13 @@ use crate::tree::Tree;
 use buffer::{Access, BufferPool, SharedGuard, Stop};
 use pagestore::PageId;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use wal::Lsn;
 
 /// A scan reads at most this many leaves ahead.
 const PREFETCH_LEAVES_MAX: usize = 16;
+/// When only the end of the range is known: it may be stopped earlier by a limit.
+const PREFETCH_LEAVES_FIRST: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -36,6 +39,8 @@ pub struct Position {
     key: Vec<u8>,
     /// How many leaves the scan has behind it: long scans read ahead and do not push others out of memory.
     leaves: u32,
+    /// Where the scan will end, as far as it is known.
+    end: Option<Arc<[u8]>>,
 }
 
 impl Position {
@@ -46,11 +51,17 @@ impl Position {
 
     /// At this key, if it exists, else after where it would be.
     pub fn at(key: &[u8]) -> Self {
-        Self { anchor: Anchor::At, key: key.to_vec(), leaves: 0 }
+        Self { anchor: Anchor::At, key: key.to_vec(), ..Self::default() }
     }
 
     pub fn after(key: &[u8]) -> Self {
-        Self { anchor: Anchor::After, key: key.to_vec(), leaves: 0 }
+        Self { anchor: Anchor::After, key: key.to_vec(), ..Self::default() }
+    }
+
+    /// Says that the scan will not go beyond this key: the leaves up to there are read ahead from the start, and
+    /// none behind it. A hint, which does not end the scan.
+    pub fn expect_end(&mut self, key: &[u8]) {
+        self.end = Some(key.into());
     }
 
     /// Moves to `at(key)` and keeps the memory and the history of the scan.
@@ -168,6 +179,7 @@ impl Tree {
         assert!(!from.is_end(), "a scan that has ended is not continued");
         next.anchor = Anchor::End;
         next.leaves = from.leaves.saturating_add(1);
+        next.end.clone_from(&from.end);
         let leaf = self.leaf_for_scan(pool, from, direction, next)?;
         let node = Node::new(&leaf);
         let view = LeafView {
@@ -205,8 +217,8 @@ impl Tree {
                 }
                 Direction::Forward | Direction::Backward => {}
             }
-            if below == 0 && from.leaves > 0 {
-                prefetch(pool, node, index, direction, from.leaves);
+            if below == 0 && (from.leaves > 0 || from.end.is_some()) {
+                prefetch(pool, node, index, direction, from);
             }
             let access = if below == 0 && from.leaves > 1 { Access::Scan } else { Access::Point };
             guard = self.read_node(pool, node.child(index), Some(below), access)?;
@@ -214,12 +226,25 @@ impl Tree {
     }
 }
 
-/// Asks for the leaves that the scan will reach next; the longer it is, the further ahead.
-fn prefetch(pool: &BufferPool, parent: Node<'_>, index: usize, direction: Direction, leaves: u32) {
-    let ahead = (1usize << leaves.min(10)).min(PREFETCH_LEAVES_MAX);
-    let children = match direction {
-        Direction::Forward => index + 1..(index + 1 + ahead).min(parent.count() + 1),
-        Direction::Backward => index.saturating_sub(ahead)..index,
+/// Asks for the leaves that the scan will reach next, from the present one on; the longer the scan is, the further
+/// ahead, but not beyond its expected end. Neighbours are read together, so it asks for several at a time: only when
+/// the leaf half-way ahead is not in memory.
+fn prefetch(pool: &BufferPool, parent: Node<'_>, index: usize, direction: Direction, from: &Position) {
+    let ahead = match (from.leaves, &from.end) {
+        (0, Some(_)) => PREFETCH_LEAVES_FIRST,
+        (leaves, _) => (1 << leaves.min(10)).min(PREFETCH_LEAVES_MAX),
     };
-    pool.prefetch(children.map(|child| parent.child(child)));
+    let end = from.end.as_ref().map(|key| parent.child_index(key));
+    let children = match direction {
+        Direction::Forward => index..=(index + ahead).min(end.unwrap_or(parent.count())).min(parent.count()),
+        Direction::Backward => index.saturating_sub(ahead).max(end.unwrap_or(0))..=index,
+    };
+    let (Some(first), Some(last)) = (children.clone().next(), children.clone().next_back()) else { return };
+    let half_way = match direction {
+        Direction::Forward => (index + ahead.div_ceil(2)).min(last),
+        Direction::Backward => index.saturating_sub(ahead.div_ceil(2)).max(first),
+    };
+    if first < last && pool.is_absent(parent.child(half_way)) {
+        pool.prefetch(children.map(|child| parent.child(child)));
+    }
 }

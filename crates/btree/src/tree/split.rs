@@ -9,7 +9,7 @@ use crate::node::{CHILD_BYTES, Node, NodeBuilder, NodeIdentity, SLOT_BYTES, enco
 use crate::redo::Change;
 use crate::space::{Placement, Space};
 use crate::tree::Tree;
-use crate::tree::descend::{Bounds, Parent};
+use crate::tree::descend::{Bounds, Parent, check_bounds};
 use crate::tree::modify::has_room;
 use crate::tree::split_place::{self, SplitPlace};
 use buffer::{BufferPool, ExclusiveGuard, Stop};
@@ -47,10 +47,12 @@ impl Tree {
             let index = parent_node.child_index(key);
             let leaf = self.write_node(pool, parent_node.child(index), Some(0))?;
             let node = Node::new(&leaf);
+            let bounds = parent.bounds.of_child(parent_node, index);
+            check_bounds(parent.guard.page_id(), parent_node, &parent.bounds)?;
+            check_bounds(leaf.page_id(), node, &bounds)?;
             if has_room(node, key, value_len) {
                 return Ok(());
             }
-            let bounds = parent.bounds.of_child(parent_node, index);
             let place = split_place::choose(node, key, value_len, bounds.upper.is_none());
             if !takes_separator(parent_node, &place.separator) {
                 drop((leaf, parent));
@@ -78,6 +80,8 @@ impl Tree {
                 return Ok(());
             }
             let bounds = parent.bounds.of_child(parent_node, index);
+            check_bounds(parent.guard.page_id(), parent_node, &parent.bounds)?;
+            check_bounds(guard.page_id(), node, &bounds)?;
             let is_last = bounds.upper.is_none() && node.child_index(key) == node.count();
             let keep = inner_place(node, is_last);
             let place = SplitPlace { keep, separator: node.key(keep) };

@@ -2,6 +2,7 @@
 
 mod bed;
 mod crash;
+mod hostile;
 mod model;
 mod speed;
 mod stress;

@@ -2,10 +2,10 @@
 //!
 //! It walks all nodes one by one, so it works with a small pool. Nobody may change the tree meanwhile.
 
-use crate::node::{self, Node, shared_prefix};
+use crate::node::{self, Node};
 use crate::space::Space;
 use crate::tree::Tree;
-use crate::tree::descend::Bounds;
+use crate::tree::descend::{Bounds, broken_rule};
 use buffer::{BufferError, BufferPool};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
 use std::collections::HashSet;
@@ -112,19 +112,6 @@ impl Tree {
         if task.level.is_some_and(|level| level != node.level()) {
             return Err("its level does not follow its parent's");
         }
-        let Bounds { lower, upper } = &task.bounds;
-        if upper.as_ref().is_some_and(|upper| lower >= upper) {
-            return Err("its fences are out of order");
-        }
-        if node.prefix().len() > shared_prefix(lower, upper.as_deref()) || !lower.starts_with(node.prefix()) {
-            return Err("its prefix is not shared by its fences");
-        }
-        if node.count() > 0 {
-            let (first, last) = (node.key(0), node.key(node.count() - 1));
-            if first < *lower || upper.as_ref().is_some_and(|upper| last >= *upper) {
-                return Err("it has keys outside its fences");
-            }
-        }
-        Ok(())
+        broken_rule(node, &task.bounds).map_or(Ok(()), Err)
     }
 }

@@ -1,12 +1,48 @@
 //! The views of `information_schema` whose rows are definitions, one file for each.
+//!
+//! Views of things this server does not have are in `empty`: clients ask for them and must get no rows, not an
+//! error. Session adds the views whose rows are sessions or accounts.
+mod view;
+
+mod character_sets;
+mod collations;
+mod columns;
+mod empty;
+mod engines;
+mod key_column_usage;
+mod schemata;
+mod statistics;
+mod table_constraints;
+mod tables;
+
+pub use columns::{column_default, column_extra, column_key};
+pub use engines::ENGINE_ROWS;
+pub use view::{ViewColumn, view_definition};
+
 use std::sync::Arc;
 
 use schema::VirtualTable;
 
 use crate::catalog::Catalog;
+use view::View;
 
 /// Every view.
 pub fn information_schema_tables(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
-    let _ = catalog;
-    Vec::new()
+    let filled = [
+        character_sets::VIEW,
+        collations::VIEW,
+        collations::APPLICABILITY,
+        columns::VIEW,
+        engines::VIEW,
+        key_column_usage::VIEW,
+        schemata::VIEW,
+        statistics::VIEW,
+        table_constraints::VIEW,
+        tables::VIEW,
+    ];
+    filled
+        .into_iter()
+        .chain(empty::VIEWS.iter().copied())
+        .map(|source| Arc::new(View::new(catalog, source)) as Arc<dyn VirtualTable>)
+        .collect()
 }

@@ -72,3 +72,13 @@ fn a_circle_of_waits_is_refused() {
     let mut statement = pin!(locks.acquire(LockOwner(1), name("b"), LockMode::Shared));
     assert!(matches!(poll_once(statement.as_mut()), Some(Err(LockDeadlock))));
 }
+
+#[test]
+fn readers_that_forbid_writes_share_with_readers_only() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _reader = take(&locks, 1, "t", LockMode::NoWrite).unwrap();
+    assert!(take(&locks, 2, "t", LockMode::NoWrite).is_some());
+    assert!(take(&locks, 2, "t", LockMode::Shared).is_some());
+    assert!(take(&locks, 2, "t", LockMode::SharedWrite).is_none());
+    assert!(take(&locks, 1, "t", LockMode::SharedWrite).is_some(), "an own lock is no obstacle");
+}

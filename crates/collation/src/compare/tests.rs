@@ -24,6 +24,7 @@ fn unicode_9_order() {
     check("中", "文", Ordering::Less);
     check("한", "하", Ordering::Greater);
     check("e\u{301}", "é", Ordering::Equal);
+    check("\u{D7A3}", "\u{D7A4}", Ordering::Less);
     check("x😀", "x😁", Ordering::Less);
     check("0", "a", Ordering::Less);
     check("", "a", Ordering::Less);
@@ -39,6 +40,15 @@ fn padded_order() {
         check(collation, "a ", "a!", Ordering::Less);
         check(collation, "a", "a b", Ordering::Less);
     }
+    for collation in [CollationId::UTF8MB4_UNICODE_CI, CollationId::UTF8MB4_UNICODE_520_CI] {
+        check(collation, "a", "a   ", Ordering::Equal);
+        check(collation, "Résumé", "resume", Ordering::Equal);
+        check(collation, "ß", "ss", Ordering::Equal);
+        check(collation, "a ", "a!", Ordering::Less);
+        check(collation, "z", "ą", Ordering::Greater);
+    }
+    check(CollationId::UTF8MB4_UNICODE_CI, "😀", "😁", Ordering::Equal);
+    check(CollationId::UTF8MB4_UNICODE_520_CI, "😀", "😁", Ordering::Less);
     check(CollationId::UTF8MB4_0900_BIN, "a", "a ", Ordering::Less);
     check(CollationId::UTF8MB4_GENERAL_CI, "ß", "s", Ordering::Equal);
     check(CollationId::UTF8MB4_GENERAL_CI, "😀", "😁", Ordering::Equal);

@@ -25,6 +25,15 @@ const POWERS_OF_TEN: [i128; 39] = {
     powers
 };
 
+/// The product if it fits. Factors of 64 bits, which most are, need no overflow check: that of i128 is a call.
+#[inline]
+fn multiply_coefficients(left: i128, right: i128) -> Option<i128> {
+    match (i64::try_from(left), i64::try_from(right)) {
+        (Ok(left), Ok(right)) => Some(i128::from(left).wrapping_mul(i128::from(right))),
+        _ => left.checked_mul(right),
+    }
+}
+
 impl Decimal {
     pub fn add(&self, other: &Decimal) -> Result<Decimal, DecimalOverflow> {
         if let Some((left, right, scale)) = self.aligned(other)
@@ -51,7 +60,7 @@ impl Decimal {
         let scale = self.scale() + other.scale();
         if scale <= SCALE_MAX
             && let (Some(left), Some(right)) = (self.coefficient(), other.coefficient())
-            && let Some(product) = left.checked_mul(right)
+            && let Some(product) = multiply_coefficients(left, right)
         {
             return Ok(Decimal::new(product, scale));
         }
@@ -74,7 +83,7 @@ impl Decimal {
         if extra_down == 0
             && let (Some(dividend), Some(divisor)) = (self.coefficient(), other.coefficient())
             && let Some(power) = POWERS_OF_TEN.get(shift as usize)
-            && let Some(scaled) = dividend.checked_mul(*power)
+            && let Some(scaled) = multiply_coefficients(dividend, *power)
         {
             return Ok(Some(Decimal::new(scaled / divisor, scale)));
         }
@@ -152,7 +161,7 @@ impl Decimal {
         }
         let shift = scale - self.scale();
         if let Some(coefficient) = self.coefficient()
-            && let Some(scaled) = coefficient.checked_mul(POWERS_OF_TEN[usize::from(shift)])
+            && let Some(scaled) = multiply_coefficients(coefficient, POWERS_OF_TEN[usize::from(shift)])
         {
             return Ok(Decimal::new(scaled, scale));
         }
@@ -192,11 +201,11 @@ impl Decimal {
             Ordering::Equal => Some((left, right, left_scale)),
             Ordering::Less => {
                 let power = POWERS_OF_TEN[usize::from(right_scale - left_scale)];
-                Some((left.checked_mul(power)?, right, right_scale))
+                Some((multiply_coefficients(left, power)?, right, right_scale))
             }
             Ordering::Greater => {
                 let power = POWERS_OF_TEN[usize::from(left_scale - right_scale)];
-                Some((left, right.checked_mul(power)?, left_scale))
+                Some((left, multiply_coefficients(right, power)?, left_scale))
             }
         }
     }

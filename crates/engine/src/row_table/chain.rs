@@ -43,6 +43,10 @@ impl VersionChain {
     }
 
     pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before) {
+        if self.versions.capacity() == 0 {
+            // Most rows change once before their versions are pruned.
+            self.versions.reserve_exact(1);
+        }
         self.versions.push_back(Version { writer, sequence, before });
     }
 
@@ -88,11 +92,80 @@ impl VersionChain {
         seen
     }
 
+    /// Drops the before-images that none of the `snapshots` (ascending) needs, nor any snapshot from
+    /// `visible_lsn` on: those between two versions that every snapshot sees alike.
+    pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64) -> Vec<Before> {
+        let mut dropped = Vec::new();
+        let mut older_lsn = 0;
+        self.versions.retain_mut(|version| {
+            let Some(lsn) = version.writer.committed_at().filter(|lsn| *lsn <= visible_lsn) else {
+                return true;
+            };
+            // The image is what snapshots from the older version's commit to this one's see.
+            let first = snapshots.partition_point(|snapshot| *snapshot < older_lsn);
+            let needed = snapshots.get(first).is_some_and(|snapshot| *snapshot < lsn);
+            if needed {
+                older_lsn = lsn;
+            } else {
+                dropped.push(std::mem::replace(&mut version.before, Before::Absent));
+            }
+            needed
+        });
+        dropped
+    }
+
     /// Drops what only snapshots before `horizon_lsn` could need: every before-image of a writer that all
     /// later snapshots see, and everything older.
     pub fn prune(&mut self, horizon_lsn: u64) -> Vec<Before> {
         let unneeded = self.versions.iter().rposition(|version| version.writer.is_visible_at(horizon_lsn));
         let count = unneeded.map_or(0, |position| position + 1);
         self.versions.drain(..count).map(|version| version.before).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Isolation;
+    use crate::transaction_state::TransactionId;
+    use proptest::prelude::*;
+
+    fn chain(commits: &[u64]) -> VersionChain {
+        let mut chain = VersionChain::default();
+        for (number, lsn) in commits.iter().enumerate() {
+            let writer = TransactionState::new(TransactionId(*lsn), Isolation::RepeatableRead, 0, 0);
+            writer.stamp_committed(*lsn);
+            chain.push(writer, 0, Before::Record(vec![number as u8].into()));
+        }
+        chain
+    }
+
+    fn seen(chain: &VersionChain, snapshot: u64) -> Option<Before> {
+        match chain.visible(snapshot, None) {
+            Visible::Page => None,
+            Visible::Before(before) => Some(before.clone()),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_changes_nothing_for_anybody(
+            commits in proptest::collection::btree_set(1u64..60, 0..20),
+            mut snapshots in proptest::collection::vec(0u64..60, 0..5),
+            visible_lsn in 0u64..70,
+        ) {
+            let commits: Vec<u64> = commits.into_iter().collect();
+            snapshots.retain(|snapshot| *snapshot <= visible_lsn);
+            snapshots.sort_unstable();
+            let full = chain(&commits);
+            let mut thin = chain(&commits);
+            let dropped = thin.thin(&snapshots, visible_lsn);
+            prop_assert_eq!(thin.len() + dropped.len(), full.len());
+            for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
+                prop_assert_eq!(seen(&thin, snapshot), seen(&full, snapshot), "at {}", snapshot);
+            }
+            let invisible = commits.iter().filter(|lsn| **lsn > visible_lsn).count();
+            prop_assert!(thin.len() <= snapshots.len() + invisible);
+        }
     }
 }

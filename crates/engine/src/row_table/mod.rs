@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SHARD_COUNT: usize = 256;
 
+/// A shard that a large transaction has blown up shrinks again to room for this many rows.
+const SHARD_ROWS_KEPT: usize = 64;
+
 type Rows = HashMap<RowName, RowEntry, FixedState>;
 
 /// Everything known in memory about one row.
@@ -245,6 +248,13 @@ impl RowTable {
         pruned
     }
 
+    /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
+    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64) -> Vec<Before> {
+        let mut dropped = Vec::new();
+        self.change(name, |entry| dropped = entry.versions.thin(snapshots, visible_lsn));
+        dropped
+    }
+
     /// True while a version of the key may be needed: its ghost must stay in the page.
     pub fn has_versions(&self, tree: TreeId, key: &[u8]) -> bool {
         let shard = self.shard(tree, key);
@@ -263,6 +273,9 @@ impl RowTable {
         change(entry);
         if entry.is_disposable() {
             rows.remove(name);
+            if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
+                rows.shrink_to(SHARD_ROWS_KEPT);
+            }
             shard.count.store(rows.len(), Ordering::Release);
         }
     }

@@ -6,7 +6,7 @@ use env::Env;
 use env::sim::{Outcome, SeededRandom};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const CLIENTS: u8 = 3;
 
@@ -34,11 +34,13 @@ impl Client {
         for _ in 0..transactions {
             let mut tables = self.model().lock().acknowledged.clone();
             let mut transaction = repeatable(&self.engine);
-            for _ in 0..1 + self.random.below(8) {
+            let changes = if self.random.below(8) == 0 { 80 } else { 1 + self.random.below(8) };
+            for _ in 0..changes {
                 let savepoint = transaction.savepoint();
                 let before = tables.clone();
-                self.change(&mut transaction, &mut tables).await;
-                if self.random.below(6) == 0 {
+                let polls = if self.random.below(4) == 0 { self.random.below(4) } else { usize::MAX };
+                let done = cut_off(self.change(&mut transaction, &mut tables), polls).await;
+                if done.is_none() || self.random.below(6) == 0 {
                     transaction.rollback_to(savepoint).await.expect("rollback to savepoint");
                     tables = before;
                 }
@@ -171,7 +173,11 @@ async fn life(env: Env, models: Models, scale: Scale, seed: u64) {
         env.clock.sleep(10_000).await;
     }
     engine.close().await.expect("close");
+    FORWARDS.fetch_add(engine.stats().undo_forwards, Ordering::SeqCst);
 }
+
+/// Over all seeds, to see that the case is met.
+static FORWARDS: AtomicU64 = AtomicU64::new(0);
 
 /// How much happens in a life.
 #[derive(Debug, Clone, Copy)]
@@ -213,7 +219,7 @@ fn run(seed: u64) {
 #[test]
 fn nothing_acknowledged_is_lost_wherever_the_machine_stops() {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
-    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(60);
+    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(30);
     let first = number("ENGINE_CRASH_FIRST").unwrap_or(1);
     for seed in first..first + seeds {
         let result = std::panic::catch_unwind(|| run(seed));
@@ -222,4 +228,5 @@ fn nothing_acknowledged_is_lost_wherever_the_machine_stops() {
             std::panic::resume_unwind(panic);
         }
     }
+    eprintln!("{seeds} seeds, old transactions forwarded {} times", FORWARDS.load(Ordering::SeqCst));
 }

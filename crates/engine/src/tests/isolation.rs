@@ -117,6 +117,38 @@ fn a_scan_sees_its_snapshot_while_others_write() {
 }
 
 #[test]
+fn an_old_snapshot_does_not_keep_every_version() {
+    with_engine(|engine| async move {
+        fill(&engine, &[("a", "first"), ("b", "first")]).await;
+        let mut old = repeatable(&engine);
+        old.take_snapshot();
+        for round in 0..300 {
+            let mut writer = repeatable(&engine);
+            set(&mut writer, "a", &format!("{round}")).await.unwrap();
+            if round == 100 {
+                remove(&mut writer, "b").await.unwrap();
+            }
+            writer.commit().await.unwrap();
+            if round == 150 {
+                engine.merge_history().await.unwrap();
+            }
+        }
+        let mut middle = repeatable(&engine);
+        middle.take_snapshot();
+        fill(&engine, &[("c", "later")]).await;
+        engine.merge_history().await.unwrap();
+        assert!(engine.stats().history_length <= 4, "{:?}", engine.stats());
+        assert_eq!(all(&mut old, ReadMode::Snapshot).await.unwrap(), ["a=first", "b=first"]);
+        assert_eq!(all(&mut middle, ReadMode::Snapshot).await.unwrap(), ["a=299"]);
+        drop((old, middle));
+        fill(&engine, &[("d", "later")]).await;
+        assert_eq!(engine.stats().history_length, 0);
+        assert_eq!(engine.stats().row_table_entries, 0);
+        assert_eq!(engine.count_records(CATALOG).await.unwrap(), 3);
+    });
+}
+
+#[test]
 fn nothing_is_visible_before_it_is_durable() {
     let world = World::new(7, SimOptions::default());
     let env = world.env();

@@ -1,5 +1,6 @@
 //! Tests of the whole engine on the simulated machine.
 
+mod anomalies;
 mod crash;
 mod isolation;
 mod locking;
@@ -115,6 +116,20 @@ pub(super) fn waits<F: Future>(future: &mut Pin<&mut F>) -> bool {
     matches!(future.as_mut().poll(&mut context), Poll::Pending)
 }
 
+/// Drops the future, like a killed query, when it has not ended after this many polls.
+pub(super) async fn cut_off<F: Future>(future: F, polls: usize) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
 #[test]
 fn an_empty_database_opens_again() {
     let world = World::new(1, SimOptions::default());
@@ -127,6 +142,30 @@ fn an_empty_database_opens_again() {
         };
         world.block_on(run).unwrap();
     }
+}
+
+#[test]
+fn the_engine_works_on_a_real_disk() {
+    let directory = std::env::temp_dir().join(format!("engine-test-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a temporary directory");
+    for life in 0..3 {
+        let spawner = Arc::new(env::local::ThreadSpawner::new(2));
+        let env = env::real_env(&directory, spawner).expect("real environment");
+        env::local::block_on(async {
+            let engine = Engine::open(env, options()).await.expect("open");
+            for earlier in 0..life {
+                let key = format!("k{earlier}");
+                assert_eq!(committed(&engine, &key).await.as_deref(), Some("v"), "life {life}");
+            }
+            fill(&engine, &[(&format!("k{life}"), "v")]).await;
+            engine.verify().await.expect("verify");
+            // The second life ends without a close.
+            if life != 1 {
+                engine.close().await.expect("close");
+            }
+        });
+    }
+    std::fs::remove_dir_all(&directory).expect("the directory can be removed");
 }
 
 #[test]

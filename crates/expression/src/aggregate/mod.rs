@@ -80,3 +80,6 @@ impl AggregateCall {
         Accumulator::new(self)
     }
 }
+
+#[cfg(test)]
+mod recorded_tests;

@@ -1,5 +1,5 @@
 //! Types of `+ - * / DIV %`, of negation and of the bit operators (MySQL manual, "Arithmetic Operators").
-use datum::{ColumnType, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
+use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
 
 use super::{BindContext, numeric};
 use crate::expr::{Expr, ExprKind};
@@ -64,7 +64,9 @@ impl BindContext {
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let column = match (operator, l, r) {
             (ArithmeticOperator::IntegerDivide, ..) => {
-                integer(left.ty.column.unsigned || right.ty.column.unsigned)
+                let is_unsigned = |domain| matches!(domain, Domain::Integer { unsigned: true, .. });
+                let flagged = left.ty.column.unsigned || right.ty.column.unsigned;
+                integer(flagged || is_unsigned(l) || is_unsigned(r))
             }
             (_, Domain::Double, _) | (_, _, Domain::Double) => ColumnType::double(),
             (ArithmeticOperator::Divide, ..) => {
@@ -104,6 +106,10 @@ impl BindContext {
             ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => return Ok(Expr::int(-number)),
             ExprKind::Literal(Value::UInt(number)) if *number == i64::MIN.unsigned_abs() => {
                 return Ok(Expr::int(i64::MIN));
+            }
+            ExprKind::Literal(Value::UInt(number)) => {
+                let number = Decimal::from_u64(*number).negated();
+                return Ok(Expr::literal(Value::Decimal(number), ColumnType::decimal(20, 0).not_null()));
             }
             ExprKind::Literal(Value::Decimal(number)) => {
                 return Ok(Expr::literal(Value::Decimal(number.negated()), operand.ty.column));

@@ -1,8 +1,8 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
-use datum::{ColumnType, CompareMode, Decimal, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, CompareMode, Decimal, SqlError, Time, TypeKind, Value, error_code};
 
 use super::{BindContext, boolean};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
 impl BindContext {
@@ -13,8 +13,11 @@ impl BindContext {
         left: &mut Expr,
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
-        fold_number(left, right);
-        fold_number(right, left);
+        for _ in 0..2 {
+            fold_number(left, right);
+            self.fold_date_number(left, right);
+            std::mem::swap(left, right);
+        }
         let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
         if mode == CompareMode::Time && !is_timely(left, right) {
             mode = CompareMode::Text(self.connection_collation);
@@ -34,6 +37,20 @@ impl BindContext {
         let [new_left, new_right] = pair;
         (*left, *right) = (new_left, new_right);
         Ok(CompareMode::Text(outcome?.0))
+    }
+
+    /// A number that a date column is compared with is a date when it reads as one: `d = 20240131`.
+    fn fold_date_number(&self, column: &Expr, literal: &mut Expr) {
+        let is_date_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.has_date();
+        let ExprKind::Literal(Value::Int(number)) = literal.kind else { return };
+        let is_lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        if is_date_column
+            && number != 0
+            && let Some(moment) = datum::DateTime::from_number(number, is_lenient)
+        {
+            let column = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
+            *literal = Expr::literal(Value::DateTime(moment), column);
+        }
     }
 
     /// A text literal compared with a moment is read once, here, not for every row; one that is no moment is error
@@ -93,8 +110,8 @@ impl BindContext {
         mut low: Expr,
         mut high: Expr,
     ) -> Result<Expr, SqlError> {
-        let low_mode = self.compare_mode("between", &mut operand, &mut low)?;
-        let mut high_mode = self.compare_mode("between", &mut operand, &mut high)?;
+        let low_mode = self.bound_mode(&mut operand, &mut low)?;
+        let mut high_mode = self.bound_mode(&mut operand, &mut high)?;
         let low_mode = match (low_mode, high_mode) {
             (CompareMode::Text(_), CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)
             | (CompareMode::Integer | CompareMode::Decimal | CompareMode::Double, CompareMode::Text(_)) => {
@@ -120,6 +137,14 @@ impl BindContext {
         Ok(boolean(kind, nullable))
     }
 
+    /// The mode for a bound of BETWEEN, where text that is no moment counts as the zero date.
+    fn bound_mode(&self, operand: &mut Expr, bound: &mut Expr) -> Result<CompareMode, SqlError> {
+        match self.compare_mode("between", operand, bound) {
+            Err(error) if error.is(&error_code::ER_WRONG_VALUE) => Ok(CompareMode::DateTime),
+            mode => mode,
+        }
+    }
+
     /// `escape` is `None` for the default backslash (no escape under NO_BACKSLASH_ESCAPES).
     pub fn like(
         &self,
@@ -132,8 +157,11 @@ impl BindContext {
         for expr in &mut pair {
             crate::functions::cast_text(self, expr)?;
         }
-        self.aggregate_collations("like", &mut pair)?;
-        let [operand, pattern] = pair;
+        let (collation, _) = self.aggregate_collations("like", &mut pair)?;
+        let [operand, mut pattern] = pair;
+        // The pattern carries the collation that won, whichever operand it came from.
+        pattern.ty.column.collation = collation;
+        pattern.ty.coercibility = Coercibility::Explicit;
         let nullable = operand.ty.column.nullable || pattern.ty.column.nullable;
         let backslash: &[u8] =
             if self.sql_mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES) { b"" } else { b"\\" };
@@ -149,11 +177,18 @@ impl BindContext {
     }
 }
 
-/// A TIME column takes text as a time; other TIME expressions are compared with text as text.
+/// A TIME column takes a text literal as a time; otherwise TIME and text are compared as text.
 fn is_timely(left: &Expr, right: &Expr) -> bool {
     let is_time = |expr: &Expr| matches!(expr.ty.column.kind, TypeKind::Time { .. });
     let is_time_column = |expr: &Expr| is_time(expr) && matches!(expr.kind, ExprKind::Column(_));
-    (is_time(left) && is_time(right)) || is_time_column(left) || is_time_column(right)
+    let is_constant_time = |expr: &Expr| match &expr.kind {
+        ExprKind::Literal(Value::Bytes(text)) => Time::parse(text).is_some_and(|parsed| !parsed.truncated),
+        ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
+        _ => false,
+    };
+    (is_time(left) && is_time(right))
+        || (is_time_column(left) && is_constant_time(right))
+        || (is_time_column(right) && is_constant_time(left))
 }
 
 /// A literal that an integer column is compared with becomes an integer when it is one exactly, so that the

@@ -15,6 +15,14 @@ pub(super) fn arithmetic(
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
+    if node.ty.column.kind.is_integer()
+        && !node.ty.column.unsigned
+        && let (Some(Value::Int(l)), Some(Value::Int(r))) =
+            (left.direct(row, context), right.direct(row, context))
+        && let Some(result) = quick_integers(operator, *l, *r)
+    {
+        return Ok(Value::Int(result));
+    }
     let (l, r) = (left.eval_ref(row, context)?, right.eval_ref(row, context)?);
     if l.is_null() || r.is_null() {
         return Ok(Value::Null);
@@ -25,16 +33,10 @@ pub(super) fn arithmetic(
     let by_decimals = operator == ArithmeticOperator::IntegerDivide
         && !(left_column.kind.is_integer() && right_column.kind.is_integer());
     if is_integer && !by_decimals {
-        if let (Value::Int(l), Value::Int(r), false) = (&*l, &*r, node.ty.column.unsigned) {
-            let quick = match operator {
-                ArithmeticOperator::Add => l.checked_add(*r),
-                ArithmeticOperator::Subtract => l.checked_sub(*r),
-                ArithmeticOperator::Multiply => l.checked_mul(*r),
-                _ => None,
-            };
-            if let Some(result) = quick {
-                return Ok(Value::Int(result));
-            }
+        if let (Value::Int(l), Value::Int(r), false) = (&*l, &*r, node.ty.column.unsigned)
+            && let Some(result) = quick_integers(operator, *l, *r)
+        {
+            return Ok(Value::Int(result));
         }
         let (l, r) = (in_zone(&l, context), in_zone(&r, context));
         let l = l.to_integer(left_column, &mut warn).unwrap_or(0);
@@ -47,9 +49,23 @@ pub(super) fn arithmetic(
         let r = r.to_f64(right_column, &mut warn).unwrap_or(0.0);
         return doubles(node, operator, l, r, context);
     }
+    if let (Value::Decimal(l), Value::Decimal(r)) = (&*l, &*r) {
+        return decimals(node, operator, l, r, context);
+    }
     let l = l.to_decimal(left_column, &mut warn).unwrap_or(Decimal::ZERO);
     let r = r.to_decimal(right_column, &mut warn).unwrap_or(Decimal::ZERO);
     decimals(node, operator, &l, &r, context)
+}
+
+/// What fits BIGINT; `None` leaves the rest (overflow, division) to the general way.
+#[inline]
+fn quick_integers(operator: ArithmeticOperator, left: i64, right: i64) -> Option<i64> {
+    match operator {
+        ArithmeticOperator::Add => left.checked_add(right),
+        ArithmeticOperator::Subtract => left.checked_sub(right),
+        ArithmeticOperator::Multiply => left.checked_mul(right),
+        _ => None,
+    }
 }
 
 /// Instants enter arithmetic as the session's clock shows them.
@@ -88,11 +104,11 @@ fn integers(
     right: i128,
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
-    // Operands are 64-bit numbers, so sums, differences and products fit in 128 bits.
+    // Operands are 64-bit numbers, so sums and differences fit in 128 bits; a product may just not.
     let number = match operator {
         ArithmeticOperator::Add => left + right,
         ArithmeticOperator::Subtract => left - right,
-        ArithmeticOperator::Multiply => left * right,
+        ArithmeticOperator::Multiply => left.saturating_mul(right),
         _ if right == 0 => return Ok(division_by_zero(context)),
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,

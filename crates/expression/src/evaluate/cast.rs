@@ -49,7 +49,11 @@ pub(super) fn cast(
         TypeKind::Year => Ok(match &*value {
             Value::Date(date) => to_year(i128::from(date.year())),
             Value::DateTime(datetime) => to_year(i128::from(datetime.date().year())),
-            Value::Bytes(text) if datum::double_prefix(text).consumed == 0 => {
+            Value::Time(_) => {
+                let today = moment_context(context, true).today;
+                to_year(i128::from(today.year()))
+            }
+            Value::Bytes(text) if !source.is_hex_literal() && datum::double_prefix(text).consumed == 0 => {
                 context.warn(truncated("YEAR", text));
                 Value::Null
             }
@@ -121,8 +125,7 @@ fn to_moment(
     };
     match converted {
         Ok((moment, _)) if is_checked && is_forbidden(&moment, context) => {
-            let text = shown(&value.to_text(source));
-            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
         Ok((moment, was_truncated)) => {
@@ -133,10 +136,17 @@ fn to_moment(
         }
         Err(NoMoment::Null) => Value::Null,
         Err(NoMoment::Invalid) => {
-            let text = shown(&value.to_text(source));
-            context.warn(error_code::ER_WRONG_VALUE.with(&[&name, &text]));
+            context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
+    }
+}
+
+/// Warning 1292 in the wording MySQL has for the type.
+fn no_moment(name: &str, text: &[u8]) -> SqlError {
+    match name {
+        "datetime" => error_code::ER_INCORRECT_VALUE.with(&[&name, &shown(text)]),
+        _ => truncated(name, text),
     }
 }
 
@@ -184,8 +194,11 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
 }
 
 fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
-    if let Value::Json(_) = value {
-        return Ok(value.clone());
+    match value {
+        Value::Json(_) => return Ok(value.clone()),
+        // A DECIMAL keeps the digits it has.
+        Value::Decimal(number) => return Ok(Value::Json(number.to_string().into_boxed_str())),
+        _ => {}
     }
     let text = match value {
         // Moments become JSON strings, numbers JSON numbers.

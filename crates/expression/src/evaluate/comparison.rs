@@ -50,6 +50,12 @@ pub(super) fn compare(
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Option<bool>, SqlError> {
+    if mode == CompareMode::Integer
+        && let (Some(Value::Int(left)), Some(Value::Int(right))) =
+            (left.direct(row, context), right.direct(row, context))
+    {
+        return Ok(Some(operator.accepts(left.cmp(right))));
+    }
     let left_value = left.eval_ref(row, context)?;
     if left_value.is_null() && operator != ComparisonOperator::NullSafeEqual {
         return Ok(None);
@@ -95,6 +101,12 @@ pub(super) fn between(
     context: &EvalContext,
 ) -> Result<Option<bool>, SqlError> {
     let [operand, low, high] = operands;
+    if mode == CompareMode::Integer
+        && let (Some(Value::Int(value)), Some(Value::Int(low)), Some(Value::Int(high))) =
+            (operand.direct(row, context), low.direct(row, context), high.direct(row, context))
+    {
+        return Ok(Some((low..=high).contains(&value) != negated));
+    }
     let value = operand.eval_ref(row, context)?;
     if value.is_null() {
         return Ok(None);

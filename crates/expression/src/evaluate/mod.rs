@@ -16,6 +16,9 @@ mod comparison;
 mod interval;
 mod logic;
 
+#[cfg(test)]
+mod recorded_tests;
+
 pub(crate) use interval::{difference_in, part_of};
 
 /// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.
@@ -53,6 +56,18 @@ impl Expr {
             },
             ExprKind::Slot(index) => Ok(Cow::Borrowed(&context.slots[*index])),
             _ => self.compute(row, context).map(Cow::Owned),
+        }
+    }
+
+    /// The value of an expression that only refers to one; such operands skip the way through `Cow`.
+    #[inline]
+    pub(crate) fn direct<'v>(&'v self, row: &'v [Value], context: &'v EvalContext) -> Option<&'v Value> {
+        match &self.kind {
+            ExprKind::Column(index) => row.get(*index),
+            ExprKind::Literal(value) => Some(value),
+            ExprKind::Parameter(index) => context.parameters.get(*index),
+            ExprKind::Slot(index) => context.slots.get(*index),
+            _ => None,
         }
     }
 

@@ -8,7 +8,12 @@ use crate::function::Arguments;
 
 impl<'a> Arguments<'a> {
     pub(super) fn value(&self, index: usize) -> Result<Cow<'a, Value>, SqlError> {
-        self.exprs[index].eval_ref(self.row, self.context)
+        let value = self.exprs[index].eval_ref(self.row, self.context)?;
+        Ok(match &*value {
+            // Functions see instants as the session's clock shows them.
+            Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&self.context.settings.time_zone)),
+            _ => value,
+        })
     }
 
     /// The bytes of a text or binary argument.

@@ -12,9 +12,12 @@ mod encoding;
 mod infer;
 pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
 mod information;
+mod json_change;
+mod json_read;
 mod network;
 mod numeric_exact;
 mod numeric_real;
+mod regexp;
 mod string_build;
 mod string_case;
 mod string_measure;
@@ -29,9 +32,12 @@ static FAMILIES: &[&[Function]] = &[
     choice::FUNCTIONS,
     encoding::FUNCTIONS,
     information::FUNCTIONS,
+    json_change::FUNCTIONS,
+    json_read::FUNCTIONS,
     network::FUNCTIONS,
     numeric_exact::FUNCTIONS,
     numeric_real::FUNCTIONS,
+    regexp::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,

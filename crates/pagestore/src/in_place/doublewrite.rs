@@ -23,6 +23,11 @@ const ENTRY_BYTES: usize = 12;
 
 const _: () = assert!(ENTRY_OFFSET + BATCH_PAGES_MAX * ENTRY_BYTES <= BATCH_HEADER_BYTES, "one header block");
 
+/// Room for the largest batch.
+pub(super) fn file_bytes(page_size: PageSize) -> u64 {
+    (BATCH_HEADER_BYTES + BATCH_PAGES_MAX * page_size.bytes()) as u64
+}
+
 pub(super) struct Doublewrite {
     file: Arc<dyn File>,
     sequence: AtomicU64,

@@ -42,7 +42,7 @@ pub struct InPlaceStore {
     superblock: Mutex<SuperblockState>,
     /// Batches, growth and superblock writes take turns: held across awaits, hence not a mutex.
     turn: Turn,
-    /// The first failed batch. Another one would overwrite the only intact copies of pages that are torn at home.
+    /// The first failed write or sync; see `check_healthy`.
     failed: Mutex<Option<StoreError>>,
 }
 
@@ -62,6 +62,8 @@ impl InPlaceStore {
         data.set_len(0).await?;
         copies.set_len(0).await?;
         data.allocate(GROW_BYTES_MIN).await?;
+        copies.allocate(doublewrite::file_bytes(page_size)).await?;
+        copies.sync().await?;
         let superblock = superblock::format(&data, page_size).await?;
         env.disk.sync_dir(directory).await?;
         Ok(Self::assemble(page_size, data, copies, GROW_BYTES_MIN, 0, superblock))
@@ -73,6 +75,12 @@ impl InPlaceStore {
         let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
         let (page_size, superblock) = superblock::load(&data).await?;
         let length = data.len().await?;
+        // Pages can then be written back even when the disk is full; if it is full already, they are as far as
+        // the file reaches.
+        match copies.allocate(doublewrite::file_bytes(page_size)).await {
+            Err(error) if !error.is_no_space() => return Err(error.into()),
+            _ => {}
+        }
         let sequence = doublewrite::repair(&copies, &data, page_size, length).await?;
         // A killed process may have left home pages unsynced. They must be durable before the next batch
         // overwrites their copies.
@@ -97,6 +105,19 @@ impl InPlaceStore {
             turn: Turn::default(),
             failed: Mutex::new(None),
         }
+    }
+
+    /// After a failed write or sync nothing more is written: the kernel reports a lost write once and then
+    /// lets later syncs succeed, and another batch would overwrite the only intact copies of torn pages.
+    fn check_healthy(&self) -> Result<(), StoreError> {
+        self.failed.lock().clone().map_or(Ok(()), Err)
+    }
+
+    fn note_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result {
+            self.failed.lock().get_or_insert_with(|| error.clone());
+        }
+        result
     }
 
     fn offset(&self, page: PageId) -> u64 {
@@ -153,6 +174,18 @@ impl PageStore for InPlaceStore {
         })
     }
 
+    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
+        let count = buffer.len() / self.page_size.bytes();
+        assert!(count > 0 && buffer.len().is_multiple_of(self.page_size.bytes()));
+        Box::pin(async move {
+            if first.0 + count as u64 > self.page_count() {
+                return (buffer, Err(CorruptPage { page: first, fault: PageFault::BeyondEnd }.into()));
+            }
+            let (buffer, result) = self.data.read_at(self.offset(first), buffer).await;
+            (buffer, result.map_err(StoreError::from))
+        })
+    }
+
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         assert_eq!(batch.page_size(), self.page_size);
         let beyond = batch.pages().iter().find(|page| page.0 >= self.page_count());
@@ -162,21 +195,18 @@ impl PageStore for InPlaceStore {
                 return Ok(());
             }
             let _turn = self.turn.take().await;
-            if let Some(error) = self.failed.lock().clone() {
-                return Err(error);
-            }
-            let (pages, buffer) = self.doublewrite.write(batch).await?;
+            self.check_healthy()?;
+            let written = self.doublewrite.write(batch).await;
+            let (pages, buffer) = self.note_failure(written)?;
             let result = self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await;
-            if let Err(error) = &result {
-                *self.failed.lock() = Some(error.clone());
-            }
-            result
+            self.note_failure(result)
         })
     }
 
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_healthy()?;
             let current = self.page_count();
             if page_count <= current {
                 return Ok(());
@@ -193,7 +223,8 @@ impl PageStore for InPlaceStore {
                 }
                 result => result.map(|()| generous)?,
             };
-            self.data.sync().await?;
+            let synced = self.data.sync().await;
+            self.note_failure(synced.map_err(StoreError::from))?;
             self.page_count.store(length / size, Ordering::Release);
             Ok(())
         })
@@ -207,8 +238,9 @@ impl PageStore for InPlaceStore {
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let _turn = self.turn.take().await;
+            self.check_healthy()?;
             let next = self.superblock.lock().next(bytes);
-            superblock::write(&self.data, self.page_size, &next).await?;
+            self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
             Ok(())
         })

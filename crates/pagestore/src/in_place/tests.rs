@@ -83,7 +83,7 @@ fn no_crash_leaves_a_torn_page() {
 
 #[test]
 fn growth_is_bounded_by_the_disk_and_harmless() {
-    let world = World::new(3, SimOptions { capacity_bytes: Some(3 << 20), ..SimOptions::default() });
+    let world = World::new(3, SimOptions { capacity_bytes: Some(5 << 20), ..SimOptions::default() });
     let env = world.env();
     let run = async {
         let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
@@ -111,4 +111,50 @@ fn growth_is_bounded_by_the_disk_and_harmless() {
     world.block_on(run).unwrap();
 }
 
+#[test]
+fn after_a_failed_sync_nothing_more_is_written() {
+    for after in 0..3 {
+        let world = World::new(4, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            let fault = env::sim::Fault::input_output_error(env::IoOp::Sync, "", after);
+            world.set_faults(&[fault]);
+            let mut failures = 0;
+            for round in 0..4 {
+                let mut batch = PageBatch::new(PageSize::K8, 1);
+                batch.push(PageId(5), &image(PageId(5), round));
+                failures += u32::from(store.write_batch(batch).await.is_err());
+                failures += u32::from(store.extend(store.page_count() + 1).await.is_err());
+                failures += u32::from(store.write_superblock(b"checkpoint").await.is_err());
+            }
+            failures
+        };
+        // A batch syncs twice, growth and the superblock once each: all operations from the failed one on fail.
+        let intact = [0, 0, 1][after as usize];
+        assert_eq!(world.block_on(run).unwrap(), 12 - intact, "sync {after}");
+    }
+}
+
 const SUPERBLOCK_MAX: usize = crate::SUPERBLOCK_BYTES_MAX;
+
+#[test]
+fn a_run_of_pages_comes_in_one_piece() {
+    let world = World::new(5, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let mut batch = PageBatch::new(PageSize::K8, 2);
+        batch.push(PageId(6), &image(PageId(6), 3));
+        batch.push(PageId(7), &image(PageId(7), 4));
+        store.write_batch(batch).await.unwrap();
+        let (buffer, result) = store.read_run(PageId(5), IoBuf::zeroed(3 * 8192)).await;
+        result.unwrap();
+        let pages: Vec<_> = buffer.as_slice().chunks(8192).collect();
+        assert!(header::verify(pages[0], PageId(5)).is_err(), "page 5 was never written");
+        assert_eq!((header::lsn(pages[1]), header::lsn(pages[2])), (3, 4));
+        let beyond = PageId(store.page_count() - 1);
+        assert!(store.read_run(beyond, IoBuf::zeroed(2 * 8192)).await.1.is_err());
+    };
+    world.block_on(run).unwrap();
+}

@@ -29,7 +29,8 @@ impl<'a> Parser<'a> {
             if !self.accept(T::Comma) {
                 break;
             }
-            if self.at(T::End) {
+            let is_partitioning = self.keyword_at(1) == K::By || self.keyword_at(1) == K::Partitioning;
+            if self.at(T::End) || (is_partitioning && matches!(self.keyword(), K::Partition | K::Remove)) {
                 return Err(self.syntax_error());
             }
         }

@@ -56,8 +56,8 @@ impl<'a> Parser<'a> {
             K::Datetime => CastTarget::DateTime,
             K::Year => CastTarget::Year,
             K::Decimal | K::Dec => CastTarget::Decimal,
-            K::Float => CastTarget::Float,
-            K::Double | K::Real => CastTarget::Double,
+            K::Float | K::Float4 => CastTarget::Float,
+            K::Double | K::Real | K::Float8 => CastTarget::Double,
             K::Json => CastTarget::Json,
             _ => CastTarget::Geometry(geometry_type(word).ok_or_else(|| self.syntax_error())?),
         };

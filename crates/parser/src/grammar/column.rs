@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             }
             K::Nchar => {
                 data_type.charset = Some(national);
-                if self.keyword_at(1) == K::Varchar || self.keyword_at(1) == K::Varying {
+                if matches!(self.keyword_at(1), K::Varchar | K::Varcharacter | K::Varying) {
                     self.advance();
                     TypeName::VarChar
                 } else {
@@ -92,8 +92,8 @@ impl<'a> Parser<'a> {
     }
 
     fn national_type(&mut self, data_type: &mut DataType<'a>) -> Result<()> {
-        data_type.name = match self.expect_one_of(&[K::Char, K::Character, K::Varchar])? {
-            K::Varchar => TypeName::VarChar,
+        data_type.name = match self.expect_one_of(&[K::Char, K::Character, K::Varchar, K::Varcharacter])? {
+            K::Varchar | K::Varcharacter => TypeName::VarChar,
             _ if self.accept_keyword(K::Varying) => TypeName::VarChar,
             _ => TypeName::Char,
         };
@@ -102,14 +102,15 @@ impl<'a> Parser<'a> {
 
     /// LONG, LONG VARCHAR, LONG CHAR VARYING, LONG VARBINARY.
     fn long_type(&mut self, data_type: &mut DataType<'a>) -> Result<()> {
-        data_type.name = match self.accept_one_of(&[K::Varbinary, K::Varchar, K::Char, K::Character]) {
+        let takes_char = matches!(self.keyword(), K::Char | K::Character) && self.keyword_at(1) == K::Varying;
+        data_type.name = match self.accept_one_of(&[K::Varbinary, K::Varchar, K::Varcharacter]) {
             Some(K::Varbinary) => TypeName::MediumBlob,
-            Some(K::Char | K::Character) => {
-                self.expect_keyword(K::Varying)?;
-                TypeName::MediumText
-            }
             _ => TypeName::MediumText,
         };
+        if takes_char {
+            self.advance();
+            self.advance();
+        }
         Ok(())
     }
 
@@ -194,7 +195,7 @@ impl<'a> Parser<'a> {
                 ColumnAttribute::NotNull
             }
             K::Default => {
-                let (expr, parenthesized) = self.default_value()?;
+                let (expr, parenthesized) = self.column_default()?;
                 ColumnAttribute::Default { expr, parenthesized }
             }
             K::On => {
@@ -237,15 +238,20 @@ impl<'a> Parser<'a> {
         if words.contains(&self.keyword()) { self.ident_after_dot() } else { Err(self.syntax_error()) }
     }
 
-    /// What follows DEFAULT, and whether it was an expression in parentheses.
+    /// What follows a column's DEFAULT, and whether it was an expression in parentheses.
+    fn column_default(&mut self) -> Result<(Expr<'a>, bool)> {
+        if matches!(self.keyword(), K::CurrentTimestamp | K::Localtime | K::Localtimestamp | K::Now) {
+            return Ok((self.current_timestamp()?, false));
+        }
+        self.default_value()
+    }
+
+    /// A literal with an optional sign, or an expression in parentheses (then the second is true).
     pub fn default_value(&mut self) -> Result<(Expr<'a>, bool)> {
         if self.accept(T::LeftParen) {
             let expr = self.expr()?;
             self.expect(T::RightParen)?;
             return Ok((expr, true));
-        }
-        if matches!(self.keyword(), K::CurrentTimestamp | K::Localtime | K::Localtimestamp | K::Now) {
-            return Ok((self.current_timestamp()?, false));
         }
         let first = self.peek();
         let is_signed_literal = match first.kind {
@@ -270,20 +276,7 @@ impl<'a> Parser<'a> {
         if !matches!(self.keyword(), K::CurrentTimestamp | K::Localtime | K::Localtimestamp | K::Now) {
             return Err(self.syntax_error());
         }
-        let start = self.start();
-        let needs_paren = self.at_keyword(K::Now);
-        let name = self.function_word()?;
-        if !self.at(T::LeftParen) {
-            return if needs_paren { Err(self.syntax_error()) } else { self.builtin(name, &[], start) };
-        }
-        self.advance();
-        if self.accept(T::RightParen) {
-            return self.builtin(name, &[], start);
-        }
-        self.literal_use.structural = true;
-        let precision = if self.at(T::Integer) { self.primary()? } else { return Err(self.syntax_error()) };
-        self.expect(T::RightParen)?;
-        self.builtin(name, &[precision], start)
+        self.clock_function()
     }
 
     /// `[GENERATED ALWAYS] AS (expr) [VIRTUAL | STORED]`

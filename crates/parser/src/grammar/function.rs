@@ -103,19 +103,17 @@ impl<'a> Parser<'a> {
         use AggregateKind::*;
         let kind = aggregate.kind;
         let may_be_distinct =
-            matches!(kind, Count | Sum | Average | Minimum | Maximum | GroupConcat | JsonArray | StCollect);
-        if may_be_distinct && self.accept_keyword(K::Distinct) {
-            aggregate.distinct = true;
-        } else if !matches!(kind, GroupConcat | JsonObject) {
-            self.accept_keyword(K::All);
+            matches!(kind, Count | Sum | Average | Minimum | Maximum | GroupConcat | StCollect);
+        if may_be_distinct {
+            aggregate.distinct = self.accept_one_of(&[K::Distinct, K::Distinctrow]).is_some();
         }
         aggregate.arguments = if kind == GroupConcat || (kind == Count && aggregate.distinct) {
             self.comma_list(Self::expr)?
         } else {
-            let first = self.expr()?;
+            let first = self.aggregate_argument()?;
             if kind == JsonObject {
                 self.expect(T::Comma)?;
-                let second = self.expr()?;
+                let second = self.aggregate_argument()?;
                 self.arena.alloc_slice_copy(&[first, second])
             } else {
                 self.arena.alloc_slice_copy(&[first])
@@ -128,6 +126,12 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// `[ALL] expr`
+    fn aggregate_argument(&mut self) -> Result<Expr<'a>> {
+        self.accept_keyword(K::All);
+        self.expr()
     }
 
     /// A function that needs OVER.

@@ -148,8 +148,16 @@ impl<'a> Parser<'a> {
     fn foreign_key(&mut self, constraint: Option<Ident<'a>>) -> Result<ForeignKey<'a>> {
         self.expect_keywords(&[K::Foreign, K::Key])?;
         let index_name = if self.at_ident() { Some(self.ident()?) } else { None };
-        let columns = self.ident_list()?;
+        let columns = self.paren_list(Self::foreign_key_column)?;
         Ok(ForeignKey { constraint, index_name, columns, references: self.references()? })
+    }
+
+    /// The grammar lets a length and a direction stand here, which mean nothing.
+    fn foreign_key_column(&mut self) -> Result<Ident<'a>> {
+        match self.index_part()?.target {
+            IndexPartTarget::Column { name, .. } => Ok(name),
+            IndexPartTarget::Expression(_) => Err(self.syntax_error()),
+        }
     }
 
     pub fn references(&mut self) -> Result<References<'a>> {

@@ -80,14 +80,47 @@ impl<'a> Parser<'a> {
             K::GetFormat => self.get_format(),
             K::Char => self.char_function(),
             K::WeightString => self.weight_string(),
+            K::CurrentUser | K::CurrentDate | K::UtcDate | K::Curdate => self.bare_function(),
+            K::CurrentTimestamp
+            | K::CurrentTime
+            | K::Localtime
+            | K::Localtimestamp
+            | K::UtcTime
+            | K::UtcTimestamp
+            | K::Curtime
+            | K::Now
+            | K::Sysdate => self.clock_function(),
             _ => {
                 let name = self.function_word()?;
-                if self.at(T::LeftParen) {
-                    return self.function_call(None, name, start);
-                }
-                self.builtin(name, &[], start)
+                self.function_call(None, name, start)
             }
         }
+    }
+
+    /// A function without arguments, whose parentheses may be left out.
+    fn bare_function(&mut self) -> Result<Expr<'a>> {
+        let start = self.start();
+        let name = self.function_word()?;
+        if self.accept(T::LeftParen) {
+            self.expect(T::RightParen)?;
+        }
+        self.builtin(name, &[], start)
+    }
+
+    /// NOW and its relatives: the only argument is a precision, which must be a plain number.
+    pub fn clock_function(&mut self) -> Result<Expr<'a>> {
+        let start = self.start();
+        let name = self.function_word()?;
+        if !self.accept(T::LeftParen) || self.accept(T::RightParen) {
+            return self.builtin(name, &[], start);
+        }
+        if !self.at(T::Integer) {
+            return Err(self.syntax_error());
+        }
+        self.literal_use.structural = true;
+        let precision = self.primary()?;
+        self.expect(T::RightParen)?;
+        self.builtin(name, &[precision], start)
     }
 
     /// `DEFAULT(column)` and `VALUES(column)`.
@@ -211,22 +244,12 @@ impl<'a> Parser<'a> {
         self.node(kind, start, below)
     }
 
-    /// A simple unit, also in its `SQL_TSI_` spelling.
+    /// A simple unit: those of two parts, which are reserved words, are not for TIMESTAMPADD.
     fn timestamp_unit(&mut self) -> Result<IntervalUnit> {
-        let unit = match self.keyword() {
-            K::SqlTsiSecond => IntervalUnit::Second,
-            K::SqlTsiMinute => IntervalUnit::Minute,
-            K::SqlTsiHour => IntervalUnit::Hour,
-            K::SqlTsiDay => IntervalUnit::Day,
-            K::SqlTsiWeek => IntervalUnit::Week,
-            K::SqlTsiMonth => IntervalUnit::Month,
-            K::SqlTsiQuarter => IntervalUnit::Quarter,
-            K::SqlTsiYear => IntervalUnit::Year,
-            word if word.is_reserved() => return Err(self.syntax_error()),
-            _ => return self.interval_unit(),
-        };
-        self.advance();
-        Ok(unit)
+        if self.keyword().is_reserved() {
+            return Err(self.syntax_error());
+        }
+        self.interval_unit()
     }
 
     fn get_format(&mut self) -> Result<Expr<'a>> {

@@ -1,7 +1,7 @@
 //! FLUSH, and ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.
 use super::core::{Parser, Result};
 use crate::ast::{Flush, FlushTarget, Histogram, MaintainTable, MaintenanceKind, ObjectName, StatementKind};
-use crate::lexer::{Keyword as K, TokenKind as T};
+use crate::lexer::Keyword as K;
 use bumpalo::collections::Vec;
 
 impl<'a> Parser<'a> {
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
 
     fn flush_tables(&mut self) -> Result<FlushTarget<'a>> {
         let tables: &[ObjectName<'a>] =
-            if self.at_ident() || self.at(T::Dot) { self.comma_list(Self::object_name)? } else { &[] };
+            if self.at_ident() { self.comma_list(Self::object_name)? } else { &[] };
         let read_lock = self.accept_keyword(K::With);
         if read_lock {
             self.expect_keywords(&[K::Read, K::Lock])?;

@@ -83,11 +83,8 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    /// `name`, `database.name`, or `.name`.
+    /// `name` or `database.name`.
     pub fn object_name(&mut self) -> Result<ObjectName<'a>> {
-        if self.accept(TokenKind::Dot) {
-            return Ok(ObjectName { database: None, name: self.ident_after_dot()? });
-        }
         let first = self.ident()?;
         if !self.accept(TokenKind::Dot) {
             return Ok(ObjectName { database: None, name: first });
@@ -97,25 +94,22 @@ impl<'a> Parser<'a> {
 
     /// `column`, `table.column`, `database.table.column`.
     pub fn column_reference(&mut self) -> Result<ColumnReference<'a>> {
-        if self.accept(TokenKind::Dot) {
-            return self.column_after_dot(None);
-        }
         let first = self.ident()?;
         if !self.accept(TokenKind::Dot) {
             return Ok(ColumnReference { qualifier: None, name: first.name });
         }
-        self.column_after_dot(Some(first))
+        self.column_after_dot(first)
     }
 
     /// The rest of a column reference after its first part and a point.
-    pub fn column_after_dot(&mut self, first: Option<Ident<'a>>) -> Result<ColumnReference<'a>> {
+    pub fn column_after_dot(&mut self, first: Ident<'a>) -> Result<ColumnReference<'a>> {
         let second = self.ident_after_dot()?;
         if !self.accept(TokenKind::Dot) {
-            let qualifier = first.map(|name| self.alloc(ObjectName { database: None, name }));
-            return Ok(ColumnReference { qualifier, name: second.name });
+            let qualifier = self.alloc(ObjectName { database: None, name: first });
+            return Ok(ColumnReference { qualifier: Some(qualifier), name: second.name });
         }
         let column = self.ident_after_dot()?;
-        let qualifier = self.alloc(ObjectName { database: first, name: second });
+        let qualifier = self.alloc(ObjectName { database: Some(first), name: second });
         Ok(ColumnReference { qualifier: Some(qualifier), name: column.name })
     }
 

@@ -72,9 +72,14 @@ impl<'a> Parser<'a> {
 
     fn partition_expr(&mut self) -> Result<&'a Expr<'a>> {
         self.expect(T::LeftParen)?;
-        let expr = self.expr()?;
+        let expr = self.partition_value()?;
         self.expect(T::RightParen)?;
         Ok(self.alloc(expr))
+    }
+
+    /// No comparisons and no predicates, as in MySQL's grammar.
+    fn partition_value(&mut self) -> Result<Expr<'a>> {
+        self.nested(|parser| parser.operators(super::expression::power::BIT_OR))
     }
 
     /// `(PARTITION p0 .., PARTITION p1 ..)`
@@ -103,7 +108,7 @@ impl<'a> Parser<'a> {
             return Ok(PartitionValues::None);
         }
         if self.accept_keyword(K::In) {
-            return Ok(PartitionValues::In(self.paren_list(Self::expr)?));
+            return Ok(PartitionValues::In(self.paren_list(Self::partition_value)?));
         }
         self.expect_keywords(&[K::Less, K::Than])?;
         if self.accept_keyword(K::Maxvalue) {
@@ -113,7 +118,7 @@ impl<'a> Parser<'a> {
             if parser.accept_keyword(K::Maxvalue) {
                 return Ok(None);
             }
-            parser.expr().map(Some)
+            parser.partition_value().map(Some)
         })?;
         Ok(PartitionValues::LessThan(bounds))
     }

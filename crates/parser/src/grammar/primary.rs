@@ -1,9 +1,10 @@
 //! Operands: literals, names, variables, parentheses, subqueries, CASE, and the way to the functions.
 use super::core::{Parser, Result};
 use super::expression::power;
+use super::name::invalid_text;
 use crate::ast::{
     Case, ColumnReference, DateArithmetic, Expr, ExprKind, Ident, IntervalUnit, JsonExtract, Literal,
-    ParameterIndex, Query, TemporalKind, WhenThen,
+    LiteralValue, ParameterIndex, Query, TemporalKind, WhenThen,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
@@ -33,10 +34,6 @@ impl<'a> Parser<'a> {
             T::AtName => self.user_variable_operand(),
             T::AtAt => self.system_variable_operand(),
             T::LeftBrace => self.odbc_escape(),
-            T::Dot => {
-                let column = self.column_reference()?;
-                self.node(ExprKind::Column(column), start, 0)
-            }
             _ => Err(self.syntax_error()),
         }
     }
@@ -93,7 +90,7 @@ impl<'a> Parser<'a> {
             let name = self.ident_after_dot()?;
             return self.nested(|parser| parser.function_call(Some(first), name, start));
         }
-        let column = self.column_after_dot(Some(first))?;
+        let column = self.column_after_dot(first)?;
         match self.kind() {
             T::Arrow | T::LongArrow => self.json_extract(column, start),
             _ => self.node(ExprKind::Column(column), start, 0),
@@ -112,7 +109,17 @@ impl<'a> Parser<'a> {
     /// date): whoever plans the statement reads it then, so another text with the same digest needs another plan.
     pub fn plain_string(&mut self) -> Result<Literal<'a>> {
         self.literal_use.structural = true;
-        if self.at(T::String) { self.literal() } else { Err(self.syntax_error()) }
+        if !self.at(T::String) {
+            return Err(self.syntax_error());
+        }
+        let position = self.start() as usize;
+        let literal = self.literal()?;
+        match literal.value {
+            LiteralValue::String { bytes, .. } if std::str::from_utf8(bytes).is_err() => {
+                Err(invalid_text(bytes, position))
+            }
+            _ => Ok(literal),
+        }
     }
 
     /// `(expr)`, `(a, b)`, `(query)`.
@@ -302,14 +309,14 @@ impl<'a> Parser<'a> {
         use IntervalUnit::*;
         let unit = match self.keyword() {
             K::Microsecond => Microsecond,
-            K::Second => Second,
-            K::Minute => Minute,
-            K::Hour => Hour,
-            K::Day => Day,
-            K::Week => Week,
-            K::Month => Month,
-            K::Quarter => Quarter,
-            K::Year => Year,
+            K::Second | K::SqlTsiSecond => Second,
+            K::Minute | K::SqlTsiMinute => Minute,
+            K::Hour | K::SqlTsiHour => Hour,
+            K::Day | K::SqlTsiDay => Day,
+            K::Week | K::SqlTsiWeek => Week,
+            K::Month | K::SqlTsiMonth => Month,
+            K::Quarter | K::SqlTsiQuarter => Quarter,
+            K::Year | K::SqlTsiYear => Year,
             K::SecondMicrosecond => SecondMicrosecond,
             K::MinuteMicrosecond => MinuteMicrosecond,
             K::MinuteSecond => MinuteSecond,

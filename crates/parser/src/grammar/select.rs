@@ -1,10 +1,11 @@
 //! One SELECT block.
 use super::core::{Parser, Result};
+use super::literal::unescape_string;
 use crate::ast::{
     Expr, ExprKind, GroupBy, Ident, LiteralValue, ObjectName, OrderItem, Select, SelectItem, SelectOptions,
     Span, TableReference, WindowSpecification,
 };
-use crate::lexer::{Keyword as K, TokenKind as T};
+use crate::lexer::{Keyword as K, TokenKind as T, scan};
 
 /// MySQL cuts the name that it makes from an expression's text.
 const DERIVED_NAME_BYTES_MAX: usize = 256;
@@ -182,6 +183,18 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
+    /// A string names its column by its content without leading space; of adjacent strings the first one does.
+    fn string_name(&self, bytes: &'a [u8], span: Span) -> &'a [u8] {
+        let backslash = !self.mode.no_backslash_escapes;
+        let quoted = span.of(self.text);
+        let first = match scan::quoted_end(quoted, 0, backslash) {
+            Some((end, _)) if end < quoted.len() => unescape_string(&quoted[..end], backslash, self.arena),
+            _ => bytes,
+        };
+        let start = first.iter().position(|&byte| byte > b' ').unwrap_or(first.len());
+        &first[start..]
+    }
+
     fn derived_name(&self, expr: &Expr<'a>, text: Span) -> Result<&'a str> {
         let mut bytes = match expr.kind {
             ExprKind::Column(column) => return Ok(column.name),
@@ -189,7 +202,7 @@ impl<'a> Parser<'a> {
             ExprKind::Boolean(true) => return Ok("TRUE"),
             ExprKind::Boolean(false) => return Ok("FALSE"),
             ExprKind::Literal(literal) => match literal.value {
-                LiteralValue::String { bytes, charset: None } => bytes,
+                LiteralValue::String { bytes, charset: None } => self.string_name(bytes, expr.span),
                 _ => expr.span.of(self.text),
             },
             _ => text.of(self.text),

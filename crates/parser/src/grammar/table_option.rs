@@ -10,6 +10,8 @@ enum Shape {
     Integer,
     /// A number or DEFAULT.
     IntegerOrDefault,
+    /// 0, 1 or DEFAULT.
+    SwitchOrDefault,
     /// A number that may have a unit: `4M`.
     Size,
     String,
@@ -51,6 +53,9 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         self.accept_keyword(K::Default);
+        if self.at_keyword(K::Storage) && self.keyword_at(1) == K::Engine {
+            self.advance();
+        }
         let word = self.advance().keyword;
         let (name, shape) = match word {
             K::Character | K::Char => {
@@ -93,7 +98,17 @@ impl<'a> Parser<'a> {
 
     fn table_option_value(&mut self, shape: Shape) -> Result<TableOptionValue<'a>> {
         let value = match shape {
-            Shape::IntegerOrDefault if self.accept_keyword(K::Default) => TableOptionValue::Default,
+            Shape::IntegerOrDefault | Shape::SwitchOrDefault if self.accept_keyword(K::Default) => {
+                TableOptionValue::Default
+            }
+            Shape::SwitchOrDefault => {
+                let token = self.peek();
+                let value = self.integer_option()?;
+                if value > 1 {
+                    return Err(self.syntax_error_at(token));
+                }
+                TableOptionValue::Integer(value)
+            }
             Shape::Integer | Shape::IntegerOrDefault => TableOptionValue::Integer(self.integer_option()?),
             // `4M` is a word to the lexer.
             Shape::Size if self.at(T::Word) => TableOptionValue::Name(self.ident()?),
@@ -135,12 +150,12 @@ fn plain_option(word: K) -> Option<(TableOptionName, Shape)> {
         K::MaxRows => (MaxRows, Shape::Integer),
         K::MinRows => (MinRows, Shape::Integer),
         K::Nodegroup => (NodeGroup, Shape::Integer),
-        K::PackKeys => (PackKeys, Shape::IntegerOrDefault),
+        K::PackKeys => (PackKeys, Shape::SwitchOrDefault),
         K::Password => (Password, Shape::String),
         K::RowFormat => (RowFormat, Shape::Name),
         K::SecondaryEngineAttribute => (SecondaryEngineAttribute, Shape::String),
-        K::StatsAutoRecalc => (StatsAutoRecalc, Shape::IntegerOrDefault),
-        K::StatsPersistent => (StatsPersistent, Shape::IntegerOrDefault),
+        K::StatsAutoRecalc => (StatsAutoRecalc, Shape::SwitchOrDefault),
+        K::StatsPersistent => (StatsPersistent, Shape::SwitchOrDefault),
         K::StatsSamplePages => (StatsSamplePages, Shape::IntegerOrDefault),
         _ => return None,
     };

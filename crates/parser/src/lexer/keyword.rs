@@ -76,6 +76,8 @@ impl Keyword {
                 | BitXor
                 | Cast
                 | Count
+                | Curdate
+                | Curtime
                 | DateAdd
                 | DateSub
                 | Extract
@@ -96,6 +98,7 @@ impl Keyword {
                 | Substr
                 | Substring
                 | Sum
+                | Sysdate
                 | Trim
                 | VarPop
                 | VarSamp

@@ -102,6 +102,8 @@ impl Lexer<'_, '_> {
     }
 
     fn push_word(&mut self, kind: TokenKind, end: usize, keyword: Keyword) {
+        // Else the lexer could stand still. An unclosed versioned comment ends in an `Unknown` without text.
+        debug_assert!(end > self.position || matches!(kind, TokenKind::End | TokenKind::Unknown));
         let ordinal = match kind {
             TokenKind::Question => self.parameter_count,
             kind if kind.is_literal() => {
@@ -171,8 +173,9 @@ impl Lexer<'_, '_> {
         rest.first() == Some(&b'(')
     }
 
+    /// What begins with a digit, or with a point before one.
     fn number(&mut self) {
-        if self.follows_dot() {
+        if self.byte(0) != Some(b'.') && self.follows_dot() {
             return self.push(TokenKind::Word, scan::word_end(self.text, self.position));
         }
         let (shape, end) = scan::number_end(self.text, self.position);

@@ -274,7 +274,7 @@ impl Restorer<'_, '_, '_> {
         }
         if let Some(charset) = cast.charset {
             self.text(" charset ")?;
-            self.text(charset.name)?;
+            self.word(charset.name)?;
         }
         if cast.array {
             self.text(" array")?;

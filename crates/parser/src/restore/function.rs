@@ -2,10 +2,11 @@
 use super::Restorer;
 use super::expression::unit_text;
 use crate::ast::{
-    Aggregate, AggregateKind, CharFunction, ExprKind, FrameBound, FrameUnit, FullTextMatch, FullTextModifier,
-    FunctionCall, JsonBehaviour, JsonValue, NullTreatment, Trim, TrimSide, WeightString, WindowCall,
-    WindowFrame, WindowFunction, WindowName, WindowSpecification,
+    Aggregate, AggregateKind, CharFunction, Expr, ExprKind, FrameBound, FrameUnit, FullTextMatch,
+    FullTextModifier, FunctionCall, JsonBehaviour, JsonValue, Literal, LiteralValue, NullTreatment, Trim,
+    TrimSide, WeightString, WindowCall, WindowFrame, WindowFunction, WindowName, WindowSpecification,
 };
+use crate::lexer::Keyword;
 use std::fmt::Result;
 
 impl Restorer<'_, '_, '_> {
@@ -31,7 +32,7 @@ impl Restorer<'_, '_, '_> {
                 self.text("convert(")?;
                 self.expr(operand)?;
                 self.text(" using ")?;
-                self.text(charset.name)?;
+                self.word(charset.name)?;
                 self.text(")")
             }
             ExprKind::Extract { unit, operand } => {
@@ -68,10 +69,10 @@ impl Restorer<'_, '_, '_> {
             self.name(database.name)?;
             self.text(".")?;
             self.name(call.name.name.name)?;
-        } else if call.name.name.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            self.text(&call.name.name.name.to_ascii_lowercase())?;
-        } else {
+        } else if needs_quotes(call) {
             self.name(call.name.name.name)?;
+        } else {
+            self.text(&call.name.name.name.to_ascii_lowercase())?;
         }
         self.text("(")?;
         for (index, argument) in call.arguments.iter().enumerate() {
@@ -80,8 +81,7 @@ impl Restorer<'_, '_, '_> {
             }
             self.expr(argument)?;
             if let Some(Some(alias)) = call.aliases.get(index) {
-                self.text(" as ")?;
-                self.name(alias.name)?;
+                self.alias(alias.name)?;
             }
         }
         self.text(")")
@@ -216,7 +216,7 @@ impl Restorer<'_, '_, '_> {
         self.exprs(function.arguments)?;
         if let Some(charset) = function.charset {
             self.text(" using ")?;
-            self.text(charset.name)?;
+            self.word(charset.name)?;
         }
         self.text(")")
     }
@@ -275,5 +275,56 @@ impl Restorer<'_, '_, '_> {
             self.text(when)?;
         }
         Ok(())
+    }
+}
+
+/// Whether a function's name without quotes would be read as something else than a plain call: no word at all, a
+/// reserved word, or a function with a grammar of its own.
+fn needs_quotes(call: &FunctionCall<'_>) -> bool {
+    use Keyword as K;
+    let name = call.name.name.name;
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$');
+    if !is_word || name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
+    let keyword = Keyword::of(name.as_bytes());
+    match keyword {
+        K::CurrentDate | K::CurrentUser | K::UtcDate | K::Curdate => !call.arguments.is_empty(),
+        K::CurrentTimestamp
+        | K::CurrentTime
+        | K::Localtime
+        | K::Localtimestamp
+        | K::UtcTime
+        | K::UtcTimestamp
+        | K::Curtime
+        | K::Now
+        | K::Sysdate => !matches!(
+            call.arguments,
+            [] | [Expr { kind: ExprKind::Literal(Literal { value: LiteralValue::Integer(_), .. }), .. }]
+        ),
+        K::Mid | K::Substr | K::Substring => {
+            !matches!(call.arguments.len(), 2 | 3) || !call.aliases.is_empty()
+        }
+        K::Interval => call.arguments.len() < 2 || !call.aliases.is_empty(),
+        K::Database
+        | K::Grouping
+        | K::If
+        | K::Insert
+        | K::Left
+        | K::Mod
+        | K::Repeat
+        | K::Replace
+        | K::Right
+        | K::Schema => false,
+        K::AnyValue
+        | K::Avg
+        | K::Char
+        | K::Convert
+        | K::GetFormat
+        | K::JsonValue
+        | K::Timestampadd
+        | K::Timestampdiff
+        | K::WeightString => true,
+        keyword => keyword.is_reserved() || keyword.is_function_name(),
     }
 }

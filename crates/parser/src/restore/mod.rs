@@ -94,6 +94,20 @@ impl Restorer<'_, '_, '_> {
         literal::write_quoted_name(self.out, name)
     }
 
+    /// ` as name`. A name in backticks cannot hold a zero byte, an alias written as a string can.
+    fn alias(&mut self, name: &str) -> Result {
+        self.text(" as ")?;
+        if name.contains('\0') { self.string(name) } else { self.name(name) }
+    }
+
+    /// The name of a character set or collation: in backticks only when it needs them.
+    fn word(&mut self, name: &str) -> Result {
+        if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return self.text(name);
+        }
+        self.name(name)
+    }
+
     /// Items with `separator` between them.
     fn separated<T>(
         &mut self,

@@ -152,8 +152,7 @@ impl Restorer<'_, '_, '_> {
             SelectItem::Expression { expr, alias, .. } => {
                 self.expr(expr)?;
                 let Some(alias) = alias else { return Ok(()) };
-                self.text(" as ")?;
-                self.name(alias.name)
+                self.alias(alias.name)
             }
         }
     }

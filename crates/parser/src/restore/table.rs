@@ -148,14 +148,14 @@ impl Restorer<'_, '_, '_> {
         }
         if let Some(charset) = data_type.charset {
             self.text(" character set ")?;
-            self.text(charset.name)?;
+            self.word(charset.name)?;
         }
         if data_type.binary {
             self.text(" binary")?;
         }
         if let Some(collation) = data_type.collation {
             self.text(" collate ")?;
-            self.text(collation.name)?;
+            self.word(collation.name)?;
         }
         Ok(())
     }

@@ -3,12 +3,16 @@
 //! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
 //! response leaves before the next command is looked at. Called by `connection` after the login.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datum::{SqlError, Value, error_code};
-use session::{ConnectionId, CursorKind, KillKind, PreparedInfo, ResultShape, Session, StatementId};
+use session::{
+    ConnectionId, ConnectionLimits, CursorKind, KillKind, PreparedInfo, ProcessEntry, ResultShape, Session,
+    StatementId,
+};
 use wire::{
     Capabilities, Command, CursorKind as WireCursor, Event, OkReply, PacketWriter, ParameterBinding,
     PrepareReply,
@@ -43,26 +47,34 @@ enum After {
 /// Everything that a command works with.
 struct Context<'a> {
     session: &'a mut Session,
-    prepared: &'a mut HashMap<u32, Prepared>,
+    process: &'a ProcessEntry,
+    prepared: &'a mut BTreeMap<u32, Prepared>,
     stream: &'a mut Stream,
     writer: &'a mut PacketWriter,
     capabilities: Capabilities,
     write_timeout: Duration,
     long_data_bytes_max: usize,
+    /// Set when the command may have changed the session's variables.
+    settings_touched: &'a mut bool,
 }
 
 pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     let process = session.process().clone();
-    let mut timer = IdleTimer::new(idle_limit(&session));
-    let mut prepared = HashMap::new();
-    apply_limits(client, &session);
+    let mut prepared = BTreeMap::new();
+    let mut limits = session.limits();
+    apply_limits(client, &limits);
+    let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
     loop {
         if client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
         {
             break;
         }
-        match next_command(client, &mut session, &mut prepared).await {
+        let mut settings_touched = false;
+        let next =
+            next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched);
+        let after = pin!(next).await;
+        match after {
             Some(After::Continue) => {}
             Some(After::Quit) => break,
             Some(After::SetMultiStatements(on)) => client.protocol.set_multi_statements(on),
@@ -74,11 +86,10 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
                     }
                     break;
                 }
-                apply_limits(client, &session);
+                settings_touched = true;
             }
             None => {
-                apply_limits(client, &session);
-                timer.set_limit(waiting_limit(client, &session));
+                timer.set_limit(waiting_limit(client, &limits));
                 match wait_for_bytes(client, &process.kill, &mut timer).await {
                     Wake::Bytes => client.borrow_buffer(),
                     Wake::Gone | Wake::Killed => break,
@@ -91,35 +102,37 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
                 }
             }
         }
+        if settings_touched {
+            limits = session.limits();
+            apply_limits(client, &limits);
+        }
     }
     session.close().await;
 }
 
-fn idle_limit(session: &Session) -> Duration {
-    Duration::from_secs(u64::from(session.limits().idle_timeout_s))
+fn seconds(count: u32) -> Duration {
+    Duration::from_secs(u64::from(count))
 }
 
 /// In the middle of a packet a client may pause less long than between commands.
-fn waiting_limit(client: &Client, session: &Session) -> Duration {
-    let idle = idle_limit(session);
-    if client.protocol.has_pending_bytes() {
-        idle.min(Duration::from_secs(u64::from(session.limits().net_read_timeout_s)))
-    } else {
-        idle
-    }
+fn waiting_limit(client: &Client, limits: &ConnectionLimits) -> Duration {
+    let idle = seconds(limits.idle_timeout_s);
+    if client.protocol.has_pending_bytes() { idle.min(seconds(limits.net_read_timeout_s)) } else { idle }
 }
 
-fn apply_limits(client: &mut Client, session: &Session) {
-    let limits = session.limits();
+fn apply_limits(client: &mut Client, limits: &ConnectionLimits) {
     client.protocol.set_max_allowed_packet(limits.max_allowed_packet as usize);
-    client.write_timeout = Duration::from_secs(u64::from(limits.net_write_timeout_s));
+    client.write_timeout = seconds(limits.net_write_timeout_s);
 }
 
 /// Runs the next command that has arrived whole; `None` when there is none.
 async fn next_command(
     client: &mut Client,
     session: &mut Session,
-    prepared: &mut HashMap<u32, Prepared>,
+    process: &ProcessEntry,
+    prepared: &mut BTreeMap<u32, Prepared>,
+    limits: &ConnectionLimits,
+    settings_touched: &mut bool,
 ) -> Option<After> {
     let capabilities = client.protocol.capabilities();
     let Client { stream, protocol, writer, write_timeout, must_linger, .. } = client;
@@ -135,11 +148,18 @@ async fn next_command(
             return Some(After::Quit);
         }
     };
-    let long_data_bytes_max = session.limits().max_allowed_packet as usize;
-    let write_timeout = *write_timeout;
-    let mut context =
-        Context { session, prepared, stream, writer, capabilities, write_timeout, long_data_bytes_max };
-    Some(context.run(command).await)
+    let mut context = Context {
+        session,
+        process,
+        prepared,
+        stream,
+        writer,
+        capabilities,
+        write_timeout: *write_timeout,
+        long_data_bytes_max: limits.max_allowed_packet as usize,
+        settings_touched,
+    };
+    Some(pin!(context.run(command)).await)
 }
 
 impl Context<'_> {
@@ -147,12 +167,12 @@ impl Context<'_> {
     async fn run(&mut self, command: Command<'_>) -> After {
         match command {
             Command::Quit => return After::Quit,
-            Command::Query { text, attributes: _ } => return self.query(text).await,
+            Command::Query { text, attributes: _ } => return pin!(self.query(text)).await,
             Command::StatementExecute { statement, flags, parameters } => {
-                return self.execute(statement, flags, parameters).await;
+                return pin!(self.execute(statement, flags, parameters)).await;
             }
             Command::StatementFetch { statement, row_count } => {
-                return self.fetch(statement, row_count).await;
+                return pin!(self.fetch(statement, row_count)).await;
             }
             Command::StatementPrepare(text) => self.prepare(text).await,
             Command::StatementSendLongData { statement, parameter, data } => {
@@ -178,6 +198,7 @@ impl Context<'_> {
             }
             Command::ResetConnection => {
                 self.prepared.clear();
+                *self.settings_touched = true;
                 let result = self.session.reset_connection().await;
                 self.answer(result);
             }
@@ -211,13 +232,14 @@ impl Context<'_> {
             writer: self.writer,
             capabilities: self.capabilities,
             write_timeout: self.write_timeout,
-            process: self.session.process().clone(),
+            process: self.process,
             format,
             status,
             shape: None,
             owes_definitions_end: false,
             has_opened_cursor: false,
             is_gone: false,
+            settings_touched: self.settings_touched,
         };
         (self.session, reply)
     }
@@ -225,7 +247,8 @@ impl Context<'_> {
     async fn query(&mut self, text: &[u8]) -> After {
         let status = self.session.ok_info().status;
         let (session, mut reply) = self.reply(RowFormat::Text, status);
-        session.query(text, &mut reply).await;
+        // Pinned where it is made: awaiting it by value would copy its kilobytes of state first.
+        pin!(session.query(text, &mut reply)).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 
@@ -281,7 +304,7 @@ impl Context<'_> {
         };
         let status = self.session.ok_info().status;
         let (session, mut reply) = self.reply(RowFormat::Binary, status);
-        session.execute(StatementId(statement), &values, cursor, &mut reply).await;
+        pin!(session.execute(StatementId(statement), &values, cursor, &mut reply)).await;
         let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
         if let Some(prepared) = self.prepared.get_mut(&statement) {
             prepared.cursor = shape.filter(|_| has_opened_cursor);
@@ -331,7 +354,7 @@ impl Context<'_> {
         }
         let (session, mut reply) = self.reply(RowFormat::Binary, session::StatusFlags::default());
         reply.shape = shape;
-        session.fetch(StatementId(statement), row_count, &mut reply).await;
+        pin!(session.fetch(StatementId(statement), row_count, &mut reply)).await;
         if reply.is_gone { After::Quit } else { After::Continue }
     }
 

@@ -1,32 +1,34 @@
 //! Encoded column definitions by result shape, per worker.
 //!
-//! Invariant: a shape's id is never reused and its columns never change, so an entry is valid for ever; the
-//! cache is bounded and starts anew when full. Called by `reply`.
+//! Invariant: a shape's id is never reused and its columns never change, so an entry is valid for ever. Ids count
+//! up, so their low bits spread over the slots by themselves; a shape that comes later takes the slot of an
+//! earlier one. Called by `reply`.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use session::{ColumnMeta, ResultShape};
 use wire::{ColumnDefinition, ColumnDefinitions, ColumnFlags, ColumnType};
 
-/// At a kilobyte or so each this is a few megabytes.
-const ENTRY_COUNT_MAX: usize = 4096;
+/// At a kilobyte or so each this is at most a few megabytes.
+const SLOT_COUNT: usize = 4096;
+
+type Slot = Option<(u64, Rc<ColumnDefinitions>)>;
 
 thread_local! {
-    static CACHE: RefCell<HashMap<u64, Rc<ColumnDefinitions>>> = RefCell::new(HashMap::new());
+    static SLOTS: RefCell<Vec<Slot>> = RefCell::new(vec![None; SLOT_COUNT]);
 }
 
 pub(super) fn definitions(shape: &ResultShape) -> Rc<ColumnDefinitions> {
-    CACHE.with_borrow_mut(|cache| {
-        if let Some(known) = cache.get(&shape.id) {
+    SLOTS.with_borrow_mut(|slots| {
+        let slot = &mut slots[shape.id as usize % SLOT_COUNT];
+        if let Some((id, known)) = slot
+            && *id == shape.id
+        {
             return known.clone();
         }
-        if cache.len() >= ENTRY_COUNT_MAX {
-            cache.clear();
-        }
         let built = Rc::new(build(&shape.columns));
-        cache.insert(shape.id, built.clone());
+        *slot = Some((shape.id, built.clone()));
         built
     })
 }

@@ -139,7 +139,8 @@ async fn introduction(client: &mut Client) -> Result<Introduction, End> {
             Ok(Some(Event::TlsRequested)) => {
                 let acceptor =
                     client.shared.tls.clone().expect("the protocol refuses TLS that was not offered");
-                client.stream.start_tls(&acceptor).await?;
+                let first_bytes = client.protocol.take_tls_bytes();
+                client.stream.start_tls(&acceptor, first_bytes).await?;
                 client.protocol.tls_established();
             }
             Ok(Some(_)) => return Err(End::Gone),

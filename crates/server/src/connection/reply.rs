@@ -33,7 +33,7 @@ pub(super) struct Reply<'a> {
     pub writer: &'a mut PacketWriter,
     pub capabilities: Capabilities,
     pub write_timeout: Duration,
-    pub process: Arc<ProcessEntry>,
+    pub process: &'a ProcessEntry,
     pub format: RowFormat,
     /// Status for the packet that ends the definitions, which older clients get before the rows.
     pub status: SessionStatus,
@@ -43,6 +43,8 @@ pub(super) struct Reply<'a> {
     pub owes_definitions_end: bool,
     pub has_opened_cursor: bool,
     pub is_gone: bool,
+    /// Set by an OK that changed no rows: SET is among the statements that end so.
+    pub settings_touched: &'a mut bool,
 }
 
 impl Reply<'_> {
@@ -96,6 +98,7 @@ impl ResultSink for Reply<'_> {
     }
 
     fn ok(&mut self, ok: &OkInfo) {
+        *self.settings_touched |= ok.affected_rows == 0;
         write_ok(self.writer, self.capabilities, ok);
     }
 

@@ -71,10 +71,51 @@ impl AsyncWrite for Transport {
     }
 }
 
+/// A transport whose first bytes have been read already.
+pub(super) struct Prefixed {
+    prefix: Vec<u8>,
+    transport: Transport,
+}
+
+impl AsyncRead for Prefixed {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.prefix.is_empty() {
+            return Pin::new(&mut this.transport).poll_read(context, buffer);
+        }
+        let count = buffer.remaining().min(this.prefix.len());
+        buffer.put_slice(&this.prefix[..count]);
+        this.prefix.drain(..count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Prefixed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.transport).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_shutdown(context)
+    }
+}
+
 /// Bytes as the protocol sees them.
 pub(super) enum Stream {
     Plain(Transport),
-    Tls(Box<TlsStream<Transport>>),
+    Tls(Box<TlsStream<Prefixed>>),
     /// A TLS handshake failed; there is nothing left to talk to.
     Gone,
 }
@@ -132,11 +173,11 @@ impl Stream {
         }
     }
 
-    /// Puts TLS around a plain stream.
-    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+    /// Puts TLS around a plain stream, whose next bytes are `prefix`.
+    pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, prefix: Vec<u8>) -> io::Result<()> {
         match std::mem::replace(self, Self::Gone) {
             Self::Plain(transport) => {
-                *self = Self::Tls(Box::new(acceptor.accept(transport).await?));
+                *self = Self::Tls(Box::new(acceptor.accept(Prefixed { prefix, transport }).await?));
                 Ok(())
             }
             Self::Tls(_) | Self::Gone => Err(io::ErrorKind::InvalidInput.into()),

@@ -42,9 +42,10 @@ pub struct TestServer {
     pub directory: TestDirectory,
 }
 
-/// The program with its data in `directory`.
+/// The program with its data in `directory`; EVENKEEL_PROGRAM names another build of it.
 pub fn evenkeel(directory: &TestDirectory) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_evenkeel"));
+    let mut command = Command::new(std::env::var_os("EVENKEEL_PROGRAM").map_or(built, PathBuf::from));
     command.arg("serve").arg(format!("--datadir={}", directory.path().join("data").display()));
     command.env_remove("EVENKEEL_ROOT_PASSWORD").stdin(Stdio::null());
     command

@@ -113,7 +113,8 @@ fn apply<'a>(
         }
         Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
             let position = require_column(column.name, draft)?;
-            let default = default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
+            let default =
+                default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
             draft.columns[position].definition.default = default;
             Ok(())
         }
@@ -187,9 +188,7 @@ fn require_column(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
 }
 
 fn require_index(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
-    draft
-        .index_position(name)
-        .ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name, &draft.name]))
+    draft.index_position(name).ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name, &draft.name]))
 }
 
 fn move_last_column(draft: &mut TableDraft, position: &ColumnPosition<'_>) -> Result<(), SqlError> {

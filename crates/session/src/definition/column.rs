@@ -1,6 +1,6 @@
 //! One column of CREATE or ALTER TABLE.
 use catalog::check_column_name;
-use datum::{SqlError, SqlMode, TypeKind, error_code};
+use datum::{SqlError, TypeKind, error_code};
 use parser::ast::{ColumnAttribute, ColumnDefinition, Expr, ExprKind, TypeName};
 use schema::{ColumnDef, ColumnDefault};
 
@@ -29,12 +29,7 @@ pub fn draft_of_column(
 ) -> Result<ColumnDraft, SqlError> {
     let name = column.name.name;
     check_column_name(name)?;
-    let mut type_context = TypeContext {
-        column: name,
-        table_collation,
-        real_as_float: context.sql_mode.contains(SqlMode::REAL_AS_FLOAT),
-        conditions: &mut context.conditions,
-    };
+    let mut type_context = TypeContext { column: name, table_collation, conditions: &mut context.conditions };
     let column_type = column_type(&column.data_type, &mut type_context)?;
     let mut attributes = read_attributes(column)?;
     if column.data_type.name == TypeName::Serial {
@@ -76,7 +71,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
         match *attribute {
             ColumnAttribute::Null => attributes.nullable = Some(true),
             ColumnAttribute::NotNull => attributes.nullable = Some(false),
-            ColumnAttribute::Default { expr, parenthesized } => attributes.default = Some((expr, parenthesized)),
+            ColumnAttribute::Default { expr, parenthesized } => {
+                attributes.default = Some((expr, parenthesized))
+            }
             ColumnAttribute::OnUpdate(expr) => attributes.on_update = Some(expr),
             ColumnAttribute::AutoIncrement => attributes.auto_increment = true,
             ColumnAttribute::SerialDefaultValue => {
@@ -88,8 +85,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             ColumnAttribute::Unique => attributes.unique = true,
             ColumnAttribute::Comment(text) => {
                 if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(error_code::ER_TOO_LONG_FIELD_COMMENT
-                        .with(&[&column.name.name, &COMMENT_LENGTH_MAX]));
+                    return Err(
+                        error_code::ER_TOO_LONG_FIELD_COMMENT.with(&[&column.name.name, &COMMENT_LENGTH_MAX])
+                    );
                 }
                 attributes.comment = text;
             }

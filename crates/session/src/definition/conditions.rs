@@ -20,8 +20,7 @@ pub const ER_WARN_DEPRECATED_FLOAT_DIGITS: ErrorCode = ErrorCode::new(
 );
 pub const ER_INVALID_YEAR_COLUMN_LENGTH: ErrorCode =
     ErrorCode::new(1818, "HY000", "Invalid display width. Use YEAR instead.");
-pub const ER_INVALID_FIELD_SIZE: ErrorCode =
-    ErrorCode::new(3013, "42000", "Invalid size for column '%s'.");
+pub const ER_INVALID_FIELD_SIZE: ErrorCode = ErrorCode::new(3013, "42000", "Invalid size for column '%s'.");
 pub const ER_TOO_BIG_ENUM: ErrorCode =
     ErrorCode::new(3505, "HY000", "Too many enumeration values for column %s.");
 pub const ER_ILLEGAL_VALUE_FOR_TYPE: ErrorCode =

@@ -1,5 +1,5 @@
 //! CREATE TABLE with a list of columns.
-use catalog::{check_table_name, NAME_LENGTH_MAX};
+use catalog::{NAME_LENGTH_MAX, check_table_name};
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use parser::ast::{CreateTable, TableElement};

@@ -10,7 +10,6 @@ pub struct TypeContext<'a> {
     pub column: &'a str,
     /// Of columns that name no character set.
     pub table_collation: CollationId,
-    pub real_as_float: bool,
     pub conditions: &'a mut Vec<Condition>,
 }
 
@@ -270,12 +269,9 @@ fn members(data_type: &DataType<'_>, context: &mut TypeContext<'_>) -> Result<Co
         }
         let bytes = super::text::encode(member, collation.charset())
             .ok_or_else(|| conditions::ER_ILLEGAL_VALUE_FOR_TYPE.with(&[&type_name, &member]))?;
-        if encoded.iter().any(|earlier| collation.compare(earlier, &bytes).is_eq()) {
-            return Err(error_code::ER_DUPLICATED_VALUE_IN_TYPE.with(&[
-                &context.column,
-                &member,
-                &type_name,
-            ]));
+        if let Some(twin) = encoded.iter().position(|earlier| collation.equal(earlier, &bytes)) {
+            let shown = data_type.members[twin].trim_end_matches(' ');
+            return Err(error_code::ER_DUPLICATED_VALUE_IN_TYPE.with(&[&context.column, &shown, &type_name]));
         }
         encoded.push(bytes.into_boxed_slice());
     }

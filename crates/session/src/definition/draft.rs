@@ -205,10 +205,8 @@ impl TableDraft {
                     && (other < position || twin.existing.is_some())
             });
             if is_new && has_twin {
-                let table = format!("{}.{}", self.database, self.name);
-                context
-                    .conditions
-                    .push(error_code::ER_DUP_INDEX.with(&[&index.name, &table]).into_warning());
+                let twin = error_code::ER_DUP_INDEX.with(&[&index.name, &self.database, &self.name]);
+                context.conditions.push(twin.into_warning());
             }
         }
     }
@@ -216,10 +214,9 @@ impl TableDraft {
     fn check_auto_increment(&self) -> Result<(), SqlError> {
         let mut columns = self.columns.iter().filter(|column| column.definition.auto_increment);
         let Some(column) = columns.next() else { return Ok(()) };
-        let is_first_part = self
-            .indexes
-            .iter()
-            .any(|index| index.parts.first().is_some_and(|part| same_name(&part.column, &column.definition.name)));
+        let is_first_part = self.indexes.iter().any(|index| {
+            index.parts.first().is_some_and(|part| same_name(&part.column, &column.definition.name))
+        });
         if columns.next().is_some() || !is_first_part {
             return Err(error_code::ER_WRONG_AUTO_KEY.plain());
         }

@@ -44,7 +44,8 @@ pub fn draft_of_index(
             return Err(error_code::ER_WRONG_NAME_FOR_INDEX.with(&[&name]));
         }
     }
-    let mut draft = IndexDraft { existing: None, name, kind, parts, invisible: false, comment: String::new() };
+    let mut draft =
+        IndexDraft { existing: None, name, kind, parts, invisible: false, comment: String::new() };
     read_options(index, &mut draft, context)?;
     Ok(draft)
 }
@@ -66,8 +67,9 @@ fn read_options(
             }
             IndexOption::Comment(text) => {
                 if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(conditions::ER_TOO_LONG_INDEX_COMMENT
-                        .with(&[&draft.name, &COMMENT_LENGTH_MAX]));
+                    return Err(
+                        conditions::ER_TOO_LONG_INDEX_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX])
+                    );
                 }
                 draft.comment = text.to_owned();
             }
@@ -110,8 +112,7 @@ pub fn name_indexes(draft: &mut TableDraft) -> Result<(), SqlError> {
 }
 
 fn free_name(draft: &TableDraft, base: &str) -> String {
-    let is_taken =
-        |name: &str| name.eq_ignore_ascii_case("PRIMARY") || draft.index_position(name).is_some();
+    let is_taken = |name: &str| name.eq_ignore_ascii_case("PRIMARY") || draft.index_position(name).is_some();
     if !is_taken(base) {
         return base.to_owned();
     }
@@ -159,7 +160,9 @@ fn check_part(column_type: &ColumnType, name: &str, part: &PartDraft) -> Result<
             wrong_prefix()
         }
         (Char | VarChar | Binary | VarBinary, Some(_)) => Ok(()),
-        (TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob, Some(_)) => Ok(()),
+        (TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob, Some(_)) => {
+            Ok(())
+        }
         (_, Some(_)) => wrong_prefix(),
     }
 }
@@ -186,7 +189,11 @@ pub fn key_bytes(column_type: &ColumnType, prefix_length: Option<u64>) -> u64 {
         DateTime { fsp } => 5 + fraction(*fsp),
         Timestamp { fsp } => 4 + fraction(*fsp),
         Enum(members) => {
-            if members.len() > 255 { 2 } else { 1 }
+            if members.len() > 255 {
+                2
+            } else {
+                1
+            }
         }
         Set(members) => match members.len() {
             0..=32 => (members.len() as u64).div_ceil(8).max(1),

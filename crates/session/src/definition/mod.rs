@@ -2,19 +2,18 @@
 //!
 //! Both statements make a `TableDraft`, in which indexes still name their columns; `TableDraft::finish` checks it
 //! as a whole and turns it into a `TableDef`. Nothing here touches the catalog or the engine.
-mod conditions;
-mod text;
-mod data_type;
+mod alter;
 mod column;
+mod conditions;
+mod create;
+mod data_type;
+mod draft;
 mod index;
 mod options;
-mod draft;
-mod create;
-mod alter;
+mod text;
 
 pub use alter::{AlterContext, apply_alterations};
-pub use conditions::{ER_DB_DOES_NOT_EXIST, ER_WARN_USING_OTHER_HANDLER};
+pub use conditions::ER_DB_DOES_NOT_EXIST;
 pub use create::draft_of_create;
 pub use data_type::choose_collation;
-pub use draft::{ColumnDraft, ColumnSource, DefinitionContext, IndexDraft, PartDraft, TableDraft};
-pub use index::draft_of_index;
+pub use draft::{ColumnSource, DefinitionContext, TableDraft};

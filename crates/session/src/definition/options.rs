@@ -41,8 +41,9 @@ pub fn apply_options(
             (TableOptionName::CharacterSet | TableOptionName::Collate, _) => {}
             (TableOptionName::Comment, TableOptionValue::String(text)) => {
                 if text.chars().count() > COMMENT_LENGTH_MAX {
-                    return Err(conditions::ER_TOO_LONG_TABLE_COMMENT
-                        .with(&[&draft.name, &COMMENT_LENGTH_MAX]));
+                    return Err(
+                        conditions::ER_TOO_LONG_TABLE_COMMENT.with(&[&draft.name, &COMMENT_LENGTH_MAX])
+                    );
                 }
                 draft.comment = text.to_owned();
             }

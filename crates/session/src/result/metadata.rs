@@ -125,7 +125,8 @@ fn flags_of(column: &OutputColumn) -> u16 {
         Binary | VarBinary => set(true, BINARY),
         _ => {}
     }
-    let is_binary_text = column_type.collation != CollationId::BINARY && column_type.collation.name().ends_with("_bin");
+    let is_binary_text =
+        column_type.collation != CollationId::BINARY && column_type.collation.name().ends_with("_bin");
     let is_temporal = matches!(column_type.kind, Date | Time { .. } | DateTime { .. } | Timestamp { .. });
     let is_computed_number = column.original_name.is_empty() && column_type.collation == CollationId::BINARY;
     set(is_binary_text || is_temporal || is_computed_number, BINARY);
@@ -149,9 +150,7 @@ fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
         Int24 => integer(9, 8),
         Long => integer(11, 10),
         LongLong => integer(20, 20),
-        Decimal { precision, scale } => {
-            u32::from(*precision) + u32::from(*scale > 0) + u32::from(!unsigned)
-        }
+        Decimal { precision, scale } => u32::from(*precision) + u32::from(*scale > 0) + u32::from(!unsigned),
         Float { digits } => digits.map_or(12, |(length, _)| u32::from(length)),
         Double { digits } => digits.map_or(22, |(length, _)| u32::from(length)),
         Char | VarChar => column_type.length.saturating_mul(width),

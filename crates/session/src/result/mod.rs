@@ -1,7 +1,7 @@
 //! From a plan's rows to what the client gets: column metadata, values in the client's character set.
-mod metadata;
 mod client_rows;
 mod made_rows;
+mod metadata;
 
 pub use client_rows::{ClientRows, Conversion, conversions};
 pub use made_rows::{MadeColumn, MadeRows, optional_text};

@@ -1,10 +1,11 @@
 //! SHOW COLUMNS and DESCRIBE.
 use std::sync::Arc;
 
+use catalog::{column_default, column_extra, column_key};
 use collation::CollationId;
 use datum::{SqlError, Value};
 use parser::ast::{ObjectName, ShowFilter};
-use schema::{ColumnDef, ColumnDefault, IndexKind, TableDef, type_text};
+use schema::{ColumnDef, TableDef, type_text};
 
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
@@ -60,9 +61,9 @@ impl Session {
             }
             row.extend([
                 Value::bytes(if column.nullable() { "YES" } else { "NO" }),
-                Value::bytes(key_of(&table, position)),
-                default_of(column),
-                Value::bytes(extra_of(column)),
+                Value::bytes(column_key(&table, position)),
+                column_default(column),
+                Value::bytes(column_extra(column)),
             ]);
             if full {
                 row.push(Value::bytes("select,insert,update,references"));
@@ -80,59 +81,6 @@ fn collation_of(column: &ColumnDef) -> Value {
         true => Value::Null,
         false => Value::bytes(collation.name()),
     }
-}
-
-/// PRI, UNI or MUL, as `COLUMN_KEY` of `information_schema`.
-fn key_of(table: &TableDef, column: usize) -> &'static str {
-    let is_part = |kind: IndexKind| {
-        table
-            .indexes
-            .iter()
-            .any(|index| index.kind == kind && index.parts.iter().any(|part| part.column == column))
-    };
-    let is_first = |unique: bool| {
-        table.indexes.iter().any(|index| {
-            let leads = index.parts.first().is_some_and(|part| part.column == column);
-            leads && (index.kind == IndexKind::Unique && index.parts.len() == 1) == unique
-        })
-    };
-    if is_part(IndexKind::Primary) {
-        "PRI"
-    } else if is_first(true) {
-        "UNI"
-    } else if is_first(false) {
-        "MUL"
-    } else {
-        ""
-    }
-}
-
-fn default_of(column: &ColumnDef) -> Value {
-    match &column.default {
-        ColumnDefault::None | ColumnDefault::Null => Value::Null,
-        ColumnDefault::Value { text, .. } | ColumnDefault::Expression { text } => Value::bytes(text),
-        ColumnDefault::CurrentTimestamp { fsp: 0 } => Value::bytes("CURRENT_TIMESTAMP"),
-        ColumnDefault::CurrentTimestamp { fsp } => Value::bytes(format!("CURRENT_TIMESTAMP({fsp})")),
-    }
-}
-
-fn extra_of(column: &ColumnDef) -> String {
-    let mut words = Vec::new();
-    if column.auto_increment {
-        words.push("auto_increment".to_owned());
-    }
-    if matches!(column.default, ColumnDefault::CurrentTimestamp { .. } | ColumnDefault::Expression { .. }) {
-        words.push("DEFAULT_GENERATED".to_owned());
-    }
-    if column.on_update_current_timestamp {
-        let fsp = datum::fraction_digits(&column.column_type);
-        let digits = if fsp == 0 { String::new() } else { format!("({fsp})") };
-        words.push(format!("on update CURRENT_TIMESTAMP{digits}"));
-    }
-    if column.invisible {
-        words.push("INVISIBLE".to_owned());
-    }
-    words.join(" ")
 }
 
 /// Kept next to its only other user, SHOW INDEX.

@@ -6,7 +6,11 @@ use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 
 impl Session {
-    pub(super) fn show_conditions(&self, errors_only: bool, limit: Option<Limit<'_>>) -> Result<MadeRows, SqlError> {
+    pub(super) fn show_conditions(
+        &self,
+        errors_only: bool,
+        limit: Option<Limit<'_>>,
+    ) -> Result<MadeRows, SqlError> {
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Level", 7),
             MadeColumn::Number("Code"),

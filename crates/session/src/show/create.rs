@@ -51,7 +51,8 @@ impl Session {
             .ok_or_else(|| error_code::ER_CANNOT_USER.with(&[&"SHOW CREATE USER", &name]))?;
         let plugin = account.credential.plugin().name();
         let stored = String::from_utf8_lossy(account.credential.stored()).into_owned();
-        let secret = if stored.is_empty() { String::new() } else { format!(" AS {}", schema::quote_text(&stored)) };
+        let secret =
+            if stored.is_empty() { String::new() } else { format!(" AS {}", schema::quote_text(&stored)) };
         let require = if account.requires_tls { "SSL" } else { "NONE" };
         let lock = if account.locked { "LOCK" } else { "UNLOCK" };
         let text = format!(
@@ -59,17 +60,20 @@ impl Session {
              ACCOUNT {lock} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT \
              DEFAULT"
         );
-        let mut rows =
-            MadeRows::new(&[MadeColumn::LongText("CREATE USER")]).with_name(0, format!("CREATE USER for {name}"));
+        let mut rows = MadeRows::new(&[MadeColumn::LongText("CREATE USER")])
+            .with_name(0, format!("CREATE USER for {name}"));
         rows.push(vec![Value::bytes(text)]);
         Ok(rows)
     }
 
     pub(super) fn show_grants(&self, user: Option<User<'_>>) -> Result<MadeRows, SqlError> {
-        let name = user.map_or_else(|| self.privileges.account_name().clone(), |user| self.named_account(user));
-        let account = self.server.accounts().get(&name).ok_or_else(|| {
-            error_code::ER_NONEXISTING_GRANT.with(&[&name.user, &name.host.as_str()])
-        })?;
+        let name =
+            user.map_or_else(|| self.privileges.account_name().clone(), |user| self.named_account(user));
+        let account = self
+            .server
+            .accounts()
+            .get(&name)
+            .ok_or_else(|| error_code::ER_NONEXISTING_GRANT.with(&[&name.user, &name.host.as_str()]))?;
         if name != *self.privileges.account_name() {
             self.require_database(auth::Privilege::Select, "mysql")?;
         }

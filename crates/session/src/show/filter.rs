@@ -4,13 +4,13 @@ use std::sync::Arc;
 use collation::{CollationId, LikePattern};
 use datum::{SqlError, Value};
 use parser::ast::{
-    Expr, Ident, NamedTable, ObjectName, Query, QueryBody, Select, SelectItem, SelectOptions, ShowFilter, Span,
-    Statement, StatementKind, TableReference,
+    Expr, Ident, NamedTable, ObjectName, Query, QueryBody, Select, SelectItem, SelectOptions, ShowFilter,
+    Span, Statement, StatementKind, TableReference,
 };
 use planner::{CatalogView, Literals, PlannerContext, ResolvedTable};
 use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
 
-use crate::result::{MadeColumn, MadeRows};
+use crate::result::MadeRows;
 use crate::session::Session;
 use crate::statement::{Request, Shield};
 
@@ -72,7 +72,8 @@ impl Session {
             span,
         };
         let body = QueryBody::Select(&select);
-        let query = Query { with: None, body, order_by: &[], limit: None, locking: &[], into: None, span, height: 0 };
+        let query =
+            Query { with: None, body, order_by: &[], limit: None, locking: &[], into: None, span, height: 0 };
         let statement = Statement { kind: StatementKind::Query(&query), span };
         let context = PlannerContext {
             current_database: Some(MADE_TABLE),
@@ -114,10 +115,7 @@ impl VirtualTable for MadeTable {
         &self.definition
     }
 
-    fn rows<'a>(
-        &'a self,
-        _: &'a dyn std::any::Any,
-    ) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>> {
+    fn rows<'a>(&'a self, _: &'a dyn std::any::Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>> {
         Box::pin(async { Ok(self.rows.clone()) })
     }
 }

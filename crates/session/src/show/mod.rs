@@ -1,15 +1,15 @@
 //! SHOW and DESCRIBE: result sets made from the catalog, the variables, the counters and the process list.
-mod filter;
-mod databases;
-mod tables;
 mod columns;
-mod indexes;
-mod create;
-mod variables;
 mod conditions;
-mod sessions;
-mod server;
+mod create;
+mod databases;
 mod empty;
+mod filter;
+mod indexes;
+mod server;
+mod sessions;
+mod tables;
+mod variables;
 
 use datum::{SqlError, error_code};
 use parser::ast::{Show, ShowFilter};
@@ -35,7 +35,9 @@ impl Session {
         let unfiltered = |rows: MadeRows| Ok((rows, ShowFilter::None));
         match *show {
             Show::Databases(filter) => Ok((self.show_databases(filter), filter)),
-            Show::Tables { full, database, filter, .. } => Ok((self.show_tables(full, database, filter)?, filter)),
+            Show::Tables { full, database, filter, .. } => {
+                Ok((self.show_tables(full, database, filter)?, filter))
+            }
             Show::OpenTables { filter, .. } => Ok((empty::open_tables(), filter)),
             Show::TableStatus { database, filter } => Ok((self.show_table_status(database)?, filter)),
             Show::Columns { full, table, filter, .. } => Ok((self.show_columns(full, table)?, filter)),
@@ -51,7 +53,9 @@ impl Session {
             Show::Collation(filter) => Ok((server::collations(), filter)),
             Show::ProcessList { full } => unfiltered(self.show_process_list(full)),
             Show::Engines => unfiltered(server::engines()),
-            Show::Engine { engine, what } => unfiltered(self.show_engine(engine.map(|name| name.name), what)?),
+            Show::Engine { engine, what } => {
+                unfiltered(self.show_engine(engine.map(|name| name.name), what)?)
+            }
             Show::Warnings(limit) => unfiltered(self.show_conditions(false, limit)?),
             Show::Errors(limit) => unfiltered(self.show_conditions(true, limit)?),
             Show::CountWarnings => unfiltered(self.show_condition_count(false)),

@@ -15,8 +15,9 @@ pub(super) fn engines() -> MadeRows {
         MadeColumn::NullableText("XA", 3),
         MadeColumn::NullableText("Savepoints", 3),
     ]);
-    let comment = "Transactions, row locks, crash recovery; the name is kept for compatibility";
-    rows.push(["InnoDB", "DEFAULT", comment, "YES", "NO", "YES"].map(Value::bytes).to_vec());
+    for row in catalog::ENGINE_ROWS {
+        rows.push(row.iter().map(Value::bytes).collect());
+    }
     rows
 }
 
@@ -122,7 +123,8 @@ impl Session {
     }
 
     fn engine_status(&self) -> String {
-        let mut text = format!("=====================================\nUptime: {} s\n", self.server.uptime().as_secs());
+        let mut text =
+            format!("=====================================\nUptime: {} s\n", self.server.uptime().as_secs());
         for (name, value) in self.status_values(true) {
             text.push_str(&format!("{name}: {value}\n"));
         }

@@ -32,7 +32,9 @@ impl Session {
         if result.is_err() && self.server.accounts().replace_with(&before).is_err() {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"accounts could not be restored"]));
         }
-        self.privileges.refresh(&self.server);
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
         result
     }
 
@@ -73,13 +75,13 @@ impl Session {
             match self.server.accounts().create(account) {
                 Ok(()) => {}
                 Err(AccountError::AlreadyExists) if statement.if_not_exists => {
-                    self.shared.note(ER_USER_ALREADY_EXISTS.with(&[&name]));
+                    self.shared.note(ER_USER_ALREADY_EXISTS.with(&[&quoted(&name)]));
                 }
                 Err(AccountError::UserTooLong | AccountError::HostTooLong) => {
                     let limit = 32;
                     return Err(error_code::ER_WRONG_STRING_LENGTH.with(&[&name, &"user name", &limit]));
                 }
-                Err(_) => failed.push(name.to_string()),
+                Err(_) => failed.push(quoted(&name)),
             }
         }
         finish_users("CREATE USER", failed)
@@ -98,8 +100,8 @@ impl Session {
             }
             let Some(present) = self.server.accounts().get(&name) else {
                 match statement.if_exists {
-                    true => self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&name])),
-                    false => failed.push(name.to_string()),
+                    true => self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)])),
+                    false => failed.push(quoted(&name)),
                 }
                 continue;
             };
@@ -110,7 +112,7 @@ impl Session {
             apply_options(&mut changed, statement.options)?;
             let replaced = self.server.accounts().change(&name, |account| *account = changed);
             if replaced.is_err() {
-                failed.push(name.to_string());
+                failed.push(quoted(&name));
             }
         }
         finish_users("ALTER USER", failed)
@@ -124,9 +126,9 @@ impl Session {
             match self.server.accounts().remove(&name) {
                 Ok(()) => {}
                 Err(_) if statement.if_exists => {
-                    self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&name]));
+                    self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)]));
                 }
-                Err(_) => failed.push(name.to_string()),
+                Err(_) => failed.push(quoted(&name)),
             }
         }
         finish_users("DROP USER", failed)
@@ -141,7 +143,7 @@ impl Session {
             let renamed =
                 is_free && self.server.accounts().change(&from, |account| account.name = to.clone()).is_ok();
             if !renamed {
-                failed.push(from.to_string());
+                failed.push(quoted(&from));
             }
         }
         finish_users("RENAME USER", failed)
@@ -159,8 +161,10 @@ impl Session {
         self.require_grantable(privileges, &scope)?;
         for user in statement.users {
             let name = self.account_of(*user);
-            let granted =
-                self.server.accounts().change(&name, |account| account.grants.grant(scope.clone(), privileges));
+            let granted = self
+                .server
+                .accounts()
+                .change(&name, |account| account.grants.grant(scope.clone(), privileges));
             granted.map_err(|_| ER_CANT_CREATE_USER_WITH_GRANT.plain())?;
         }
         Ok(Done::ok())
@@ -218,7 +222,9 @@ impl Session {
             GrantTarget::Database(name) => Ok(Scope::Database(name.name.to_owned())),
             GrantTarget::Object { kind: ObjectKind::Table, name } => {
                 let name = self.table_name(name)?;
-                self.server.catalog().require_table(&name.database, &name.name)?;
+                if self.server.catalog().table(&name.database, &name.name).is_none() {
+                    return Err(error_code::ER_NO_SUCH_TABLE.with(&[&name.database, &name.name]));
+                }
                 Ok(Scope::Table(name.database, name.name))
             }
             GrantTarget::Object { .. } => {
@@ -234,7 +240,9 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let name = statement.user.map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
+        let name = statement
+            .user
+            .map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
         if name != *self.privileges.account_name() {
             self.require_global(Privilege::CreateUser)?;
         }
@@ -260,8 +268,20 @@ impl Session {
 fn finish_users(operation: &str, failed: Vec<String>) -> Result<Done, SqlError> {
     match failed.is_empty() {
         true => Ok(Done::ok()),
-        false => Err(error_code::ER_CANNOT_USER.with(&[&operation, &failed.join(",")])),
+        false => {
+            let reason = match operation {
+                "CREATE USER" => "User account already exists",
+                _ => "User account does not exist",
+            };
+            let names = format!("{} ({reason})", failed.join(","));
+            Err(error_code::ER_CANNOT_USER.with(&[&operation, &names]))
+        }
     }
+}
+
+/// An account's name as messages write it.
+fn quoted(name: &AccountName) -> String {
+    format!("'{}'@'{}'", name.user, name.host.as_str())
 }
 
 fn credential_of(
@@ -280,13 +300,13 @@ fn credential_of(
         return unsupported("dual passwords");
     }
     let plugin = match clause.plugin {
-        Some(name) => Plugin::from_name(name.as_bytes()).ok_or_else(|| ER_PLUGIN_IS_NOT_LOADED.with(&[&name]))?,
+        Some(name) => {
+            Plugin::from_name(name.as_bytes()).ok_or_else(|| ER_PLUGIN_IS_NOT_LOADED.with(&[&name]))?
+        }
         None => default,
     };
     match (clause.password, clause.hash) {
-        (Some(password), _) => {
-            Ok(Credential::from_password(plugin, &String::from_utf8_lossy(password)))
-        }
+        (Some(password), _) => Ok(Credential::from_password(plugin, &String::from_utf8_lossy(password))),
         (None, Some(hash)) => {
             Credential::from_stored(plugin, hash).ok_or_else(|| error_code::ER_PASSWORD_FORMAT.plain())
         }
@@ -327,10 +347,7 @@ fn apply_options(account: &mut Account, options: &[AccountOption<'_>]) -> Result
 }
 
 /// The privileges of a GRANT; a word that the target cannot have is error 1144 or 1221.
-fn privileges_of(
-    written: &[parser::ast::Privilege<'_>],
-    scope: &Scope,
-) -> Result<PrivilegeSet, SqlError> {
+fn privileges_of(written: &[parser::ast::Privilege<'_>], scope: &Scope) -> Result<PrivilegeSet, SqlError> {
     let possible = match scope {
         Scope::Global => PrivilegeSet::all_global(),
         Scope::Database(_) => PrivilegeSet::all_database(),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use auth::Privilege;
 use catalog::{LockGuard, LockMode, RowConverter, SchemaChange, build_index, check_table_name, copy_rows};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
-use parser::ast::{AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption};
+use parser::ast::{
+    AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
+};
 use schema::{ColumnDefault, IndexDef, TableDef};
 use table::TableHandle;
 
@@ -99,12 +101,19 @@ impl Session {
             }
         };
         self.commit_change(change, shield).await?;
+        if is_only_named(specifications) {
+            return Ok(Done::ok());
+        }
         let warnings = self.shared.diagnostics.lock().count();
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info }))
     }
 
-    async fn lock_altered(&self, name: &TableName, to: Option<&TableName>) -> Result<Vec<LockGuard>, SqlError> {
+    async fn lock_altered(
+        &self,
+        name: &TableName,
+        to: Option<&TableName>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
         let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         if let Some(to) = to {
             check_table_name(&to.name)?;
@@ -141,14 +150,23 @@ impl Session {
         let sources = draft.columns.iter().map(|column| column.source).collect();
         let after = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
-        let mut alteration =
-            Alteration { before, after, sources, auto_increment: asked.auto_increment, rebuild: asked.rebuild };
+        let mut alteration = Alteration {
+            before,
+            after,
+            sources,
+            auto_increment: asked.auto_increment,
+            rebuild: asked.rebuild,
+        };
         alteration.keep_clustering();
         Ok(alteration)
     }
 
     /// New index trees and a new descriptor over the old rows.
-    async fn change_in_place(&self, change: &mut SchemaChange, alteration: Alteration) -> Result<(), SqlError> {
+    async fn change_in_place(
+        &self,
+        change: &mut SchemaChange,
+        alteration: Alteration,
+    ) -> Result<(), SqlError> {
         let Alteration { before, mut after, auto_increment, .. } = alteration;
         let old = before.definition();
         let mut built = Vec::new();
@@ -185,13 +203,46 @@ impl Session {
         after.id = self.server.catalog().new_table_id();
         change.create_trees(&mut after).await?;
         let handle = TableHandle::new(Arc::new(after.clone()));
+        let columns: Vec<ColumnType> =
+            after.columns.iter().map(|column| column.column_type.clone()).collect();
         let mut converter = Converter::new(self, old, &after, &sources);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
         change.put_table(after).await?;
-        Ok(copied)
+        // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
+        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));
+        Ok(if converts { copied } else { 0 })
     }
+}
+
+/// Renames and key switches report no rows at all.
+fn is_only_named(specifications: &[AlterSpecification<'_>]) -> bool {
+    specifications.iter().all(|specification| {
+        matches!(
+            specification,
+            AlterSpecification::RenameTable(_)
+                | AlterSpecification::DisableKeys
+                | AlterSpecification::EnableKeys
+        )
+    })
+}
+
+/// The types of the columns that exist before and after.
+fn old_and_new<'a>(
+    before: &'a TableHandle,
+    sources: &'a [ColumnSource],
+    columns: &'a [ColumnType],
+) -> impl Iterator<Item = (&'a ColumnType, &'a ColumnType)> {
+    columns.iter().zip(sources).filter_map(|(column, source)| match source {
+        ColumnSource::Old(position) => Some((&before.definition().columns[*position].column_type, column)),
+        ColumnSource::New => None,
+    })
+}
+
+fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
+    let nullable = before.nullable;
+    is_stored_alike(before, &ColumnType { nullable, ..after.clone() })
 }
 
 impl Alteration {
@@ -233,7 +284,8 @@ fn changed_parts(index: &IndexDef, old: &TableDef) -> bool {
 }
 
 fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
-    let grows = matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
+    let grows =
+        matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
     let is_number = matches!(
         before.kind,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong
@@ -275,10 +327,12 @@ impl<'a> Converter<'a> {
     ) -> Converter<'a> {
         let conversion = session.conversion();
         let sources = after.columns.iter().zip(sources).map(|(column, source)| match source {
-            ColumnSource::Old(position) => match before.columns[*position].column_type == column.column_type {
-                true => ValueSource::Same(*position),
-                false => ValueSource::Converted(*position),
-            },
+            ColumnSource::Old(position) => {
+                match before.columns[*position].column_type == column.column_type {
+                    true => ValueSource::Same(*position),
+                    false => ValueSource::Converted(*position),
+                }
+            }
             ColumnSource::New if column.auto_increment => ValueSource::Counter,
             ColumnSource::New => match &column.default {
                 ColumnDefault::None => ValueSource::Constant(column.column_type.implicit_default()),
@@ -291,7 +345,8 @@ impl<'a> Converter<'a> {
             },
         });
         let sources = sources.collect();
-        let next_number = after.auto_increment_start.max(1);
+        let had_counter = before.auto_increment_column().is_some();
+        let next_number = if had_counter { after.auto_increment_start.max(1) } else { 1 };
         Converter { conversion, session, before, after, sources, row_number: 0, next_number }
     }
 

@@ -88,7 +88,8 @@ impl Session {
     /// What conversions to column types need of the session.
     pub(super) fn conversion(&self) -> Conversion<'_> {
         let settings = self.expression_settings();
-        let today = self.settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, DateTime::date);
+        let today =
+            self.settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, DateTime::date);
         let zone = &self.settings.time_zone;
         let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
         let is_strict = self.settings.sql_mode.is_strict();

@@ -1,8 +1,8 @@
 //! Sends a parsed statement to its family, after the implicit commit that some families begin with.
 use datum::{SqlError, error_code};
+use expression::SessionServices;
 use parser::Digest;
 use parser::ast::{Into, LoadColumn, Query, Statement, StatementKind};
-use expression::SessionServices;
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -21,7 +21,6 @@ impl Session {
         use StatementKind::*;
         let kind = &request.statement.kind;
         if commits_implicitly(kind) {
-            self.require_read_write(kind)?;
             self.commit_open(shield).await?;
         }
         match *kind {
@@ -59,21 +58,16 @@ impl Session {
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
             Deallocate(name) => self.deallocate(name),
-            UnlockTables => Ok(Done::ok()),
+            LockTables(tables) => self.lock_tables(tables).await,
+            UnlockTables => {
+                if !self.table_locks.is_empty() {
+                    self.commit_open(shield).await?;
+                }
+                Ok(self.unlock_tables())
+            }
             _ if is_schema_change(kind) => self.change_schema(request, shield).await,
             _ if is_account_statement(kind) => self.account_statement(request, shield).await,
             _ => Err(unsupported(kind)),
-        }
-    }
-
-    /// An open READ ONLY transaction refuses schema changes instead of being committed by them.
-    fn require_read_write(&self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
-        let is_read_only = self.transaction.is_open()
-            && self.transaction.access == engine::AccessMode::ReadOnly
-            && is_schema_change(kind);
-        match is_read_only {
-            true => Err(error_code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.plain()),
-            false => Ok(()),
         }
     }
 
@@ -92,7 +86,9 @@ impl Session {
         let request = Request { statement: &statement, ..request };
         let prepared = self.prepare_request(request)?;
         let types: Vec<_> = match &prepared.plan.kind {
-            plan::PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
+            plan::PlanKind::Query(query) => {
+                query.columns.iter().map(|column| column.column_type.clone()).collect()
+            }
             _ => Vec::new(),
         };
         if types.len() != targets.len() {
@@ -186,7 +182,6 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         CreateView(_) => "CREATE VIEW",
         DropStored(_) => "stored programs",
         Xa(_) => "XA",
-        LockTables(_) => "LOCK TABLES",
         LockInstance | UnlockInstance => "LOCK INSTANCE",
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::kill::{KillKind, KillSwitch};
+use crate::kill::KillSwitch;
 use crate::server::{SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.
@@ -32,7 +32,7 @@ impl Shield {
 
 pub enum Ended<T> {
     ByItself(T),
-    Killed(KillKind),
+    Killed,
     OutOfTime,
 }
 
@@ -45,10 +45,8 @@ pub async fn run_guarded<T>(
 ) -> Ended<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
-        if !shield.is_up()
-            && let Some(kind) = kill.state()
-        {
-            return Poll::Ready(Ended::Killed(kind));
+        if !shield.is_up() && kill.state().is_some() {
+            return Poll::Ready(Ended::Killed);
         }
         if let Poll::Ready(output) = work.as_mut().poll(context) {
             return Poll::Ready(Ended::ByItself(output));
@@ -58,8 +56,8 @@ pub async fn run_guarded<T>(
         }
         // A statement that never waits never pays for what follows.
         kill.wake_on_kill(context.waker());
-        if let Some(kind) = kill.state() {
-            return Poll::Ready(Ended::Killed(kind));
+        if kill.state().is_some() {
+            return Poll::Ready(Ended::Killed);
         }
         let is_over = time_limit.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
         if is_over { Poll::Ready(Ended::OutOfTime) } else { Poll::Pending }

@@ -8,9 +8,7 @@ pub fn literal_value(text: &[u8], literal: &LiteralSpan, backslash_escapes: bool
     match literal.kind {
         LiteralKind::Integer => parse_unsigned(bytes).map(|number| Value::Int(number as i64)),
         LiteralKind::UnsignedInteger => parse_unsigned(bytes).map(Value::UInt),
-        LiteralKind::Decimal => {
-            Decimal::parse(std::str::from_utf8(bytes).ok()?).map(Value::Decimal)
-        }
+        LiteralKind::Decimal => Decimal::parse(std::str::from_utf8(bytes).ok()?).map(Value::Decimal),
         LiteralKind::Float => std::str::from_utf8(bytes).ok()?.parse().ok().map(Value::Double),
         LiteralKind::String => string_value(bytes, literal.escaped, backslash_escapes).map(Value::Bytes),
         LiteralKind::NationalString | LiteralKind::Hex | LiteralKind::Bit => None,

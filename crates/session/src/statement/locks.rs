@@ -9,12 +9,13 @@ use crate::session::Session;
 
 impl Session {
     /// Locks shared what a plan uses, until the transaction ends.
-    pub(crate) async fn lock_shared(&mut self, names: &[LockName]) -> Result<(), SqlError> {
-        for name in names {
-            if self.transaction.locks.iter().any(|guard| guard.name() == name) {
+    pub(crate) async fn lock_shared(&mut self, locks: &[(LockName, LockMode)]) -> Result<(), SqlError> {
+        for (name, mode) in locks {
+            let mut held = self.transaction.locks.iter();
+            if held.any(|guard| guard.name() == name && guard.mode() >= *mode) {
                 continue;
             }
-            let guard = self.lock(name.clone(), LockMode::Shared).await?;
+            let guard = self.lock(name.clone(), *mode).await?;
             self.transaction.locks.push(guard);
         }
         Ok(())
@@ -26,7 +27,8 @@ impl Session {
         &self,
         mut names: Vec<(LockName, LockMode)>,
     ) -> Result<Vec<LockGuard>, SqlError> {
-        names.sort();
+        // The strongest mode of a name comes first and is the one that stays.
+        names.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
         names.dedup_by(|later, earlier| later.0 == earlier.0);
         let mut guards = Vec::with_capacity(names.len());
         for (name, mode) in names {

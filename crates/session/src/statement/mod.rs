@@ -2,29 +2,31 @@
 //!
 //! `run` takes a text apart and ends each statement in the sink; `dispatch` sends it to its family; `planned` plans
 //! and runs queries and changes; the rest are families that the session carries out itself.
-mod run;
-mod guard;
-mod catalog_view;
-mod dispatch;
-mod planned;
-mod literals;
-mod locks;
-mod transactions;
-mod set;
-mod evaluate;
-mod prepared;
-mod named;
-mod explain;
-mod administration;
 mod accounts;
-mod default_value;
-mod schema_change;
+mod administration;
 mod alter_table;
+mod catalog_view;
+mod default_value;
+mod dispatch;
+mod evaluate;
+mod explain;
+mod guard;
+mod literals;
+mod lock_tables;
+mod locks;
+mod named;
+mod planned;
+mod prepared;
+mod run;
+mod safe_updates;
+mod schema_change;
+mod set;
+mod transactions;
 
-pub use named::NamedStatement;
 pub use guard::Shield;
-pub(crate) use schema_change::TableName;
+pub use named::NamedStatement;
 pub use prepared::{CursorKind, PreparedInfo, PreparedStatement};
+pub(crate) use schema_change::TableName;
 
 use datum::Value;
 use parser::ast;
@@ -36,7 +38,9 @@ use crate::result::MadeRows;
 pub enum Done {
     Ok(Effects),
     /// Columns and rows are with the sink already; the end of the result set is not.
-    Rows { count: u64, found: u64 },
+    Rows {
+        found: u64,
+    },
     /// A cursor was opened; columns are with the sink.
     Cursor,
     /// A result set that is still to be written.
@@ -69,11 +73,4 @@ pub struct Request<'a> {
     pub text: &'a [u8],
     pub parameters: &'a [Value],
     pub parameter_types: &'a [datum::ColumnType],
-}
-
-impl Request<'_> {
-    /// The statement's own text.
-    pub fn statement_text(&self) -> &[u8] {
-        self.statement.span.of(self.text)
-    }
 }

@@ -5,8 +5,8 @@ use datum::{SqlError, Value, error_code};
 use expression::SessionServices;
 use parser::ast::{Ident, PreparedSource};
 
-use super::Done;
 use super::prepared::PreparedStatement;
+use super::{Done, Effects};
 use crate::session::Session;
 use crate::sink::ResultSink;
 
@@ -37,7 +37,7 @@ impl Session {
         };
         let statement = self.prepare_text(text)?;
         self.named_statements.insert(key, NamedStatement { statement });
-        Ok(Done::ok())
+        Ok(Done::Ok(Effects { info: "Statement prepared".to_owned(), ..Effects::default() }))
     }
 
     pub(super) async fn execute_named(

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use catalog::LockName;
+use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
-use engine::{AccessMode, Isolation, WaitPolicy};
+use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
-use expression::EvalContext;
+use expression::{EvalContext, StatementSettings};
 use parser::{Digest, digest};
-use plan::{Plan, PlanKind};
+use plan::{Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
@@ -61,7 +61,10 @@ impl Session {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
             connection_collation: self.settings.literal_collation().number(),
-            results_collation: self.settings.results_charset.map_or(0, |_| self.settings.results_collation.number()),
+            results_collation: self
+                .settings
+                .results_charset
+                .map_or(0, |_| self.settings.results_collation.number()),
             locks_source_rows: self.locks_source_rows(),
         }
     }
@@ -89,11 +92,20 @@ impl Session {
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
                 self.server.plan_cache.put(digest, prepared.clone());
-                return self.run_plan(&prepared, values, shield, sink).await;
+                let result = self.run_plan(&prepared, values, shield, sink).await;
+                if result.is_ok() || !self.plan_is_stale {
+                    return result;
+                }
             }
         }
-        let prepared = self.prepare_request(request)?;
-        self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await
+        for _ in 0..PLAN_ATTEMPTS_MAX {
+            let prepared = self.prepare_request(request)?;
+            let result = self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await;
+            if result.is_ok() || !self.plan_is_stale {
+                return result;
+            }
+        }
+        Err(error_code::ER_TABLE_DEF_CHANGED.plain())
     }
 
     pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
@@ -102,7 +114,11 @@ impl Session {
     }
 
     pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
-        planner::plan_statement(request.statement, self, &self.planner_context(literals, request.parameter_types))
+        planner::plan_statement(
+            request.statement,
+            self,
+            &self.planner_context(literals, request.parameter_types),
+        )
     }
 
     pub(crate) fn planner_context<'a>(
@@ -121,13 +137,9 @@ impl Session {
     }
 
     pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
-        let mut locks: Vec<LockName> = plan
-            .tables
-            .iter()
-            .map(|used| LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into()))
-            .collect();
-        locks.sort();
-        locks.dedup();
+        let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
+        locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
+        locks.dedup_by(|later, earlier| later.0 == earlier.0);
         let (shape, conversions) = match &plan.kind {
             PlanKind::Query(query) => {
                 let types: Vec<ColumnType> =
@@ -165,7 +177,7 @@ impl Session {
                 let mut rows = ClientRows::new(sink, &prepared.conversions, &settings);
                 let outcome = self.execute_plan(&prepared.plan, parameters, &mut rows).await?;
                 self.end_statement_transaction(shield).await?;
-                Ok(Done::Rows { count: outcome.rows_sent, found: outcome.found_rows })
+                Ok(Done::Rows { found: outcome.found_rows })
             }
             _ => {
                 let mut no_rows = executor::CollectRows::default();
@@ -179,7 +191,12 @@ impl Session {
 
     /// Locks a plan's tables and makes sure that they are still those it was made for.
     pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+        self.plan_is_stale = false;
         self.require_plan(&prepared.plan)?;
+        if self.settings.safe_updates {
+            super::safe_updates::check(&prepared.plan)?;
+        }
+        self.check_locked_tables(&prepared.locks)?;
         self.lock_shared(&prepared.locks).await?;
         for used in &prepared.plan.tables {
             let is_same = self
@@ -188,6 +205,7 @@ impl Session {
                 .table_by_id(used.id)
                 .is_some_and(|handle| Arc::ptr_eq(handle.definition(), &used.table));
             if !is_same {
+                self.plan_is_stale = true;
                 return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
             }
         }
@@ -202,7 +220,7 @@ impl Session {
         rows: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction();
-        let settings = Arc::new(self.expression_settings());
+        let settings = self.statement_settings();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
         let exec_settings = self.exec_settings();
         let viewer = self.viewer();
@@ -215,7 +233,7 @@ impl Session {
             transaction,
             eval: &mut eval,
             tables: &*catalog,
-            viewer: &viewer,
+            viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
@@ -235,15 +253,35 @@ impl Session {
         }
     }
 
-    pub(crate) fn expression_settings(&self) -> expression::StatementSettings {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64);
-        expression::StatementSettings {
+    /// The session's clock: `SET timestamp` stops it.
+    pub(crate) fn now_utc_micros(&self) -> i64 {
+        if self.settings.fixed_timestamp_us != 0 {
+            return self.settings.fixed_timestamp_us;
+        }
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as i64)
+    }
+
+    /// What expressions of one statement see. The same allocation serves one statement after the other.
+    fn statement_settings(&mut self) -> Arc<StatementSettings> {
+        let now = self.now_utc_micros();
+        let mut settings =
+            self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
+        match Arc::get_mut(&mut settings) {
+            Some(settings) => settings.now_utc_micros = now,
+            None => settings = Arc::new(self.expression_settings()),
+        }
+        self.statement_settings = Some(settings.clone());
+        settings
+    }
+
+    pub(crate) fn expression_settings(&self) -> StatementSettings {
+        StatementSettings {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),
             current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
             database: self.database.clone(),
             version: self.server.version().into(),
-            ..self.settings.statement_settings(now)
+            ..self.settings.statement_settings(self.now_utc_micros())
         }
     }
 
@@ -318,15 +356,16 @@ impl Session {
             PlanKind::Delete(_) => &self.counters.com_delete,
         });
     }
+}
 
-    /// True for a plan that runs in a read-only transaction without harm.
-    pub(crate) fn is_allowed_read_only(&self, plan: &Plan) -> bool {
-        !plan.is_change() || self.transaction.access == AccessMode::ReadWrite
-    }
-
-    pub(crate) fn plan_attempts() -> std::ops::Range<usize> {
-        0..PLAN_ATTEMPTS_MAX
-    }
+/// Readers share a table with everybody but DDL, writers also exclude LOCK TABLES .. READ.
+fn lock_of(used: &TableUse) -> (LockName, LockMode) {
+    let name = LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into());
+    let mode = match used.usage {
+        TableUsage::Read | TableUsage::ReadLocking => LockMode::Shared,
+        TableUsage::Insert | TableUsage::Update | TableUsage::Delete => LockMode::SharedWrite,
+    };
+    (name, mode)
 }
 
 fn explicit_of_update(set_id: u64, before: u64) -> u64 {

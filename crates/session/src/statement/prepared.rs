@@ -17,9 +17,7 @@ use crate::counters::count;
 use crate::plan_cache::PreparedPlan;
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
-use crate::sink::{
-    ColumnMeta, FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo,
-};
+use crate::sink::{ColumnMeta, FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo};
 
 /// What the client learns from COM_STMT_PREPARE.
 #[derive(Clone, Debug)]
@@ -121,8 +119,7 @@ impl Session {
 
     pub(super) fn prepare_text(&self, text: Arc<[u8]>) -> Result<PreparedStatement, SqlError> {
         let arena = Bump::new();
-        let parsed =
-            parse(&text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
+        let parsed = parse(&text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
         check_preparable(&parsed.statement.kind)?;
         let plan = match planner::is_plannable(&parsed.statement) {
             true => {
@@ -158,7 +155,8 @@ impl Session {
             .plan
             .as_ref()
             .and_then(|plan| plan.prepared.plan.parameter_types.get(index).cloned().flatten());
-        let column_type = inferred.unwrap_or_else(|| ColumnType::varchar(255, CollationId::UTF8MB4_0900_AI_CI));
+        let column_type =
+            inferred.unwrap_or_else(|| ColumnType::varchar(255, CollationId::UTF8MB4_0900_AI_CI));
         column_meta(&OutputColumn::computed("?", column_type), &self.settings)
     }
 
@@ -209,7 +207,10 @@ impl Session {
             && self.is_current(&plan.prepared)
         {
             let work = SavedPlan { prepared: plan.prepared.clone(), parameters: parameters.to_vec() };
-            return self.run_guarded_statement(statement.is_query, work, sink).await;
+            let result = self.run_guarded_statement(statement.is_query, work, sink).await;
+            if result.is_ok() || !self.plan_is_stale {
+                return result;
+            }
         }
         let text = statement.text.clone();
         let arena = std::mem::take(&mut self.arena);
@@ -230,8 +231,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let parsed = parse(text, self.parse_options(true), arena).map_err(|error| parse_error(&error))?;
         let types: Vec<ColumnType> = parameters.iter().map(|value| self.parameter_type(value)).collect();
-        let request =
-            Request { statement: &parsed.statement, text, parameters, parameter_types: &types };
+        let request = Request { statement: &parsed.statement, text, parameters, parameter_types: &types };
         if statement.plan.is_some() {
             let prepared = Arc::new(self.prepare_request(request)?);
             if prepared.plan.shareable {
@@ -312,9 +312,20 @@ fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
     use StatementKind::*;
     match kind {
         Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
-        Begin | StartTransaction(_) | Use(_) | LoadData(_) | Prepare { .. } | Execute { .. }
-        | Deallocate(_) | LockTables(_) | UnlockTables | Savepoint(_) | RollbackToSavepoint(_)
-        | ReleaseSavepoint(_) | Handler(_) | Xa(_) => Err(error_code::ER_UNSUPPORTED_PS.plain()),
+        Begin
+        | StartTransaction(_)
+        | Use(_)
+        | LoadData(_)
+        | Prepare { .. }
+        | Execute { .. }
+        | Deallocate(_)
+        | LockTables(_)
+        | UnlockTables
+        | Savepoint(_)
+        | RollbackToSavepoint(_)
+        | ReleaseSavepoint(_)
+        | Handler(_)
+        | Xa(_) => Err(error_code::ER_UNSUPPORTED_PS.plain()),
         _ => Ok(()),
     }
 }
@@ -367,4 +378,3 @@ impl ResultSink for KeptRows {
         Box::pin(async { Ok(()) })
     }
 }
-

@@ -16,6 +16,7 @@ use parser::{ParseError, ParseOptions, parse_one};
 use super::guard::{Ended, Shield, run_guarded};
 use super::{Done, Request};
 use crate::counters::count;
+use crate::kill::KillKind;
 use crate::session::Session;
 use crate::settings::Completion;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
@@ -46,9 +47,12 @@ impl Session {
             if let Some((prepared, parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let result = self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
-                self.finish(result, false, sink).await;
-                return;
+                let result =
+                    self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
+                if result.is_ok() || !self.plan_is_stale {
+                    self.finish(result, false, sink).await;
+                    return;
+                }
             }
             self.run_statements(text, arena, Some(digest), sink).await;
         } else {
@@ -110,10 +114,13 @@ impl Session {
     /// What every statement starts with.
     pub(crate) fn start_statement(&mut self, keeps_conditions: bool) {
         self.process.kill.clear_query();
-        self.privileges.refresh(&self.server);
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
         count(&self.server.counters.queries);
         count(&self.server.counters.questions);
         self.statement_savepoint = None;
+        self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
             let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
             self.shared.diagnostics.lock().start(kept_max, keeps_notes);
@@ -134,7 +141,7 @@ impl Session {
         let run = work.run(self, &shield, sink);
         let result = match run_guarded(&process.kill, &shield, time_limit, run).await {
             Ended::ByItself(result) => result,
-            Ended::Killed(_) => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
+            Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
             Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
         };
         match result {
@@ -153,14 +160,14 @@ impl Session {
         let result = match result {
             Ok(Done::Made(rows)) => {
                 rows.write(sink, &self.settings);
-                Ok(Done::Rows { count: rows.rows.len() as u64, found: rows.rows.len() as u64 })
+                Ok(Done::Rows { found: rows.rows.len() as u64 })
             }
             other => other,
         };
         self.process.kill.clear_query();
         match &result {
             Ok(Done::Ok(effects)) => self.shared.row_count.store(effects.affected_rows as i64, Relaxed),
-            Ok(Done::Rows { found, .. }) => {
+            Ok(Done::Rows { found }) => {
                 self.shared.row_count.store(-1, Relaxed);
                 self.shared.found_rows.store(*found, Relaxed);
             }
@@ -171,7 +178,7 @@ impl Session {
             .status_flags()
             .with_if(has_more, StatusFlags::MORE_RESULTS)
             .with_if(!changes.is_empty(), StatusFlags::STATE_CHANGED);
-        let warnings = self.shared.diagnostics.lock().warning_count();
+        let warnings = if self.reads_conditions { 0 } else { self.shared.diagnostics.lock().warning_count() };
         match result {
             Ok(Done::Ok(effects)) => sink.ok(&OkInfo {
                 affected_rows: effects.affected_rows,
@@ -202,7 +209,9 @@ impl Session {
         let savepoint = self.statement_savepoint.take();
         let ends_transaction = error.is(&error_code::ER_LOCK_DEADLOCK) || !self.transaction.explicit;
         let undone = match (&mut self.transaction.current, savepoint) {
-            (Some(transaction), Some(savepoint)) if !ends_transaction => transaction.rollback_to(savepoint).await,
+            (Some(transaction), Some(savepoint)) if !ends_transaction => {
+                transaction.rollback_to(savepoint).await
+            }
             (Some(_), None) if !ends_transaction => Ok(()),
             _ => self.transaction.rollback().await,
         };
@@ -218,7 +227,10 @@ impl Session {
 
     /// COMMIT RELEASE and `completion_type`.
     pub(crate) fn release_if(&mut self, completion: Completion) {
-        self.ends |= completion == Completion::Release;
+        if completion == Completion::Release {
+            self.ends = true;
+            self.process.kill.kill(KillKind::Connection);
+        }
     }
 }
 

@@ -133,8 +133,8 @@ impl Session {
                 copy_of(source.definition(), &name)
             }
             None => {
-                let mut context = self.definition_context(request);
-                let context = &mut context.context();
+                let source = self.definition_context(request);
+                let context = &mut source.context();
                 let draft = draft_of_create(statement, &name.database, database.collation, context)?;
                 let definition = draft.finish(context)?;
                 self.keep_conditions(std::mem::take(&mut context.conditions));
@@ -171,9 +171,8 @@ impl Session {
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
         let _locks = self.lock_for_change(locks).await?;
         let catalog = self.server.catalog().clone();
-        let is_missing = |name: &&TableName| {
-            statement.temporary || catalog.table(&name.database, &name.name).is_none()
-        };
+        let is_missing =
+            |name: &&TableName| statement.temporary || catalog.table(&name.database, &name.name).is_none();
         let missing: Vec<String> = names.iter().filter(is_missing).map(TableName::dotted).collect();
         if !missing.is_empty() && !statement.if_exists {
             return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
@@ -262,7 +261,11 @@ impl Session {
     }
 
     /// TRUNCATE: the same table with new, empty trees.
-    async fn truncate_table(&mut self, statement: TruncateTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
+    async fn truncate_table(
+        &mut self,
+        statement: TruncateTable<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
         count(&self.counters.com_truncate);
         let name = self.table_name(statement.table)?;
         self.require_changeable(&name.database)?;
@@ -278,7 +281,11 @@ impl Session {
         Ok(Done::ok())
     }
 
-    async fn create_database(&mut self, statement: CreateDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+    async fn create_database(
+        &mut self,
+        statement: CreateDatabase<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
         let name = statement.name.name;
         check_database_name(name)?;
         self.require_database(Privilege::Create, name)?;
@@ -323,7 +330,11 @@ impl Session {
         choose_collation(charset, collation, default)
     }
 
-    async fn alter_database(&mut self, statement: AlterDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+    async fn alter_database(
+        &mut self,
+        statement: AlterDatabase<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
         let name = match (statement.name, &self.database) {
             (Some(name), _) => name.name.to_owned(),
             (None, Some(database)) => database.to_string(),
@@ -345,7 +356,11 @@ impl Session {
         Ok(Done::affected(1))
     }
 
-    async fn drop_database(&mut self, statement: DropDatabase<'_>, shield: &Shield) -> Result<Done, SqlError> {
+    async fn drop_database(
+        &mut self,
+        statement: DropDatabase<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
         let name = statement.name.name;
         if SYSTEM_DATABASES.contains(&catalog::canonical_database(name)) {
             return Err(self.database_denied(name));

@@ -2,13 +2,16 @@
 //!
 //! System variables are checked one after the other and changed together at the end, so that an error changes
 //! none of them.
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use auth::Privilege;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, Value, error_code};
 use expression::SessionServices;
-use parser::ast::{Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget};
+use parser::ast::{
+    Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget,
+};
 
 use super::guard::Shield;
 use super::{Done, Request};
@@ -55,7 +58,9 @@ impl Session {
                 VariableAssignment::Names { charset, collation } => {
                     self.check_names(charset, collation, &mut changes)?;
                 }
-                VariableAssignment::CharacterSet(charset) => self.check_character_set(charset, &mut changes)?,
+                VariableAssignment::CharacterSet(charset) => {
+                    self.check_character_set(charset, &mut changes)?
+                }
             }
         }
         for change in changes {
@@ -89,8 +94,8 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Change, SqlError> {
-        let id = VariableId::by_name(name)
-            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let id =
+            VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         self.check_scope(definition, scope)?;
         let value = match value {
@@ -149,8 +154,7 @@ impl Session {
             return Ok(());
         }
         let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
-        let present =
-            if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
+        let present = if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
         if present == *setting {
             return Ok(());
         }
@@ -161,7 +165,9 @@ impl Session {
     async fn apply_change(&mut self, change: Change, shield: &Shield) -> Result<(), SqlError> {
         let Change { id, scope, setting } = change;
         match scope {
-            VariableScope::Unspecified | VariableScope::Session => self.apply_session(id, setting, shield).await,
+            VariableScope::Unspecified | VariableScope::Session => {
+                self.apply_session(id, setting, shield).await
+            }
             VariableScope::Global => {
                 self.server.globals.set(id, setting);
                 Ok(())
@@ -183,7 +189,12 @@ impl Session {
     }
 
     /// Changes a session value together with the ones that follow it.
-    async fn apply_session(&mut self, id: VariableId, setting: Setting, shield: &Shield) -> Result<(), SqlError> {
+    async fn apply_session(
+        &mut self,
+        id: VariableId,
+        setting: Setting,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
         let name = id.definition().name;
         match name {
             "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
@@ -196,7 +207,7 @@ impl Session {
             }
             "timestamp" => {
                 let seconds = if let Setting::Double(seconds) = setting { seconds } else { 0.0 };
-                self.settings.fixed_timestamp_us = (seconds * 1e6) as i64;
+                Arc::make_mut(&mut self.settings).fixed_timestamp_us = (seconds * 1e6) as i64;
                 return Ok(());
             }
             _ => {}
@@ -206,11 +217,15 @@ impl Session {
             ("character_set_server", "collation_server"),
             ("character_set_database", "collation_database"),
         ] {
-            if name == charset && let Some(charset) = Charset::by_name(setting.as_text()) {
+            if name == charset
+                && let Some(charset) = Charset::by_name(setting.as_text())
+            {
                 let default = Setting::text(charset.default_collation().name());
                 self.variables.set_by_name(collation, default);
             }
-            if name == collation && let Some(of) = CollationId::by_name(setting.as_text()) {
+            if name == collation
+                && let Some(of) = CollationId::by_name(setting.as_text())
+            {
                 self.variables.set_by_name(charset, Setting::text(of.charset().name()));
             }
         }
@@ -242,8 +257,9 @@ impl Session {
             None => Charset::Utf8mb4,
         };
         let collation = match collation {
-            Some(name) => CollationId::by_name(name)
-                .ok_or_else(|| error_code::ER_UNKNOWN_COLLATION.with(&[&name]))?,
+            Some(name) => {
+                CollationId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_COLLATION.with(&[&name]))?
+            }
             None => charset.default_collation(),
         };
         if collation.charset() != charset {
@@ -276,8 +292,8 @@ impl Session {
         scope: VariableScope,
         name: &str,
     ) -> Result<(Value, ColumnType), SqlError> {
-        let id = VariableId::by_name(name)
-            .ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
+        let id =
+            VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         let setting = match scope {
             VariableScope::Session if !definition.has_session() => {
@@ -306,10 +322,7 @@ impl Session {
             "last_insert_id" => Setting::Unsigned(self.shared.last_insert_id.load(Relaxed)),
             "warning_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_count()),
             "error_count" => Setting::Unsigned(self.shared.diagnostics.lock().previous_error_count()),
-            "timestamp" => {
-                let settings = self.expression_settings();
-                Setting::Double(settings.now_utc_micros as f64 / 1e6)
-            }
+            "timestamp" => Setting::Double(self.now_utc_micros() as f64 / 1e6),
             _ => self.variables.get(id).clone(),
         }
     }

@@ -19,6 +19,7 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.commit_open(shield).await?;
+        self.table_locks.clear();
         count(&self.counters.com_begin);
         let access = match asked.and_then(|asked| asked.read_only) {
             Some(true) => AccessMode::ReadOnly,

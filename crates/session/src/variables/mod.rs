@@ -5,7 +5,7 @@ mod registry;
 mod store;
 
 pub use convert::{from_value, parse_text};
-pub use definition::{Definition, Effect, Kind, Scope, Setting};
+pub use definition::{Definition, Effect, Scope, Setting};
 pub use registry::{VariableId, all};
 pub use store::{GlobalVariables, SessionVariables};
 

@@ -101,14 +101,16 @@ fn tls_starts_and_capabilities_are_read_again_inside() {
 }
 
 #[test]
-fn bytes_before_tls_are_refused() {
+fn bytes_before_tls_go_into_its_handshake_only() {
     let (mut connection, mut writer) = open();
     writer.set_sequence(1);
-    let mut bytes = tls_request(1);
-    bytes.extend_from_slice(&part(2, &response_payload(Capabilities::SERVER, "mallory")));
-    connection.feed(&bytes);
-    assert_eq!(connection.next_event(&mut writer), Err(ProtocolError::BadHandshake));
-    assert_eq!(connection.next_event(&mut writer), Ok(None), "nothing follows a fatal error");
+    let injected = part(2, &response_payload(Capabilities::SERVER, "mallory"));
+    connection.feed(&[tls_request(1), injected.clone()].concat());
+    assert_eq!(connection.next_event(&mut writer), Ok(Some(Event::TlsRequested)));
+    assert_eq!(connection.next_event(&mut writer), Ok(None), "nothing is read until TLS is up");
+    assert_eq!(connection.take_tls_bytes(), injected);
+    connection.tls_established();
+    assert_eq!(connection.next_event(&mut writer), Ok(None), "and nothing is left of it then");
 }
 
 #[test]

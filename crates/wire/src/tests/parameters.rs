@@ -100,6 +100,9 @@ fn attributes_after_the_parameters_are_left_out() {
     bytes.extend_from_slice(&[42, 2, b'h', b'i']);
     let values = binding.decode(&bytes, 0x08, Capabilities::SERVER).expect("valid");
     assert_eq!(values, [ParameterValue::Signed(42)]);
+    let without_attributes = [1, 0, 1, 1, 0, 0, 42];
+    let values = binding.decode(&without_attributes, 0, Capabilities::SERVER).expect("valid");
+    assert_eq!(values, [ParameterValue::Signed(42)]);
 }
 
 proptest! {

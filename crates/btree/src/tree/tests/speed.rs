@@ -4,9 +4,11 @@
 use super::bed::{Bed, Put, Rng};
 use crate::{Direction, Mtr, Position};
 use env::local::{ThreadSpawner, block_on};
+use env::sync::Event;
 use pagestore::PageSize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use wal::WalOptions;
 
 fn key(number: u64) -> [u8; 8] {
@@ -77,4 +79,60 @@ fn point_operations_are_fast() {
     report("scan", count, started, hash);
     assert_eq!(count, rows);
     bed.pool.stop();
+}
+
+#[test]
+fn data_beyond_memory_is_worked_on_side_by_side() {
+    let rows: u64 = std::env::var("EVENKEEL_SPEED_ROWS").map_or(3_000, |rows| rows.parse().unwrap());
+    let scratch = super::stress::Scratch::new("beyond");
+    let env = env::real_env(&scratch.0, Arc::new(ThreadSpawner::new(2))).unwrap();
+    // About 27 rows a page: the pool holds a quarter of the data.
+    let frames = 64 + (rows / 27 / 4) as usize;
+    let options = WalOptions { capacity_bytes: 4 << 30, ..WalOptions::default() };
+    let run = async {
+        let (bed, tree) = Bed::create(&env, PageSize::K8, frames, options).await;
+        let bed = Arc::new(bed);
+        for number in 0..rows {
+            bed.put(tree, &key(number), &[number as u8; 200]).await.unwrap();
+        }
+        let clock = env.clock.clone();
+        for (what, writes) in [("read", false), ("update", true)] {
+            let (before, started_us) = (bed.pool.stats(), clock.now_us());
+            let left = Arc::new(AtomicU64::new(32));
+            let done = Arc::new(Event::new());
+            for task in 0..32 {
+                let (bed, left, done) = (bed.clone(), left.clone(), done.clone());
+                let client = async move {
+                    let mut rng = Rng(task + 1);
+                    for _ in 0..rows / 32 {
+                        let key = key(rng.next() % rows);
+                        if writes {
+                            let lsn = bed.put(tree, &key, &[rng.next() as u8; 200]).await.unwrap();
+                            bed.wal.wait_durable(lsn).await.unwrap();
+                        } else {
+                            assert!(bed.get(tree, &key).await.is_some());
+                        }
+                    }
+                    if left.fetch_sub(1, Ordering::SeqCst) == 1 {
+                        done.set();
+                    }
+                };
+                env.spawner.spawn("client", Box::pin(client));
+            }
+            done.wait().await;
+            let (stats, elapsed_us) = (bed.pool.stats(), clock.now_us() - started_us);
+            println!(
+                "{what}: {} a second; for each: {:.2} reads, {:.2} writes, {:.3} waits for frames; {} dirty of {}",
+                rows * 1_000_000 / elapsed_us.max(1),
+                (stats.pages_read - before.pages_read) as f64 / rows as f64,
+                (stats.pages_written - before.pages_written) as f64 / rows as f64,
+                (stats.frame_waits - before.frame_waits) as f64 / rows as f64,
+                stats.pages_dirty,
+                stats.frames,
+            );
+        }
+        bed.verify(&[tree]).await;
+        bed.pool.stop();
+    };
+    block_on(run);
 }

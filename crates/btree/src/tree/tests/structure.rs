@@ -226,3 +226,49 @@ fn a_full_disk_is_an_error_and_no_harm() {
     };
     world.block_on(run).unwrap();
 }
+
+#[test]
+fn a_range_with_a_known_end_is_read_at_once() {
+    run(7, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K8, 400, WalOptions::default()).await;
+        for number in 0..40_000u64 {
+            bed.put(tree, &key(number), &[1; 200]).await.unwrap();
+        }
+        let other = bed.create_tree(TreeId(8)).await;
+        for direction in [Direction::Forward, Direction::Backward] {
+            // Another tree pushes the leaves out of memory.
+            for number in 0..15_000u64 {
+                bed.put(other, &key(number), &[1; 200]).await.unwrap();
+            }
+            bed.pool.flush_all().await.unwrap();
+            let (low, high) = (key(20_000), key(20_100));
+            let (from, to) = if direction == Direction::Forward { (&low, &high) } else { (&high, &low) };
+            let mut position = Position::at(from);
+            position.expect_end(to);
+            let before = bed.pool.stats();
+            let (mut next, mut count) = (Position::start(), 0);
+            loop {
+                let visit = bed.pool.run(|| {
+                    tree.scan(&bed.pool, &position, direction, &mut next, |leaf| {
+                        let _: std::ops::ControlFlow<()> = leaf.for_each(|key, _| {
+                            count += u64::from(key >= &low[..] && key <= &high[..]);
+                            std::ops::ControlFlow::Continue(())
+                        });
+                        leaf.fence().is_none_or(|fence| fence < &low[..] || fence > &high[..])
+                    })
+                });
+                if visit.await.unwrap() {
+                    break;
+                }
+                std::mem::swap(&mut position, &mut next);
+            }
+            assert_eq!(count, 101);
+            let after = bed.pool.stats();
+            // Three or four leaves and perhaps an inner node: the leaves come in one read or two.
+            assert!(after.pages_read - before.pages_read <= 6, "{direction:?}: {before:?} {after:?}");
+            assert!(after.misses - before.misses <= 3, "{direction:?}: {before:?} {after:?}");
+            assert!(after.pages_prefetched - before.pages_prefetched >= 3, "{direction:?}: {after:?}");
+        }
+        bed.verify(&[tree, other]).await;
+    });
+}

@@ -1,0 +1,96 @@
+//! Reading ahead: neighbours on disk come in one read.
+//!
+//! The pages are claimed at once, so whoever misses one of them a moment later waits for this read and starts none of
+//! its own. It is a hint all the same: frames are taken only if that needs no waiting, and a page that cannot be had
+//! is left to whoever really needs it.
+
+use crate::BufferError;
+use crate::frame::FrameIndex;
+use crate::load::{FreeFrame, Loader, Role};
+use crate::page_table::Word;
+use crate::pool::BufferPool;
+use env::IoBuf;
+use pagestore::{PageId, header};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// One read is at most this long: enough to count as one operation on every volume, little enough to be quick.
+const RUN_PAGES_MAX: usize = 16;
+
+impl BufferPool {
+    /// Whether a page would have to be read.
+    #[inline]
+    pub fn is_absent(&self, page: PageId) -> bool {
+        self.table.load(page) == Word::Disk
+    }
+
+    /// Starts reading pages that will be needed soon.
+    pub fn prefetch(&self, pages: impl IntoIterator<Item = PageId>) {
+        let mut wanted: Vec<PageId> = Vec::new();
+        for page in pages {
+            if page.0 < self.store.page_count() && self.is_absent(page) {
+                wanted.push(page);
+            }
+        }
+        wanted.sort_unstable();
+        let longest = (self.frame_count() / 16).min(RUN_PAGES_MAX);
+        for neighbours in wanted.chunk_by(|one, other| one.0 + 1 == other.0) {
+            for run in neighbours.chunks(longest) {
+                self.prefetch_run(run);
+            }
+        }
+    }
+
+    fn prefetch_run(&self, pages: &[PageId]) {
+        let Some(pool) = self.weak.upgrade() else { return };
+        if !self.eviction.waiters.is_empty() || !self.loads.prefetches.take_unguarded() {
+            return;
+        }
+        let permit = PrefetchPermit(pool);
+        // Somebody else may have claimed a page since; then the run ends before it.
+        let claimed = pages.iter().map_while(|page| match self.choose_role(*page) {
+            Role::Load(loader) => Some(loader),
+            Role::Wait(_) | Role::LookAgain => None,
+        });
+        let loaders: Vec<Loader> = claimed.collect();
+        if loaders.is_empty() {
+            return;
+        }
+        self.counters.pages_prefetched.fetch_add(loaders.len() as u64, Ordering::Relaxed);
+        self.env.spawner.spawn("page-prefetch", Box::pin(load_run(permit, loaders)));
+    }
+}
+
+/// One of the reads ahead that may be in flight.
+struct PrefetchPermit(Arc<BufferPool>);
+
+impl Drop for PrefetchPermit {
+    fn drop(&mut self) {
+        self.0.loads.prefetches.give_unguarded();
+    }
+}
+
+/// Reads neighbours and publishes them.
+async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
+    let pool = &*permit.0;
+    let _slot = pool.loads.slots.take().await;
+    let mut run = Vec::with_capacity(loaders.len());
+    for loader in loaders {
+        // Without a frame the loader is dropped: who waits for the page starts again.
+        let Some(index) = pool.try_take_frame() else { break };
+        run.push((loader, FreeFrame::new(pool, index)));
+    }
+    let Some((first, _)) = run.first() else { return };
+    let page_bytes = pool.page_bytes();
+    let (buffer, result) = pool.store.read_run(first.page, IoBuf::zeroed(run.len() * page_bytes)).await;
+    pool.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
+    for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
+        let read: Result<(), BufferError> = result.clone().map_err(BufferError::from);
+        let read = read.and_then(|()| header::verify(bytes, loader.page).map_err(BufferError::from));
+        let published: Result<FrameIndex, BufferError> = read.and_then(|()| loader.publish(frame, bytes));
+        loader.conclude(&published);
+        if let Ok(index) = published {
+            pool.unpin(index);
+        }
+    }
+}

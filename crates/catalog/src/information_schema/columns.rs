@@ -1,0 +1,190 @@
+//! `COLUMNS`, and the facts of a column that SHOW COLUMNS prints too.
+use std::sync::Arc;
+
+use collation::CollationId;
+use datum::{ColumnType, TypeKind, Value};
+use schema::{ColumnDef, ColumnDefault, IndexKind, TableDef, type_text};
+
+use super::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
+use crate::catalog::Catalog;
+use crate::viewer::Viewer;
+
+pub(super) const VIEW: ViewSource = ViewSource {
+    name: "COLUMNS",
+    columns: &[
+        Text("TABLE_CATALOG", 64),
+        Text("TABLE_SCHEMA", 64),
+        Text("TABLE_NAME", 64),
+        NullText("COLUMN_NAME", 64),
+        Number("ORDINAL_POSITION"),
+        NullLongText("COLUMN_DEFAULT"),
+        Text("IS_NULLABLE", 3),
+        NullLongText("DATA_TYPE"),
+        NullNumber("CHARACTER_MAXIMUM_LENGTH"),
+        NullNumber("CHARACTER_OCTET_LENGTH"),
+        NullNumber("NUMERIC_PRECISION"),
+        NullNumber("NUMERIC_SCALE"),
+        NullNumber("DATETIME_PRECISION"),
+        NullText("CHARACTER_SET_NAME", 64),
+        NullText("COLLATION_NAME", 64),
+        LongText("COLUMN_TYPE"),
+        Text("COLUMN_KEY", 3),
+        NullText("EXTRA", 256),
+        NullText("PRIVILEGES", 154),
+        LongText("COLUMN_COMMENT"),
+        LongText("GENERATION_EXPRESSION"),
+        NullNumber("SRS_ID"),
+    ],
+    rows,
+};
+
+fn rows(catalog: &Catalog, viewer: &Viewer) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in super::tables::visible_tables(catalog, viewer) {
+        let definition: &Arc<TableDef> = table.definition();
+        for position in 0..definition.columns.len() {
+            rows.push(row(definition, position));
+        }
+    }
+    rows
+}
+
+fn row(table: &TableDef, position: usize) -> Vec<Value> {
+    let column = &table.columns[position];
+    let column_type = &column.column_type;
+    let (characters, octets) = lengths(column_type);
+    let (precision, scale) = numeric(column_type);
+    let optional = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
+    let is_text = column_type.collation != CollationId::BINARY;
+    vec![
+        catalog_name(),
+        Value::bytes(&table.database),
+        Value::bytes(&table.name),
+        Value::bytes(&column.name),
+        Value::UInt(position as u64 + 1),
+        column_default(column),
+        yes_no(column.nullable()),
+        Value::bytes(data_type(column_type)),
+        optional(characters),
+        optional(octets),
+        optional(precision),
+        optional(scale),
+        optional(datetime_precision(&column_type.kind)),
+        if is_text { Value::bytes(column_type.collation.charset().name()) } else { Value::Null },
+        if is_text { Value::bytes(column_type.collation.name()) } else { Value::Null },
+        Value::bytes(type_text(column_type)),
+        Value::bytes(column_key(table, position)),
+        Value::bytes(column_extra(column)),
+        Value::bytes("select,insert,update,references"),
+        Value::bytes(&column.comment),
+        Value::bytes(""),
+        Value::Null,
+    ]
+}
+
+/// The first word of the type.
+fn data_type(column_type: &ColumnType) -> String {
+    let text = type_text(column_type);
+    let end = text.find(['(', ' ']).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+fn lengths(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
+    use TypeKind::*;
+    let width = u64::from(column_type.collation.charset().bytes_per_character_max());
+    let declared = u64::from(column_type.length);
+    let count = |member: &[u8]| column_type.collation.charset().character_count(member) as u64;
+    match &column_type.kind {
+        Char | VarChar => (Some(declared), Some(declared * width)),
+        Binary | VarBinary => (Some(declared), Some(declared)),
+        TinyText | TinyBlob => (Some(255), Some(255)),
+        Text | Blob => (Some(65_535), Some(65_535)),
+        MediumText | MediumBlob => (Some(16_777_215), Some(16_777_215)),
+        LongText | LongBlob => (Some(4_294_967_295), Some(4_294_967_295)),
+        Enum(members) => {
+            let longest = members.iter().map(|member| count(member)).max().unwrap_or(0);
+            (Some(longest), Some(longest * width))
+        }
+        Set(members) => {
+            let all: u64 = members.iter().map(|member| count(member)).sum();
+            let all = all + (members.len() as u64).saturating_sub(1);
+            (Some(all), Some(all * width))
+        }
+        _ => (None, None),
+    }
+}
+
+fn numeric(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
+    use TypeKind::*;
+    match &column_type.kind {
+        Tiny => (Some(3), Some(0)),
+        Short => (Some(5), Some(0)),
+        Int24 => (Some(7), Some(0)),
+        Long => (Some(10), Some(0)),
+        LongLong => (Some(if column_type.unsigned { 20 } else { 19 }), Some(0)),
+        Decimal { precision, scale } => (Some(u64::from(*precision)), Some(u64::from(*scale))),
+        Float { digits: Some((precision, scale)) } | Double { digits: Some((precision, scale)) } => {
+            (Some(u64::from(*precision)), Some(u64::from(*scale)))
+        }
+        Float { digits: None } => (Some(12), None),
+        Double { digits: None } => (Some(22), None),
+        Bit(bits) => (Some(u64::from(*bits)), None),
+        _ => (None, None),
+    }
+}
+
+fn datetime_precision(kind: &TypeKind) -> Option<u64> {
+    match kind {
+        TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
+            Some(u64::from(*fsp))
+        }
+        _ => None,
+    }
+}
+
+/// PRI, UNI, MUL or nothing.
+pub fn column_key(table: &TableDef, column: usize) -> &'static str {
+    let leads = |index: &&schema::IndexDef| index.parts.first().is_some_and(|part| part.column == column);
+    let is_primary = table.indexes.iter().any(|index| {
+        index.kind == IndexKind::Primary && index.parts.iter().any(|part| part.column == column)
+    });
+    let mut leading = table.indexes.iter().filter(leads).peekable();
+    if is_primary {
+        "PRI"
+    } else if leading.peek().is_none() {
+        ""
+    } else if leading.any(|index| index.kind == IndexKind::Unique && index.parts.len() == 1) {
+        "UNI"
+    } else {
+        "MUL"
+    }
+}
+
+pub fn column_default(column: &ColumnDef) -> Value {
+    match &column.default {
+        ColumnDefault::None | ColumnDefault::Null => Value::Null,
+        ColumnDefault::Value { text, .. } | ColumnDefault::Expression { text } => Value::bytes(text),
+        ColumnDefault::CurrentTimestamp { fsp: 0 } => Value::bytes("CURRENT_TIMESTAMP"),
+        ColumnDefault::CurrentTimestamp { fsp } => Value::bytes(format!("CURRENT_TIMESTAMP({fsp})")),
+    }
+}
+
+pub fn column_extra(column: &ColumnDef) -> String {
+    let mut words = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".to_owned());
+    }
+    if matches!(column.default, ColumnDefault::CurrentTimestamp { .. } | ColumnDefault::Expression { .. }) {
+        words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_current_timestamp {
+        words.push(match datetime_precision(&column.column_type.kind) {
+            Some(fsp @ 1..) => format!("on update CURRENT_TIMESTAMP({fsp})"),
+            _ => "on update CURRENT_TIMESTAMP".to_owned(),
+        });
+    }
+    if column.invisible {
+        words.push("INVISIBLE".to_owned());
+    }
+    words.join(" ")
+}

@@ -1,0 +1,37 @@
+//! `TABLE_CONSTRAINTS`
+use datum::Value;
+use schema::IndexKind;
+
+use super::tables::visible_tables;
+use super::view::{ViewColumn::*, ViewSource, catalog_name};
+
+pub(super) const VIEW: ViewSource = ViewSource {
+    name: "TABLE_CONSTRAINTS",
+    columns: &[
+        Text("CONSTRAINT_CATALOG", 64),
+        Text("CONSTRAINT_SCHEMA", 64),
+        NullText("CONSTRAINT_NAME", 64),
+        Text("TABLE_SCHEMA", 64),
+        Text("TABLE_NAME", 64),
+        Text("CONSTRAINT_TYPE", 11),
+        Text("ENFORCED", 3),
+    ],
+    rows: |catalog, viewer| {
+        let mut rows = Vec::new();
+        for table in visible_tables(catalog, viewer) {
+            let definition = table.definition();
+            for index in definition.indexes.iter().filter(|index| index.is_unique()) {
+                rows.push(vec![
+                    catalog_name(),
+                    Value::bytes(&definition.database),
+                    Value::bytes(&index.name),
+                    Value::bytes(&definition.database),
+                    Value::bytes(&definition.name),
+                    Value::bytes(if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                    Value::bytes("YES"),
+                ]);
+            }
+        }
+        rows
+    },
+};

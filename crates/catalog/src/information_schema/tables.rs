@@ -1,0 +1,80 @@
+//! `TABLES`
+use std::sync::Arc;
+
+use datum::{TimeZone, Value};
+use table::TableHandle;
+
+use super::view::{ViewColumn::*, ViewSource, catalog_name};
+use crate::catalog::Catalog;
+use crate::viewer::Viewer;
+
+pub(super) const VIEW: ViewSource = ViewSource {
+    name: "TABLES",
+    columns: &[
+        Text("TABLE_CATALOG", 64),
+        Text("TABLE_SCHEMA", 64),
+        Text("TABLE_NAME", 64),
+        Text("TABLE_TYPE", 11),
+        NullText("ENGINE", 64),
+        NullNumber("VERSION"),
+        NullText("ROW_FORMAT", 10),
+        NullNumber("TABLE_ROWS"),
+        NullNumber("AVG_ROW_LENGTH"),
+        NullNumber("DATA_LENGTH"),
+        NullNumber("MAX_DATA_LENGTH"),
+        NullNumber("INDEX_LENGTH"),
+        NullNumber("DATA_FREE"),
+        NullNumber("AUTO_INCREMENT"),
+        DateTime("CREATE_TIME"),
+        NullDateTime("UPDATE_TIME"),
+        NullDateTime("CHECK_TIME"),
+        NullText("TABLE_COLLATION", 64),
+        NullNumber("CHECKSUM"),
+        NullText("CREATE_OPTIONS", 256),
+        NullLongText("TABLE_COMMENT"),
+    ],
+    rows: |catalog, viewer| {
+        visible_tables(catalog, viewer).into_iter().map(|table| row(&table, &viewer.time_zone)).collect()
+    },
+};
+
+/// Every stored table that the viewer may see, by database and name.
+pub(super) fn visible_tables(catalog: &Catalog, viewer: &Viewer) -> Vec<Arc<TableHandle>> {
+    let databases = catalog.databases();
+    let tables = databases.iter().flat_map(|database| catalog.tables(&database.name));
+    tables
+        .filter(|table| (viewer.sees)(&table.definition().database, Some(&table.definition().name)))
+        .collect()
+}
+
+fn row(table: &TableHandle, zone: &TimeZone) -> Vec<Value> {
+    let definition = table.definition();
+    let next = definition.auto_increment_column().map(|_| table.auto_increment().peek());
+    let created = zone.to_local(definition.created_at.saturating_mul(1_000_000));
+    let options = definition.create_options.iter();
+    let options: Vec<String> =
+        options.map(|(name, value)| format!("{}={value}", name.to_lowercase())).collect();
+    vec![
+        catalog_name(),
+        Value::bytes(&definition.database),
+        Value::bytes(&definition.name),
+        Value::bytes("BASE TABLE"),
+        Value::bytes(&definition.engine),
+        Value::UInt(10),
+        Value::bytes("Dynamic"),
+        Value::UInt(table.estimated_rows()),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        next.map_or(Value::Null, Value::UInt),
+        Value::DateTime(created.unwrap_or(datum::DateTime::ZERO)),
+        Value::Null,
+        Value::Null,
+        Value::bytes(definition.collation.name()),
+        Value::Null,
+        Value::bytes(options.join(" ")),
+        Value::bytes(&definition.comment),
+    ]
+}

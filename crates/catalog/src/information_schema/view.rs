@@ -1,0 +1,97 @@
+//! What all views have in common: a descriptor made from a short list of columns, rows made by a function.
+use std::any::Any;
+use std::sync::Arc;
+
+use collation::CollationId;
+use datum::{ColumnType, SqlError, TypeKind, Value};
+use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
+
+use crate::catalog::Catalog;
+use crate::name::INFORMATION_SCHEMA;
+use crate::viewer::Viewer;
+
+/// A column of a view: name, then length or nothing. `Null..` columns may be NULL.
+#[derive(Clone, Copy, Debug)]
+pub enum ViewColumn {
+    Text(&'static str, u32),
+    NullText(&'static str, u32),
+    LongText(&'static str),
+    NullLongText(&'static str),
+    Number(&'static str),
+    NullNumber(&'static str),
+    Signed(&'static str),
+    DateTime(&'static str),
+    NullDateTime(&'static str),
+}
+
+impl ViewColumn {
+    fn definition(self) -> ColumnDef {
+        use ViewColumn::*;
+        let collation = CollationId::UTF8MB3_GENERAL_CI;
+        let long_text = ColumnType { collation, ..ColumnType::new(TypeKind::LongText) };
+        let datetime = ColumnType::new(TypeKind::DateTime { fsp: 0 });
+        match self {
+            Text(name, length) => ColumnDef::new(name, ColumnType::varchar(length, collation).not_null()),
+            NullText(name, length) => ColumnDef::new(name, ColumnType::varchar(length, collation)),
+            LongText(name) => ColumnDef::new(name, long_text.not_null()),
+            NullLongText(name) => ColumnDef::new(name, long_text),
+            Number(name) => ColumnDef::new(name, ColumnType::bigint_unsigned().not_null()),
+            NullNumber(name) => ColumnDef::new(name, ColumnType::bigint_unsigned()),
+            Signed(name) => ColumnDef::new(name, ColumnType::bigint().not_null()),
+            DateTime(name) => ColumnDef::new(name, datetime.not_null()),
+            NullDateTime(name) => ColumnDef::new(name, datetime),
+        }
+    }
+}
+
+/// The descriptor of a virtual table.
+pub fn view_definition(database: &str, name: &str, columns: &[ViewColumn]) -> Arc<TableDef> {
+    let mut definition = TableDef::new(TableId(0), database, name);
+    definition.columns = columns.iter().map(|column| column.definition()).collect();
+    definition.collation = CollationId::UTF8MB3_GENERAL_CI;
+    Arc::new(definition)
+}
+
+/// The constant part of a view.
+#[derive(Clone, Copy)]
+pub(super) struct ViewSource {
+    pub name: &'static str,
+    pub columns: &'static [ViewColumn],
+    pub rows: fn(&Catalog, &Viewer) -> Vec<Vec<Value>>,
+}
+
+pub(super) struct View {
+    definition: Arc<TableDef>,
+    catalog: Arc<Catalog>,
+    source: ViewSource,
+}
+
+impl View {
+    pub fn new(catalog: &Arc<Catalog>, source: ViewSource) -> View {
+        let definition = view_definition(INFORMATION_SCHEMA, source.name, source.columns);
+        View { definition, catalog: catalog.clone(), source }
+    }
+}
+
+impl VirtualTable for View {
+    fn definition(&self) -> &Arc<TableDef> {
+        &self.definition
+    }
+
+    fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>> {
+        let rows = match viewer.downcast_ref::<Viewer>() {
+            Some(viewer) => (self.source.rows)(&self.catalog, viewer),
+            None => Vec::new(),
+        };
+        Box::pin(async move { Ok(rows) })
+    }
+}
+
+/// The only catalog there is.
+pub(super) fn catalog_name() -> Value {
+    Value::bytes("def")
+}
+
+pub(super) fn yes_no(condition: bool) -> Value {
+    Value::bytes(if condition { "YES" } else { "NO" })
+}

@@ -1,0 +1,374 @@
+//! JSON functions that make documents or look into them.
+use collation::{Charset, CollationId};
+use datum::{
+    ColumnType, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code, json_text,
+    parse_json,
+};
+
+use super::infer::{integer_type, text_column};
+use crate::build::BindContext;
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::function::Volatility::Pure;
+use crate::function::{Arguments, Function};
+use crate::json_path::Path;
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Evaluate) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
+}
+
+const ANY: u8 = u8::MAX;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("json_array", (0, ANY), infer_json, json_array),
+    entry("json_object", (0, ANY), infer_object, json_object),
+    entry("json_quote", (1, 1), infer_text, json_quote),
+    entry("json_unquote", (1, 1), infer_text, json_unquote),
+    entry("json_valid", (1, 1), infer_integer, json_valid),
+    entry("json_extract", (2, ANY), infer_json, json_extract),
+    entry("json_contains", (2, 3), infer_integer, json_contains),
+    entry("json_contains_path", (3, ANY), infer_integer, json_contains_path),
+    entry("json_overlaps", (2, 2), infer_integer, json_overlaps),
+    entry("json_keys", (1, 2), infer_json, json_keys),
+    entry("json_length", (1, 2), infer_integer, json_length),
+    entry("json_depth", (1, 1), infer_integer, json_depth),
+    entry("json_type", (1, 1), infer_text, json_type),
+    entry("json_pretty", (1, 1), infer_text, json_pretty),
+];
+
+pub(super) fn infer_json(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    Ok(ExprType::new(ColumnType::new(TypeKind::Json), Coercibility::Implicit))
+}
+
+fn infer_object(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    if !arguments.len().is_multiple_of(2) {
+        return Err(error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&name]));
+    }
+    infer_json(bind, name, arguments)
+}
+
+fn infer_integer(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    Ok(integer_type())
+}
+
+fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let column = text_column(u64::from(u32::MAX), CollationId::UTF8MB4_BIN);
+    Ok(ExprType::new(column, Coercibility::Implicit))
+}
+
+impl Arguments<'_> {
+    /// The UTF-8 text of an argument of any type.
+    pub(super) fn utf8(&self, index: usize) -> Result<Option<String>, SqlError> {
+        let value = self.value(index)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let column = &self.exprs[index].ty.column;
+        let text = value.to_text(column);
+        let is_text = matches!(*value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_));
+        let charset = if is_text { column.collation.charset() } else { Charset::Utf8mb4 };
+        let utf8 = charset.convert_to(Charset::Utf8mb4, &text).bytes;
+        Ok(Some(String::from_utf8_lossy(&utf8).into_owned()))
+    }
+
+    /// A document argument: a JSON value or text that is parsed, error 3141 when it cannot be.
+    pub(super) fn document(&self, name: &str, index: usize) -> Result<Option<Json>, SqlError> {
+        let value = self.value(index)?;
+        match &*value {
+            Value::Null => return Ok(None),
+            Value::Json(_) | Value::Bytes(_) => {}
+            _ => return Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&(index + 1), &name])),
+        }
+        let text = self.utf8(index)?.unwrap_or_default();
+        parse_json(text.as_bytes()).map(Some).map_err(|invalid| {
+            let (reason, position) = (&invalid.reason, &invalid.position);
+            error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[&(index + 1), &name, reason, position])
+        })
+    }
+
+    /// Any value as a JSON value: text as a string, NULL as null.
+    pub(super) fn json_value(&self, index: usize) -> Result<Json, SqlError> {
+        let value = self.value(index)?;
+        let is_boolean = is_condition(&self.exprs[index]);
+        Ok(match &*value {
+            Value::Null => Json::Null,
+            Value::Int(number) if is_boolean => Json::Bool(*number != 0),
+            Value::Int(number) => Json::from(*number),
+            Value::UInt(number) => Json::from(*number),
+            Value::Double(number) => Json::from(*number),
+            Value::Float(number) => Json::from(f64::from(*number)),
+            Value::Decimal(number) => match number.to_i64().filter(|_| number.scale() == 0) {
+                Some(integer) => Json::from(integer),
+                None => Json::from(number.to_f64()),
+            },
+            Value::Year(number) => Json::from(*number),
+            Value::Json(text) => parse_json(text.as_bytes()).unwrap_or(Json::Null),
+            _ => Json::String(self.utf8(index)?.unwrap_or_default()),
+        })
+    }
+
+    pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
+        self.utf8(index)?.map(|text| Path::parse(&text)).transpose()
+    }
+}
+
+/// Conditions are BIGINTs everywhere but in JSON, which has booleans.
+fn is_condition(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Compare(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Xor(..)
+            | ExprKind::Not(_)
+            | ExprKind::TruthTest(..)
+            | ExprKind::In { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::Like { .. }
+    )
+}
+
+pub(super) fn json(document: &Json) -> Value {
+    Value::Json(json_text(document).into_boxed_str())
+}
+
+fn json_array(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let elements: Vec<Json> =
+        (0..arguments.len()).map(|index| arguments.json_value(index)).collect::<Result<_, _>>()?;
+    Ok(json(&Json::Array(elements)))
+}
+
+fn json_object(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let mut members = JsonMap::new();
+    for pair in (0..arguments.len()).step_by(2) {
+        let key = arguments.utf8(pair)?.ok_or_else(|| error_code::ER_JSON_DOCUMENT_NULL_KEY.plain())?;
+        members.insert(key, arguments.json_value(pair + 1)?);
+    }
+    Ok(json(&Json::Object(members)))
+}
+
+fn json_quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let text = arguments.utf8(0)?;
+    Ok(text.map_or(Value::Null, |text| Value::bytes(json_text(&Json::String(text)))))
+}
+
+fn json_unquote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(text) = arguments.utf8(0)? else { return Ok(Value::Null) };
+    let is_quoted = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
+    if !is_quoted {
+        return Ok(Value::bytes(text));
+    }
+    match parse_json(text.as_bytes()) {
+        Ok(Json::String(inner)) => Ok(Value::bytes(inner)),
+        Ok(_) => Ok(Value::bytes(text)),
+        Err(invalid) => Err(error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[
+            &1,
+            &"json_unquote",
+            &invalid.reason,
+            &invalid.position,
+        ])),
+    }
+}
+
+fn json_valid(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let value = arguments.value(0)?;
+    Ok(match &*value {
+        Value::Null => Value::Null,
+        Value::Json(_) => Value::Int(1),
+        Value::Bytes(_) => {
+            let text = arguments.utf8(0)?.unwrap_or_default();
+            Value::boolean(parse_json(text.as_bytes()).is_ok())
+        }
+        _ => Value::Int(0),
+    })
+}
+
+/// One path without wildcards gives the value itself, anything else an array of what was found.
+fn json_extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(document) = arguments.document("json_extract", 0)? else { return Ok(Value::Null) };
+    let mut found = Vec::new();
+    let mut is_single = arguments.len() == 2;
+    for index in 1..arguments.len() {
+        let Some(path) = arguments.path(index)? else { return Ok(Value::Null) };
+        is_single &= !path.has_wildcard();
+        found.extend(path.select(&document));
+    }
+    Ok(match found.as_slice() {
+        [] => Value::Null,
+        [value] if is_single => json(value),
+        values => json(&Json::Array(values.iter().map(|value| (*value).clone()).collect())),
+    })
+}
+
+fn contains(target: &Json, candidate: &Json) -> bool {
+    match (target, candidate) {
+        (Json::Array(elements), Json::Array(candidates)) => {
+            candidates.iter().all(|candidate| elements.iter().any(|element| contains(element, candidate)))
+        }
+        (Json::Array(elements), candidate) => elements.iter().any(|element| contains(element, candidate)),
+        (Json::Object(members), Json::Object(candidates)) => candidates
+            .iter()
+            .all(|(key, candidate)| members.get(key).is_some_and(|member| contains(member, candidate))),
+        (target, candidate) => {
+            std::mem::discriminant(target) == std::mem::discriminant(candidate)
+                && compare_documents(target, candidate).is_eq()
+        }
+    }
+}
+
+fn json_contains(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let name = "json_contains";
+    let (Some(target), Some(candidate)) = (arguments.document(name, 0)?, arguments.document(name, 1)?) else {
+        return Ok(Value::Null);
+    };
+    if arguments.len() < 3 {
+        return Ok(Value::boolean(contains(&target, &candidate)));
+    }
+    let Some(path) = arguments.path(2)? else { return Ok(Value::Null) };
+    let selected = path.select(&target);
+    Ok(selected.first().map_or(Value::Null, |value| Value::boolean(contains(value, &candidate))))
+}
+
+fn json_contains_path(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(document) = arguments.document("json_contains_path", 0)? else { return Ok(Value::Null) };
+    let Some(mode) = arguments.utf8(1)? else { return Ok(Value::Null) };
+    let needs_all = match mode.to_ascii_lowercase().as_str() {
+        "one" => false,
+        "all" => true,
+        _ => return Err(error_code::ER_JSON_BAD_ONE_OR_ALL_ARG.with(&[&"json_contains_path"])),
+    };
+    for index in 2..arguments.len() {
+        let Some(path) = arguments.path(index)? else { return Ok(Value::Null) };
+        let exists = !path.select(&document).is_empty();
+        if exists != needs_all {
+            return Ok(Value::boolean(exists));
+        }
+    }
+    Ok(Value::boolean(needs_all))
+}
+
+fn json_overlaps(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let name = "json_overlaps";
+    let (Some(left), Some(right)) = (arguments.document(name, 0)?, arguments.document(name, 1)?) else {
+        return Ok(Value::Null);
+    };
+    let is_equal = |left: &Json, right: &Json| compare_documents(left, right).is_eq();
+    let overlaps = match (&left, &right) {
+        (Json::Array(left), Json::Array(right)) => {
+            left.iter().any(|left| right.iter().any(|right| is_equal(left, right)))
+        }
+        (Json::Array(elements), other) | (other, Json::Array(elements)) => {
+            elements.iter().any(|element| is_equal(element, other))
+        }
+        (Json::Object(left), Json::Object(right)) => {
+            left.iter().any(|(key, member)| right.get(key).is_some_and(|other| is_equal(member, other)))
+        }
+        (left, right) => is_equal(left, right),
+    };
+    Ok(Value::boolean(overlaps))
+}
+
+/// The document, or the value that the path in the second argument names.
+fn document_at(name: &str, arguments: &Arguments<'_>) -> Result<Option<Json>, SqlError> {
+    let Some(document) = arguments.document(name, 0)? else { return Ok(None) };
+    if arguments.len() < 2 {
+        return Ok(Some(document));
+    }
+    let Some(path) = arguments.path(1)? else { return Ok(None) };
+    if path.has_wildcard() {
+        return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
+    }
+    Ok(path.select(&document).first().map(|value| (*value).clone()))
+}
+
+fn json_keys(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(Json::Object(members)) = document_at("json_keys", arguments)? else { return Ok(Value::Null) };
+    let mut keys: Vec<&String> = members.keys().collect();
+    keys.sort_by(|left, right| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
+    Ok(json(&Json::Array(keys.into_iter().cloned().map(Json::String).collect())))
+}
+
+fn json_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(document_at("json_length", arguments)?.map_or(Value::Null, |document| {
+        Value::Int(match &document {
+            Json::Array(elements) => elements.len() as i64,
+            Json::Object(members) => members.len() as i64,
+            _ => 1,
+        })
+    }))
+}
+
+fn depth(document: &Json) -> i64 {
+    1 + match document {
+        Json::Array(elements) => elements.iter().map(depth).max().unwrap_or(0),
+        Json::Object(members) => members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn json_depth(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.document("json_depth", 0)?.map_or(Value::Null, |document| Value::Int(depth(&document))))
+}
+
+fn json_type(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.document("json_type", 0)?.map_or(Value::Null, |document| {
+        Value::bytes(match &document {
+            Json::Null => "NULL",
+            Json::Bool(_) => "BOOLEAN",
+            Json::Number(number) if number.is_i64() => "INTEGER",
+            Json::Number(number) if number.is_u64() => "UNSIGNED INTEGER",
+            Json::Number(_) => "DOUBLE",
+            Json::String(_) => "STRING",
+            Json::Array(_) => "ARRAY",
+            Json::Object(_) => "OBJECT",
+        })
+    }))
+}
+
+fn json_pretty(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(document) = arguments.document("json_pretty", 0)? else { return Ok(Value::Null) };
+    let mut text = String::new();
+    write_pretty(&document, 0, &mut text);
+    Ok(Value::bytes(text))
+}
+
+fn write_pretty(document: &Json, indent: usize, text: &mut String) {
+    let new_line = |indent: usize, text: &mut String| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n(' ', indent * 2));
+    };
+    match document {
+        Json::Array(elements) if !elements.is_empty() => {
+            text.push('[');
+            for (index, element) in elements.iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                new_line(indent + 1, text);
+                write_pretty(element, indent + 1, text);
+            }
+            new_line(indent, text);
+            text.push(']');
+        }
+        Json::Object(members) if !members.is_empty() => {
+            let mut sorted: Vec<(&String, &Json)> = members.iter().collect();
+            sorted
+                .sort_by(|(left, _), (right, _)| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
+            text.push('{');
+            for (index, (key, member)) in sorted.into_iter().enumerate() {
+                text.push_str(if index > 0 { "," } else { "" });
+                new_line(indent + 1, text);
+                text.push_str(&json_text(&Json::String(key.clone())));
+                text.push_str(": ");
+                write_pretty(member, indent + 1, text);
+            }
+            new_line(indent, text);
+            text.push('}');
+        }
+        scalar => text.push_str(&json_text(scalar)),
+    }
+}

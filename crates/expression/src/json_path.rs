@@ -1,0 +1,282 @@
+//! JSON paths: `$.key[3].*`, `$**.key`, `$[last]`, `$[1 to 3]`.
+//!
+//! A path is parsed once per call and walks documents by reference or, for the changing functions, by mutable
+//! reference. Callers: the JSON functions.
+use datum::{Json, SqlError, error_code};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Leg {
+    Member(String),
+    AnyMember,
+    Element(Index),
+    AnyElement,
+    Range(Index, Index),
+    /// `**`: everything below, however deep.
+    Descendants,
+}
+
+/// A position in an array, counted from its start or its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Index {
+    FromStart(usize),
+    /// 0 is the last element.
+    FromEnd(usize),
+}
+
+impl Index {
+    pub(crate) fn within(self, length: usize) -> Option<usize> {
+        match self {
+            Index::FromStart(index) => (index < length).then_some(index),
+            Index::FromEnd(index) => length.checked_sub(index + 1),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Path {
+    pub legs: Vec<Leg>,
+}
+
+impl Path {
+    pub(crate) fn parse(text: &str) -> Result<Path, SqlError> {
+        let characters: Vec<char> = text.chars().collect();
+        let mut parser = Parser { characters: &characters, at: 0 };
+        parser.path().map_err(|()| error_code::ER_INVALID_JSON_PATH.with(&[&(parser.at.max(1))]))
+    }
+
+    /// Whether the path may name several values.
+    pub(crate) fn has_wildcard(&self) -> bool {
+        self.legs
+            .iter()
+            .any(|leg| matches!(leg, Leg::AnyMember | Leg::AnyElement | Leg::Descendants | Leg::Range(..)))
+    }
+
+    /// Every value the path names, in document order.
+    pub(crate) fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+        let mut current = vec![document];
+        for leg in &self.legs {
+            let mut next = Vec::new();
+            for value in current {
+                step(leg, value, &mut next);
+            }
+            current = next;
+        }
+        current
+    }
+
+    /// The value a path without wildcards names, for changing it.
+    pub(crate) fn select_mut<'d>(legs: &[Leg], document: &'d mut Json) -> Option<&'d mut Json> {
+        let mut current = document;
+        for leg in legs {
+            current = match (leg, current) {
+                (Leg::Member(key), Json::Object(members)) => members.get_mut(key)?,
+                (Leg::Element(index), Json::Array(elements)) => {
+                    let index = index.within(elements.len())?;
+                    &mut elements[index]
+                }
+                // A value that is no array stands for an array of itself.
+                (Leg::Element(index), other) if !other.is_array() && index.within(1) == Some(0) => other,
+                _ => return None,
+            };
+        }
+        Some(current)
+    }
+}
+
+fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
+    match (leg, value) {
+        (Leg::Member(key), Json::Object(members)) => next.extend(members.get(key)),
+        (Leg::AnyMember, Json::Object(members)) => next.extend(sorted_members(members)),
+        (Leg::Element(index), Json::Array(elements)) => {
+            next.extend(index.within(elements.len()).map(|index| &elements[index]));
+        }
+        (Leg::AnyElement, Json::Array(elements)) => next.extend(elements),
+        (Leg::Range(from, to), Json::Array(elements)) => {
+            let length = elements.len();
+            let start = match from {
+                Index::FromStart(index) => *index,
+                Index::FromEnd(index) => length.saturating_sub(index + 1),
+            };
+            let end = match to {
+                Index::FromStart(index) => (index + 1).min(length),
+                Index::FromEnd(index) => length.saturating_sub(*index),
+            };
+            next.extend(elements.get(start..end.max(start)).unwrap_or_default());
+        }
+        (Leg::Element(index), _) if index.within(1) == Some(0) => next.push(value),
+        (Leg::Range(from, _), _) if from.within(1) == Some(0) => next.push(value),
+        (Leg::Descendants, _) => descend(value, next),
+        _ => {}
+    }
+}
+
+/// The members in the order that the text of the object shows them.
+fn sorted_members(members: &datum::JsonMap) -> Vec<&Json> {
+    let mut sorted: Vec<(&String, &Json)> = members.iter().collect();
+    sorted.sort_by(|(left, _), (right, _)| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
+    sorted.into_iter().map(|(_, member)| member).collect()
+}
+
+/// The value itself and everything below it; documents nest no deeper than the parser allows.
+fn descend<'d>(value: &'d Json, next: &mut Vec<&'d Json>) {
+    next.push(value);
+    match value {
+        Json::Array(elements) => elements.iter().for_each(|element| descend(element, next)),
+        Json::Object(members) => {
+            sorted_members(members).into_iter().for_each(|member| descend(member, next));
+        }
+        _ => {}
+    }
+}
+
+struct Parser<'a> {
+    characters: &'a [char],
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn skip_spaces(&mut self) {
+        while self.characters.get(self.at).is_some_and(|character| character.is_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn accept(&mut self, wanted: char) -> bool {
+        self.skip_spaces();
+        let is_here = self.characters.get(self.at) == Some(&wanted);
+        self.at += usize::from(is_here);
+        is_here
+    }
+
+    fn path(&mut self) -> Result<Path, ()> {
+        if !self.accept('$') {
+            return Err(());
+        }
+        let mut legs = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.at == self.characters.len() {
+                // A path may not end in "everything below".
+                return if legs.last() == Some(&Leg::Descendants) { Err(()) } else { Ok(Path { legs }) };
+            }
+            if self.accept('.') {
+                legs.push(self.member()?);
+            } else if self.accept('[') {
+                legs.push(self.element()?);
+            } else if self.accept('*') && self.characters.get(self.at) == Some(&'*') {
+                self.at += 1;
+                legs.push(Leg::Descendants);
+            } else {
+                return Err(());
+            }
+        }
+    }
+
+    fn member(&mut self) -> Result<Leg, ()> {
+        if self.accept('*') {
+            return Ok(Leg::AnyMember);
+        }
+        self.skip_spaces();
+        let start = self.at;
+        if self.characters.get(start) == Some(&'"') {
+            self.at += 1;
+            while *self.characters.get(self.at).ok_or(())? != '"' {
+                self.at += if self.characters[self.at] == '\\' { 2 } else { 1 };
+            }
+            self.at += 1;
+            let quoted: String = self.characters.get(start..self.at).ok_or(())?.iter().collect();
+            return match datum::parse_json(quoted.as_bytes()) {
+                Ok(Json::String(key)) => Ok(Leg::Member(key)),
+                _ => Err(()),
+            };
+        }
+        let is_key = |character: &char| character.is_alphanumeric() || matches!(character, '_' | '$');
+        while self.characters.get(self.at).is_some_and(is_key) {
+            self.at += 1;
+        }
+        let key: String = self.characters[start..self.at].iter().collect();
+        let starts_well = key.chars().next().is_some_and(|first| !first.is_ascii_digit());
+        if starts_well { Ok(Leg::Member(key)) } else { Err(()) }
+    }
+
+    fn element(&mut self) -> Result<Leg, ()> {
+        if self.accept('*') {
+            return if self.accept(']') { Ok(Leg::AnyElement) } else { Err(()) };
+        }
+        let from = self.index()?;
+        if self.accept(']') {
+            return Ok(Leg::Element(from));
+        }
+        if !self.word("to") {
+            return Err(());
+        }
+        let to = self.index()?;
+        if self.accept(']') { Ok(Leg::Range(from, to)) } else { Err(()) }
+    }
+
+    fn index(&mut self) -> Result<Index, ()> {
+        if self.word("last") {
+            let distance = if self.accept('-') { self.number()? } else { 0 };
+            return Ok(Index::FromEnd(distance));
+        }
+        self.number().map(Index::FromStart)
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        self.skip_spaces();
+        let length = word.chars().count();
+        let is_here = self
+            .characters
+            .get(self.at..self.at + length)
+            .is_some_and(|found| found.iter().copied().eq(word.chars()));
+        self.at += if is_here { length } else { 0 };
+        is_here
+    }
+
+    fn number(&mut self) -> Result<usize, ()> {
+        self.skip_spaces();
+        let start = self.at;
+        let mut number = 0usize;
+        while let Some(digit) = self.characters.get(self.at).and_then(|character| character.to_digit(10)) {
+            number = number.saturating_mul(10).saturating_add(digit as usize);
+            self.at += 1;
+        }
+        if self.at == start || number > u32::MAX as usize { Err(()) } else { Ok(number) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selected(document: &str, path: &str) -> Vec<String> {
+        let document = datum::parse_json(document.as_bytes()).unwrap();
+        Path::parse(path).unwrap().select(&document).into_iter().map(datum::json_text).collect()
+    }
+
+    #[test]
+    fn paths_select_values() {
+        let document = r#"{"a":[1,2,{"b":3}],"b":{"b":4},"x y":5}"#;
+        for (path, expected) in [
+            ("$.a[0]", vec!["1"]),
+            ("$.a[last]", vec![r#"{"b": 3}"#]),
+            ("$.a[last-1]", vec!["2"]),
+            ("$.a[*].b", vec!["3"]),
+            ("$.a[1 to 2]", vec!["2", r#"{"b": 3}"#]),
+            ("$**.b", vec![r#"{"b": 4}"#, "3", "4"]),
+            ("$.\"x y\"", vec!["5"]),
+            ("$.b.*", vec!["4"]),
+            ("$.b[0].b", vec!["4"]),
+            ("$.nothing", vec![]),
+        ] {
+            assert_eq!(selected(document, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn wrong_paths() {
+        for path in ["", "a", "$.", "$[", "$[a]", "$**", "$.a b", "$.1a"] {
+            assert_eq!(Path::parse(path).unwrap_err().errno, 3143, "{path}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The life of sessions: idle timeouts, KILL, slow readers, transactions of clients that vanish.
+
+mod support;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use support::{RawClient, TestServer};
+
+fn connection_id(client: &mut RawClient) -> String {
+    let rows = client.query("SELECT CONNECTION_ID()").expect("every session has a number");
+    rows[0][0].clone().expect("not null")
+}
+
+fn resident_bytes(server: &TestServer) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.process_id())).expect("on Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a line");
+    line.split_whitespace().nth(1).and_then(|size| size.parse::<u64>().ok()).expect("a number") * 1024
+}
+
+#[test]
+fn idle_clients_are_disconnected_with_a_reason() {
+    let server = TestServer::start(&["--wait-timeout=1"]);
+    let mut client = server.log_in();
+    let since = Instant::now();
+    assert_eq!(client.expect_error().number, 4031);
+    assert!(client.is_closed());
+    assert!((Duration::from_millis(800)..Duration::from_secs(5)).contains(&since.elapsed()));
+
+    // A session that sets its own timeout has it at once, and each command starts it anew.
+    let mut client = server.log_in();
+    client.execute("SET wait_timeout = 3").expect("set");
+    for _ in 0..4 {
+        std::thread::sleep(Duration::from_millis(600));
+        client.ping().expect("busy enough");
+    }
+}
+
+#[test]
+fn kill_ends_waiting_and_running_sessions() {
+    let server = TestServer::start(&[]);
+    let (mut idle, mut busy, mut killer) = (server.log_in(), server.log_in(), server.log_in());
+    let idle_id = connection_id(&mut idle);
+    killer.execute(&format!("KILL {idle_id}")).expect("killed");
+    assert!(idle.is_closed());
+    assert_eq!(killer.execute(&format!("KILL {idle_id}")).map_err(|error| error.number), Err(1094));
+
+    let busy_id = connection_id(&mut busy);
+    let since = Instant::now();
+    let sleeper = std::thread::spawn(move || (busy.query("SELECT SLEEP(20)"), busy));
+    std::thread::sleep(Duration::from_millis(300));
+    killer.execute(&format!("KILL QUERY {busy_id}")).expect("killed");
+    let (_, mut busy) = sleeper.join().expect("no panic");
+    assert!(since.elapsed() < Duration::from_secs(10), "a killed query ends at once");
+    busy.ping().expect("only the query was killed");
+}
+
+#[test]
+fn a_vanished_client_leaves_no_locks() {
+    let server = TestServer::start(&[]);
+    let mut other = server.log_in();
+    for text in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT)",
+        "INSERT INTO t VALUES (1, 1)",
+    ] {
+        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    let mut vanishing = server.log_in();
+    for text in ["USE d", "BEGIN", "UPDATE t SET a = 2 WHERE id = 1"] {
+        vanishing.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    drop(vanishing);
+    let since = Instant::now();
+    other.execute("UPDATE t SET a = a + 10 WHERE id = 1").expect("the lock is gone");
+    assert!(since.elapsed() < Duration::from_secs(5));
+    let rows = other.query("SELECT a FROM t").expect("read");
+    assert_eq!(rows[0][0].as_deref(), Some("11"), "what was not committed is gone");
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_little_and_can_be_killed() {
+    let server = TestServer::start(&[]);
+    let mut other = server.log_in();
+    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(1000))"] {
+        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    for start in (0..4000).step_by(200) {
+        let rows: Vec<_> = (start..start + 200).map(|id| format!("({id}, REPEAT('x', 1000))")).collect();
+        other.execute(&format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("inserted");
+    }
+    let before = resident_bytes(&server);
+    let mut slow = server.log_in();
+    slow.execute("USE d").expect("entered");
+    let id = connection_id(&mut slow);
+    // Sixteen million rows of a kilobyte: only a server that waits for its client survives this.
+    let text = b"\x03SELECT a.filler, b.filler FROM t a, t b";
+    slow.send(0, text);
+    std::thread::sleep(Duration::from_secs(2));
+    let grown = resident_bytes(&server).saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes for a client that does not read");
+    other.ping().expect("others are served");
+    other.execute(&format!("KILL {id}")).expect("killed");
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let processes = other.query("SHOW PROCESSLIST").expect("listed");
+        if !processes.iter().any(|row| row[0].as_deref() == Some(&id)) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the killed session is still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_thousand_idle_clients_cost_little() {
+    let server = TestServer::start(&["--max-connections=2000"]);
+    let before = resident_bytes(&server);
+    let mut clients: Vec<_> = (0..1000).map(|_| server.log_in()).collect();
+    for client in &mut clients {
+        client.query("SELECT REPEAT('x', 20000)").expect("a result that needs a buffer");
+    }
+    let grown = resident_bytes(&server).saturating_sub(before);
+    println!("{} KiB for each of a thousand clients", grown / 1000 / 1024);
+    assert!(grown < 100 << 20, "{grown} bytes for a thousand idle clients");
+}
+
+#[test]
+fn several_statements_need_the_clients_word() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    assert_eq!(client.execute("DO 1; DO 2").map_err(|error| error.number), Err(1064));
+    client.send(0, &[27, 0, 0]);
+    assert_eq!(client.read().expect("an answer").1[0], 0xfe);
+    client.send(0, b"\x03DO 1; DO 2");
+    let more_results = |packet: &[u8]| packet[3] & 8 != 0;
+    let (first, second) = (client.read().expect("an OK").1, client.read().expect("an OK").1);
+    assert_eq!((first[0], more_results(&first)), (0, true));
+    assert_eq!((second[0], more_results(&second)), (0, false));
+    client.send(0, &[27, 1, 0]);
+    assert_eq!(client.read().expect("an answer").1[0], 0xfe);
+    assert_eq!(client.execute("DO 1; DO 2").map_err(|error| error.number), Err(1064));
+}
+
+#[test]
+fn old_commands_still_answer() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10))"] {
+        client.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    client.send(0, b"\x04t\0");
+    let mut names = Vec::new();
+    loop {
+        let (_, packet) = client.read().expect("a definition or the end");
+        assert_ne!(packet[0], 0xff, "{packet:?}");
+        if packet[0] == 0xfe {
+            break;
+        }
+        names.push(String::from_utf8_lossy(&packet).into_owned());
+    }
+    assert!(names.len() == 2 && names[0].contains("id") && names[1].contains("name"), "{names:?}");
+    client.send(0, b"\x04absent\0");
+    assert_eq!(client.expect_error().number, 1146);
+    client.send(0, &[9]);
+    let (_, statistics) = client.read().expect("an answer");
+    assert!(statistics.starts_with(b"Uptime: "));
+    client.send(0, b"\x02d");
+    client.expect_ok().expect("COM_INIT_DB");
+    client.send(0, b"\x02absent");
+    assert_eq!(client.expect_error().number, 1049);
+    client.send(0, &[31]);
+    client.expect_ok().expect("COM_RESET_CONNECTION");
+    let id = connection_id(&mut client).parse::<u32>().expect("a number");
+    let mut victim = server.log_in();
+    let victim_id = connection_id(&mut victim).parse::<u32>().expect("a number");
+    assert_ne!(id, victim_id);
+    client.send(0, &[&[12][..], &victim_id.to_le_bytes()].concat());
+    client.expect_ok().expect("COM_PROCESS_KILL");
+    assert!(victim.is_closed());
+}
+
+#[test]
+fn change_user_starts_anew_and_checks_the_password() {
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    client.execute("CREATE DATABASE d").expect("created");
+    client.execute("SET @a = 1").expect("set");
+    // User, empty proof, database, collation, plugin.
+    let change = |user: &str| [b"\x11", user.as_bytes(), b"\0\0d\0\xff\0mysql_native_password\0"].concat();
+    client.send(0, &change("root"));
+    client.expect_ok().expect("root has no password");
+    let rows = client.query("SELECT DATABASE(), @a").expect("read");
+    assert_eq!(rows[0], [Some("d".to_owned()), None]);
+    client.send(0, &change("nobody"));
+    loop {
+        match client.read() {
+            Some((sequence, packet)) if packet[0] == 0xfe => client.send(sequence + 1, &[7; 32]),
+            Some((sequence, packet)) if packet[0] == 1 => client.send(sequence + 1, b"guess"),
+            Some((_, packet)) => break assert_eq!(&packet[..3], &[0xff, 0x15, 0x04]),
+            None => panic!("closed without a word"),
+        }
+    }
+    assert!(client.is_closed());
+}
