@@ -18,6 +18,7 @@ mod strict;
 
 mod batch;
 mod context;
+mod cooperate;
 mod memory;
 mod outcome;
 mod sink;

@@ -32,6 +32,9 @@ pub async fn try_point_query(
         ranges: Vec::new(),
         widened: false,
     };
+    if !all_true(&access.gate, &[], context.eval)? {
+        return Ok(Some(Outcome::default()));
+    }
     let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);

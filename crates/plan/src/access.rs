@@ -20,6 +20,8 @@ pub struct TableAccess {
     pub row_key_position: Option<usize>,
     /// The index alone has all columns of the projection.
     pub covering: bool,
+    /// Conditions that read nothing of this table: checked once, before anything is read.
+    pub gate: Vec<Expr>,
     /// Conditions on this table and the ones before it in the join; a row that fails one is never returned.
     pub filter: Vec<Expr>,
     /// Conditions that hold for every row of the path, as long as all its bounds can be expressed exactly in the

@@ -14,6 +14,8 @@ pub struct InsertPlan {
     /// For every column of the table that the list leaves out.
     pub omitted: Vec<(usize, DefaultSource)>,
     pub source: InsertSource,
+    /// The source query reads the target: its rows are all read before the first is inserted.
+    pub reads_target: bool,
     pub duplicates: DuplicateRule,
     /// Subqueries among the values, run once before the first row.
     pub initialisers: Vec<Initialiser>,

@@ -18,6 +18,7 @@ mod subquery;
 
 pub use access::{
     AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess,
+    key_length,
 };
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{

@@ -15,10 +15,14 @@ use schema::{IndexDef, IndexKind, TableDef};
 const COST_RANGE: f64 = 3.0;
 /// Fetching the row behind a secondary index entry.
 const COST_LOOKUP: f64 = 3.0;
-/// An entry of an index that has all that is needed, compared with a whole row.
-const COST_COVERED: f64 = 0.6;
+/// An entry of an index that has all that is needed, compared with a whole row: at least this, and more for wide keys.
+const COST_COVERED: f64 = 0.4;
+const COST_COVERED_BYTE: f64 = 0.01;
+const COST_COVERED_MAX: f64 = 0.9;
 /// For each row and doubling of the number of rows.
 const COST_SORT: f64 = 0.3;
+/// For each row that goes through a hash table of groups.
+const COST_GROUP: f64 = 0.4;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
 
@@ -91,8 +95,13 @@ impl Planner<'_> {
         let SourceKind::Stored { table, .. } = &description.kind else {
             unreachable!("only stored tables have access paths")
         };
-        let (implied, filter) =
+        let (implied, checked): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(|condition| choice.implied.contains(condition));
+        let reads_no_row = |condition: &Expr| {
+            block.sources_of(condition) & 1 << source == 0
+                && !crate::walk::any(condition, &crate::walk::is_volatile)
+        };
+        let (gate, filter) = checked.into_iter().partition(reads_no_row);
         TableAccess {
             table: table.clone(),
             alias: description.alias.clone(),
@@ -101,6 +110,7 @@ impl Planner<'_> {
             projection,
             row_key_position,
             covering: choice.covering,
+            gate,
             filter,
             implied,
             lock: description.lock,
@@ -187,7 +197,7 @@ impl Chooser<'_> {
         let rows_read = rows_read.min(self.rows).max(0.1);
         let covering = !clustered && self.covers(index);
         let starts: f64 = found.ranges.iter().map(starts).sum();
-        let per_row = row_cost(clustered, covering);
+        let per_row = self.row_cost(index, clustered, covering);
         let path = match point_key(index, &found.ranges) {
             Some(key) => AccessPath::Point { index: position, key },
             None => AccessPath::Ranges { index: position, ranges: found.ranges },
@@ -223,7 +233,7 @@ impl Chooser<'_> {
         if clustered || !(covering || orders) {
             return None;
         }
-        let per_row = row_cost(clustered, covering);
+        let per_row = self.row_cost(index, clustered, covering);
         let choice = Choice {
             path: AccessPath::IndexScan { index: position },
             cost: COST_RANGE + self.rows * per_row,
@@ -275,7 +285,10 @@ impl Chooser<'_> {
             }
             None => {
                 let rows = choice.rows_out.max(1.0);
-                choice.cost += rows * rows.max(2.0).log2() * COST_SORT;
+                choice.cost += match wanted.for_groups {
+                    true => rows * COST_GROUP,
+                    false => rows * rows.max(2.0).log2() * COST_SORT,
+                };
             }
         }
         choice
@@ -345,6 +358,19 @@ impl Chooser<'_> {
         projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
     }
 
+    fn row_cost(&self, index: &IndexDef, clustered: bool, covering: bool) -> f64 {
+        if clustered {
+            return 1.0;
+        }
+        let width: u32 = index
+            .parts
+            .iter()
+            .map(|part| plan::key_length(&self.table.columns[part.column].column_type, part.prefix_length))
+            .sum();
+        let entry = (COST_COVERED + f64::from(width) * COST_COVERED_BYTE).min(COST_COVERED_MAX);
+        if covering { entry } else { entry + COST_LOOKUP }
+    }
+
     fn range_rows(&self, position: usize, index: &IndexDef, range: &RangeCondition) -> f64 {
         let mut rows = self.rows;
         let mut values = 1.0;
@@ -395,14 +421,6 @@ impl Chooser<'_> {
             Some(&distinct) if distinct > 0 => (self.rows / distinct as f64).max(1.0),
             _ => (self.rows / 200f64.powi(parts as i32)).max(1.5),
         }
-    }
-}
-
-fn row_cost(clustered: bool, covering: bool) -> f64 {
-    match (clustered, covering) {
-        (true, _) => 1.0,
-        (false, true) => COST_COVERED,
-        (false, false) => COST_COVERED + COST_LOOKUP,
     }
 }
 

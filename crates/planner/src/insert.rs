@@ -5,7 +5,9 @@ use crate::from::columns_of;
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
-use plan::{Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, OutputColumn, TableUsage};
+use plan::{
+    Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, OutputColumn, TableUsage, TableUse,
+};
 use schema::TableDef;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ impl<'p> Planner<'p> {
         }
         let table = self.target_table(&insert.table, TableUsage::Insert)?;
         let columns = self.insert_columns(insert, &table)?;
-        let mut source_columns = Vec::new();
+        let (mut source_columns, mut reads_target) = (Vec::new(), false);
         let source = match insert.source {
             ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
             ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
@@ -30,6 +32,8 @@ impl<'p> Planner<'p> {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
                 }
                 source_columns = planned.columns;
+                let is_target = |used: &TableUse| used.id == table.id && used.usage < TableUsage::Insert;
+                reads_target = self.tables.iter().any(is_target);
                 InsertSource::Query(Box::new(planned.node))
             }
         };
@@ -48,7 +52,16 @@ impl<'p> Planner<'p> {
             self.check_not_read(&table)?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
-        Ok(InsertPlan { table, columns, omitted, source, duplicates, initialisers, ignore: insert.ignore })
+        Ok(InsertPlan {
+            table,
+            columns,
+            omitted,
+            source,
+            reads_target,
+            duplicates,
+            initialisers,
+            ignore: insert.ignore,
+        })
     }
 
     /// A stored table that the statement changes.

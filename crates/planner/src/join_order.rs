@@ -17,6 +17,8 @@ pub struct WantedOrder {
     pub source: usize,
     /// (column, descending).
     pub columns: Vec<(usize, bool)>,
+    /// The order is for grouping, which can do without.
+    pub for_groups: bool,
     /// Only about so many rows are taken.
     pub limit: Option<f64>,
 }

@@ -429,6 +429,7 @@ pub fn wanted_order(
     let mut wanted = WantedOrder {
         source: 0,
         columns: Vec::with_capacity(keys.len()),
+        for_groups: false,
         limit: limit.as_ref().and_then(|(count, _)| limit_estimate(count)),
     };
     for (number, key) in keys.iter().enumerate() {
@@ -446,13 +447,13 @@ pub fn wanted_order(
 fn wanted_groups(block: &Block, groups: &[Expr]) -> Option<WantedOrder> {
     let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false };
     let keys: Vec<SortKey> = groups.iter().map(key).collect();
-    wanted_order(block, &keys, &None)
+    wanted_order(block, &keys, &None).map(|wanted| WantedOrder { for_groups: true, ..wanted })
 }
 
 fn wanted_column(block: &Block, position: usize, descending: bool) -> Option<WantedOrder> {
     let Position::Column { source, column } = block.frame[position] else { return None };
     let columns = vec![(column, descending)];
-    Some(WantedOrder { source, columns, limit: Some(1.0) })
+    Some(WantedOrder { source, columns, for_groups: false, limit: Some(1.0) })
 }
 
 /// The only aggregate is MIN or MAX of a column: (frame position, descending).

@@ -2,9 +2,10 @@
 use super::assign::Assigner;
 use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
+use super::update::read_rows;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::operator::{BATCH_ROWS, build, run_initialisers};
+use crate::operator::{build, run_initialisers};
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value};
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
@@ -87,34 +88,38 @@ impl Inserter<'_> {
         let types = output_types(node);
         let mut query = build(node);
         query.start(&[]);
-        // The source may read the target: then its rows are all read before the first is inserted.
         let mut rows = RowBatch::new(node.width);
         let mut more = true;
         while more {
-            context.check()?;
-            let before = rows.len();
-            more = query.next_batch(context, BATCH_ROWS, &mut rows).await?;
-            let bytes = (before..rows.len()).map(|index| crate::memory::row_bytes(rows.row(index))).sum();
-            context.memory.take(bytes)?;
-        }
-        for index in 0..rows.len() {
-            context.check()?;
-            self.outcome.records += 1;
-            let number = self.outcome.records;
-            let values = rows.take_row(index);
-            let mut row = self.blank_row();
-            for (position, (&column, value)) in self.plan.columns.iter().zip(&values).enumerate() {
-                let from = types.get(position).unwrap_or(&self.plan.table.columns[column].column_type);
-                row[column] = if value.is_null() && self.plan.table.columns[column].auto_increment {
-                    Value::Null
-                } else {
-                    self.assigner.convert(column, value, from, number, context.eval)?
-                };
+            rows.clear();
+            more = read_rows(query.as_mut(), self.plan.reads_target, context, &mut rows).await?;
+            for index in 0..rows.len() {
+                self.insert_source_row(rows.take_row(index), &types, context).await?;
             }
-            self.fill_omitted(&mut row, context)?;
-            self.insert_row(row, values, context).await?;
         }
         Ok(())
+    }
+
+    async fn insert_source_row(
+        &mut self,
+        values: Vec<Value>,
+        types: &[ColumnType],
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.outcome.records += 1;
+        let number = self.outcome.records;
+        let mut row = self.blank_row();
+        for (position, (&column, value)) in self.plan.columns.iter().zip(&values).enumerate() {
+            let definition = &self.plan.table.columns[column];
+            let from = types.get(position).unwrap_or(&definition.column_type);
+            row[column] = if value.is_null() && definition.auto_increment {
+                Value::Null
+            } else {
+                self.assigner.convert(column, value, from, number, context.eval)?
+            };
+        }
+        self.fill_omitted(&mut row, context)?;
+        self.insert_row(row, values, context).await
     }
 
     /// `source` is the query's row that `row` was made from.

@@ -5,6 +5,7 @@
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
@@ -19,6 +20,7 @@ pub struct TableScan<'p> {
     /// The base changed since the ranges were made.
     restarted: bool,
     opened: Option<Opened>,
+    pace: Pace,
 }
 
 /// What is known once the scan has its table; only the part below `ranges` depends on the base frame.
@@ -39,7 +41,7 @@ struct Opened {
 
 impl<'p> TableScan<'p> {
     pub fn new(access: &'p TableAccess) -> TableScan<'p> {
-        TableScan { access, base: Vec::new(), restarted: true, opened: None }
+        TableScan { access, base: Vec::new(), restarted: true, opened: None, pace: Pace::default() }
     }
 
     fn open(&self, context: &ExecContext<'_>) -> Result<Opened, SqlError> {
@@ -111,6 +113,8 @@ impl<'p> TableScan<'p> {
             opened.take_entry(access, &self.base, key, value, context, out).await?;
         }
         opened.entries = entries;
+        // A range that turned out empty has cost about as much as a row.
+        self.pace.count(opened.entries.len() + 1).await;
         Ok(more || !opened.ranges.is_empty())
     }
 }
@@ -126,6 +130,10 @@ impl Opened {
         self.ranges.clear();
         self.cursor = None;
         self.check_implied = false;
+        self.point = None;
+        if !all_true(&access.gate, base, context.eval)? {
+            return Ok(());
+        }
         let index = match &access.path {
             AccessPath::Nothing => return Ok(()),
             AccessPath::FullScan | AccessPath::IndexScan { .. } => {

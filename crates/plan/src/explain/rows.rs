@@ -213,7 +213,7 @@ impl Walk {
                     is_range && !primary && !access.covering && access.filter.is_empty(),
                     "Using index condition",
                 ),
-                (!access.filter.is_empty() || above.filter, "Using where"),
+                (!access.filter.is_empty() || !access.gate.is_empty() || above.filter, "Using where"),
                 (access.backward, "Backward index scan"),
                 (access.covering && !primary, "Using index"),
                 (above.temporary, "Using temporary"),
