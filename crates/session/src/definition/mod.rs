@@ -16,4 +16,4 @@ pub use alter::{AlterContext, apply_alterations};
 pub use conditions::ER_DB_DOES_NOT_EXIST;
 pub use create::draft_of_create;
 pub use data_type::choose_collation;
-pub use draft::{ColumnSource, DefinitionContext, TableDraft};
+pub use draft::{ColumnDraft, ColumnSource, DefinitionContext, TableDraft};

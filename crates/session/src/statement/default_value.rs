@@ -16,6 +16,7 @@ use schema::{ColumnDef, ColumnDefault};
 use super::Request;
 use crate::definition::DefinitionContext;
 use crate::session::Session;
+use crate::settings::Settings;
 
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
 
@@ -87,13 +88,17 @@ impl Session {
 
     /// What conversions to column types need of the session.
     pub(super) fn conversion(&self) -> Conversion<'_> {
-        let settings = self.expression_settings();
-        let today =
-            self.settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, DateTime::date);
-        let zone = &self.settings.time_zone;
-        let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
-        let is_strict = self.settings.sql_mode.is_strict();
-        Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros: settings.now_utc_micros }
+        self.conversion_of(&self.settings)
+    }
+
+    /// The same by settings that outlive a use of the session.
+    pub(super) fn conversion_of<'s>(&self, settings: &'s Settings) -> Conversion<'s> {
+        let now_utc_micros = self.now_utc_micros();
+        let zone = &settings.time_zone;
+        let today = zone.to_local(now_utc_micros).map_or(Date::ZERO, DateTime::date);
+        let moments = MomentContext { zone, mode: settings.sql_mode, today };
+        let is_strict = settings.sql_mode.is_strict();
+        Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros }
     }
 
     /// What SHOW CREATE TABLE quotes.

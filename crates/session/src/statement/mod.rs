@@ -6,6 +6,8 @@ mod accounts;
 mod administration;
 mod alter_table;
 mod catalog_view;
+mod create_select;
+mod create_table;
 mod default_value;
 mod dispatch;
 mod evaluate;

@@ -2,22 +2,21 @@
 //!
 //! Each statement locks what it names, checks, and makes one `SchemaChange` that is committed as a whole.
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use auth::Privilege;
 use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterDatabase, CreateDatabase, CreateTable, DatabaseOption, DropDatabase, DropTable, ObjectName,
-    RenameTable, StatementKind, TruncateTable,
+    AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase, DropTable, ObjectName, RenameTable,
+    StatementKind, TruncateTable,
 };
 use schema::{DatabaseDef, TableDef};
 
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::counters::count;
-use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation, draft_of_create};
+use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
 use crate::session::Session;
 
 /// A table's full name.
@@ -88,65 +87,6 @@ impl Session {
             true => Err(self.database_denied(database)),
             false => Ok(()),
         }
-    }
-
-    async fn create_table(
-        &mut self,
-        statement: &CreateTable<'_>,
-        request: Request<'_>,
-        shield: &Shield,
-    ) -> Result<Done, SqlError> {
-        count(&self.counters.com_create_table);
-        if statement.temporary {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"temporary tables"]));
-        }
-        if statement.partitioning.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"partitioning"]));
-        }
-        if statement.query.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CREATE TABLE ... SELECT"]));
-        }
-        let name = self.table_name(statement.name)?;
-        self.require_changeable(&name.database)?;
-        self.require_table(Privilege::Create, &name.database, &name.name)?;
-        check_table_name(&name.name)?;
-        let like = statement.like.map(|like| self.table_name(like)).transpose()?;
-        let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
-        if let Some(like) = &like {
-            locks.push((like.lock(), LockMode::Shared));
-        }
-        let _locks = self.lock_for_change(locks).await?;
-        let catalog = self.server.catalog().clone();
-        let database = catalog.require_database(&name.database)?;
-        if catalog.table(&name.database, &name.name).is_some() {
-            let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
-            if !statement.if_not_exists {
-                return Err(error);
-            }
-            self.shared.note(error);
-            return Ok(Done::ok());
-        }
-        let mut definition = match like {
-            Some(like) => {
-                self.require_table(Privilege::Select, &like.database, &like.name)?;
-                let source = catalog.require_table(&like.database, &like.name)?;
-                copy_of(source.definition(), &name)
-            }
-            None => {
-                let source = self.definition_context(request);
-                let context = &mut source.context();
-                let draft = draft_of_create(statement, &name.database, database.collation, context)?;
-                let definition = draft.finish(context)?;
-                self.keep_conditions(std::mem::take(&mut context.conditions));
-                definition
-            }
-        };
-        definition.created_at = seconds_now();
-        definition.choose_clustering();
-        let mut change = catalog.begin_change();
-        change.create_table(definition).await?;
-        self.commit_change(change, shield).await?;
-        Ok(Done::ok())
     }
 
     pub(crate) fn keep_conditions(&self, conditions: Vec<datum::Condition>) {
@@ -431,17 +371,4 @@ impl Names {
     fn moved(self) -> Vec<(TableName, Arc<TableDef>)> {
         self.present.into_iter().filter_map(|(name, definition)| Some((name, definition?))).collect()
     }
-}
-
-fn copy_of(source: &TableDef, name: &TableName) -> TableDef {
-    TableDef {
-        database: name.database.clone(),
-        name: name.name.clone(),
-        auto_increment_start: 1,
-        ..source.clone()
-    }
-}
-
-fn seconds_now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
 }

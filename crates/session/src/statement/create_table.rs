@@ -1,0 +1,129 @@
+//! CREATE TABLE: from a list of columns, like another table, from a query.
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use auth::Privilege;
+use catalog::{LockGuard, LockMode, check_table_name};
+use datum::{SqlError, error_code};
+use parser::ast::CreateTable;
+use schema::TableDef;
+
+use super::create_select::{add_query_columns, unpublished};
+use super::guard::Shield;
+use super::{Done, Effects, Request, TableName};
+use crate::counters::count;
+use crate::definition::draft_of_create;
+use crate::plan_cache::PreparedPlan;
+use crate::session::Session;
+
+impl Session {
+    pub(super) async fn create_table(
+        &mut self,
+        statement: &CreateTable<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        count(&self.counters.com_create_table);
+        if statement.temporary {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"temporary tables"]));
+        }
+        if statement.partitioning.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"partitioning"]));
+        }
+        let name = self.table_name(statement.name)?;
+        self.require_changeable(&name.database)?;
+        self.require_table(Privilege::Create, &name.database, &name.name)?;
+        check_table_name(&name.name)?;
+        let like = statement.like.map(|like| self.table_name(like)).transpose()?;
+        let _locks = self.lock_created(&name, like.as_ref()).await?;
+        let catalog = self.server.catalog().clone();
+        catalog.require_database(&name.database)?;
+        if catalog.table(&name.database, &name.name).is_some() {
+            let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
+            if !statement.if_not_exists {
+                return Err(error);
+            }
+            self.shared.note(error);
+            return Ok(Done::ok());
+        }
+        let source = self.plan_source(statement, request)?;
+        let mut definition = match like {
+            Some(like) => self.definition_like(&like, &name)?,
+            None => self.definition_of(statement, &name, source.as_ref(), request)?,
+        };
+        definition.created_at = seconds_now();
+        definition.choose_clustering();
+        self.create_and_fill(definition, source, request, shield).await
+    }
+
+    async fn lock_created(
+        &self,
+        name: &TableName,
+        like: Option<&TableName>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
+        if let Some(like) = like {
+            locks.push((like.lock(), LockMode::Shared));
+        }
+        self.lock_for_change(locks).await
+    }
+
+    fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
+        self.require_table(Privilege::Select, &like.database, &like.name)?;
+        let source = self.server.catalog().require_table(&like.database, &like.name)?;
+        Ok(TableDef {
+            database: name.database.clone(),
+            name: name.name.clone(),
+            auto_increment_start: 1,
+            ..(**source.definition()).clone()
+        })
+    }
+
+    fn definition_of(
+        &self,
+        statement: &CreateTable<'_>,
+        name: &TableName,
+        source: Option<&PreparedPlan>,
+        request: Request<'_>,
+    ) -> Result<TableDef, SqlError> {
+        let database = self.server.catalog().require_database(&name.database)?;
+        let defaults = self.definition_context(request);
+        let mut context = defaults.context();
+        let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
+        if let Some(source) = source {
+            add_query_columns(&mut draft, source)?;
+        }
+        let definition = draft.finish(&mut context)?;
+        self.keep_conditions(context.conditions);
+        Ok(definition)
+    }
+
+    async fn create_and_fill(
+        &mut self,
+        mut definition: TableDef,
+        source: Option<PreparedPlan>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let mut change = self.server.catalog().begin_change();
+        let Some(source) = source else {
+            change.create_table(definition).await?;
+            self.commit_change(change, shield).await?;
+            return Ok(Done::ok());
+        };
+        self.lock_plan(&source).await?;
+        definition.id = self.server.catalog().new_table_id();
+        change.create_trees(&mut definition).await?;
+        let handle = unpublished(&definition);
+        let count = self.fill_from(&mut change, &handle, &source, request.parameters.to_vec()).await?;
+        change.put_table(definition).await?;
+        self.commit_change(change, shield).await?;
+        self.commit_open(shield).await?;
+        let warnings = self.shared.diagnostics.lock().count();
+        let info = format!("Records: {count}  Duplicates: 0  Warnings: {warnings}");
+        Ok(Done::Ok(Effects { affected_rows: count, last_insert_id: 0, info }))
+    }
+}
+
+fn seconds_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
+}

@@ -1,0 +1,129 @@
+//! The protocol's commands beside COM_QUERY: prepared statements, cursors, reset, kill, multi-statements.
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use datum::Value;
+use session::{CursorKind, KillKind, Server};
+use support::{Client, Printer, new_server};
+
+fn run<T>(test: impl AsyncFnOnce(Arc<Server>) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async { test(new_server().await).await })
+}
+
+async fn client_with_table(server: &Arc<Server>) -> Client {
+    let mut client = Client::connect(server).await;
+    client.query("create database d; use d; create table t (a int primary key, b varchar(20))").await;
+    assert_eq!(client.query("insert into t values (1,'one'),(2,'two'),(3,'three')").await.lines().count(), 1);
+    client
+}
+
+#[test]
+fn prepared_statements_run_with_values_of_any_type() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let info =
+            client.session.prepare(b"select b, a from t where a > ? order by a").await.expect("prepares");
+        assert_eq!(info.parameters.len(), 1);
+        assert_eq!(info.columns.as_ref().expect("a query").columns[0].name, "b");
+        for value in [Value::Int(1), Value::bytes("1"), Value::Double(1.5), Value::Int(1)] {
+            let mut printer = Printer::default();
+            client.session.execute(info.id, &[value], CursorKind::None, &mut printer).await;
+            assert_eq!(printer.text, "b\ta\ntwo\t2\nthree\t3\n");
+        }
+        client.query("alter table t drop column b").await;
+        let mut printer = Printer::default();
+        client.session.execute(info.id, &[Value::Int(1)], CursorKind::None, &mut printer).await;
+        assert!(printer.text.starts_with("ERROR 1054"), "{}", printer.text);
+        client.session.close_statement(info.id);
+        let mut printer = Printer::default();
+        client.session.execute(info.id, &[Value::Int(1)], CursorKind::None, &mut printer).await;
+        assert!(printer.text.starts_with("ERROR 1243"), "{}", printer.text);
+    });
+}
+
+#[test]
+fn a_cursor_gives_its_rows_in_parts() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let info = client.session.prepare(b"select a from t order by a").await.expect("prepares");
+        let mut printer = Printer::default();
+        client.session.execute(info.id, &[], CursorKind::ReadOnly, &mut printer).await;
+        assert_eq!(printer.text, "a\ncursor\n");
+        client.session.fetch(info.id, 2, &mut printer).await;
+        client.session.fetch(info.id, 2, &mut printer).await;
+        assert_eq!(printer.text, "a\ncursor\n1\n2\n3\n");
+        client.session.fetch(info.id, 2, &mut printer).await;
+        assert!(printer.text.ends_with("has no open cursor.\n"), "{}", printer.text);
+    });
+}
+
+#[test]
+fn several_statements_end_at_the_first_error() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let text = "select 1; insert into t values (1, 'x'); select 2";
+        let answer = client.query(text).await;
+        assert!(answer.starts_with("1\n1\nERROR 1062"), "{answer}");
+        assert_eq!(client.query("select 1;").await, "1\n1\n");
+        assert_eq!(client.query("select 1; -- the end").await, "1\n1\n");
+        client.session.set_multi_statements(false);
+        let answer = client.query("select 1; select 2").await;
+        assert!(answer.starts_with("ERROR 1064") && answer.contains("near 'select 2'"), "{answer}");
+    });
+}
+
+#[test]
+fn reset_rolls_back_and_forgets() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        client.query("set @x = 1, autocommit = 0; delete from t").await;
+        client.session.reset_connection().await.expect("resets");
+        assert_eq!(
+            client.query("select @x, @@autocommit, database()").await,
+            "@x\t@@autocommit\tdatabase()\nNULL\t1\td\n"
+        );
+        assert_eq!(client.query("select count(*) from t").await, "count(*)\n3\n");
+    });
+}
+
+#[test]
+fn a_killed_query_ends_and_the_session_goes_on() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let mut blocker = Client::connect(&server).await;
+        blocker.query("use d; begin; select * from t").await;
+        let process = client.session.process().clone();
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            process.kill.kill(KillKind::Query);
+        });
+        let answer = client.query("alter table t add c int").await;
+        assert!(answer.starts_with("ERROR 1317"), "{answer}");
+        assert_eq!(client.query("select count(*) from t").await, "count(*)\n3\n");
+        blocker.query("commit").await;
+        assert!(client.query("alter table t add c int").await.starts_with("ok"));
+    });
+}
+
+#[test]
+fn a_metadata_deadlock_is_refused() {
+    run(async |server| {
+        let mut first = client_with_table(&server).await;
+        first.query("create table u (a int)").await;
+        first.query("begin; select * from u").await;
+        let mut second = Client::connect(&server).await;
+        second.query("use d").await;
+        let renaming = tokio::task::spawn_local(async move {
+            // Takes `t`, then waits for `u`, which the other transaction uses.
+            second.query("rename table t to v, u to w").await
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let answer = first.query("select * from t").await;
+        assert!(answer.contains("ERROR 1213"), "{answer}");
+        assert!(renaming.await.expect("the task ends").starts_with("ok"));
+    });
+}
