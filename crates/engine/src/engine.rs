@@ -21,6 +21,7 @@ use btree::{Edit, Mtr, Space, Tree};
 use buffer::{BufferError, BufferPool, Stop};
 use env::Env;
 use parking_lot::Mutex;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
@@ -175,7 +176,7 @@ impl Engine {
         key: &[u8],
         mut read: impl FnMut(Option<&[u8]>, Lsn) -> R,
     ) -> Result<R, EngineError> {
-        let found = self.pool.run(|| tree.lookup(&self.pool, key, &mut read)).await;
+        let found = pin!(self.pool.run(|| tree.lookup(&self.pool, key, &mut read))).await;
         found.map_err(|error| self.pool_error(error))
     }
 

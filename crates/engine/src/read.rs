@@ -11,6 +11,7 @@ use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
 use btree::overflow::Stub;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wal::Lsn;
@@ -25,8 +26,8 @@ impl Transaction {
     ) -> Result<Option<Vec<u8>>, EngineError> {
         self.work.engine.stats.rows_read.fetch_add(1, Relaxed);
         let found = match mode {
-            ReadMode::Snapshot => self.get_visible(tree, key).await?,
-            ReadMode::Locking(mode, wait) => self.get_locked(tree, key, mode, wait).await?,
+            ReadMode::Snapshot => pin!(self.get_visible(tree, key)).await?,
+            ReadMode::Locking(mode, wait) => pin!(self.get_locked(tree, key, mode, wait)).await?,
         };
         match found {
             Found::Absent => Ok(None),

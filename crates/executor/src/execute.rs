@@ -8,6 +8,7 @@ use crate::sink::RowSink;
 use crate::strict::StrictSession;
 use datum::{SqlError, Value};
 use plan::{Plan, PlanKind, QueryPlan};
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
@@ -20,7 +21,8 @@ pub async fn execute(
     context.eval.slots.clear();
     context.eval.slots.resize(plan.slot_count, Value::Null);
     match &plan.kind {
-        PlanKind::Query(query) => execute_query(query, context, sink).await,
+        // Pinned where it is made: awaiting it by value would copy kilobytes of state.
+        PlanKind::Query(query) => pin!(execute_query(query, context, sink)).await,
         PlanKind::Insert(insert) if insert.ignore => execute_insert(insert, context).await,
         PlanKind::Update(update) if update.ignore => execute_update(update, context).await,
         PlanKind::Delete(delete) if delete.ignore => execute_delete(delete, context).await,
@@ -50,7 +52,7 @@ async fn execute_query(
     context: &mut ExecContext<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    if let Some(outcome) = crate::point::try_point_query(query, context, sink).await? {
+    if let Some(outcome) = pin!(crate::point::try_point_query(query, context, sink)).await? {
         return Ok(outcome);
     }
     if query.count_found_rows {

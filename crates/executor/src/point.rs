@@ -9,6 +9,7 @@ use crate::range::RangeBuilder;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
 use plan::{AccessPath, NodeKind, QueryPlan};
+use std::pin::pin;
 use table::{damaged, engine_error};
 
 /// `None` when the query is of another shape.
@@ -38,7 +39,7 @@ pub async fn try_point_query(
     let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);
-    let record = context.transaction.get(handle.layout().tree, &row_key, mode).await;
+    let record = pin!(context.transaction.get(handle.layout().tree, &row_key, mode)).await;
     let Some(record) = record.map_err(|error| engine_error(&access.table.name, error))? else {
         return Ok(Some(Outcome::default()));
     };

@@ -10,6 +10,7 @@
 use catalog::LockGuard;
 use datum::SqlError;
 use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction};
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Characteristics of the next transaction only (SET TRANSACTION without a scope).
@@ -48,7 +49,7 @@ impl TransactionControl {
     pub async fn commit(&mut self) -> Result<(), EngineError> {
         let transaction = self.current.take();
         let result = match transaction {
-            Some(transaction) => transaction.commit().await,
+            Some(transaction) => pin!(transaction.commit()).await,
             None => Ok(()),
         };
         self.ended();

@@ -2,6 +2,7 @@
 //!
 //! A plan is made without locks from the catalog's present copy, then its tables are locked and the catalog's
 //! version is looked at again: if it moved, the plan is made anew. So no lock is held on a guess.
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -175,15 +176,15 @@ impl Session {
                 sink.columns(shape);
                 let settings = self.settings.clone();
                 let mut rows = ClientRows::new(sink, &prepared.conversions, &settings);
-                let outcome = self.execute_plan(&prepared.plan, parameters, &mut rows).await?;
-                self.end_statement_transaction(shield).await?;
+                let outcome = pin!(self.execute_plan(&prepared.plan, parameters, &mut rows)).await?;
+                pin!(self.end_statement_transaction(shield)).await?;
                 Ok(Done::Rows { found: outcome.found_rows })
             }
             _ => {
                 let mut no_rows = executor::CollectRows::default();
                 let before = self.shared.last_insert_id.load(Relaxed);
-                let outcome = self.execute_plan(&prepared.plan, parameters, &mut no_rows).await?;
-                self.end_statement_transaction(shield).await?;
+                let outcome = pin!(self.execute_plan(&prepared.plan, parameters, &mut no_rows)).await?;
+                pin!(self.end_statement_transaction(shield)).await?;
                 Ok(Done::Ok(self.effects_of(&prepared.plan, &outcome, before)))
             }
         }
@@ -238,7 +239,7 @@ impl Session {
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
         };
-        executor::execute(plan, &mut context, rows).await
+        pin!(executor::execute(plan, &mut context, rows)).await
     }
 
     fn exec_settings(&self) -> ExecSettings {
@@ -304,7 +305,7 @@ impl Session {
             return Ok(());
         }
         shield.raise();
-        let result = self.transaction.commit().await.map_err(transaction_error);
+        let result = pin!(self.transaction.commit()).await.map_err(transaction_error);
         shield.lower();
         result
     }

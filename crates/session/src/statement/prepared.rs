@@ -2,6 +2,7 @@
 //!
 //! The text is kept and parsed again when its plan is no longer current. Plans depend on the kinds of the
 //! parameters, so a plan made for the types of one execution is kept for the next ones with the same types.
+use std::pin::pin;
 use std::sync::Arc;
 
 use bumpalo::Bump;
@@ -183,8 +184,9 @@ impl Session {
         let text = statement.text.clone();
         self.show_activity("Execute", Some(&text));
         let result = match cursor == CursorKind::ReadOnly && statement.is_query {
-            true => self.open_cursor(&mut statement, parameters, sink).await,
-            false => self.run_prepared(&mut statement, parameters, sink).await,
+            // Pinned where they are made: awaiting them by value would copy kilobytes of state.
+            true => pin!(self.open_cursor(&mut statement, parameters, sink)).await,
+            false => pin!(self.run_prepared(&mut statement, parameters, sink)).await,
         };
         self.prepared.insert(id, statement);
         self.finish(result, false, sink).await;

@@ -4,6 +4,7 @@
 //! 2. Otherwise statements are parsed and run one after the other; the first error ends the rest.
 //! 3. Whatever happens, the sink gets one end for each statement that was begun.
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -138,8 +139,12 @@ impl Session {
         let shield = Shield::default();
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
         let time_limit = (limit_ms > 0).then(|| self.server.timer().sleep(Duration::from_millis(limit_ms)));
-        let run = work.run(self, &shield, sink);
-        let result = match run_guarded(&process.kill, &shield, time_limit, run).await {
+        let ended = {
+            // Pinned where it is made: passing it by value would copy kilobytes of state.
+            let run = pin!(work.run(self, &shield, sink));
+            run_guarded(&process.kill, &shield, time_limit, run).await
+        };
+        let result = match ended {
             Ended::ByItself(result) => result,
             Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
             Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
@@ -273,7 +278,7 @@ impl StatementWork for SavedPlan {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        session.run_plan(&self.prepared, self.parameters, shield, sink).await
+        pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await
     }
 }
 
