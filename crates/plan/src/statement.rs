@@ -62,6 +62,16 @@ pub enum TableUsage {
 }
 
 impl Plan {
+    /// INSERT IGNORE and its kin, whose errors become warnings.
+    pub fn ignores_errors(&self) -> bool {
+        match &self.kind {
+            PlanKind::Query(_) => false,
+            PlanKind::Insert(insert) => insert.ignore,
+            PlanKind::Update(update) => update.ignore,
+            PlanKind::Delete(delete) => delete.ignore,
+        }
+    }
+
     /// Whether it changes rows.
     pub fn is_change(&self) -> bool {
         !matches!(self.kind, PlanKind::Query(_))

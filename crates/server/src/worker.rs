@@ -67,6 +67,9 @@ pub(crate) struct WorkerPool {
     workers: Arc<[Worker]>,
 }
 
+/// Room for the deepest statement that the parser lets through, also in builds without optimisation.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Waits for the workers to end.
 pub(crate) struct WorkerThreads(Vec<JoinHandle<()>>);
 
@@ -77,7 +80,8 @@ impl WorkerPool {
         let mut threads = Vec::new();
         for index in 0..count {
             let (sender, receiver) = unbounded_channel();
-            let builder = std::thread::Builder::new().name(format!("worker-{index}"));
+            // A deeply nested expression is evaluated by recursion; only touched pages of a stack cost memory.
+            let builder = std::thread::Builder::new().name(format!("worker-{index}")).stack_size(STACK_BYTES);
             let thread = builder.spawn(move || work(receiver));
             threads.push(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
             workers.push(Worker { sender, connection_count: Arc::default() });

@@ -57,15 +57,20 @@ impl Session {
 }
 
 /// Adds the query's columns to a draft; one that the list names already takes its values instead.
-pub(super) fn add_query_columns(draft: &mut TableDraft, source: &PreparedPlan) -> Result<(), SqlError> {
+pub(super) fn add_query_columns(
+    session: &Session,
+    draft: &mut TableDraft,
+    source: &PreparedPlan,
+) -> Result<(), SqlError> {
     let PlanKind::Query(query) = &source.plan.kind else { return Ok(()) };
+    let listed_count = draft.columns.len();
     for column in &query.columns {
-        if draft.column_position(&column.name).is_some() {
+        if draft.column_position(&column.name).is_some_and(|position| position < listed_count) {
             continue;
         }
         catalog::check_column_name(&column.name)?;
         draft.columns.push(ColumnDraft {
-            definition: column_of(column),
+            definition: column_of(session, column),
             written_nullable: None,
             primary: false,
             unique: false,
@@ -75,13 +80,19 @@ pub(super) fn add_query_columns(draft: &mut TableDraft, source: &PreparedPlan) -
     Ok(())
 }
 
-fn column_of(output: &OutputColumn) -> ColumnDef {
+/// A plain column keeps its default, a computed one that is never NULL gets its type's.
+fn column_of(session: &Session, output: &OutputColumn) -> ColumnDef {
     let mut column_type = output.column_type.clone();
     if column_type.kind == TypeKind::Null {
         column_type = ColumnType { nullable: true, ..ColumnType::new(TypeKind::Binary) };
     }
     let mut column = ColumnDef::new(output.name.clone(), column_type);
     let is_computed = output.original_name.is_empty();
+    if let Some(table) = session.server.catalog().table(&output.database, &output.table)
+        && let Some(position) = table.definition().column_named(&output.original_name)
+    {
+        column.default = table.definition().columns[position].default.clone();
+    }
     if is_computed && !column.nullable() && !column.is_large_object() {
         let value = column.column_type.implicit_default();
         let text = String::from_utf8_lossy(&value.to_text(&column.column_type)).into_owned();

@@ -90,7 +90,7 @@ impl Session {
         let mut context = defaults.context();
         let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
         if let Some(source) = source {
-            add_query_columns(&mut draft, source)?;
+            add_query_columns(self, &mut draft, source)?;
         }
         let definition = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);

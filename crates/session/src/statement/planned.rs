@@ -13,7 +13,7 @@ use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
 use expression::{EvalContext, StatementSettings};
 use parser::{Digest, digest};
-use plan::{Plan, PlanKind, TableUsage, TableUse};
+use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
@@ -222,8 +222,12 @@ impl Session {
     ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction();
         let settings = self.statement_settings();
+        let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
-        let exec_settings = self.exec_settings();
+        if is_strict {
+            eval = eval.for_strict_change();
+        }
+        let exec_settings = self.exec_settings(plan);
         let viewer = self.viewer();
         for condition in &plan.conditions {
             self.shared.diagnostics.lock().add(condition.clone());
@@ -239,10 +243,19 @@ impl Session {
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
         };
-        pin!(executor::execute(plan, &mut context, rows)).await
+        let outcome = pin!(executor::execute(plan, &mut context, rows)).await?;
+        if matches!(&plan.kind, PlanKind::Query(query) if query.locking) {
+            // A locking read sees commits that are not durable yet; what it saw must not be lost after it is told.
+            context
+                .transaction
+                .settle_reads()
+                .await
+                .map_err(crate::transaction_control::transaction_error)?;
+        }
+        Ok(outcome)
     }
 
-    fn exec_settings(&self) -> ExecSettings {
+    fn exec_settings(&self, plan: &Plan) -> ExecSettings {
         let timeout_us = self.settings.row_lock_wait_timeout_s.saturating_mul(1_000_000);
         let isolation = self.transaction.current.as_ref().map(|transaction| transaction.isolation());
         ExecSettings {
@@ -250,7 +263,7 @@ impl Session {
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
-            select_limit: self.settings.select_limit,
+            select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
         }
     }
 
@@ -367,6 +380,23 @@ fn lock_of(used: &TableUse) -> (LockName, LockMode) {
         TableUsage::Insert | TableUsage::Update | TableUsage::Delete => LockMode::SharedWrite,
     };
     (name, mode)
+}
+
+/// A LIMIT of the statement takes the place of `sql_select_limit`.
+fn has_limit(plan: &Plan) -> bool {
+    let PlanKind::Query(query) = &plan.kind else { return true };
+    let mut node = &query.root;
+    loop {
+        node = match &node.kind {
+            NodeKind::Limit { .. } => return true,
+            NodeKind::Project { input, .. } | NodeKind::Filter { input, .. } => input,
+            NodeKind::Sort { input, limit: None, .. } | NodeKind::Distinct { input, .. } => input,
+            NodeKind::Sort { .. } => return true,
+            NodeKind::Apply(apply) => &apply.input,
+            NodeKind::Initialise(initialise) => &initialise.input,
+            _ => return false,
+        };
+    }
 }
 
 fn explicit_of_update(set_id: u64, before: u64) -> u64 {
