@@ -25,10 +25,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("right", (2, 2), infer_cut, right),
     entry("substring_index", (3, 3), infer_substring_index, substring_index),
     entry("trim", (1, 2), infer_trim, trim_both),
-    entry("trim_leading", (2, 2), infer_trim, trim_leading),
-    entry("trim_trailing", (2, 2), infer_trim, trim_trailing),
-    entry("ltrim", (1, 2), infer_trim, trim_leading),
-    entry("rtrim", (1, 2), infer_trim, trim_trailing),
+    entry("trim_leading", (1, 2), infer_trim, trim_leading),
+    entry("trim_trailing", (1, 2), infer_trim, trim_trailing),
+    entry("ltrim", (1, 1), infer_trim, trim_leading),
+    entry("rtrim", (1, 1), infer_trim, trim_trailing),
 ];
 
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

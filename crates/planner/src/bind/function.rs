@@ -34,8 +34,8 @@ impl<'p> Planner<'p> {
             Kind::Trim(trim) => {
                 let name = match trim.side {
                     ast::TrimSide::Both => "trim",
-                    ast::TrimSide::Leading => "ltrim",
-                    ast::TrimSide::Trailing => "rtrim",
+                    ast::TrimSide::Leading => "trim_leading",
+                    ast::TrimSide::Trailing => "trim_trailing",
                 };
                 let mut arguments = vec![self.bind(&trim.operand)?];
                 if let Some(remove) = &trim.remove {

@@ -41,9 +41,7 @@ impl Planner<'_> {
             | ast::LiteralValue::Hex { bytes, charset: Some(charset) }
             | ast::LiteralValue::Bit { bytes, charset: Some(charset) } => introduced(bytes, charset)?,
             ast::LiteralValue::Hex { bytes, charset: None }
-            | ast::LiteralValue::Bit { bytes, charset: None } => {
-                Expr::literal(Value::bytes(bytes), ColumnType::varbinary(bytes.len() as u32).not_null())
-            }
+            | ast::LiteralValue::Bit { bytes, charset: None } => Expr::hex_literal(bytes),
         })
     }
 
