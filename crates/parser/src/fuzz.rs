@@ -12,6 +12,7 @@ pub fn fuzz_one(bytes: &[u8]) {
         no_backslash_escapes: true,
         high_not_precedence: true,
         ignore_space: true,
+        real_as_float: true,
     };
     for mode in [SqlMode::default(), other] {
         let arena = Bump::new();

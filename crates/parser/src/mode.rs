@@ -12,4 +12,6 @@ pub struct SqlMode {
     pub high_not_precedence: bool,
     /// A space may stand between a built-in function's name and its parenthesis.
     pub ignore_space: bool,
+    /// REAL is FLOAT, not DOUBLE.
+    pub real_as_float: bool,
 }

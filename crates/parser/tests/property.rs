@@ -33,12 +33,13 @@ fn statements() -> Vec<String> {
 }
 
 fn modes() -> impl Strategy<Value = SqlMode> {
-    any::<[bool; 5]>().prop_map(|bits| SqlMode {
+    any::<[bool; 6]>().prop_map(|bits| SqlMode {
         ansi_quotes: bits[0],
         pipes_as_concat: bits[1],
         no_backslash_escapes: bits[2],
         high_not_precedence: bits[3],
         ignore_space: bits[4],
+        real_as_float: bits[5],
     })
 }
 

@@ -97,6 +97,7 @@ impl Settings {
             no_backslash_escapes: mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
             high_not_precedence: mode.contains(SqlMode::HIGH_NOT_PRECEDENCE),
             ignore_space: ignore_space || mode.contains(SqlMode::IGNORE_SPACE),
+            real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
         }
     }
 

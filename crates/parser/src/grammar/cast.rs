@@ -57,6 +57,7 @@ impl<'a> Parser<'a> {
             K::Year => CastTarget::Year,
             K::Decimal | K::Dec => CastTarget::Decimal,
             K::Float | K::Float4 => CastTarget::Float,
+            K::Real if self.mode.real_as_float => CastTarget::Float,
             K::Double | K::Real | K::Float8 => CastTarget::Double,
             K::Json => CastTarget::Json,
             _ => CastTarget::Geometry(geometry_type(word).ok_or_else(|| self.syntax_error())?),

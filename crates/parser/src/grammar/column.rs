@@ -85,6 +85,7 @@ impl<'a> Parser<'a> {
                 self.advance();
                 TypeName::Double
             }
+            K::Real if self.mode.real_as_float => TypeName::Float,
             word => simple_type(word).or_else(|| geometry_type(word)).ok_or_else(|| self.syntax_error())?,
         };
         self.advance();
