@@ -129,6 +129,8 @@ impl Drop for RegisteredWait<'_> {
     fn drop(&mut self) {
         self.state.set_waiting(None);
         match &self.target {
+            // Whoever granted the lock has taken the request out of the queue.
+            WaitTarget::Row(_) if self.cell.outcome() == Some(Outcome::Granted) => {}
             WaitTarget::Row(name) => self.engine.rows.cancel(name, &self.cell),
             WaitTarget::Gap(tree, _) => self.engine.intervals.cancel(*tree, &self.cell),
         }

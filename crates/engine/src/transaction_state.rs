@@ -180,6 +180,11 @@ impl TransactionState {
         self.undo_bytes.load(Ordering::Relaxed) + self.held.lock().names.len() as u64
     }
 
+    /// How many row locks others may be waiting for because of this transaction, implicit ones included.
+    pub fn locks_held(&self) -> u64 {
+        self.undo_len() + self.held_count() as u64
+    }
+
     pub fn first_lsn(&self) -> u64 {
         self.first_lsn.load(Ordering::Acquire)
     }

@@ -1,31 +1,25 @@
-//! Explicit locks of one row: holders, and waiters in order of arrival.
+//! Explicit locks of one row: holders, and waiters in the order that `queue` keeps.
 //!
-//! Invariants: locks are handed over directly by whoever releases, in FIFO order, so nobody overtakes; only
-//! a holder that wants more (shared to exclusive) goes to the front. An implicit lock becomes an explicit
-//! one as soon as somebody has to wait for it, so its end wakes the waiters.
+//! Invariants: locks are handed over directly by whoever releases, to the first in the queue, so no newcomer
+//! slips in between. An implicit lock becomes an explicit one as soon as somebody has to wait for it, so its
+//! end wakes the waiters.
 
+use super::queue::{LockQueue, Request};
 use super::{RowEntry, RowName};
 use crate::LockMode;
 use crate::transaction_state::TransactionState;
 use crate::wait::{Outcome, WaitCell};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[derive(Default)]
 pub(super) struct LockState {
     holders: Vec<Holder>,
-    queue: VecDeque<Request>,
+    queue: LockQueue,
 }
 
 struct Holder {
     transaction: Arc<TransactionState>,
     mode: LockMode,
-}
-
-struct Request {
-    transaction: Arc<TransactionState>,
-    mode: LockMode,
-    cell: Arc<WaitCell>,
 }
 
 /// The answer to an attempt that does not wait.
@@ -78,15 +72,15 @@ impl LockState {
 
     /// Grants from the front of the queue as far as possible.
     fn hand_over(&mut self, name: &RowName) {
-        while let Some(request) = self.queue.front() {
+        while let Some(request) = self.queue.first() {
             if request.cell.is_resolved() {
-                self.queue.pop_front();
+                self.queue.pop_first();
                 continue;
             }
             if !self.is_compatible(&request.transaction, request.mode) {
                 return;
             }
-            let request = self.queue.pop_front().expect("the front was just seen");
+            let request = self.queue.pop_first().expect("the first was just seen");
             if request.cell.resolve(Outcome::Granted) {
                 self.hold(&request.transaction, request.mode, name);
             }
@@ -148,16 +142,16 @@ impl RowEntry {
         let cell = WaitCell::new();
         let request = Request { transaction: me.clone(), mode, cell: cell.clone() };
         if lock.mode_held(me).is_some() {
-            lock.queue.push_front(request);
+            lock.queue.push_upgrade(request);
         } else {
-            lock.queue.push_back(request);
+            lock.queue.push(request);
         }
         Enqueued::Waiting(cell)
     }
 
     pub(super) fn cancel(&mut self, cell: &Arc<WaitCell>, name: &RowName) {
         let lock = self.lock_mut();
-        lock.queue.retain(|request| !Arc::ptr_eq(&request.cell, cell));
+        lock.queue.remove(cell);
         lock.hand_over(name);
     }
 
@@ -171,8 +165,18 @@ impl RowEntry {
     /// need not be listed: any cycle through them runs through the holders too.
     pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {
         let Some(lock) = &self.lock else { return Vec::new() };
+        if let [holder] = lock.holders.as_slice()
+            && holder.mode == LockMode::Exclusive
+        {
+            // The usual case costs the same however many wait.
+            return if Arc::ptr_eq(&holder.transaction, me) {
+                Vec::new()
+            } else {
+                vec![holder.transaction.clone()]
+            };
+        }
         let mut exclusive_wanted = false;
-        for request in &lock.queue {
+        for request in lock.queue.iter() {
             exclusive_wanted |= request.mode == LockMode::Exclusive;
             if Arc::ptr_eq(&request.transaction, me) {
                 break;

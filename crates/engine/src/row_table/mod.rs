@@ -10,6 +10,7 @@
 mod chain;
 mod lock;
 mod name;
+mod queue;
 #[cfg(test)]
 mod tests;
 
