@@ -54,6 +54,43 @@ fn a_wait_times_out_and_the_transaction_goes_on() {
 }
 
 #[test]
+fn waits_that_end_in_time_leave_no_timer() {
+    let world = World::new(42, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let clock = env.clock.clone();
+        let engine = Engine::open(env, options()).await.expect("open");
+        fill(&engine, &[("a", "1")]).await;
+        // What the engine does in the background for a moment after a commit.
+        clock.sleep(100_000).await;
+        let before = world.timer_count();
+        for _ in 0..200 {
+            let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
+            set(&mut one, "a", "2").await.unwrap();
+            {
+                let mut update = pin!(set(&mut two, "a", "3"));
+                assert!(waits(&mut update));
+                assert_eq!(world.timer_count(), before + 1, "the wait has a time limit");
+                one.rollback().await.unwrap();
+                update.await.unwrap();
+            }
+            two.rollback().await.unwrap();
+        }
+        assert_eq!(world.timer_count(), before);
+        let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
+        set(&mut one, "a", "2").await.unwrap();
+        let start_us = clock.now_us();
+        assert_eq!(set(&mut two, "a", "3").await, Err(EngineError::LockWaitTimeout));
+        let waited_us = clock.now_us() - start_us;
+        assert!((1_000_000..1_001_000).contains(&waited_us), "{waited_us}");
+        one.rollback().await.unwrap();
+        two.rollback().await.unwrap();
+        engine.close().await.expect("close");
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
 fn a_dropped_wait_leaves_the_queue() {
     with_engine(|engine| async move {
         fill(&engine, &[("a", "1")]).await;
