@@ -30,6 +30,8 @@ pub struct Cursor {
     mode: ReadMode,
     done: bool,
     place: Place,
+    /// No leaf has been asked for yet.
+    starts: bool,
     /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
     key: Vec<u8>,
 }
@@ -51,14 +53,20 @@ impl Transaction {
             Direction::Forward => low,
             Direction::Backward => high,
         };
-        let position = match &begin {
+        let mut position = match &begin {
             Bound::Unbounded => Position::start(),
             Bound::Included(key) => Position::at(key),
             Bound::Excluded(key) => Position::after(key),
         };
+        let far_end = match direction {
+            Direction::Forward => &range.upper,
+            Direction::Backward => &range.lower,
+        };
+        // The leaves up to there can be read side by side, and none behind it.
+        far_end.iter().for_each(|key| position.expect_end(key));
         let place = Place { position, spare: Position::start(), begin };
         let done = is_empty(&range);
-        Cursor { tree, range, direction, mode, done, place, key: Vec::new() }
+        Cursor { tree, range, direction, mode, done, place, starts: true, key: Vec::new() }
     }
 }
 
@@ -74,6 +82,9 @@ impl Cursor {
         let start = out.len();
         let engine = transaction.work.engine.clone();
         let access = self.access(transaction)?;
+        if std::mem::take(&mut self.starts) {
+            self.place.position.expect_entries(limit);
+        }
         while !self.done && out.len() - start < limit {
             match self.step(&engine, &access, start + limit, out).await? {
                 Pause::Full | Pause::LeafEnd => {}
