@@ -129,6 +129,25 @@ fn a_metadata_deadlock_is_refused() {
 }
 
 #[test]
+fn ddl_waits_for_the_rollback_of_a_lost_connection() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let mut other = Client::connect(&server).await;
+        other.query("use d; create table n (a int primary key, b int); insert into n values (1, 1)").await;
+        for doubling in 0..14 {
+            let grow = format!("insert into n select a + {}, b from n", 1 << doubling);
+            assert!(other.query(&grow).await.starts_with("ok"));
+        }
+        assert!(client.query("begin; update n set b = 2").await.contains("ok 16384 rows"));
+        drop(client);
+        // Far quicker than the rollback, if it did not wait for that.
+        assert_eq!(other.query("rename table n to m").await, "ok\n");
+        assert_eq!(server.engine().stats().active_writers, 0, "the change came after the rollback");
+        assert_eq!(other.query("select count(*), sum(b) from m").await, "count(*)\tsum(b)\n16384\t16384\n");
+    });
+}
+
+#[test]
 fn a_transaction_that_outgrows_the_log_loses_its_statement_alone() {
     run(async |server| {
         let mut client = client_with_table(&server).await;
