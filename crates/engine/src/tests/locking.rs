@@ -266,3 +266,45 @@ fn unique_prefixes_are_unique() {
         six.commit().await.unwrap();
     });
 }
+
+#[test]
+fn a_locked_record_may_be_tested_before_waiting() {
+    with_engine(|engine| async move {
+        fill(&engine, &[("a", "1"), ("b", "1"), ("c", "1"), ("d", "1"), ("e", "1")]).await;
+        let mut other = repeatable(&engine);
+        set(&mut other, "b", "2").await.unwrap();
+        remove(&mut other, "c").await.unwrap();
+        put(&mut other, "cc", "new").await.unwrap();
+        assert_eq!(read(&mut other, "d", EXCLUSIVE).await.unwrap().as_deref(), Some("1"));
+
+        let mut one = begin(&engine, Isolation::ReadCommitted);
+        one.begin_statement();
+        let mut cursor = one.scan(CATALOG, KeyRange::all(), Direction::Forward, EXCLUSIVE);
+        cursor.test_before_waiting();
+        let (mut batch, mut seen, mut more) = (EntryBatch::default(), Vec::new(), true);
+        while more {
+            batch.clear();
+            more = cursor.next_batch(&mut one, 100, &mut batch).await.unwrap();
+            for (index, (key, value)) in batch.iter().enumerate() {
+                let lock = if batch.is_unlocked(index) { "unlocked" } else { "locked" };
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                seen.push(format!("{}={} {lock}", text(key), text(value)));
+            }
+        }
+        let expected = ["a=1 locked", "b=1 unlocked", "c=1 unlocked", "d=1 unlocked", "e=1 locked"];
+        assert_eq!(seen, expected, "committed versions, and no record that is not committed");
+
+        // The stricter levels wait.
+        let mut two = repeatable(&engine);
+        let mut cursor = two.scan(CATALOG, KeyRange::all(), Direction::Forward, EXCLUSIVE);
+        cursor.test_before_waiting();
+        one.rollback().await.unwrap();
+        batch.clear();
+        cursor.next_batch(&mut two, 100, &mut batch).await.unwrap();
+        assert_eq!(batch.len(), 1);
+        let waited = cursor.next_batch(&mut two, 100, &mut batch).await;
+        assert_eq!(waited, Err(EngineError::LockWaitTimeout));
+        two.rollback().await.unwrap();
+        other.rollback().await.unwrap();
+    });
+}

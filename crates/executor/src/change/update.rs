@@ -22,6 +22,8 @@ struct Target<'p> {
 
 pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     context.transaction.set_duplicate_lock(LockMode::Shared);
+    // With several tables every locked row is waited for, as in MySQL.
+    context.settings.tests_before_waiting = plan.targets.len() == 1 && !is_join(plan);
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
         targets.push(Target {
