@@ -119,12 +119,15 @@ pub struct EntryBatch {
     bytes: Vec<u8>,
     /// (end of key, end of value) of each entry in `bytes`.
     ends: Vec<(usize, usize)>,
+    /// The last entry is not locked: see `Cursor::test_before_waiting`.
+    last_is_unlocked: bool,
 }
 
 impl EntryBatch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.last_is_unlocked = false;
     }
 
     pub fn len(&self) -> usize {
@@ -140,6 +143,20 @@ impl EntryBatch {
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.ends.push((key_end, self.bytes.len()));
+    }
+
+    pub(crate) fn push_unlocked(&mut self, key: &[u8], value: &[u8]) {
+        self.push(key, value);
+        self.last_is_unlocked = true;
+    }
+
+    pub(crate) fn ends_unlocked(&self) -> bool {
+        self.last_is_unlocked
+    }
+
+    /// True for an entry that a locking cursor returned without its lock.
+    pub fn is_unlocked(&self, index: usize) -> bool {
+        self.last_is_unlocked && index + 1 == self.len()
     }
 
     /// Key and value of entry `index`.

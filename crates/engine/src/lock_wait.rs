@@ -114,11 +114,13 @@ impl<'a> RegisteredWait<'a> {
 
     /// `None` after the timeout.
     async fn outcome(&self, timeout_us: u64) -> Option<Outcome> {
-        let mut sleep = self.engine.env.clock.sleep(timeout_us);
+        let mut sleep = None;
         poll_fn(|context| {
             if let Poll::Ready(outcome) = self.cell.poll(context) {
                 return Poll::Ready(Some(outcome));
             }
+            // Dropped with this future: a lock that comes in time leaves no timer behind.
+            let sleep = sleep.get_or_insert_with(|| self.engine.env.clock.sleep(timeout_us));
             sleep.as_mut().poll(context).map(|()| self.cell.outcome())
         })
         .await

@@ -9,7 +9,7 @@ use crate::intervals::Range;
 use crate::lock_wait::Waited;
 use crate::read::{View, damaged};
 use crate::record::Record;
-use crate::row_table::{Attempt, RowName};
+use crate::row_table::{Attempt, Before, RowName, Visible};
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{
@@ -30,6 +30,9 @@ pub struct Cursor {
     mode: ReadMode,
     done: bool,
     place: Place,
+    /// No leaf has been asked for yet.
+    starts: bool,
+    tests_before_waiting: bool,
     /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
     key: Vec<u8>,
 }
@@ -51,18 +54,41 @@ impl Transaction {
             Direction::Forward => low,
             Direction::Backward => high,
         };
-        let position = match &begin {
+        let mut position = match &begin {
             Bound::Unbounded => Position::start(),
             Bound::Included(key) => Position::at(key),
             Bound::Excluded(key) => Position::after(key),
         };
+        let far_end = match direction {
+            Direction::Forward => &range.upper,
+            Direction::Backward => &range.lower,
+        };
+        // The leaves up to there can be read side by side, and none behind it.
+        far_end.iter().for_each(|key| position.expect_end(key));
         let place = Place { position, spare: Position::start(), begin };
         let done = is_empty(&range);
-        Cursor { tree, range, direction, mode, done, place, key: Vec::new() }
+        Cursor {
+            tree,
+            range,
+            direction,
+            mode,
+            done,
+            place,
+            starts: true,
+            tests_before_waiting: false,
+            key: Vec::new(),
+        }
     }
 }
 
 impl Cursor {
+    /// Below RepeatableRead: instead of waiting for a record that another transaction has locked, the cursor
+    /// returns its last committed version as the last entry of a batch, marked (`EntryBatch::is_unlocked`). If
+    /// the statement wants that record it must read it again with a lock, which waits.
+    pub fn test_before_waiting(&mut self) {
+        self.tests_before_waiting = true;
+    }
+
     /// Appends up to `limit` further records to `out`; false when the range is exhausted. A locking
     /// cursor locks no more than the records it returns, so ask for as few as are needed.
     pub async fn next_batch(
@@ -74,7 +100,11 @@ impl Cursor {
         let start = out.len();
         let engine = transaction.work.engine.clone();
         let access = self.access(transaction)?;
-        while !self.done && out.len() - start < limit {
+        if std::mem::take(&mut self.starts) {
+            self.place.position.expect_entries(limit);
+        }
+        debug_assert!(!out.ends_unlocked(), "what was not locked is dealt with before the scan goes on");
+        while !self.done && out.len() - start < limit && !out.ends_unlocked() {
             match self.step(&engine, &access, start + limit, out).await? {
                 Pause::Full | Pause::LeafEnd => {}
                 Pause::RangeEnd => self.done = true,
@@ -100,8 +130,10 @@ impl Cursor {
                 transaction.work.engine.check_running()?;
                 let state = transaction.work.state();
                 let skips = wait == WaitPolicy::SkipLocked;
-                let protects = transaction.isolation() >= Isolation::RepeatableRead && !skips;
-                Ok(Access::Locks(Locks { state, mode, skips, protects, seen_lsn: AtomicU64::new(0) }))
+                let strict = transaction.isolation() >= Isolation::RepeatableRead;
+                let (protects, tests) = (strict && !skips, self.tests_before_waiting && !strict);
+                let seen_lsn = AtomicU64::new(0);
+                Ok(Access::Locks(Locks { state, mode, skips, protects, tests, seen_lsn }))
             }
         }
     }
@@ -183,7 +215,7 @@ fn visit(
                 }
                 return ControlFlow::Continue(());
             }
-            Judged::Done => Pause::Full,
+            Judged::Done | Judged::Unlocked => Pause::Full,
             Judged::Chain(stub) => Pause::Chain(stub),
             Judged::Damaged => Pause::Damaged,
         };
@@ -253,6 +285,8 @@ enum Pause {
 enum Judged {
     /// It is in the batch, or not for this reader.
     Done,
+    /// It is in the batch without a lock, which ends the batch.
+    Unlocked,
     Chain(Stub),
     Locked,
     Damaged,
@@ -269,6 +303,8 @@ struct Locks {
     mode: LockMode,
     skips: bool,
     protects: bool,
+    /// See `Cursor::test_before_waiting`.
+    tests: bool,
     /// The newest commit among the records returned.
     seen_lsn: AtomicU64,
 }
@@ -329,8 +365,39 @@ impl Locks {
                 take(key, record, out)
             }
             Attempt::Conflict if self.skips => Judged::Done,
+            Attempt::Conflict if self.tests => self.judge_committed(engine, tree, key, record, out),
             Attempt::Conflict => Judged::Locked,
         }
+    }
+
+    /// The newest committed version of a record that another transaction has locked.
+    fn judge_committed(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        out: &mut EntryBatch,
+    ) -> Judged {
+        engine.rows.committed(tree, key, |version, newest_lsn| {
+            self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+            let record = match version {
+                Visible::Page => record,
+                // Inserted by the other, or deleted before.
+                Visible::Before(Before::Absent) => return Judged::Done,
+                Visible::Before(Before::Record(before)) => before,
+            };
+            match Record::decode(record) {
+                Some(Record::Value(value)) => {
+                    out.push_unlocked(key, value);
+                    Judged::Unlocked
+                }
+                // Without a lock or a snapshot its chain may be freed at any moment.
+                Some(Record::Chain(_)) => Judged::Locked,
+                Some(Record::Ghost) => Judged::Done,
+                None => Judged::Damaged,
+            }
+        })
     }
 }
 

@@ -35,11 +35,13 @@ pub(crate) struct Work {
     pub announced: Option<RowName>,
     /// The newest commit that a locking read depended on: results are given out when it is durable.
     pub seen_lsn: u64,
+    /// Dropped with this, hence when the transaction has ended: see `keep_until_ended`.
+    pub kept: Vec<Box<dyn Send>>,
 }
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0 };
+        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0, kept: Vec::new() };
         Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
     }
 
@@ -74,6 +76,12 @@ impl Transaction {
     /// UPDATE and REPLACE, which change that record next; shared is enough for a plain INSERT.
     pub fn set_duplicate_lock(&mut self, mode: LockMode) {
         self.duplicate_lock = mode;
+    }
+
+    /// Drops `kept` once this transaction has ended: also where it is dropped and rolled back in the
+    /// background, when that is done. For what protects the trees that the rollback will change.
+    pub fn keep_until_ended(&mut self, kept: impl Send + 'static) {
+        self.work.kept.push(Box::new(kept));
     }
 
     pub fn savepoint(&self) -> Savepoint {
@@ -120,6 +128,7 @@ impl Drop for Transaction {
             state: self.work.state.take(),
             announced: self.work.announced.take(),
             seen_lsn: 0,
+            kept: std::mem::take(&mut self.work.kept),
         };
         rest.abandon();
     }

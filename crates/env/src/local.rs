@@ -144,7 +144,9 @@ impl Drop for ThreadSpawner {
                 assert!(result.is_ok() || std::thread::panicking(), "a task panicked");
             }
         }
-        self.queue.state.lock().runnable.clear();
+        // Dropped without the lock: a destructor inside a task may wake or spawn another.
+        let unfinished = std::mem::take(&mut self.queue.state.lock().runnable);
+        drop(unfinished);
     }
 }
 
@@ -220,5 +222,43 @@ mod tests {
         drop(first);
         block_on(second);
         assert!(queue.is_empty());
+    }
+
+    /// Wakes whoever waits for the notification when it is dropped.
+    struct NotifyOnDrop(Arc<Notify>);
+
+    impl Drop for NotifyOnDrop {
+        fn drop(&mut self) {
+            self.0.notify();
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_dropped_unfinished_may_wake_another() {
+        let spawner = ThreadSpawner::new(1);
+        let (notify, waiting) = (Arc::new(Notify::new()), Arc::new(Event::new()));
+        let (awaited, is_waiting) = (notify.clone(), waiting.clone());
+        let waiter = async move {
+            is_waiting.set();
+            awaited.notified().await;
+        };
+        spawner.spawn("waiter", Box::pin(waiter));
+        block_on(waiting.wait());
+        // The only thread is busy until the spawner stops, so the task behind it never starts.
+        let queue = spawner.queue.clone();
+        let busy = async move {
+            while !queue.state.lock().stopped {
+                std::thread::yield_now();
+            }
+        };
+        spawner.spawn("busy", Box::pin(busy));
+        let owned = NotifyOnDrop(notify);
+        spawner.spawn("never started", Box::pin(async move { drop(owned) }));
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            drop(spawner);
+            ended.send(()).expect("the test waits");
+        });
+        end.recv_timeout(std::time::Duration::from_secs(20)).expect("dropping the spawner ends");
     }
 }

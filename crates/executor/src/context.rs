@@ -27,6 +27,9 @@ pub struct ExecSettings {
     pub lock_wait: WaitPolicy,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
+    /// A scan for the rows to change looks at the committed version of a row that is locked by another transaction,
+    /// and waits only if that passes the filter. The engine does so below REPEATABLE READ alone.
+    pub tests_before_waiting: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
@@ -39,6 +42,7 @@ impl Default for ExecSettings {
             lock_wait: WaitPolicy::Wait { timeout_us: 50_000_000 },
             auto_increment_increment: 1,
             auto_increment_offset: 1,
+            tests_before_waiting: false,
             share_reads: false,
             select_limit: u64::MAX,
         }

@@ -6,7 +6,8 @@
 //! | statement | yes       | no         | the end of the autocommit statement: commit or undo |
 //! | explicit  | yes       | yes        | COMMIT, ROLLBACK, an implicit commit, a deadlock    |
 //!
-//! Invariant: metadata locks are held while a transaction that used their tables is open, and no longer.
+//! Invariant: metadata locks are held until a transaction that used their tables has ended, and no longer. Where a
+//! rollback goes on in the background (the connection was lost, the disk is full), they go with it.
 use catalog::LockGuard;
 use datum::SqlError;
 use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction};
@@ -47,6 +48,7 @@ impl TransactionControl {
     }
 
     pub async fn commit(&mut self) -> Result<(), EngineError> {
+        self.locks_follow_changes();
         let transaction = self.current.take();
         let result = match transaction {
             Some(transaction) => pin!(transaction.commit()).await,
@@ -57,6 +59,7 @@ impl TransactionControl {
     }
 
     pub async fn rollback(&mut self) -> Result<(), EngineError> {
+        self.locks_follow_changes();
         let transaction = self.current.take();
         let result = match transaction {
             Some(transaction) => transaction.rollback().await,
@@ -64,6 +67,13 @@ impl TransactionControl {
         };
         self.ended();
         result
+    }
+
+    /// Hands the metadata locks to a transaction that may have to be rolled back without this.
+    fn locks_follow_changes(&mut self) {
+        if let Some(transaction) = self.current.as_mut().filter(|transaction| transaction.has_changes()) {
+            transaction.keep_until_ended(std::mem::take(&mut self.locks));
+        }
     }
 
     fn ended(&mut self) {
@@ -98,6 +108,12 @@ impl TransactionControl {
             }
             None => false,
         }
+    }
+}
+
+impl Drop for TransactionControl {
+    fn drop(&mut self) {
+        self.locks_follow_changes();
     }
 }
 

@@ -127,3 +127,43 @@ fn a_metadata_deadlock_is_refused() {
         assert!(renaming.await.expect("the task ends").starts_with("ok"));
     });
 }
+
+#[test]
+fn ddl_waits_for_the_rollback_of_a_lost_connection() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let mut other = Client::connect(&server).await;
+        other.query("use d; create table n (a int primary key, b int); insert into n values (1, 1)").await;
+        for doubling in 0..14 {
+            let grow = format!("insert into n select a + {}, b from n", 1 << doubling);
+            assert!(other.query(&grow).await.starts_with("ok"));
+        }
+        assert!(client.query("begin; update n set b = 2").await.contains("ok 16384 rows"));
+        drop(client);
+        // Far quicker than the rollback, if it did not wait for that.
+        assert_eq!(other.query("rename table n to m").await, "ok\n");
+        assert_eq!(server.engine().stats().active_writers, 0, "the change came after the rollback");
+        assert_eq!(other.query("select count(*), sum(b) from m").await, "count(*)\tsum(b)\n16384\t16384\n");
+    });
+}
+
+#[test]
+fn a_transaction_that_outgrows_the_log_loses_its_statement_alone() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        client.query("create table n (a int primary key, b varchar(1000))").await;
+        client.query("insert into n values (1, repeat('x', 1000))").await;
+        for doubling in 0..14 {
+            let grow = format!("insert into n select a + {}, b from n", 1 << doubling);
+            assert!(client.query(&grow).await.starts_with("ok"));
+        }
+        assert!(client.query("begin; insert into n values (0, 'first')").await.ends_with("ok 1 rows\n"));
+        // 16 MB of undo records, where the test's log allows 8.
+        let answer = client.query("delete from n").await;
+        assert_eq!(answer, "ERROR 1206 (HY000): The total number of locks exceeds the lock table size\n");
+        assert_eq!(client.query("select count(*) from n").await, "count(*)\n16385\n");
+        assert!(client.query("delete from n where a < 10").await.starts_with("ok 10 rows"));
+        assert!(client.query("commit").await.starts_with("ok"));
+        assert_eq!(client.query("select count(*) from n").await, "count(*)\n16375\n");
+    });
+}

@@ -15,6 +15,8 @@ pub struct Replayer<'p> {
     window: VecDeque<Waiting>,
     /// How many groups in the window have an image of the page: what is on disk is not needed then.
     imaged: HashMap<PageId, usize>,
+    /// Where the group begins that was applied last, or could not be.
+    reached: Lsn,
 }
 
 /// A group in the window, with its page changes only.
@@ -26,7 +28,12 @@ struct Waiting {
 
 impl<'p> Replayer<'p> {
     pub fn new(pool: &'p BufferPool) -> Self {
-        Self { pool, window: VecDeque::new(), imaged: HashMap::new() }
+        Self { pool, window: VecDeque::new(), imaged: HashMap::new(), reached: Lsn(0) }
+    }
+
+    /// The start of the group that was applied last; after an error, of the one that could not be applied.
+    pub fn reached(&self) -> Lsn {
+        self.reached
     }
 
     /// Takes the next group. It is applied when the window is full or by `finish`.
@@ -47,7 +54,7 @@ impl<'p> Replayer<'p> {
     }
 
     /// Applies what is left.
-    pub async fn finish(mut self) -> Result<(), BufferError> {
+    pub async fn finish(&mut self) -> Result<(), BufferError> {
         while !self.window.is_empty() {
             self.apply_first().await?;
         }
@@ -67,6 +74,7 @@ impl<'p> Replayer<'p> {
 
     async fn apply_first(&mut self) -> Result<(), BufferError> {
         let Some(Waiting { start, end, changes }) = self.window.pop_front() else { return Ok(()) };
+        self.reached = start;
         let changes = decode_changes(changes.record_bytes())?;
         self.pool.run(|| replay_changes(self.pool, start, end, &changes)).await?;
         for (page, _) in changes.iter().filter(|(_, change)| change.is_image()) {

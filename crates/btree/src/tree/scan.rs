@@ -16,6 +16,8 @@ use wal::Lsn;
 const PREFETCH_LEAVES_MAX: usize = 16;
 /// When only the end of the range is known: it may be stopped earlier by a limit.
 const PREFETCH_LEAVES_FIRST: usize = 8;
+/// A leaf has seldom fewer entries, so a scan for few entries reads ahead no more leaves than it has use for.
+const ENTRIES_PER_LEAF_FEW: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -23,9 +25,8 @@ pub enum Direction {
     Backward,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchor {
-    #[default]
     Start,
     At,
     After,
@@ -33,7 +34,7 @@ enum Anchor {
 }
 
 /// Where a scan goes on. "After" means further in the direction of the scan.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Position {
     anchor: Anchor,
     key: Vec<u8>,
@@ -41,6 +42,15 @@ pub struct Position {
     leaves: u32,
     /// Where the scan will end, as far as it is known.
     end: Option<Arc<[u8]>>,
+    /// How many leaves the first step may read ahead when the end is known.
+    first_ahead: usize,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        let (anchor, key) = (Anchor::Start, Vec::new());
+        Self { anchor, key, leaves: 0, end: None, first_ahead: PREFETCH_LEAVES_FIRST }
+    }
 }
 
 impl Position {
@@ -62,6 +72,11 @@ impl Position {
     /// none behind it. A hint, which does not end the scan.
     pub fn expect_end(&mut self, key: &[u8]) {
         self.end = Some(key.into());
+    }
+
+    /// Says that about so many entries are wanted, although the range may have more. A hint like `expect_end`.
+    pub fn expect_entries(&mut self, entries: usize) {
+        self.first_ahead = (entries / ENTRIES_PER_LEAF_FEW).min(PREFETCH_LEAVES_FIRST);
     }
 
     /// Moves to `at(key)` and keeps the memory and the history of the scan.
@@ -180,6 +195,7 @@ impl Tree {
         next.anchor = Anchor::End;
         next.leaves = from.leaves.saturating_add(1);
         next.end.clone_from(&from.end);
+        next.first_ahead = from.first_ahead;
         let leaf = self.leaf_for_scan(pool, from, direction, next)?;
         let node = Node::new(&leaf);
         let view = LeafView {
@@ -231,7 +247,7 @@ impl Tree {
 /// the leaf half-way ahead is not in memory.
 fn prefetch(pool: &BufferPool, parent: Node<'_>, index: usize, direction: Direction, from: &Position) {
     let ahead = match (from.leaves, &from.end) {
-        (0, Some(_)) => PREFETCH_LEAVES_FIRST,
+        (0, Some(_)) => from.first_ahead,
         (leaves, _) => (1 << leaves.min(10)).min(PREFETCH_LEAVES_MAX),
     };
     let end = from.end.as_ref().map(|key| parent.child_index(key));

@@ -1,8 +1,11 @@
 //! Redo: the pages catch up with the log.
+//!
+//! The pages of the next groups are read while earlier groups are applied, so a recovery keeps many reads in
+//! flight. Groups are applied in the order of the log all the same.
 
 use super::log_error;
 use crate::EngineError;
-use btree::redo;
+use btree::redo::Replayer;
 use buffer::BufferPool;
 use env::Env;
 use wal::{Lsn, WalReader};
@@ -16,6 +19,8 @@ pub(crate) async fn redo(
     end: Lsn,
 ) -> Result<(), EngineError> {
     let mut reader = WalReader::open(env, directory, from, end).await.map_err(|error| log_error(&error))?;
+    let mut replayer = Replayer::new(pool);
+    let mut replayed = Ok(());
     while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {
         if group.end <= from {
             continue;
@@ -23,9 +28,15 @@ pub(crate) async fn redo(
         if group.end > end {
             break;
         }
-        pool.run(|| redo::replay(pool, &group)).await.map_err(|error| EngineError::Corrupt {
-            what: format!("replay of the log group at LSN {}: {error}", group.start),
-        })?;
+        replayed = replayer.push(&group).await;
+        if replayed.is_err() {
+            break;
+        }
     }
-    Ok(())
+    if replayed.is_ok() {
+        replayed = replayer.finish().await;
+    }
+    replayed.map_err(|error| EngineError::Corrupt {
+        what: format!("replay of the log group at LSN {}: {error}", replayer.reached()),
+    })
 }

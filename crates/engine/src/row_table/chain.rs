@@ -80,6 +80,11 @@ impl VersionChain {
         self.newest_writer().filter(|writer| writer.is_active())
     }
 
+    /// When the newest committed version was committed; 0 when that is forgotten, hence long durable.
+    pub fn newest_commit_lsn(&self) -> u64 {
+        self.versions.iter().rev().find_map(|version| version.writer.committed_at()).unwrap_or(0)
+    }
+
     pub fn visible(&self, snapshot_lsn: u64, me: Option<&Arc<TransactionState>>) -> Visible<'_> {
         let mut seen = Visible::Page;
         for version in self.versions.iter().rev() {

@@ -199,6 +199,20 @@ impl RowTable {
         }
     }
 
+    /// The newest committed version, and the LSN of its commit as far as it is remembered (else 0). Call it
+    /// under the leaf latch.
+    pub fn committed<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(Visible<'_>, u64) -> R) -> R {
+        let shard = self.shard(tree, key);
+        let rows = shard.rows.lock();
+        match rows.get(&NameRef { tree, key } as &dyn NameParts) {
+            Some(entry) => read(entry.versions.visible(u64::MAX, None), entry.versions.newest_commit_lsn()),
+            None => {
+                drop(rows);
+                read(Visible::Page, 0)
+            }
+        }
+    }
+
     /// True while another transaction has changed the row and not ended.
     pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
         let shard = self.shard(tree, key);

@@ -54,6 +54,43 @@ fn a_wait_times_out_and_the_transaction_goes_on() {
 }
 
 #[test]
+fn waits_that_end_in_time_leave_no_timer() {
+    let world = World::new(42, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let clock = env.clock.clone();
+        let engine = Engine::open(env, options()).await.expect("open");
+        fill(&engine, &[("a", "1")]).await;
+        // What the engine does in the background for a moment after a commit.
+        clock.sleep(100_000).await;
+        let before = world.timer_count();
+        for _ in 0..200 {
+            let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
+            set(&mut one, "a", "2").await.unwrap();
+            {
+                let mut update = pin!(set(&mut two, "a", "3"));
+                assert!(waits(&mut update));
+                assert_eq!(world.timer_count(), before + 1, "the wait has a time limit");
+                one.rollback().await.unwrap();
+                update.await.unwrap();
+            }
+            two.rollback().await.unwrap();
+        }
+        assert_eq!(world.timer_count(), before);
+        let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
+        set(&mut one, "a", "2").await.unwrap();
+        let start_us = clock.now_us();
+        assert_eq!(set(&mut two, "a", "3").await, Err(EngineError::LockWaitTimeout));
+        let waited_us = clock.now_us() - start_us;
+        assert!((1_000_000..1_001_000).contains(&waited_us), "{waited_us}");
+        one.rollback().await.unwrap();
+        two.rollback().await.unwrap();
+        engine.close().await.expect("close");
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
 fn a_dropped_wait_leaves_the_queue() {
     with_engine(|engine| async move {
         fill(&engine, &[("a", "1")]).await;
@@ -227,5 +264,47 @@ fn unique_prefixes_are_unique() {
         let mut six = repeatable(&engine);
         six.insert(CATALOG, b"aa9", b"", prefix, WAIT).await.unwrap();
         six.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn a_locked_record_may_be_tested_before_waiting() {
+    with_engine(|engine| async move {
+        fill(&engine, &[("a", "1"), ("b", "1"), ("c", "1"), ("d", "1"), ("e", "1")]).await;
+        let mut other = repeatable(&engine);
+        set(&mut other, "b", "2").await.unwrap();
+        remove(&mut other, "c").await.unwrap();
+        put(&mut other, "cc", "new").await.unwrap();
+        assert_eq!(read(&mut other, "d", EXCLUSIVE).await.unwrap().as_deref(), Some("1"));
+
+        let mut one = begin(&engine, Isolation::ReadCommitted);
+        one.begin_statement();
+        let mut cursor = one.scan(CATALOG, KeyRange::all(), Direction::Forward, EXCLUSIVE);
+        cursor.test_before_waiting();
+        let (mut batch, mut seen, mut more) = (EntryBatch::default(), Vec::new(), true);
+        while more {
+            batch.clear();
+            more = cursor.next_batch(&mut one, 100, &mut batch).await.unwrap();
+            for (index, (key, value)) in batch.iter().enumerate() {
+                let lock = if batch.is_unlocked(index) { "unlocked" } else { "locked" };
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                seen.push(format!("{}={} {lock}", text(key), text(value)));
+            }
+        }
+        let expected = ["a=1 locked", "b=1 unlocked", "c=1 unlocked", "d=1 unlocked", "e=1 locked"];
+        assert_eq!(seen, expected, "committed versions, and no record that is not committed");
+
+        // The stricter levels wait.
+        let mut two = repeatable(&engine);
+        let mut cursor = two.scan(CATALOG, KeyRange::all(), Direction::Forward, EXCLUSIVE);
+        cursor.test_before_waiting();
+        one.rollback().await.unwrap();
+        batch.clear();
+        cursor.next_batch(&mut two, 100, &mut batch).await.unwrap();
+        assert_eq!(batch.len(), 1);
+        let waited = cursor.next_batch(&mut two, 100, &mut batch).await;
+        assert_eq!(waited, Err(EngineError::LockWaitTimeout));
+        two.rollback().await.unwrap();
+        other.rollback().await.unwrap();
     });
 }

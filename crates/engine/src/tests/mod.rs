@@ -5,6 +5,7 @@ mod crash;
 mod isolation;
 mod locking;
 mod recovery;
+mod scans;
 mod stress;
 mod writes;
 

@@ -190,3 +190,39 @@ fn a_dropped_transaction_is_rolled_back_in_the_background() {
         assert_eq!(committed(&engine, "a").await.as_deref(), Some("2"));
     });
 }
+
+#[test]
+fn what_a_transaction_keeps_lives_until_it_has_ended() {
+    with_engine(|engine| async move {
+        let kept = Arc::new(());
+        let is_kept = || Arc::strong_count(&kept) > 1;
+        let mut dropped = repeatable(&engine);
+        put(&mut dropped, "a", "1").await.unwrap();
+        dropped.keep_until_ended(kept.clone());
+        drop(dropped);
+        assert!(is_kept(), "the rollback has not begun");
+        while engine.stats().active_writers > 0 {
+            assert!(is_kept(), "the rollback has not ended");
+            engine.env.clock.sleep(100).await;
+        }
+        engine.env.clock.sleep(1_000).await;
+        assert!(!is_kept());
+
+        let mut cut = repeatable(&engine);
+        for key in 0u32..50 {
+            cut.insert(CATALOG, &key.to_be_bytes(), b"v", Uniqueness::Key, WAIT).await.unwrap();
+        }
+        cut.keep_until_ended(kept.clone());
+        // Killed in the middle of its own rollback: the rest happens in the background.
+        cut_off(cut.rollback(), 0).await;
+        assert!(is_kept());
+        engine.env.clock.sleep(1_000_000).await;
+        assert!(!is_kept());
+
+        let mut committed = repeatable(&engine);
+        put(&mut committed, "b", "1").await.unwrap();
+        committed.keep_until_ended(kept.clone());
+        committed.commit().await.unwrap();
+        assert!(!is_kept());
+    });
+}

@@ -1,12 +1,16 @@
 //! The system's clocks, and one timer thread that sleeps until the next deadline (or for ever when idle).
+//!
+//! Invariant: a sleep is in the timer's table only until it is over or its future is dropped. So waits that end
+//! before their time limit leave nothing behind, and the thread is woken only for a deadline that is earlier than
+//! the one it waits for.
 
 use crate::{BoxFuture, Clock};
-use parking_lot::{Condvar, Mutex};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::future::poll_fn;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The monotonic clock counts from the creation of this value.
@@ -23,10 +27,11 @@ struct Timer {
 
 #[derive(Default)]
 struct TimerState {
-    /// By deadline; the number makes entries comparable.
-    deadlines: BinaryHeap<Reverse<(Instant, u64)>>,
-    sleepers: std::collections::BTreeMap<u64, Arc<Sleeper>>,
+    /// By deadline; the number makes equal deadlines distinct.
+    sleepers: BTreeMap<(Instant, u64), Arc<Sleeper>>,
     next_number: u64,
+    /// When the thread looks at the table again by itself; `None`: when it is notified.
+    wakes_at: Option<Instant>,
     /// The thread starts with the first sleep, so a process that never sleeps has none.
     running: bool,
     stopped: bool,
@@ -65,49 +70,79 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, us: u64) -> BoxFuture<'static, ()> {
+        Box::pin(Sleep::start(&self.timer, Instant::now() + Duration::from_micros(us)))
+    }
+}
+
+/// One sleep; dropping it early takes it out of the timer's table.
+struct Sleep {
+    timer: Arc<Timer>,
+    key: (Instant, u64),
+    sleeper: Arc<Sleeper>,
+}
+
+impl Sleep {
+    fn start(timer: &Arc<Timer>, deadline: Instant) -> Self {
         let sleeper = Arc::new(Sleeper::default());
-        self.timer.add(Instant::now() + Duration::from_micros(us), sleeper.clone());
-        Box::pin(poll_fn(move |context| {
-            let mut state = sleeper.state.lock();
-            if state.over {
-                return Poll::Ready(());
-            }
-            state.waker = Some(context.waker().clone());
-            Poll::Pending
-        }))
+        let key = timer.add(deadline, sleeper.clone());
+        Self { timer: timer.clone(), key, sleeper }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.sleeper.state.lock();
+        if state.over {
+            return Poll::Ready(());
+        }
+        match &state.waker {
+            Some(known) if known.will_wake(context.waker()) => {}
+            _ => state.waker = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if !self.sleeper.state.lock().over {
+            // The thread is not told: at worst it wakes once for nothing.
+            self.timer.state.lock().sleepers.remove(&self.key);
+        }
     }
 }
 
 impl Timer {
-    fn add(self: &Arc<Self>, deadline: Instant, sleeper: Arc<Sleeper>) {
+    fn add(self: &Arc<Self>, deadline: Instant, sleeper: Arc<Sleeper>) -> (Instant, u64) {
         let mut state = self.state.lock();
-        let number = state.next_number;
+        let key = (deadline, state.next_number);
         state.next_number += 1;
-        state.deadlines.push(Reverse((deadline, number)));
-        state.sleepers.insert(number, sleeper);
+        state.sleepers.insert(key, sleeper);
         if !std::mem::replace(&mut state.running, true) {
             let timer = self.clone();
             let builder = std::thread::Builder::new().name("timer".into());
             builder.spawn(move || timer.work()).expect("the system can start a thread");
         }
-        self.changed.notify_one();
+        if state.wakes_at.is_none_or(|wakes_at| deadline < wakes_at) {
+            self.changed.notify_one();
+        }
+        key
     }
 
     fn work(&self) {
         let mut state = self.state.lock();
         while !state.stopped {
-            let now = Instant::now();
-            match state.deadlines.peek() {
+            state.wakes_at = state.sleepers.first_key_value().map(|((deadline, _), _)| *deadline);
+            match state.wakes_at {
                 None => self.changed.wait(&mut state),
-                Some(Reverse((deadline, _))) if *deadline > now => {
-                    let deadline = *deadline;
+                Some(deadline) if deadline > Instant::now() => {
                     self.changed.wait_until(&mut state, deadline);
                 }
-                Some(Reverse((_, number))) => {
-                    let number = *number;
-                    state.deadlines.pop();
-                    let sleeper = state.sleepers.remove(&number);
-                    parking_lot::MutexGuard::unlocked(&mut state, || {
+                Some(_) => {
+                    let sleeper = state.sleepers.pop_first().map(|(_, sleeper)| sleeper);
+                    MutexGuard::unlocked(&mut state, || {
                         if let Some(sleeper) = sleeper {
                             sleeper.end();
                         }
@@ -151,5 +186,21 @@ mod tests {
         assert!(clock.now_us() - start >= 5_000);
         block_on(long);
         assert!(clock.now_us() - start >= 20_000);
+    }
+
+    #[test]
+    fn a_dropped_sleep_leaves_no_timer() {
+        let clock = SystemClock::new();
+        let start = clock.now_us();
+        for _ in 0..1000 {
+            let mut given_up = clock.sleep(50_000_000);
+            assert!(given_up.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        assert!(clock.timer.state.lock().sleepers.is_empty(), "nothing waits for these deadlines any more");
+        // The thread, if it still waits for the first of them, is woken for an earlier one.
+        block_on(clock.sleep(5_000));
+        let slept_us = clock.now_us() - start;
+        assert!((5_000..20_000_000).contains(&slept_us), "{slept_us}");
+        assert!(clock.timer.state.lock().sleepers.is_empty());
     }
 }

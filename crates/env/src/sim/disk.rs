@@ -1,6 +1,6 @@
 //! The simulated machine behind the traits: `Disk`, `File` and `Clock`.
 
-use super::machine::{Machine, MachineState, Pending, WALL_CLOCK_START_US, Work};
+use super::machine::{Machine, MachineState, Pending, Timer, TimerKey, WALL_CLOCK_START_US, Work};
 use super::namespace::{FileIndex, Node, parent};
 use crate::completion::{completion, sync_completion};
 use crate::disk::assert_aligned;
@@ -8,9 +8,10 @@ use crate::{
     BoxFuture, Clock, Completion, Disk, File, IoBuf, IoError, IoErrorKind, IoOp, OpenOptions, SyncCompletion,
 };
 use parking_lot::Mutex;
-use std::future::poll_fn;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 #[derive(Clone)]
 pub(super) struct SimMachine(pub(super) Arc<Machine>);
@@ -238,14 +239,33 @@ impl Clock for SimMachine {
     }
 
     fn sleep(&self, us: u64) -> BoxFuture<'static, ()> {
-        let timer = self.0.state.lock().add_timer(us);
-        Box::pin(poll_fn(move |context| {
-            let mut timer = timer.lock();
-            if timer.over {
-                return Poll::Ready(());
-            }
-            timer.waker = Some(context.waker().clone());
-            Poll::Pending
-        }))
+        let (key, timer) = self.0.state.lock().add_timer(us);
+        Box::pin(SimSleep { machine: self.0.clone(), key, timer })
+    }
+}
+
+/// One sleep; dropping it early takes its timer away, so the clock never jumps to it.
+struct SimSleep {
+    machine: Arc<Machine>,
+    key: TimerKey,
+    timer: Arc<Mutex<Timer>>,
+}
+
+impl Future for SimSleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut timer = self.timer.lock();
+        if timer.over {
+            return Poll::Ready(());
+        }
+        timer.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for SimSleep {
+    fn drop(&mut self) {
+        self.machine.state.lock().remove_timer(self.key);
     }
 }

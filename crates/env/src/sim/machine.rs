@@ -28,7 +28,7 @@ pub(super) struct MachineState {
     pub(super) now_us: u64,
     pub(super) disk: DiskState,
     pending: Vec<Pending>,
-    timers: BTreeMap<(u64, u64), Arc<Mutex<Timer>>>,
+    timers: BTreeMap<TimerKey, Arc<Mutex<Timer>>>,
     next_timer: u64,
     /// Operations that changed the disk.
     pub(super) changes: u64,
@@ -41,6 +41,9 @@ pub(super) struct DiskState {
     pub(super) names: Namespace,
     pub(super) files: Vec<FileState>,
 }
+
+/// The deadline, and a number that makes equal deadlines distinct.
+pub(super) type TimerKey = (u64, u64);
 
 #[derive(Default)]
 pub(super) struct Timer {
@@ -185,11 +188,21 @@ impl MachineState {
         length <= own || others + length <= capacity
     }
 
-    pub(super) fn add_timer(&mut self, us: u64) -> Arc<Mutex<Timer>> {
+    pub(super) fn add_timer(&mut self, us: u64) -> (TimerKey, Arc<Mutex<Timer>>) {
         let timer = Arc::new(Mutex::new(Timer::default()));
-        self.timers.insert((self.now_us + us, self.next_timer), timer.clone());
+        let key = (self.now_us + us, self.next_timer);
+        self.timers.insert(key, timer.clone());
         self.next_timer += 1;
-        timer
+        (key, timer)
+    }
+
+    /// Forgets a timer whose sleep is over or given up.
+    pub(super) fn remove_timer(&mut self, key: TimerKey) {
+        self.timers.remove(&key);
+    }
+
+    pub(super) fn timer_count(&self) -> usize {
+        self.timers.len()
     }
 
     /// Moves the clock to the next timer; false when there is none.

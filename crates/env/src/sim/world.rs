@@ -189,6 +189,11 @@ impl World {
         self.machine.state.lock().now_us
     }
 
+    /// The sleeps that have neither ended nor been given up.
+    pub fn timer_count(&self) -> usize {
+        self.machine.state.lock().timer_count()
+    }
+
     /// Stops the machine now: the run ends as `Crashed`.
     pub fn halt(&self) {
         self.machine.state.lock().crashed = true;

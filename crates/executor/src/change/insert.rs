@@ -8,6 +8,7 @@ use crate::context::ExecContext;
 use crate::operator::{build, run_initialisers};
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value};
+use engine::LockMode;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
 use std::sync::Arc;
 use table::{ChangeOutcome, TableHandle};
@@ -22,6 +23,11 @@ pub struct Inserter<'p> {
 
 pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     run_initialisers(&plan.initialisers, context).await?;
+    // A row that is only reported may be read by others; one that will be changed must not be.
+    context.transaction.set_duplicate_lock(match &plan.duplicates {
+        DuplicateRule::Fail => LockMode::Shared,
+        DuplicateRule::Replace | DuplicateRule::Update(_) => LockMode::Exclusive,
+    });
     let rows = match &plan.source {
         InsertSource::Rows(rows) => Some(rows.len() as u64),
         InsertSource::Query(_) => None,

@@ -6,6 +6,7 @@ use crate::memory::row_bytes;
 use crate::operator::{BATCH_ROWS, Operator, build};
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
+use engine::LockMode;
 use plan::{UpdatePlan, UpdateTarget};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,6 +21,9 @@ struct Target<'p> {
 }
 
 pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+    context.transaction.set_duplicate_lock(LockMode::Shared);
+    // With several tables every locked row is waited for, as in MySQL.
+    context.settings.tests_before_waiting = plan.targets.len() == 1 && !is_join(plan);
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
         targets.push(Target {

@@ -1,7 +1,8 @@
 //! Reads one table through its access path: point, ranges, whole index, whole table.
 //!
 //! Locking reads lock what the engine returns; a row that fails the filter is given back where the isolation level
-//! allows (`unlock_unmatched`).
+//! allows (`unlock_unmatched`). An UPDATE may get a locked row's committed version instead of a lock: only if that
+//! passes the filter is the row read again, which waits for the lock.
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -99,7 +100,12 @@ impl<'p> TableScan<'p> {
                 let layout = opened.handle.layout();
                 let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
                 let direction = if access.backward { Direction::Backward } else { Direction::Forward };
-                context.transaction.scan(tree, range, direction, opened.mode)
+                let mut cursor = context.transaction.scan(tree, range, direction, opened.mode);
+                let is_target = access.lock.is_some_and(|lock| lock.exclusive);
+                if context.settings.tests_before_waiting && is_target && opened.index.is_none() {
+                    cursor.test_before_waiting();
+                }
+                cursor
             }
         };
         opened.entries.clear();
@@ -109,8 +115,12 @@ impl<'p> TableScan<'p> {
             opened.cursor = Some(cursor);
         }
         let entries = std::mem::take(&mut opened.entries);
-        for (key, value) in entries.iter() {
-            opened.take_entry(access, &self.base, key, value, context, out).await?;
+        for (index, (key, value)) in entries.iter().enumerate() {
+            if entries.is_unlocked(index) {
+                opened.take_unlocked(access, &self.base, key, value, context, out).await?;
+            } else {
+                opened.take_entry(access, &self.base, key, value, context, out).await?;
+            }
         }
         opened.entries = entries;
         // A range that turned out empty has cost about as much as a row.
@@ -177,6 +187,42 @@ impl Opened {
         Ok(())
     }
 
+    /// Waits for a record that another transaction has locked, if its committed version passes the filter.
+    async fn take_unlocked(
+        &self,
+        access: &TableAccess,
+        base: &[Value],
+        key: &[u8],
+        value: &[u8],
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
+        let layout = self.handle.layout();
+        let frame = out.push_copy(base);
+        let read = layout.read_row(&access.table, &self.projection, key, value, frame);
+        read.map_err(|_| damaged(&access.table.name))?;
+        let passes = self.passes(access, out.row(out.len() - 1), context)?;
+        out.pop();
+        if !passes {
+            return Ok(());
+        }
+        let record = context.transaction.get(layout.tree, key, self.mode).await;
+        match record.map_err(|error| engine_error(&access.table.name, error))? {
+            Some(record) => self.take_entry(access, base, key, &record, context, out).await,
+            None => Ok(()),
+        }
+    }
+
+    fn passes(
+        &self,
+        access: &TableAccess,
+        row: &[Value],
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        Ok(all_true(&access.filter, row, context.eval)?
+            && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
+    }
+
     /// Turns one entry into a row of `out`, if it passes the filter.
     async fn take_entry(
         &self,
@@ -215,10 +261,7 @@ impl Opened {
         if let Some(position) = access.row_key_position {
             out.row_mut(last)[position] = Value::bytes(row_key);
         }
-        let row = out.row(last);
-        let passes = all_true(&access.filter, row, context.eval)?
-            && (!self.check_implied || all_true(&access.implied, row, context.eval)?);
-        if !passes {
+        if !self.passes(access, out.row(last), context)? {
             out.pop();
             if let ReadMode::Locking(..) = self.mode {
                 if let Some(index) = self.index {

@@ -262,6 +262,7 @@ impl Session {
             lock_wait: WaitPolicy::Wait { timeout_us },
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
+            tests_before_waiting: false,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
         }
