@@ -117,6 +117,9 @@ pub struct Block {
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
+    /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is
+    /// the table.
+    pub new_row: Option<usize>,
     pub inside_aggregate: bool,
     /// One list for each subquery being bound right now, innermost last: the values it takes from this block.
     pub correlations: Vec<Vec<(usize, Expr)>>,

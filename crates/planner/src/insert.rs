@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 /// The name under which the new row's columns are found while ON DUPLICATE KEY UPDATE is bound. A space at its end
 /// keeps it apart from every name MySQL allows.
-pub const NEW_ROW_SOURCE: &str = "new row ";
+const NEW_ROW_SOURCE: &str = "new row ";
+/// The name of its columns that an alias does not reach, kept apart in the same way.
+const NOT_GIVEN: &str = "not given ";
 
 impl<'p> Planner<'p> {
     pub fn plan_insert(&mut self, insert: &ast::Insert<'p>) -> Result<InsertPlan, SqlError> {
@@ -37,6 +39,7 @@ impl<'p> Planner<'p> {
                 InsertSource::Query(Box::new(planned.node))
             }
         };
+        let new_row = new_row_source(&table, &columns, insert.row_alias.as_ref())?;
         let mut omitted = Vec::new();
         for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
             omitted.push((column, self.default_source(&table, column)?));
@@ -46,7 +49,7 @@ impl<'p> Planner<'p> {
         } else if insert.on_duplicate.is_empty() {
             DuplicateRule::Fail
         } else {
-            DuplicateRule::Update(self.on_duplicate(&table, insert, source_columns)?)
+            DuplicateRule::Update(self.on_duplicate(&table, new_row, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
             self.check_not_read(&table)?;
@@ -211,24 +214,13 @@ impl<'p> Planner<'p> {
     fn on_duplicate(
         &mut self,
         table: &Arc<TableDef>,
+        new_row: Source,
         insert: &ast::Insert<'p>,
         source_columns: Vec<OutputColumn>,
     ) -> Result<Vec<Assignment>, SqlError> {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
         block.sources.push(row_source(table, &table.name));
-        let mut new_row = row_source(table, insert.row_alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name));
-        new_row.database = String::new();
-        if let Some(alias) = insert.row_alias {
-            if !alias.columns.is_empty() && alias.columns.len() != new_row.columns.len() {
-                return Err(crate::error_codes::ER_VIEW_WRONG_LIST.plain());
-            }
-            for (column, name) in new_row.columns.iter_mut().zip(alias.columns) {
-                column.name = name.name.to_owned();
-            }
-        }
-        // Without an alias only VALUES() reaches the new row; with renamed columns plain names do too.
-        let reachable = insert.row_alias.is_some_and(|alias| !alias.columns.is_empty());
-        new_row.columns.iter_mut().for_each(|column| column.hidden = !reachable);
+        block.new_row = Some(block.sources.len());
         block.sources.push(new_row);
         for source in 0..2 {
             for column in 0..table.columns.len() {
@@ -248,6 +240,42 @@ impl<'p> Planner<'p> {
         self.pop_row_block()?;
         Ok(assignments)
     }
+}
+
+/// The row that was to be inserted. Its alias reaches the columns that the statement gives values for, in their order
+/// and under the alias's names for them; without an alias only VALUES() reaches it.
+fn new_row_source(
+    table: &Arc<TableDef>,
+    columns: &[usize],
+    alias: Option<&ast::RowAlias<'_>>,
+) -> Result<Source, SqlError> {
+    let mut source = row_source(table, alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name));
+    source.database = String::new();
+    source.columns.iter_mut().for_each(|column| column.hidden = true);
+    let Some(alias) = alias else { return Ok(source) };
+    if same_name(alias.name.name, &table.name) {
+        return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias.name.name]));
+    }
+    for (_, column) in source.columns.iter_mut().enumerate().filter(|(index, _)| !columns.contains(index)) {
+        NOT_GIVEN.clone_into(&mut column.name);
+    }
+    if alias.columns.is_empty() {
+        return Ok(source);
+    }
+    if alias.columns.len() != columns.len() {
+        return Err(crate::error_codes::ER_VIEW_WRONG_LIST.plain());
+    }
+    for (index, (&column, name)) in columns.iter().zip(alias.columns).enumerate() {
+        if let Some(earlier) =
+            alias.columns[..index].iter().find(|earlier| same_name(earlier.name, name.name))
+        {
+            return Err(error_code::ER_DUP_FIELDNAME.with(&[&earlier.name]));
+        }
+        let column = &mut source.columns[column];
+        name.name.clone_into(&mut column.name);
+        column.hidden = false;
+    }
+    Ok(source)
 }
 
 /// A column of the source query at the next frame position. One that is no table's column has no name here.

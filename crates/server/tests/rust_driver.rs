@@ -1,9 +1,9 @@
-//! The `mysql` crate: an independent client in Rust, text and binary protocol.
+//! The `mysql` crate: an independent client in Rust, text and binary protocol, with and without TLS and password.
 
 mod support;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, Opts, OptsBuilder, Params, Value};
+use mysql::{Conn, Error, Opts, OptsBuilder, Params, SslOpts, Value};
 use support::TestServer;
 
 fn options(server: &TestServer) -> Opts {
@@ -14,6 +14,23 @@ fn options(server: &TestServer) -> Opts {
         // The driver would move to the socket file, which another test uses.
         .prefer_socket(false)
         .into()
+}
+
+/// Longer than the salt, which covers it again and again on its way through RSA.
+const PASSWORD: &str = "a password of more than twenty bytes";
+
+/// TLS with the certificate that the server made for itself, and no other: it is verified, name and all.
+fn tls_options(server: &TestServer) -> OptsBuilder {
+    let certificate = server.directory.path().join("data").join("server-cert.pem");
+    OptsBuilder::from_opts(options(server))
+        .ssl_opts(SslOpts::default().with_root_cert_path(Some(certificate)))
+}
+
+/// A session status variable, as text.
+fn status(client: &mut Conn, name: &str) -> String {
+    let row: Option<(String, String)> =
+        client.query_first(format!("SHOW SESSION STATUS LIKE '{name}'")).expect("read");
+    row.expect("the variable exists").1
 }
 
 fn column_values() -> Vec<(&'static str, &'static str, Value)> {
@@ -45,10 +62,79 @@ fn check_error(result: Result<(), Error>, number: u16, state: &str) {
 fn a_rust_driver_works() {
     let server = TestServer::start(&[]);
     let mut client = Conn::new(options(&server)).expect("connected");
+    assert_eq!(status(&mut client, "Ssl_cipher"), "", "no TLS was asked for");
+    everything_works(&mut client);
+}
+
+#[test]
+fn a_rust_driver_works_with_tls_and_a_password() {
+    let server = TestServer::start(&[]);
+    let mut root = Conn::new(tls_options(&server)).expect("connected with TLS");
+    assert_ne!(status(&mut root, "Ssl_cipher"), "");
+    create_account(&mut root, "tess");
+    let tess = || tls_options(&server).user(Some("tess")).pass(Some(PASSWORD));
+    assert!(!knows_the_fast_path(&server, "tess"));
+    for _ in 0..2 {
+        let mut client = Conn::new(tess()).expect("connected with TLS and password");
+        assert_ne!(status(&mut client, "Ssl_cipher"), "");
+        assert_eq!(status(&mut client, "Ssl_version"), "TLSv1.3");
+        assert!(knows_the_fast_path(&server, "tess"));
+    }
+    let wrong = Conn::new(tess().pass(Some("guessed"))).expect_err("a wrong password");
+    assert!(matches!(wrong, Error::MySqlError(ref error) if error.code == 1045), "{wrong}");
+    everything_works(&mut Conn::new(tess()).expect("connected"));
+}
+
+#[test]
+fn a_password_goes_through_rsa_without_tls() {
+    let server = TestServer::start(&[]);
+    create_account(&mut Conn::new(options(&server)).expect("connected"), "rosa");
+    assert!(!knows_the_fast_path(&server, "rosa"));
+    assert_eq!(log_in(&server, "rosa", "guessed").err(), Some(1045));
+    let mut client = log_in(&server, "rosa", PASSWORD).expect("the password, encrypted for the server's key");
+    assert_eq!(status(&mut client, "Ssl_cipher"), "");
+    assert!(knows_the_fast_path(&server, "rosa"));
+    everything_works(&mut log_in(&server, "rosa", PASSWORD).expect("again"));
+}
+
+fn create_account(root: &mut Conn, name: &str) {
+    root.query_drop(format!(
+        "CREATE USER '{name}'@'%' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'"
+    ))
+    .expect("created");
+    root.query_drop(format!("GRANT ALL ON *.* TO '{name}'@'%'")).expect("granted");
+}
+
+/// Whether the server lets the account in by the hash that it remembers from a whole exchange. Without TLS the
+/// driver would need the server's key for a whole one, and is told to look for it in a file that is not there.
+fn knows_the_fast_path(server: &TestServer, name: &str) -> bool {
+    let keyless = OptsBuilder::from_opts(options(server))
+        .user(Some(name))
+        .pass(Some(PASSWORD))
+        .server_key_path(Some(server.directory.path().join("no-such-key.pem")));
+    match Conn::new(keyless) {
+        Ok(_) => true,
+        Err(Error::IoError(error)) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => panic!("neither the fast path nor the wish for a key: {error}"),
+    }
+}
+
+#[test]
+fn a_foreign_certificate_is_not_taken_for_ours() {
+    let (server, other) = (TestServer::start(&[]), TestServer::start(&[]));
+    let foreign = other.directory.path().join("data").join("server-cert.pem");
+    let tls = SslOpts::default().with_root_cert_path(Some(foreign));
+    let refused = Conn::new(OptsBuilder::from_opts(options(&server)).ssl_opts(tls));
+    let error = refused.expect_err("the certificate is not the one it was told to expect").to_string();
+    assert!(error.contains("invalid peer certificate"), "{error}");
+    Conn::new(tls_options(&server)).expect("the server bears the refusal");
+}
+
+fn everything_works(client: &mut Conn) {
     client.query_drop("CREATE DATABASE client_rust").expect("created");
     client.select_db("client_rust").expect("selected");
-    types_in_and_out(&mut client);
-    errors_and_transactions(&mut client);
+    types_in_and_out(client);
+    errors_and_transactions(client);
     client.reset().expect("COM_RESET_CONNECTION or COM_CHANGE_USER");
     client.ping().expect("alive");
     client.query_drop("DROP DATABASE client_rust").expect("dropped");

@@ -60,7 +60,7 @@ struct Request {
 /// None asks for help.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>, String> {
     let mut options = RunOptions::new(0);
-    let mut budget = Budget { seeds: 1, time: None, threads: 1, faults: 8, damages: 32 };
+    let mut budget = Budget { seeds: 1, time: None, crash_points_min: 0, threads: 1, faults: 8, damages: 32 };
     let mut fault = None;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {

@@ -12,14 +12,27 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub struct Budget {
     pub seeds: u64,
-    /// No seed starts after this.
+    /// No seed starts after this, unless crash points are missing.
     pub time: Option<Duration>,
+    /// Below this many crash points, seeds start for up to `OVERTIME` times as long.
+    pub crash_points_min: u64,
     pub threads: usize,
     /// Runs with an injected fault per seed.
     pub faults: u64,
     /// Damaged copies per seed.
     pub damages: u64,
 }
+
+impl Budget {
+    /// Whether another seed may start.
+    fn has_time(&self, elapsed: Duration, crash_points: u64) -> bool {
+        let factor = if crash_points < self.crash_points_min { OVERTIME } else { 1 };
+        self.time.is_none_or(|time| elapsed < time * factor)
+    }
+}
+
+/// A slow machine gets this much more time to reach the wanted crash points; more would hide that it hangs.
+const OVERTIME: u32 = 3;
 
 /// What all seeds together have done.
 #[derive(Debug, Clone, Copy, Default)]
@@ -105,7 +118,7 @@ fn run_all<S: Subject>(options: &RunOptions, budget: &Budget) -> Result<Vec<Repo
 fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant) -> Option<u64> {
     let mut progress = progress.lock();
     let seed = progress.next_seed;
-    let in_time = budget.time.is_none_or(|time| start.elapsed() < time);
+    let in_time = budget.has_time(start.elapsed(), progress.summary.crash_points);
     if progress.violation.is_some() || seed - first >= budget.seeds || !in_time {
         return None;
     }
@@ -121,5 +134,21 @@ impl Summary {
         self.damages += report.damages;
         self.damages_noticed += report.damages_noticed;
         self.commits += report.commits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_crash_points_prolong_a_run() {
+        let time = Some(Duration::from_secs(10));
+        let budget = Budget { seeds: 1, time, crash_points_min: 100, threads: 1, faults: 0, damages: 0 };
+        let has_time = |seconds, points| budget.has_time(Duration::from_secs(seconds), points);
+        assert!(has_time(9, 100) && !has_time(10, 100), "enough crash points: the time as given");
+        assert!(has_time(29, 99) && !has_time(30, 99), "too few: three times as long, and no longer");
+        let endless = Budget { time: None, ..budget.clone() };
+        assert!(endless.has_time(Duration::from_secs(1_000_000), 100));
     }
 }

@@ -305,6 +305,9 @@ fn a_violation_repeats_at_its_crash_point_alone() {
     let violation = (0..4)
         .find_map(|seed| run_seed::<LogStore<SPLITS_TRANSACTIONS>>(&options(seed)).err())
         .expect("the fault shows within a few seeds");
+    let point = violation.crash_point.expect("it shows in what a crash left");
+    let replay = format!("-p simulator -- --seed {} --crash-point {point}", violation.seed);
+    assert!(violation.to_string().ends_with(&replay), "{violation}");
     let again = RunOptions { crash_point: violation.crash_point, ..options(violation.seed) };
     assert_eq!(run_seed::<LogStore<SPLITS_TRANSACTIONS>>(&again), Err(violation));
 }

@@ -8,6 +8,7 @@
 mod error;
 mod flusher;
 mod format;
+mod fuzz;
 mod group;
 mod log;
 mod lsn;
@@ -21,6 +22,7 @@ mod staging;
 mod waiters;
 
 pub use error::{AppendError, WalError};
+pub use fuzz::fuzz_one;
 pub use group::{GroupLsns, WalGroup};
 pub use log::{Reservation, Wal};
 pub use lsn::Lsn;

@@ -31,6 +31,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("json_contains", (2, 3), infer_integer, json_contains),
     entry("json_contains_path", (3, ANY), infer_integer, json_contains_path),
     entry("json_overlaps", (2, 2), infer_integer, json_overlaps),
+    // The operator; no call can have this name.
+    entry("member of", (2, 2), infer_integer, member_of),
     entry("json_keys", (1, 2), infer_json, json_keys),
     entry("json_length", (1, 2), infer_integer, json_length),
     entry("json_depth", (1, 1), infer_integer, json_depth),
@@ -272,6 +274,27 @@ fn json_overlaps(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         (left, right) => is_equal(left, right),
     };
     Ok(Value::boolean(overlaps))
+}
+
+fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(target) = arguments.document("member of", 1)? else { return Ok(Value::Null) };
+    let candidate = arguments.value(0)?;
+    if candidate.is_null() {
+        return Ok(Value::Null);
+    }
+    // Dates and binary strings stay what they are in JSON, and text that is parsed has none of them.
+    let is_binary = arguments.exprs[0].ty.column.collation == CollationId::BINARY;
+    let is_foreign = match &*candidate {
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => true,
+        Value::Bytes(_) => is_binary,
+        _ => false,
+    };
+    let candidate = arguments.json_value(0)?;
+    let is_equal = |element: &Json| !is_foreign && compare_documents(element, &candidate).is_eq();
+    Ok(Value::boolean(match &target {
+        Json::Array(elements) => elements.iter().any(is_equal),
+        other => is_equal(other),
+    }))
 }
 
 /// The document, or the value that the path in the second argument names.

@@ -1,5 +1,6 @@
 //! Functions, those with a syntax of their own included.
 use crate::bind::expression::charset_named;
+use crate::block::{SourceColumn, same_name};
 use crate::planner::{Planner, not_supported};
 use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::{Expr, IntervalUnit};
@@ -111,10 +112,16 @@ impl<'p> Planner<'p> {
 
     /// `VALUES(column)`: outside of ON DUPLICATE KEY UPDATE it is NULL, as in MySQL.
     pub fn bind_values_of(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
-        match self.block().find_column(None, Some(crate::insert::NEW_ROW_SOURCE), reference.name)? {
+        let block = self.block();
+        let new_row = block.new_row.and_then(|source| {
+            let named = |column: &SourceColumn| same_name(&column.name, reference.name);
+            Some((source, block.sources[0].columns.iter().position(named)?))
+        });
+        match new_row {
             Some((source, column)) => {
+                let value = block.column_expr(source, column);
                 self.conditions.push(values_is_deprecated());
-                Ok(self.block().column_expr(source, column))
+                Ok(value)
             }
             None => {
                 // Checks that the column exists at all.

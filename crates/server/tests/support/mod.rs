@@ -57,15 +57,40 @@ impl TestServer {
     }
 
     pub fn start_in(directory: TestDirectory, options: &[&str]) -> Self {
+        Self::start_under(directory, None, options)
+    }
+
+    /// Starts the program by way of another one, which becomes it (as `nice` and `strace -D` do).
+    pub fn start_under(directory: TestDirectory, wrapper: Option<Command>, options: &[&str]) -> Self {
         let log = directory.path().join("log");
         let _ = fs::remove_file(&log);
-        let mut command = evenkeel(&directory);
+        let program = evenkeel(&directory);
+        let mut command = match wrapper {
+            Some(mut wrapper) => {
+                wrapper.arg(program.get_program()).args(program.get_args());
+                wrapper.env_remove("EVENKEEL_ROOT_PASSWORD").stdin(Stdio::null());
+                wrapper
+            }
+            None => program,
+        };
         command.arg("--port=0").arg(format!("--socket={}", directory.path().join("sock").display()));
         command.arg(format!("--log-error={}", log.display())).args(options);
         let child = command.spawn().expect("the program was built");
         let mut server = Self { child, port: 0, directory };
         server.port = server.wait_until_ready();
         server
+    }
+
+    /// Waits for a server that ends by itself; `None` when it does not in time.
+    pub fn wait_for_end(&mut self, time_max: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + time_max;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().expect("a child can be asked") {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
     }
 
     fn wait_until_ready(&mut self) -> u16 {
