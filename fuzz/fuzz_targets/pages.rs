@@ -1,5 +1,6 @@
 //! Tree pages and redo: the check before use finds what is wrong with a damaged page, and records applied one
-//! after the other to a sound page leave it sound or are refused.
+//! after the other to a sound page leave it sound or are refused. Most inputs are no pages at all, so they also
+//! describe one (`btree::fuzz_one`).
 #![no_main]
 
 use btree::{check_page, redo};
@@ -8,6 +9,7 @@ use pagestore::PageId;
 
 fuzz_target!(|input: (Vec<u8>, Vec<(u8, Vec<u8>)>)| {
     let (bytes, records) = input;
+    btree::fuzz_one(&bytes);
     let mut page = vec![0; 4096];
     let length = bytes.len().min(page.len());
     page[..length].copy_from_slice(&bytes[..length]);

@@ -5,6 +5,7 @@
 //! and so one log group; bytes from disk are checked before they are used and never panic.
 #![forbid(unsafe_code)]
 
+mod fuzz;
 mod mtr;
 pub mod node;
 pub mod overflow;
@@ -12,6 +13,7 @@ pub mod redo;
 mod space;
 mod tree;
 
+pub use fuzz::fuzz_one;
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, inline_value_max, key_bytes_max};
 pub use space::{Placement, Space};
