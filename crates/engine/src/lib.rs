@@ -30,6 +30,7 @@ mod recovery;
 mod rollback;
 mod row_table;
 mod scan;
+mod scan_access;
 mod snapshot;
 mod stats;
 mod superblock;

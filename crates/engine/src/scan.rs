@@ -7,18 +7,13 @@
 use crate::engine::Engine;
 use crate::intervals::Range;
 use crate::lock_wait::Waited;
-use crate::read::{View, damaged};
-use crate::record::Record;
-use crate::row_table::{Attempt, Before, RowName, Visible};
+use crate::read::damaged;
+use crate::scan_access::{Access, Judged, Locks};
 use crate::transaction::Transaction;
-use crate::transaction_state::TransactionState;
-use crate::{
-    Direction, EngineError, EntryBatch, Isolation, KeyRange, LockMode, ReadMode, TreeId, WaitPolicy,
-};
+use crate::{Direction, EngineError, EntryBatch, Isolation, KeyRange, ReadMode, TreeId, WaitPolicy};
 use btree::overflow::Stub;
 use btree::{LeafView, Position};
 use std::ops::{Bound, ControlFlow};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -279,138 +274,6 @@ enum Pause {
         moved: bool,
     },
     Damaged,
-}
-
-/// What happened to one record.
-enum Judged {
-    /// It is in the batch, or not for this reader.
-    Done,
-    /// It is in the batch without a lock, which ends the batch.
-    Unlocked,
-    Chain(Stub),
-    Locked,
-    Damaged,
-}
-
-/// How a scan looks at records.
-enum Access {
-    View(View),
-    Locks(Locks),
-}
-
-struct Locks {
-    state: Arc<TransactionState>,
-    mode: LockMode,
-    skips: bool,
-    protects: bool,
-    /// See `Cursor::test_before_waiting`.
-    tests: bool,
-    /// The newest commit among the records returned.
-    seen_lsn: AtomicU64,
-}
-
-impl Access {
-    fn judge(
-        &self,
-        engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
-        record: &[u8],
-        page_lsn: wal::Lsn,
-        out: &mut EntryBatch,
-    ) -> Judged {
-        match self {
-            Access::View(view) => {
-                if record == crate::record::GHOST_RECORD && !engine.rows.has_versions(tree, key) {
-                    engine.ghosts.offer(&RowName { tree, key: key.into() });
-                    return Judged::Done;
-                }
-                view.visible(&engine.rows, tree, key, Some(record), page_lsn, |record| match record {
-                    None => Judged::Done,
-                    Some(record) => take(key, record, out),
-                })
-            }
-            Access::Locks(locks) => locks.judge(engine, tree, key, record, out),
-        }
-    }
-
-    fn note_seen(&self, transaction: &mut Transaction) {
-        if let Access::Locks(locks) = self {
-            let seen = locks.seen_lsn.load(Relaxed);
-            transaction.work.seen_lsn = transaction.work.seen_lsn.max(seen);
-        }
-    }
-}
-
-impl Locks {
-    fn judge(
-        &self,
-        engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
-        record: &[u8],
-        out: &mut EntryBatch,
-    ) -> Judged {
-        let is_ghost = Record::decode(record) == Some(Record::Ghost);
-        if is_ghost && !engine.rows.has_versions(tree, key) {
-            engine.ghosts.offer(&RowName { tree, key: key.into() });
-            return Judged::Done;
-        }
-        if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
-            return Judged::Done;
-        }
-        match engine.rows.try_lock(&self.state, tree, key, self.mode) {
-            Attempt::Granted { newest_lsn } => {
-                self.seen_lsn.fetch_max(newest_lsn, Relaxed);
-                take(key, record, out)
-            }
-            Attempt::Conflict if self.skips => Judged::Done,
-            Attempt::Conflict if self.tests => self.judge_committed(engine, tree, key, record, out),
-            Attempt::Conflict => Judged::Locked,
-        }
-    }
-
-    /// The newest committed version of a record that another transaction has locked.
-    fn judge_committed(
-        &self,
-        engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
-        record: &[u8],
-        out: &mut EntryBatch,
-    ) -> Judged {
-        engine.rows.committed(tree, key, |version, newest_lsn| {
-            self.seen_lsn.fetch_max(newest_lsn, Relaxed);
-            let record = match version {
-                Visible::Page => record,
-                // Inserted by the other, or deleted before.
-                Visible::Before(Before::Absent) => return Judged::Done,
-                Visible::Before(Before::Record(before)) => before,
-            };
-            match Record::decode(record) {
-                Some(Record::Value(value)) => {
-                    out.push_unlocked(key, value);
-                    Judged::Unlocked
-                }
-                // Without a lock or a snapshot its chain may be freed at any moment.
-                Some(Record::Chain(_)) => Judged::Locked,
-                Some(Record::Ghost) => Judged::Done,
-                None => Judged::Damaged,
-            }
-        })
-    }
-}
-
-fn take(key: &[u8], record: &[u8], out: &mut EntryBatch) -> Judged {
-    match Record::decode(record) {
-        Some(Record::Value(value)) => {
-            out.push(key, value);
-            Judged::Done
-        }
-        Some(Record::Chain(stub)) => Judged::Chain(stub),
-        Some(Record::Ghost) => Judged::Done,
-        None => Judged::Damaged,
-    }
 }
 
 fn bounds(range: &KeyRange) -> Range {

@@ -27,8 +27,8 @@ pub struct ExecSettings {
     pub lock_wait: WaitPolicy,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
-    /// A scan for the rows to change looks at the committed version of a row that is locked by another transaction,
-    /// and waits only if that passes the filter. The engine does so below REPEATABLE READ alone.
+    /// A scan for the rows to change looks at the committed version of a row that is locked by another
+    /// transaction, and waits only if that passes the filter. Below REPEATABLE READ alone.
     pub tests_before_waiting: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,

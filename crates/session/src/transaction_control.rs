@@ -6,8 +6,8 @@
 //! | statement | yes       | no         | the end of the autocommit statement: commit or undo |
 //! | explicit  | yes       | yes        | COMMIT, ROLLBACK, an implicit commit, a deadlock    |
 //!
-//! Invariant: metadata locks are held until a transaction that used their tables has ended, and no longer. Where a
-//! rollback goes on in the background (the connection was lost, the disk is full), they go with it.
+//! Invariant: metadata locks are held until a transaction that used their tables has ended, and no longer. Where
+//! a rollback goes on in the background (the connection was lost, the disk is full), they go with it.
 use catalog::LockGuard;
 use datum::SqlError;
 use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction};

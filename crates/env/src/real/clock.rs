@@ -1,8 +1,8 @@
 //! The system's clocks, and one timer thread that sleeps until the next deadline (or for ever when idle).
 //!
-//! Invariant: a sleep is in the timer's table only until it is over or its future is dropped. So waits that end
-//! before their time limit leave nothing behind, and the thread is woken only for a deadline that is earlier than
-//! the one it waits for.
+//! Invariant: a sleep is in the timer's table only until it is over or its future is dropped. So waits that
+//! end before their time limit leave nothing behind, and the thread is woken only for a deadline that is earlier
+//! than the one it waits for.
 
 use crate::{BoxFuture, Clock};
 use parking_lot::{Condvar, Mutex, MutexGuard};

@@ -1,0 +1,148 @@
+//! How a range scan judges one record: through a snapshot, with a lock, or by its committed version alone.
+//!
+//! Invariant: everything here runs under the latch of the record's leaf, so neither versions nor locks change
+//! meanwhile. Called by `scan`.
+
+use crate::engine::Engine;
+use crate::read::View;
+use crate::record::Record;
+use crate::row_table::{Attempt, Before, RowName, Visible};
+use crate::transaction::Transaction;
+use crate::transaction_state::TransactionState;
+use crate::{EntryBatch, LockMode, TreeId};
+use btree::overflow::Stub;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What happened to one record.
+pub(crate) enum Judged {
+    /// It is in the batch, or not for this reader.
+    Done,
+    /// It is in the batch without a lock, which ends the batch.
+    Unlocked,
+    Chain(Stub),
+    Locked,
+    Damaged,
+}
+
+/// How a scan looks at records.
+pub(crate) enum Access {
+    View(View),
+    Locks(Locks),
+}
+
+pub(crate) struct Locks {
+    pub state: Arc<TransactionState>,
+    pub mode: LockMode,
+    pub skips: bool,
+    pub protects: bool,
+    /// See `Cursor::test_before_waiting`.
+    pub tests: bool,
+    /// The newest commit among the records returned.
+    pub seen_lsn: AtomicU64,
+}
+
+impl Access {
+    pub fn judge(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        page_lsn: wal::Lsn,
+        out: &mut EntryBatch,
+    ) -> Judged {
+        match self {
+            Access::View(view) => {
+                if record == crate::record::GHOST_RECORD && !engine.rows.has_versions(tree, key) {
+                    engine.ghosts.offer(&RowName { tree, key: key.into() });
+                    return Judged::Done;
+                }
+                view.visible(&engine.rows, tree, key, Some(record), page_lsn, |record| match record {
+                    None => Judged::Done,
+                    Some(record) => take(key, record, out),
+                })
+            }
+            Access::Locks(locks) => locks.judge(engine, tree, key, record, out),
+        }
+    }
+
+    pub fn note_seen(&self, transaction: &mut Transaction) {
+        if let Access::Locks(locks) = self {
+            let seen = locks.seen_lsn.load(Relaxed);
+            transaction.work.seen_lsn = transaction.work.seen_lsn.max(seen);
+        }
+    }
+}
+
+impl Locks {
+    fn judge(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        out: &mut EntryBatch,
+    ) -> Judged {
+        let is_ghost = Record::decode(record) == Some(Record::Ghost);
+        if is_ghost && !engine.rows.has_versions(tree, key) {
+            engine.ghosts.offer(&RowName { tree, key: key.into() });
+            return Judged::Done;
+        }
+        if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
+            return Judged::Done;
+        }
+        match engine.rows.try_lock(&self.state, tree, key, self.mode) {
+            Attempt::Granted { newest_lsn } => {
+                self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+                take(key, record, out)
+            }
+            Attempt::Conflict if self.skips => Judged::Done,
+            Attempt::Conflict if self.tests => self.judge_committed(engine, tree, key, record, out),
+            Attempt::Conflict => Judged::Locked,
+        }
+    }
+
+    /// The newest committed version of a record that another transaction has locked.
+    fn judge_committed(
+        &self,
+        engine: &Engine,
+        tree: TreeId,
+        key: &[u8],
+        record: &[u8],
+        out: &mut EntryBatch,
+    ) -> Judged {
+        engine.rows.committed(tree, key, |version, newest_lsn| {
+            self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+            let record = match version {
+                Visible::Page => record,
+                // Inserted by the other, or deleted before.
+                Visible::Before(Before::Absent) => return Judged::Done,
+                Visible::Before(Before::Record(before)) => before,
+            };
+            match Record::decode(record) {
+                Some(Record::Value(value)) => {
+                    out.push_unlocked(key, value);
+                    Judged::Unlocked
+                }
+                // Without a lock or a snapshot its chain may be freed at any moment.
+                Some(Record::Chain(_)) => Judged::Locked,
+                Some(Record::Ghost) => Judged::Done,
+                None => Judged::Damaged,
+            }
+        })
+    }
+}
+
+fn take(key: &[u8], record: &[u8], out: &mut EntryBatch) -> Judged {
+    match Record::decode(record) {
+        Some(Record::Value(value)) => {
+            out.push(key, value);
+            Judged::Done
+        }
+        Some(Record::Chain(stub)) => Judged::Chain(stub),
+        Some(Record::Ghost) => Judged::Done,
+        None => Judged::Damaged,
+    }
+}
