@@ -56,8 +56,10 @@ fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usi
     let count = bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len());
     let start = key.len();
     key.resize(start + count * 2, 0);
-    for (slot, byte) in key[start..].chunks_exact_mut(2).zip(&bytes[..count]) {
-        slot.copy_from_slice(&ascii[usize::from(*byte)].to_be_bytes());
+    // Arrays, not slices: a slice of two bytes is copied by a call.
+    let (slots, _) = key[start..].as_chunks_mut::<2>();
+    for (slot, byte) in slots.iter_mut().zip(&bytes[..count]) {
+        *slot = ascii[usize::from(*byte)].to_be_bytes();
     }
     count
 }

@@ -1,10 +1,12 @@
-//! Plans kept by statement digest, shared by all sessions.
+//! Plans that all sessions share: of plain statements by their digest, of prepared ones by their text.
 //!
 //! Invariant: a plan is returned only to a session whose mode, collations and database are those it was made
-//! with, and only while the catalog has the version it was made from.
+//! with, and only while the catalog has the version it was made from. What both caches keep is bounded in number
+//! and in bytes of statement text, because a plan grows with its text. Used by `statement::{planned, prepared}`.
+use std::hash::Hash;
 use std::sync::Arc;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashMapExt};
 use parking_lot::RwLock;
 use parser::Digest;
 
@@ -37,16 +39,54 @@ pub struct PlanEnvironment {
     pub locks_source_rows: bool,
 }
 
-type Key = (Digest, PlanEnvironment);
+/// The text of a prepared statement and what its tree told, so that a session that prepares the same text need
+/// not parse it.
+#[derive(Debug)]
+pub struct StatementText {
+    pub bytes: Box<[u8]>,
+    pub parameter_count: usize,
+    pub is_query: bool,
+}
+
+/// A prepared statement's plan for parameters of certain kinds.
+#[derive(Debug)]
+pub struct TypedPlan {
+    pub text: Arc<StatementText>,
+    /// Empty before the first execution: what PREPARE tells the client comes from a plan without types.
+    pub classes: Box<[ParameterClass]>,
+    pub prepared: Arc<PreparedPlan>,
+}
+
+/// The kinds of parameter values that plans tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterClass {
+    Null,
+    Integer,
+    Unsigned,
+    Real,
+    Decimal,
+    Text,
+    Json,
+    Date,
+    Time,
+    DateTime,
+}
+
+/// Names a prepared statement's plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TextKey {
+    pub text: Box<[u8]>,
+    /// The mode of the client that decides how the text reads; all others are in the environment.
+    pub ignores_space: bool,
+    pub classes: Box<[ParameterClass]>,
+    pub environment: PlanEnvironment,
+}
 
 #[derive(Default)]
 pub struct PlanCache {
-    /// A leaf lock, held for one lookup or insertion.
-    plans: RwLock<HashMap<Key, Arc<PreparedPlan>>>,
+    by_digest: Kept<(Digest, PlanEnvironment), PreparedPlan>,
+    by_text: Kept<TextKey, TypedPlan>,
 }
-
-/// Statements of an application are hundreds; more than this means texts that never repeat.
-const PLANS_MAX: usize = 4096;
 
 impl PlanCache {
     pub fn get(
@@ -56,24 +96,141 @@ impl PlanCache {
         catalog_version: u64,
     ) -> Option<Arc<PreparedPlan>> {
         // The key's clone is one reference count.
-        let key = (digest, environment.clone());
-        let plan = self.plans.read().get(&key).cloned()?;
-        (plan.catalog_version == catalog_version).then_some(plan)
+        self.by_digest.get(&(digest, environment.clone()), catalog_version)
     }
 
-    pub fn put(&self, digest: Digest, plan: Arc<PreparedPlan>) {
-        let mut plans = self.plans.write();
-        if plans.len() >= PLANS_MAX {
-            let version = plan.catalog_version;
-            plans.retain(|_, kept| kept.catalog_version == version);
-            if plans.len() >= PLANS_MAX {
-                plans.clear();
-            }
-        }
-        plans.insert((digest, plan.environment.clone()), plan);
+    pub fn put(&self, digest: Digest, text_bytes: usize, plan: Arc<PreparedPlan>) {
+        self.by_digest.put((digest, plan.environment.clone()), text_bytes, plan);
+    }
+
+    pub fn get_prepared(&self, key: &TextKey, catalog_version: u64) -> Option<Arc<TypedPlan>> {
+        self.by_text.get(key, catalog_version)
+    }
+
+    pub fn put_prepared(&self, key: TextKey, plan: Arc<TypedPlan>) {
+        let text_bytes = key.text.len();
+        self.by_text.put(key, text_bytes, plan);
     }
 
     pub fn clear(&self) {
-        self.plans.write().clear();
+        self.by_digest.plans.write().clear();
+        self.by_text.plans.write().clear();
+    }
+}
+
+/// Statements of an application are hundreds; more than this means texts that never repeat.
+const PLANS_MAX: usize = 4096;
+/// A plan takes some tens of bytes for each byte of its text, so this bounds a cache to tens of megabytes.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// A longer text is a load of rows; to plan it again costs little beside its execution.
+const ONE_TEXT_BYTES_MAX: usize = TEXT_BYTES_MAX / 8;
+
+trait Versioned {
+    fn catalog_version(&self) -> u64;
+}
+
+impl Versioned for PreparedPlan {
+    fn catalog_version(&self) -> u64 {
+        self.catalog_version
+    }
+}
+
+impl Versioned for TypedPlan {
+    fn catalog_version(&self) -> u64 {
+        self.prepared.catalog_version
+    }
+}
+
+/// One bounded map of plans.
+struct Kept<Key, Entry> {
+    /// A leaf lock, held for one lookup or insertion.
+    plans: RwLock<Plans<Key, Entry>>,
+}
+
+impl<Key, Entry> Default for Kept<Key, Entry> {
+    fn default() -> Self {
+        Self { plans: RwLock::new(Plans { entries: HashMap::new(), text_bytes: 0 }) }
+    }
+}
+
+struct Plans<Key, Entry> {
+    /// With the length of each plan's text.
+    entries: HashMap<Key, (Arc<Entry>, usize)>,
+    text_bytes: usize,
+}
+
+impl<Key: Eq + Hash, Entry: Versioned> Kept<Key, Entry> {
+    fn get(&self, key: &Key, catalog_version: u64) -> Option<Arc<Entry>> {
+        let plan = self.plans.read().entries.get(key).map(|(plan, _)| plan.clone())?;
+        (plan.catalog_version() == catalog_version).then_some(plan)
+    }
+
+    fn put(&self, key: Key, text_bytes: usize, plan: Arc<Entry>) {
+        if text_bytes > ONE_TEXT_BYTES_MAX {
+            return;
+        }
+        let mut plans = self.plans.write();
+        if let Some((_, text_bytes)) = plans.entries.remove(&key) {
+            plans.text_bytes -= text_bytes;
+        }
+        if !plans.has_room(text_bytes) {
+            plans.keep_version(plan.catalog_version());
+            if !plans.has_room(text_bytes) {
+                plans.clear();
+            }
+        }
+        plans.entries.insert(key, (plan, text_bytes));
+        plans.text_bytes += text_bytes;
+    }
+}
+
+impl<Key: Eq + Hash, Entry: Versioned> Plans<Key, Entry> {
+    fn has_room(&self, text_bytes: usize) -> bool {
+        self.entries.len() < PLANS_MAX && self.text_bytes + text_bytes <= TEXT_BYTES_MAX
+    }
+
+    fn keep_version(&mut self, catalog_version: u64) {
+        self.entries.retain(|_, (plan, _)| plan.catalog_version() == catalog_version);
+        self.text_bytes = self.entries.values().map(|(_, text_bytes)| text_bytes).sum();
+    }
+}
+
+impl<Key, Entry> Plans<Key, Entry> {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.text_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fake(u64);
+
+    impl Versioned for Fake {
+        fn catalog_version(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn plans_are_bounded_by_number_and_by_text() {
+        let kept = Kept::<usize, Fake>::default();
+        let count = || kept.plans.read().entries.len();
+        kept.put(0, ONE_TEXT_BYTES_MAX + 1, Arc::new(Fake(1)));
+        assert_eq!(count(), 0, "a load of rows is not kept");
+        for key in 0..8 {
+            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)));
+            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)));
+        }
+        assert_eq!((count(), kept.plans.read().text_bytes), (8, TEXT_BYTES_MAX));
+        kept.put(8, 1, Arc::new(Fake(2)));
+        assert_eq!((count(), kept.plans.read().text_bytes), (1, 1), "outdated plans go first");
+        assert!(kept.get(&8, 2).is_some() && kept.get(&8, 3).is_none());
+        for key in 0..PLANS_MAX {
+            kept.put(100 + key, 1, Arc::new(Fake(2)));
+        }
+        assert!(count() <= PLANS_MAX);
     }
 }

@@ -36,6 +36,8 @@ pub struct Activity {
 
 /// How much of a statement's text others can see.
 const INFO_BYTES_MAX: usize = 65_536;
+/// The largest buffer that a session keeps for the text of its next statement.
+const INFO_BYTES_KEPT_MAX: usize = 1024;
 
 impl Activity {
     pub fn info(&self) -> Option<&str> {
@@ -45,6 +47,9 @@ impl Activity {
     pub(crate) fn set_info(&mut self, text: Option<&[u8]>) {
         self.has_info = text.is_some();
         self.info.clear();
+        if self.info.capacity() > INFO_BYTES_KEPT_MAX {
+            self.info = String::new();
+        }
         if let Some(text) = text {
             let text = &text[..text.len().min(INFO_BYTES_MAX)];
             match std::str::from_utf8(text) {

@@ -211,6 +211,11 @@ impl PacketWriter {
         self.buffer.len()
     }
 
+    /// Whether there is memory for a response already.
+    pub fn has_buffer(&self) -> bool {
+        self.buffer.capacity() > 0
+    }
+
     /// Forgets what was sent, keeping a buffer of ordinary size.
     pub fn clear(&mut self) {
         self.buffer.clear();

@@ -58,31 +58,33 @@ pub(crate) struct ParameterType {
 /// Flag of COM_STMT_EXECUTE: the packet says how many parameters it carries (query attributes included).
 const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
 
-/// The parameters of one prepared statement across its executions.
+/// The parameters of one prepared statement across its executions. Small, because a client may prepare
+/// thousands of statements.
 #[derive(Debug, Default)]
 pub struct ParameterBinding {
-    count: usize,
-    types: Vec<ParameterType>,
-    /// Filled by COM_STMT_SEND_LONG_DATA; empty when unused.
-    long_data: Vec<Option<Vec<u8>>>,
+    count: u16,
+    types: Box<[ParameterType]>,
+    /// Filled by COM_STMT_SEND_LONG_DATA.
+    long_data: Option<Box<LongData>>,
 }
+
+/// What has come of each parameter.
+type LongData = Vec<Option<Vec<u8>>>;
 
 impl ParameterBinding {
     pub fn new(count: u16) -> Self {
-        Self { count: usize::from(count), ..Self::default() }
+        Self { count, ..Self::default() }
     }
 
     /// Appends a piece of one parameter; `false` when there is no such parameter or it grows beyond `limit`.
     /// The protocol has no reply here, so the caller keeps the error for the next execution.
     pub fn append_long_data(&mut self, parameter: u16, data: &[u8], limit: usize) -> bool {
-        let index = usize::from(parameter);
-        if index >= self.count {
+        if parameter >= self.count {
             return false;
         }
-        if self.long_data.is_empty() {
-            self.long_data.resize_with(self.count, || None);
-        }
-        let stored = self.long_data[index].get_or_insert_with(Vec::new);
+        let empty = || Box::new(vec![None; usize::from(self.count)]);
+        let long_data = self.long_data.get_or_insert_with(empty);
+        let stored = long_data[usize::from(parameter)].get_or_insert_with(Vec::new);
         if stored.len() + data.len() > limit {
             return false;
         }
@@ -92,7 +94,7 @@ impl ParameterBinding {
 
     /// Forgets long data: after an execution and on COM_STMT_RESET.
     pub fn clear_long_data(&mut self) {
-        self.long_data = Vec::new();
+        self.long_data = None;
     }
 
     /// Decodes the parameters of an execution: `payload` is what follows the iteration count, `flags` the
@@ -105,13 +107,14 @@ impl ParameterBinding {
     ) -> Result<Vec<ParameterValue<'a>>, ProtocolError> {
         let mut reader = FieldReader::new(payload);
         let with_attributes = capabilities.has(Capabilities::QUERY_ATTRIBUTES);
-        let mut count = self.count;
+        let own_count = usize::from(self.count);
+        let mut count = own_count;
         // Clients that know attributes send the count whenever parameters follow; the flag alone says that there
         // are attributes although the statement has no parameters.
         if with_attributes && (count > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0) {
             count =
                 usize::try_from(reader.length_encoded_integer()?).map_err(|_| ProtocolError::Malformed)?;
-            if count < self.count {
+            if count < own_count {
                 return Err(ProtocolError::Malformed);
             }
         }
@@ -120,19 +123,13 @@ impl ParameterBinding {
         }
         let nulls = reader.bytes(count.div_ceil(8))?;
         if reader.u8()? == 1 {
-            self.types.clear();
-            for _ in 0..count {
-                self.types.push(read_type(&mut reader)?);
-                if with_attributes {
-                    reader.length_encoded_bytes()?;
-                }
-            }
+            self.read_types(&mut reader, count, with_attributes)?;
         } else if self.types.len() < count {
             return Err(ProtocolError::Malformed);
         }
-        let mut values = Vec::with_capacity(self.count);
+        let mut values = Vec::with_capacity(own_count);
         for (index, parameter_type) in self.types.iter().take(count).enumerate() {
-            let long_data = self.long_data.get(index).and_then(Option::as_deref);
+            let long_data = self.long_data.as_ref().and_then(|data| data.get(index)?.as_deref());
             let value = if let Some(bytes) = long_data {
                 ParameterValue::Bytes { column_type: parameter_type.column_type, bytes }
             } else if nulls[index / 8] & (1 << (index % 8)) != 0 {
@@ -140,11 +137,30 @@ impl ParameterBinding {
             } else {
                 read_value(&mut reader, *parameter_type)?
             };
-            if index < self.count {
+            if index < own_count {
                 values.push(value);
             }
         }
         Ok(values)
+    }
+
+    /// Most clients repeat the same types with every execution, which then cost no allocation.
+    fn read_types(
+        &mut self,
+        reader: &mut FieldReader<'_>,
+        count: usize,
+        with_names: bool,
+    ) -> Result<(), ProtocolError> {
+        let mut known = std::mem::take(&mut self.types).into_vec();
+        known.clear();
+        for _ in 0..count {
+            known.push(read_type(reader)?);
+            if with_names {
+                reader.length_encoded_bytes()?;
+            }
+        }
+        self.types = known.into_boxed_slice();
+        Ok(())
     }
 }
 

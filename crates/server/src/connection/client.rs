@@ -100,16 +100,6 @@ impl Client {
         flush(&mut self.stream, &mut self.writer, self.write_timeout, Some(kill)).await
     }
 
-    /// Takes a buffer for the next response from the worker.
-    pub(super) fn borrow_buffer(&mut self) {
-        let spare = SPARE_BUFFERS.with_borrow_mut(Vec::pop);
-        if let Some(spare) = spare
-            && self.writer.is_empty()
-        {
-            let _ = self.writer.replace_buffer(spare);
-        }
-    }
-
     /// Gives buffers back while the client thinks.
     pub(super) fn return_buffer(&mut self) {
         self.protocol.release_memory();
@@ -146,6 +136,17 @@ impl Client {
                 _ => return,
             }
         }
+    }
+}
+
+/// Takes a buffer for a response that begins now from the worker. A statement that waits for a lock before its
+/// response holds none.
+pub(super) fn borrow_buffer(writer: &mut PacketWriter) {
+    if writer.is_empty()
+        && !writer.has_buffer()
+        && let Some(spare) = SPARE_BUFFERS.with_borrow_mut(Vec::pop)
+    {
+        let _ = writer.replace_buffer(spare);
     }
 }
 

@@ -18,7 +18,7 @@ use wire::{
     PrepareReply,
 };
 
-use super::client::Client;
+use super::client::{Client, borrow_buffer};
 use super::definition_cache::{build, definition, definitions};
 use super::idle::{IdleTimer, Wake, wait_for_bytes};
 use super::login::{End, Introduction, change_user, write_error};
@@ -31,7 +31,7 @@ use super::stream::Stream;
 struct Prepared {
     binding: ParameterBinding,
     /// Long data that could not be kept: said at the next execution, because the command has no answer.
-    long_data_error: Option<SqlError>,
+    long_data_error: Option<Box<SqlError>>,
     /// The columns of its open cursor.
     cursor: Option<Arc<ResultShape>>,
 }
@@ -91,7 +91,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             None => {
                 timer.set_limit(waiting_limit(client, &limits));
                 match wait_for_bytes(client, &process.kill, &mut timer).await {
-                    Wake::Bytes => client.borrow_buffer(),
+                    Wake::Bytes => {}
                     Wake::Gone | Wake::Killed => break,
                     Wake::TimedOut => {
                         client.writer.set_sequence(0);
@@ -165,6 +165,10 @@ async fn next_command(
 impl Context<'_> {
     /// A flat dispatch; each command's work is a method of its own when it is more than a call.
     async fn run(&mut self, command: Command<'_>) -> After {
+        if !matches!(command, Command::Query { .. } | Command::StatementExecute { .. }) {
+            // The two others may wait long before they answer; their sink borrows when they do.
+            borrow_buffer(self.writer);
+        }
         match command {
             Command::Quit => return After::Quit,
             Command::Query { text, attributes: _ } => return pin!(self.query(text)).await,
@@ -317,7 +321,7 @@ impl Context<'_> {
         let prepared = self.prepared.get_mut(&statement).ok_or_else(unknown)?;
         if let Some(error) = prepared.long_data_error.take() {
             prepared.binding.clear_long_data();
-            return Err(error);
+            return Err(*error);
         }
         let decoded = prepared.binding.decode(payload, flags, self.capabilities);
         let values = match decoded {
@@ -332,7 +336,7 @@ impl Context<'_> {
         let Some(prepared) = self.prepared.get_mut(&statement) else { return };
         if !prepared.binding.append_long_data(parameter, data, self.long_data_bytes_max) {
             prepared.long_data_error =
-                Some(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysql_stmt_send_long_data"]));
+                Some(Box::new(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysql_stmt_send_long_data"])));
         }
     }
 

@@ -13,7 +13,7 @@ use session::{
 };
 use wire::{Capabilities, OkReply, PacketWriter, SessionChanges, StatusFlags};
 
-use super::client::flush;
+use super::client::{borrow_buffer, flush};
 use super::definition_cache::definitions;
 use super::login::write_error;
 use super::stream::Stream;
@@ -68,6 +68,7 @@ impl Reply<'_> {
 
 impl ResultSink for Reply<'_> {
     fn columns(&mut self, shape: &Arc<ResultShape>) {
+        borrow_buffer(self.writer);
         self.writer.result_start(&definitions(shape));
         self.shape = Some(shape.clone());
         self.owes_definitions_end = true;
@@ -99,10 +100,12 @@ impl ResultSink for Reply<'_> {
 
     fn ok(&mut self, ok: &OkInfo) {
         *self.settings_touched |= ok.affected_rows == 0;
+        borrow_buffer(self.writer);
         write_ok(self.writer, self.capabilities, ok);
     }
 
     fn error(&mut self, error: &SqlError) {
+        borrow_buffer(self.writer);
         self.end_definitions();
         write_error(self.writer, self.capabilities, error);
     }

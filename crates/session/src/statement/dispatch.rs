@@ -1,4 +1,6 @@
 //! Sends a parsed statement to its family, after the implicit commit that some families begin with.
+use std::pin::pin;
+
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
@@ -23,17 +25,19 @@ impl Session {
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
+        // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
+        // room for the largest that is not.
         match *kind {
             Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
-            Query(query) if query.into.is_some() => self.select_into(query, request, shield).await,
+            Query(query) if query.into.is_some() => Box::pin(self.select_into(query, request, shield)).await,
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
-                self.run_planned(request, digest, shield, sink).await
+                pin!(self.run_planned(request, digest, shield, sink)).await
             }
             Do(expressions) => {
-                self.evaluate(expressions, request, shield).await?;
+                Box::pin(self.evaluate(expressions, request, shield)).await?;
                 Ok(Done::ok())
             }
-            Set(statement) => self.set(statement, request, shield).await,
+            Set(statement) => Box::pin(self.set(statement, request, shield)).await,
             SetTransaction(asked) => self.set_transaction(asked),
             StartTransaction(asked) => self.start_transaction(Some(asked), shield).await,
             Begin => self.start_transaction(None, shield).await,
@@ -49,24 +53,24 @@ impl Session {
             }
             Show(show) => {
                 count(&self.counters.com_show);
-                self.show(show, request, shield).await
+                Box::pin(self.show(show, request, shield)).await
             }
-            Explain(explain) => self.explain(explain, request, shield).await,
-            Kill(kill) => self.kill_statement(kill, request, shield).await,
+            Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
+            Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => self.flush(flush),
-            MaintainTable(maintain) => self.maintain_tables(maintain, shield).await,
+            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
             Deallocate(name) => self.deallocate(name),
-            LockTables(tables) => self.lock_tables(tables).await,
+            LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
             UnlockTables => {
                 if !self.table_locks.is_empty() {
                     self.commit_open(shield).await?;
                 }
                 Ok(self.unlock_tables())
             }
-            _ if is_schema_change(kind) => self.change_schema(request, shield).await,
-            _ if is_account_statement(kind) => self.account_statement(request, shield).await,
+            _ if is_schema_change(kind) => Box::pin(self.change_schema(request, shield)).await,
+            _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
             _ => Err(unsupported(kind)),
         }
     }

@@ -8,6 +8,7 @@ mod alter_table;
 mod catalog_view;
 mod create_select;
 mod create_table;
+mod cursor;
 mod default_value;
 mod dispatch;
 mod evaluate;
@@ -25,9 +26,10 @@ mod schema_change;
 mod set;
 mod transactions;
 
+pub use cursor::CursorKind;
 pub use guard::Shield;
 pub use named::NamedStatement;
-pub use prepared::{CursorKind, PreparedInfo, PreparedStatement};
+pub use prepared::{PreparedInfo, PreparedStatement};
 pub(crate) use schema_change::TableName;
 
 use datum::Value;

@@ -1,5 +1,5 @@
 //! PREPARE, EXECUTE and DEALLOCATE as SQL.
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use datum::{SqlError, Value, error_code};
 use expression::SessionServices;
@@ -24,7 +24,7 @@ impl Session {
         let key = name.name.to_lowercase();
         // A name that is prepared again is forgotten even when the new text is wrong.
         self.named_statements.remove(&key);
-        let text: Arc<[u8]> = match source {
+        let text: Cow<'_, [u8]> = match source {
             PreparedSource::Text(text) => text.into(),
             PreparedSource::UserVariable(variable) => {
                 let value = self.shared.user_variable(&variable.name.to_lowercase());
@@ -35,7 +35,7 @@ impl Session {
                 }
             }
         };
-        let statement = self.prepare_text(text)?;
+        let statement = self.prepare_text(&text)?;
         self.named_statements.insert(key, NamedStatement { statement });
         Ok(Done::Ok(Effects { info: "Statement prepared".to_owned(), ..Effects::default() }))
     }

@@ -29,7 +29,7 @@ use crate::transaction_control::transaction_error;
 /// What the sorts, groups and hash tables of one statement may take.
 const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
 /// A catalog that changes under every attempt to plan is being changed faster than statements can run.
-const PLAN_ATTEMPTS_MAX: usize = 10;
+pub(super) const PLAN_ATTEMPTS_MAX: usize = 10;
 
 impl Session {
     /// The digest of a text that may have a kept plan.
@@ -57,7 +57,7 @@ impl Session {
         self.digest.literals.iter().map(|literal| literal_value(text, literal, escapes)).collect()
     }
 
-    fn plan_environment(&self) -> PlanEnvironment {
+    pub(super) fn plan_environment(&self) -> PlanEnvironment {
         PlanEnvironment {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
@@ -92,7 +92,7 @@ impl Session {
                 && plan.parameter_count == values.len()
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
-                self.server.plan_cache.put(digest, prepared.clone());
+                self.server.plan_cache.put(digest, request.text.len(), prepared.clone());
                 let result = self.run_plan(&prepared, values, shield, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     return result;

@@ -1,24 +1,27 @@
-//! Prepared statements of the binary protocol: prepare, execute, fetch.
+//! Prepared statements of the binary protocol: prepare and execute.
 //!
-//! The text is kept and parsed again when its plan is no longer current. Plans depend on the kinds of the
-//! parameters, so a plan made for the types of one execution is kept for the next ones with the same types.
+//! A plan depends on the kinds of the parameters, so one made for the kinds of one execution serves the next ones
+//! with the same kinds, in whatever session: a session holds references to shared texts and plans, no copies. The
+//! text is parsed again only when no session has a current plan of it.
 use std::pin::pin;
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use collation::CollationId;
+use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use parser::ast::StatementKind;
 use parser::parse;
 use plan::OutputColumn;
 
+use super::cursor::{Cursor, CursorKind};
+use super::planned::PLAN_ATTEMPTS_MAX;
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
 use crate::counters::count;
-use crate::plan_cache::PreparedPlan;
+use crate::plan_cache::{ParameterClass, PreparedPlan, StatementText, TextKey, TypedPlan};
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
-use crate::sink::{ColumnMeta, FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo};
+use crate::sink::{ColumnMeta, ResultShape, ResultSink};
 
 /// What the client learns from COM_STMT_PREPARE.
 #[derive(Clone, Debug)]
@@ -30,50 +33,19 @@ pub struct PreparedInfo {
     pub warnings: u16,
 }
 
-/// What COM_STMT_EXECUTE asks of the result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CursorKind {
-    /// Send all rows.
-    #[default]
-    None,
-    /// Keep the rows for COM_STMT_FETCH.
-    ReadOnly,
-}
-
 pub struct PreparedStatement {
-    text: Arc<[u8]>,
-    pub(super) parameter_count: usize,
-    is_query: bool,
-    plan: Option<TypedPlan>,
-    cursor: Option<Cursor>,
-}
-
-/// A plan and the parameter types it was made for.
-struct TypedPlan {
-    prepared: Arc<PreparedPlan>,
-    types: Vec<ParameterClass>,
-}
-
-/// Rows of an open cursor that the client has not fetched.
-struct Cursor {
-    rows: std::vec::IntoIter<Vec<Value>>,
-}
-
-/// The kinds of parameter values that plans tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ParameterClass {
-    Null,
-    Integer,
-    Unsigned,
-    Real,
-    Decimal,
-    Text,
-    Date,
-    Time,
-    DateTime,
+    text: Arc<StatementText>,
+    /// The plan of the last execution, before that the one whose columns PREPARE told; shared with all sessions
+    /// that run the same text. `None` for statements that have no plan.
+    plan: Option<Arc<TypedPlan>>,
+    pub(super) cursor: Option<Box<Cursor>>,
 }
 
 impl PreparedStatement {
+    pub(super) fn parameter_count(&self) -> usize {
+        self.text.parameter_count
+    }
+
     pub fn close_cursor(&mut self) {
         self.cursor = None;
     }
@@ -88,8 +60,8 @@ impl Session {
         if self.prepared.len() as u64 >= maximum {
             return Err(error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]));
         }
-        let text = self.to_utf8(sql).into_owned();
-        let statement = self.prepare_text(text.into());
+        let text = self.to_utf8(sql);
+        let statement = self.prepare_text(&text);
         self.transaction_locks_after_prepare();
         let statement = match statement {
             Ok(statement) => statement,
@@ -100,7 +72,7 @@ impl Session {
         };
         self.next_statement_id += 1;
         let id = StatementId(self.next_statement_id);
-        let parameters = (0..statement.parameter_count).map(|index| self.parameter_meta(&statement, index));
+        let parameters = (0..statement.parameter_count()).map(|index| self.parameter_meta(&statement, index));
         let info = PreparedInfo {
             id,
             parameters: parameters.collect(),
@@ -118,37 +90,55 @@ impl Session {
         }
     }
 
-    pub(super) fn prepare_text(&self, text: Arc<[u8]>) -> Result<PreparedStatement, SqlError> {
+    pub(super) fn prepare_text(&self, text: &[u8]) -> Result<PreparedStatement, SqlError> {
+        let key = self.text_key(text, &[]);
+        if let Some(plan) = self.server.plan_cache.get_prepared(&key, self.server.catalog().version()) {
+            self.require_plan(&plan.prepared.plan)?;
+            return Ok(PreparedStatement { text: plan.text.clone(), plan: Some(plan), cursor: None });
+        }
         let arena = Bump::new();
-        let parsed = parse(&text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
+        let parsed = parse(text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
         check_preparable(&parsed.statement.kind)?;
-        let plan = match planner::is_plannable(&parsed.statement) {
-            true => {
-                let request = Request {
-                    statement: &parsed.statement,
-                    text: &text,
-                    parameters: &[],
-                    parameter_types: &[],
-                };
-                // INTO makes a query without a result; it is planned when it runs.
-                match parsed.statement.kind {
-                    StatementKind::Query(query) if query.into.is_some() => None,
-                    _ => {
-                        let prepared = Arc::new(self.prepare_request(request)?);
-                        self.require_plan(&prepared.plan)?;
-                        Some(TypedPlan { prepared, types: Vec::new() })
-                    }
-                }
-            }
-            false => None,
-        };
-        Ok(PreparedStatement {
+        let kept_text = Arc::new(StatementText {
+            bytes: text.into(),
             parameter_count: parsed.parameter_count as usize,
             is_query: matches!(parsed.statement.kind, StatementKind::Query(_)),
-            plan,
-            cursor: None,
-            text: text.clone(),
-        })
+        });
+        // INTO makes a query without a result; it is planned when it runs.
+        let is_into = matches!(parsed.statement.kind, StatementKind::Query(query) if query.into.is_some());
+        let mut plan = None;
+        if planner::is_plannable(&parsed.statement) && !is_into {
+            let request =
+                Request { statement: &parsed.statement, text, parameters: &[], parameter_types: &[] };
+            plan = Some(self.plan_for(request, &kept_text, key)?);
+        }
+        Ok(PreparedStatement { text: kept_text, plan, cursor: None })
+    }
+
+    fn text_key(&self, text: &[u8], classes: &[ParameterClass]) -> TextKey {
+        TextKey {
+            text: text.into(),
+            ignores_space: self.connection.capabilities.ignore_space,
+            classes: classes.into(),
+            environment: self.plan_environment(),
+        }
+    }
+
+    /// Plans a parsed statement for the parameters of `key`, and lets other sessions have the plan.
+    fn plan_for(
+        &self,
+        request: Request<'_>,
+        text: &Arc<StatementText>,
+        key: TextKey,
+    ) -> Result<Arc<TypedPlan>, SqlError> {
+        let prepared = Arc::new(self.prepare_request(request)?);
+        self.require_plan(&prepared.plan)?;
+        let (text, classes) = (text.clone(), key.classes.clone());
+        let plan = Arc::new(TypedPlan { text, classes, prepared });
+        if plan.prepared.plan.shareable {
+            self.server.plan_cache.put_prepared(key, plan.clone());
+        }
+        Ok(plan)
     }
 
     fn parameter_meta(&self, statement: &PreparedStatement, index: usize) -> ColumnMeta {
@@ -163,7 +153,7 @@ impl Session {
 
     /// How many parameters a prepared statement has; none if there is no such statement.
     pub fn parameter_count(&self, id: StatementId) -> Option<usize> {
-        self.prepared.get(&id).map(|statement| statement.parameter_count)
+        self.prepared.get(&id).map(PreparedStatement::parameter_count)
     }
 
     /// COM_STMT_EXECUTE, long data already joined into `parameters`.
@@ -182,8 +172,8 @@ impl Session {
         };
         statement.cursor = None;
         let text = statement.text.clone();
-        self.show_activity("Execute", Some(&text));
-        let result = match cursor == CursorKind::ReadOnly && statement.is_query {
+        self.show_activity("Execute", Some(&text.bytes));
+        let result = match cursor == CursorKind::ReadOnly && text.is_query {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
             true => pin!(self.open_cursor(&mut statement, parameters, sink)).await,
             false => pin!(self.run_prepared(&mut statement, parameters, sink)).await,
@@ -200,114 +190,110 @@ impl Session {
         parameters: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        if parameters.len() != statement.parameter_count {
+        if parameters.len() != statement.parameter_count() {
             return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"]));
         }
-        let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
+        if statement.plan.is_some() {
+            for attempt in 0..PLAN_ATTEMPTS_MAX {
+                let prepared = self.current_plan(statement, parameters, attempt > 0)?;
+                let work = SavedPlan { prepared, parameters: parameters.to_vec() };
+                let result = self.run_guarded_statement(statement.text.is_query, work, sink).await;
+                if result.is_ok() || !self.plan_is_stale {
+                    return result;
+                }
+            }
+            return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
+        }
+        // Boxed: it parses and runs what is no query, which takes kilobytes that the others need not carry.
+        Box::pin(self.run_unplanned(&statement.text, parameters, sink)).await
+    }
+
+    /// The plan for these parameters: the statement's own, another session's or a new one. `kept_is_stale` says
+    /// that the kept one was refused: a change of the schema while it was made can leave a plan that is older than
+    /// it says.
+    fn current_plan(
+        &self,
+        statement: &mut PreparedStatement,
+        parameters: &[Value],
+        kept_is_stale: bool,
+    ) -> Result<Arc<PreparedPlan>, SqlError> {
         if let Some(plan) = &statement.plan
-            && plan.types == classes
+            && !kept_is_stale
+            && plan.prepared.plan.shareable
+            && plan.classes.iter().copied().eq(parameters.iter().map(class_of))
             && self.is_current(&plan.prepared)
         {
-            let work = SavedPlan { prepared: plan.prepared.clone(), parameters: parameters.to_vec() };
-            let result = self.run_guarded_statement(statement.is_query, work, sink).await;
-            if result.is_ok() || !self.plan_is_stale {
-                return result;
+            return Ok(plan.prepared.clone());
+        }
+        let text = &statement.text;
+        let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
+        let key = self.text_key(&text.bytes, &classes);
+        let kept = self.server.plan_cache.get_prepared(&key, self.server.catalog().version());
+        let plan = match kept.filter(|_| !kept_is_stale) {
+            Some(plan) => plan,
+            None => {
+                let arena = Bump::new();
+                let parsed = parse(&text.bytes, self.parse_options(true), &arena)
+                    .map_err(|error| parse_error(&error))?;
+                let types: Vec<ColumnType> =
+                    classes.iter().map(|class| self.parameter_type(*class)).collect();
+                let request = Request {
+                    statement: &parsed.statement,
+                    text: &text.bytes,
+                    parameters,
+                    parameter_types: &types,
+                };
+                self.plan_for(request, text, key)?
             }
-        }
-        let text = statement.text.clone();
-        let arena = std::mem::take(&mut self.arena);
-        let result = self.replan_and_run(statement, &text, &arena, parameters, classes, sink).await;
-        self.arena = arena;
-        self.arena.reset();
-        result
-    }
-
-    async fn replan_and_run(
-        &mut self,
-        statement: &mut PreparedStatement,
-        text: &[u8],
-        arena: &Bump,
-        parameters: &[Value],
-        classes: Vec<ParameterClass>,
-        sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
-        let parsed = parse(text, self.parse_options(true), arena).map_err(|error| parse_error(&error))?;
-        let types: Vec<ColumnType> = parameters.iter().map(|value| self.parameter_type(value)).collect();
-        let request = Request { statement: &parsed.statement, text, parameters, parameter_types: &types };
-        if statement.plan.is_some() {
-            let prepared = Arc::new(self.prepare_request(request)?);
-            if prepared.plan.shareable {
-                statement.plan = Some(TypedPlan { prepared: prepared.clone(), types: classes });
-            }
-            let work = SavedPlan { prepared, parameters: parameters.to_vec() };
-            return self.run_guarded_statement(statement.is_query, work, sink).await;
-        }
-        let work = ParsedStatement { request, digest: None };
-        self.run_guarded_statement(statement.is_query, work, sink).await
-    }
-
-    fn parameter_type(&self, value: &Value) -> ColumnType {
-        match value {
-            Value::Null => ColumnType::new(TypeKind::Null),
-            Value::Int(_) => ColumnType::bigint(),
-            Value::UInt(_) | Value::Bit(_) | Value::Year(_) | Value::Enum(_) | Value::Set(_) => {
-                ColumnType::bigint_unsigned()
-            }
-            Value::Float(_) | Value::Double(_) => ColumnType::double(),
-            Value::Decimal(_) => ColumnType::decimal(65, 30),
-            Value::Bytes(bytes) => ColumnType::varchar(bytes.len() as u32, self.settings.literal_collation()),
-            Value::Json(text) => ColumnType::varchar(text.len() as u32, CollationId::UTF8MB4_BIN),
-            Value::Date(_) => ColumnType::new(TypeKind::Date),
-            Value::Time(_) => ColumnType::new(TypeKind::Time { fsp: 6 }),
-            Value::DateTime(_) | Value::Timestamp(_) => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
-        }
-    }
-
-    /// Runs the query now and keeps its rows; the client fetches them as it likes.
-    async fn open_cursor(
-        &mut self,
-        statement: &mut PreparedStatement,
-        parameters: &[Value],
-        sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
-        let mut kept = KeptRows::default();
-        let done = self.run_prepared(statement, parameters, &mut kept).await?;
-        let Done::Rows { .. } = done else { return Ok(done) };
-        if let Some(shape) = &kept.shape {
-            sink.columns(shape);
-        }
-        statement.cursor = Some(Cursor { rows: kept.rows.into_iter() });
-        Ok(Done::Cursor)
-    }
-
-    /// COM_STMT_FETCH: up to `row_count` further rows of the cursor: `row`s and `end_rows`, no `columns`.
-    pub async fn fetch(&mut self, id: StatementId, row_count: u32, sink: &mut dyn ResultSink) {
-        let status = self.status_flags();
-        let error = match self.prepared.get_mut(&id) {
-            None => error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_fetch"]),
-            Some(statement) => match &mut statement.cursor {
-                None => ER_STMT_HAS_NO_OPEN_CURSOR.with(&[&id.0]),
-                Some(cursor) => {
-                    for row in cursor.rows.by_ref().take(row_count as usize) {
-                        sink.row(&row);
-                    }
-                    let is_last = cursor.rows.len() == 0;
-                    if is_last {
-                        statement.cursor = None;
-                    }
-                    let status = status
-                        .with_if(is_last, StatusFlags::LAST_ROW_SENT)
-                        .with_if(!is_last, StatusFlags::CURSOR_EXISTS);
-                    return sink.end_rows(&StatusInfo { status, ..StatusInfo::default() });
-                }
-            },
         };
-        sink.error(&error);
+        statement.plan = Some(plan.clone());
+        Ok(plan.prepared.clone())
+    }
+
+    async fn run_unplanned(
+        &mut self,
+        text: &StatementText,
+        parameters: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let arena = Bump::new();
+        let parsed =
+            parse(&text.bytes, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
+        let types: Vec<ColumnType> =
+            parameters.iter().map(|value| self.parameter_type(class_of(value))).collect();
+        let request =
+            Request { statement: &parsed.statement, text: &text.bytes, parameters, parameter_types: &types };
+        let work = ParsedStatement { request, digest: None };
+        self.run_guarded_statement(text.is_query, work, sink).await
+    }
+
+    /// The type by which a parameter is planned. It tells nothing of the value's length, because the plan serves
+    /// other values and other sessions too.
+    fn parameter_type(&self, class: ParameterClass) -> ColumnType {
+        match class {
+            ParameterClass::Null => ColumnType::new(TypeKind::Null),
+            ParameterClass::Integer => ColumnType::bigint(),
+            ParameterClass::Unsigned => ColumnType::bigint_unsigned(),
+            ParameterClass::Real => ColumnType::double(),
+            ParameterClass::Decimal => ColumnType::decimal(65, 30),
+            ParameterClass::Text => {
+                let collation = self.settings.literal_collation();
+                let characters = VARCHAR_BYTES_MAX / collation.charset().bytes_per_character_max();
+                ColumnType::varchar(characters, collation)
+            }
+            ParameterClass::Json => {
+                let characters = VARCHAR_BYTES_MAX / Charset::Utf8mb4.bytes_per_character_max();
+                ColumnType::varchar(characters, CollationId::UTF8MB4_BIN)
+            }
+            ParameterClass::Date => ColumnType::new(TypeKind::Date),
+            ParameterClass::Time => ColumnType::new(TypeKind::Time { fsp: 6 }),
+            ParameterClass::DateTime => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
+        }
     }
 }
 
-const ER_STMT_HAS_NO_OPEN_CURSOR: datum::ErrorCode =
-    datum::ErrorCode::new(1421, "HY000", "The statement (%d) has no open cursor.");
+/// The longest text that a VARCHAR holds, which is what MySQL takes a text parameter for.
+const VARCHAR_BYTES_MAX: u32 = 65_535;
 
 /// MySQL refuses these in a prepared statement.
 fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
@@ -341,42 +327,10 @@ fn class_of(value: &Value) -> ParameterClass {
         }
         Value::Float(_) | Value::Double(_) => ParameterClass::Real,
         Value::Decimal(_) => ParameterClass::Decimal,
-        Value::Bytes(_) | Value::Json(_) => ParameterClass::Text,
+        Value::Bytes(_) => ParameterClass::Text,
+        Value::Json(_) => ParameterClass::Json,
         Value::Date(_) => ParameterClass::Date,
         Value::Time(_) => ParameterClass::Time,
         Value::DateTime(_) | Value::Timestamp(_) => ParameterClass::DateTime,
-    }
-}
-
-/// The rows of a cursor, already converted for the client.
-#[derive(Default)]
-struct KeptRows {
-    shape: Option<Arc<ResultShape>>,
-    rows: Vec<Vec<Value>>,
-}
-
-impl ResultSink for KeptRows {
-    fn columns(&mut self, shape: &Arc<ResultShape>) {
-        self.shape = Some(shape.clone());
-    }
-
-    fn row(&mut self, values: &[Value]) {
-        self.rows.push(values.to_vec());
-    }
-
-    fn end_rows(&mut self, _: &StatusInfo) {}
-
-    fn cursor_opened(&mut self, _: &StatusInfo) {}
-
-    fn ok(&mut self, _: &OkInfo) {}
-
-    fn error(&mut self, _: &SqlError) {}
-
-    fn needs_flush(&self) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> FlushFuture<'_> {
-        Box::pin(async { Ok(()) })
     }
 }

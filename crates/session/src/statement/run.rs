@@ -12,7 +12,7 @@ use bumpalo::Bump;
 use collation::Charset;
 use datum::{SqlError, error_code};
 use parser::ast::{Show, StatementKind};
-use parser::{ParseError, ParseOptions, parse_one};
+use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
 use super::guard::{Ended, Shield, run_guarded};
 use super::{Done, Request};
@@ -22,6 +22,10 @@ use crate::session::Session;
 use crate::settings::Completion;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
 
+/// The trees of common statements fit.
+const ARENA_BYTES_KEPT_MAX: usize = 16 * 1024;
+const LITERALS_KEPT_MAX: usize = 256;
+
 impl Session {
     /// COM_QUERY: one statement, or several when the client may send several.
     pub async fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) {
@@ -29,9 +33,20 @@ impl Session {
         let arena = std::mem::take(&mut self.arena);
         let text = self.to_utf8(sql);
         self.run_text(&text, &arena, sink).await;
-        self.arena = arena;
-        self.arena.reset();
+        self.recycle(arena);
         self.show_activity("Sleep", None);
+    }
+
+    /// Keeps the arena and the literals' list for the next text, unless a long text has made them large: a session
+    /// may wait for hours.
+    fn recycle(&mut self, mut arena: Bump) {
+        if arena.allocated_bytes() <= ARENA_BYTES_KEPT_MAX {
+            arena.reset();
+            self.arena = arena;
+        }
+        if self.digest.literals.capacity() > LITERALS_KEPT_MAX {
+            self.digest = DigestOutput::default();
+        }
     }
 
     /// The parser reads UTF-8; texts of other character sets are converted as a whole.

@@ -34,11 +34,15 @@ pub struct Client {
 
 impl Client {
     pub async fn connect(server: &Arc<Server>) -> Client {
+        Self::connect_as(server, "root").await
+    }
+
+    pub async fn connect_as(server: &Arc<Server>, user: &str) -> Client {
         let information = ConnectionInfo {
             id: server.next_connection_id(),
-            user: "root".to_owned(),
+            user: user.to_owned(),
             host: "localhost".to_owned(),
-            account_user: "root".to_owned(),
+            account_user: user.to_owned(),
             account_host: "localhost".to_owned(),
             peer: None,
             attributes: Vec::new(),
@@ -60,7 +64,7 @@ impl Client {
 #[derive(Default)]
 pub struct Printer {
     pub text: String,
-    shape: Option<Arc<ResultShape>>,
+    pub shape: Option<Arc<ResultShape>>,
 }
 
 impl ResultSink for Printer {
