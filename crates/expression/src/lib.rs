@@ -20,7 +20,7 @@ mod evaluate;
 mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
-pub use build::BindContext;
+pub use build::{BindContext, KnownValues, ReadParameter, Reading};
 pub use context::{EvalContext, SessionServices, StatementSettings};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType};
 pub use function::{Arguments, Function, Volatility};

@@ -89,14 +89,19 @@ fn infer_round(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     numeric_argument(bind, &mut arguments[0])?;
-    let constant = match arguments.get(1).map(|digits| &digits.kind) {
+    let is_decimal = matches!(arguments[0].ty.column.kind, TypeKind::Decimal { .. });
+    // Only a DECIMAL's type depends on the number of digits.
+    let value = |expr: &Expr| if is_decimal { bind.decisive(expr) } else { bind.peek(expr) };
+    let constant = match arguments.get(1) {
         None => Some(0),
-        Some(ExprKind::Literal(Value::Int(digits))) => Some(*digits),
-        Some(ExprKind::Negate(inner)) => match inner.kind {
-            ExprKind::Literal(Value::Int(digits)) => Some(-digits),
+        Some(Expr { kind: ExprKind::Negate(inner), .. }) => match value(inner) {
+            Some(Value::Int(digits)) => Some(-digits),
             _ => None,
         },
-        Some(_) => None,
+        Some(digits) => match value(digits) {
+            Some(Value::Int(digits)) => Some(digits),
+            _ => None,
+        },
     };
     if let Some(digits) = arguments.get_mut(1) {
         cast_integer(bind, digits)?;

@@ -84,7 +84,7 @@ impl Session {
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
         let request = Request { statement: &statement, ..request };
-        let prepared = self.prepare_request(request)?;
+        let prepared = self.prepare_request(request, Vec::new())?;
         let types: Vec<_> = match &prepared.plan.kind {
             plan::PlanKind::Query(query) => {
                 query.columns.iter().map(|column| column.column_type.clone()).collect()

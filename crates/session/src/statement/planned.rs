@@ -11,7 +11,7 @@ use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
-use expression::{EvalContext, StatementSettings};
+use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
@@ -47,7 +47,10 @@ impl Session {
         let environment = self.plan_environment();
         let version = self.server.catalog().version();
         let prepared = self.server.plan_cache.get(digest, &environment, version)?;
-        let parameters = self.literal_values(text)?;
+        let mut parameters = self.literal_values(text)?;
+        if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
+            return None;
+        }
         count(&self.counters.plan_cache_hits);
         Some((prepared, parameters))
     }
@@ -84,12 +87,14 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let values = digest.and_then(|_| self.literal_values(request.text));
-        if let (Some(digest), Some(values)) = (digest, values) {
+        if let (Some(digest), Some(mut values)) = (digest, values) {
             count(&self.counters.plan_cache_misses);
+            let literal_count = values.len();
             // A plan with literals as parameters may be refused where the literal itself matters.
-            if let Ok(plan) = self.plan_request(request, Literals::Parameters)
+            if let Ok(plan) = self.plan_request(request, Literals::Parameters, values.clone())
                 && plan.shareable
-                && plan.parameter_count == values.len()
+                && plan.parameter_count == literal_count
+                && ReadParameter::extend(&plan.readings, &mut values)
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
                 self.server.plan_cache.put(digest, prepared.clone());
@@ -100,7 +105,7 @@ impl Session {
             }
         }
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let prepared = self.prepare_request(request)?;
+            let prepared = self.prepare_request(request, Vec::new())?;
             let result = self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await;
             if result.is_ok() || !self.plan_is_stale {
                 return result;
@@ -109,17 +114,26 @@ impl Session {
         Err(error_code::ER_TABLE_DEF_CHANGED.plain())
     }
 
-    pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
-        let plan = self.plan_request(request, Literals::Inline)?;
+    pub(crate) fn prepare_request(
+        &self,
+        request: Request<'_>,
+        known: Vec<Value>,
+    ) -> Result<PreparedPlan, SqlError> {
+        let plan = self.plan_request(request, Literals::Inline, known)?;
         Ok(self.prepare_plan(plan))
     }
 
-    pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
-        planner::plan_statement(
-            request.statement,
-            self,
-            &self.planner_context(literals, request.parameter_types),
-        )
+    /// `known` are the values of the plan's parameters, or none. With them the plan may have `readings`, which the
+    /// caller adds to the values it runs the plan with.
+    pub(crate) fn plan_request(
+        &self,
+        request: Request<'_>,
+        literals: Literals,
+        known: Vec<Value>,
+    ) -> Result<Plan, SqlError> {
+        let mut context = self.planner_context(literals, request.parameter_types);
+        context.bind.known = KnownValues::new(known);
+        planner::plan_statement(request.statement, self, &context)
     }
 
     pub(crate) fn planner_context<'a>(
