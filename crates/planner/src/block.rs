@@ -4,7 +4,7 @@
 //! expressions bound early stay valid while later ones add positions.
 use crate::catalog_view::TableStatistics;
 use datum::{ColumnType, SqlError, error_code};
-use expression::{AggregateCall, Expr};
+use expression::{AggregateCall, Expr, ExprKind};
 use plan::{ApplyKind, Initialiser, Node};
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
@@ -77,6 +77,8 @@ pub struct Source {
     pub optional: bool,
     /// Rows read are locked.
     pub lock: Option<plan::LockClause>,
+    /// Result columns have its columns' names, however they are written.
+    pub names_results: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +205,16 @@ impl Block {
             Position::Column { source, .. } | Position::RowKey { source } => set | 1 << source,
             Position::Subquery => set,
         })
+    }
+}
+
+impl Block {
+    /// The name of the column behind a reference, where that is what the result shows.
+    pub fn own_name(&self, expr: &Expr) -> Option<String> {
+        let ExprKind::Column(position) = expr.kind else { return None };
+        let Position::Column { source, column } = *self.frame.get(position)? else { return None };
+        let source = &self.sources[source];
+        source.names_results.then(|| source.columns[column].name.clone())
     }
 }
 

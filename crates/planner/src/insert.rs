@@ -267,6 +267,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
             kind: SourceKind::Derived(None),
             optional: false,
             lock: None,
+            names_results: false,
         });
     }
     let columns = &mut block.sources[source].columns;
@@ -293,6 +294,7 @@ fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
         },
         optional: false,
         lock: None,
+        names_results: false,
     }
 }
 
