@@ -21,6 +21,7 @@ mod show;
 mod sink;
 mod statement;
 mod transaction_control;
+mod user_locks;
 mod variables;
 mod virtual_tables;
 

@@ -6,6 +6,7 @@ use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::truth_after;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
@@ -81,7 +82,11 @@ impl<'p> TableScan<'p> {
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
         if std::mem::take(&mut self.restarted) {
-            opened.find_ranges(access, &self.base, context)?;
+            let is_open = match all_true(&access.gate, &self.base, context.eval) {
+                Err(error) => truth_after(error, &access.gate, &self.base, context).await?,
+                Ok(truth) => truth,
+            };
+            opened.find_ranges(access, &self.base, is_open, context)?;
         }
         let to_sql = |error| engine_error(&access.table.name, error);
         if let Some(key) = opened.point.take() {
@@ -120,18 +125,19 @@ impl<'p> TableScan<'p> {
 }
 
 impl Opened {
-    /// Makes the ranges (or the point) from the path's conditions and the base frame.
+    /// Makes the ranges (or the point) from the path's conditions and the base frame; none if the gate is not open.
     fn find_ranges(
         &mut self,
         access: &TableAccess,
         base: &[Value],
+        is_open: bool,
         context: &ExecContext<'_>,
     ) -> Result<(), SqlError> {
         self.ranges.clear();
         self.cursor = None;
         self.check_implied = false;
         self.point = None;
-        if !all_true(&access.gate, base, context.eval)? {
+        if !is_open {
             return Ok(());
         }
         let index = match &access.path {
@@ -216,8 +222,11 @@ impl Opened {
             out.row_mut(last)[position] = Value::bytes(row_key);
         }
         let row = out.row(last);
-        let passes = all_true(&access.filter, row, context.eval)?
-            && (!self.check_implied || all_true(&access.implied, row, context.eval)?);
+        let passes = match all_true(&access.filter, row, context.eval) {
+            Err(error) => truth_after(error, &access.filter, row, context).await?,
+            Ok(truth) => truth,
+        };
+        let passes = passes && (!self.check_implied || all_true(&access.implied, row, context.eval)?);
         if !passes {
             out.pop();
             if let ReadMode::Locking(..) = self.mode {

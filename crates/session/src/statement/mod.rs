@@ -26,6 +26,7 @@ mod set;
 mod transactions;
 
 pub use guard::Shield;
+pub(crate) use guard::within;
 pub use named::NamedStatement;
 pub use prepared::{CursorKind, PreparedInfo, PreparedStatement};
 pub(crate) use schema_change::TableName;
