@@ -92,6 +92,8 @@ impl Default for StatementSettings {
 pub struct EvalContext {
     /// Values of `?` markers, by index.
     pub parameters: Vec<Value>,
+    /// The parameters are the statement's literals, so messages show their values.
+    pub shows_parameters: bool,
     /// Results of subqueries and values of outer columns; the executor fills them before it evaluates.
     pub slots: Vec<Value>,
     pub settings: Arc<StatementSettings>,
@@ -112,6 +114,7 @@ impl EvalContext {
     pub fn new(settings: Arc<StatementSettings>, session: Arc<dyn SessionServices>) -> EvalContext {
         EvalContext {
             parameters: Vec::new(),
+            shows_parameters: false,
             slots: Vec::new(),
             settings,
             session,

@@ -21,6 +21,8 @@ pub struct Plan {
     /// Values made from the parameters; they follow the statement's own. A value that cannot be read so needs another
     /// plan.
     pub readings: Vec<ReadParameter>,
+    /// The parameters are the text's literals.
+    pub literals_are_parameters: bool,
     /// False when the plan depends on the session or on the moment and must not be kept.
     pub shareable: bool,
     /// Warnings and notes found while planning (deprecated syntax, for instance).

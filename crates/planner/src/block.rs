@@ -168,7 +168,9 @@ impl Block {
     pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
         let mut column_type = self.sources[source].columns[column].column_type.clone();
         column_type.nullable |= self.sources[source].optional;
-        Expr::column(self.position(source, column), column_type)
+        let mut expr = Expr::column(self.position(source, column), column_type);
+        expr.ty.name = Some(self.sources[source].full_name(column));
+        expr
     }
 
     /// Looks a name up among the sources. `None` when no source has it.
@@ -219,6 +221,15 @@ impl Block {
 }
 
 impl Source {
+    /// A column's name as error messages show it.
+    fn full_name(&self, column: usize) -> Arc<str> {
+        let (database, table, column) = (&self.database, &self.alias, &self.columns[column].name);
+        match database.as_str() {
+            "" => format!("`{table}`.`{column}`").into(),
+            database => format!("`{database}`.`{table}`.`{column}`").into(),
+        }
+    }
+
     pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         table.is_none_or(|table| same_name(&self.alias, table))
             && database.is_none_or(|database| same_name(&self.database, database))

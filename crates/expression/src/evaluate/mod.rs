@@ -9,6 +9,7 @@ use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
 use crate::function::Arguments;
+use crate::text::name_place;
 
 mod arithmetic;
 mod cast;
@@ -86,9 +87,11 @@ impl Expr {
                 None => Value::Null,
             },
             ExprKind::Arithmetic(operator, left, right) => {
-                arithmetic::arithmetic(self, *operator, left, right, row, context)?
+                arithmetic::arithmetic(self, *operator, left, right, row, context)
+                    .map_err(|error| name_place(error, self, context))?
             }
-            ExprKind::Negate(operand) => arithmetic::negate(self, operand, row, context)?,
+            ExprKind::Negate(operand) => arithmetic::negate(self, operand, row, context)
+                .map_err(|error| name_place(error, self, context))?,
             ExprKind::Bit(operator, left, right) => arithmetic::bit(*operator, left, right, row, context)?,
             ExprKind::BitNot(operand) => arithmetic::bit_not(operand, row, context)?,
             ExprKind::Case { whens, otherwise } => {
@@ -108,7 +111,8 @@ impl Expr {
                 interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?
             }
             ExprKind::Call(function, exprs) => {
-                (function.evaluate)(&Arguments { exprs, row, context, ty: &self.ty })?
+                (function.evaluate)(&Arguments { exprs, row, context, ty: &self.ty })
+                    .map_err(|error| name_place(error, self, context))?
             }
             ExprKind::UserVariable(name) => match context.session.user_variable(name) {
                 Some((value, _)) => value,

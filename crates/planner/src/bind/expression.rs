@@ -49,7 +49,10 @@ impl<'p> Planner<'p> {
             Kind::Cast { operand, target } => {
                 let operand = self.bind(operand)?;
                 let target = super::cast_type(target, self.context.bind.connection_collation)?;
-                self.context.bind.cast(operand, target)
+                let shown = cast_name(&target);
+                let mut cast = self.context.bind.cast(operand, target)?;
+                cast.ty.name = shown.map(Into::into);
+                Ok(cast)
             }
             Kind::ConvertUsing { operand, charset } => {
                 let operand = self.bind(operand)?;
@@ -205,4 +208,13 @@ impl<'p> Planner<'p> {
 
 pub fn charset_named(name: &str) -> Result<Charset, SqlError> {
     Charset::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&name]))
+}
+
+/// The target of a cast to an integer as error messages show it.
+fn cast_name(target: &ColumnType) -> Option<&'static str> {
+    match target.kind {
+        TypeKind::LongLong if target.unsigned => Some("unsigned"),
+        TypeKind::LongLong => Some("signed"),
+        _ => None,
+    }
 }

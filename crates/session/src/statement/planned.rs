@@ -238,6 +238,7 @@ impl Session {
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
+        eval.shows_parameters = plan.literals_are_parameters;
         if is_strict {
             eval = eval.for_strict_change();
         }
