@@ -8,6 +8,7 @@ mod counters;
 mod definition;
 mod diagnostics;
 mod kill;
+mod log_tables;
 mod plan_cache;
 mod privileges;
 mod process_list;

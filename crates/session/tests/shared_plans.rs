@@ -173,24 +173,18 @@ fn changes_answer_alike_with_a_shared_plan() {
     });
 }
 
+/// Unlike a literal, the value of a `?` that is no moment is not refused: it equals none.
 #[test]
-fn prepared_statements_read_each_execution_anew() {
+fn parameters_that_are_no_moments_equal_none() {
     run(async |client| {
         client.query("prepare p from 'select id from t where d = ?'").await;
         let mut answers = Vec::new();
         for value in ["2024-01-01", "garbage", "2005-12-31", "2005-12-31x"] {
             client.query(&format!("set @v = '{value}'")).await;
-            answers.push(client.query("execute p using @v").await);
+            let answer = client.query("execute p using @v").await;
+            answers.push(answer.lines().filter(|line| !line.starts_with('(')).collect::<Vec<_>>().join(" "));
         }
-        assert_eq!(
-            answers,
-            [
-                "id\n1\n",
-                "ERROR 1525 (HY000): Incorrect DATE value: 'garbage'\n",
-                "id\n2\n",
-                "id\n2\n(1 warnings)\n"
-            ]
-        );
+        assert_eq!(answers, ["id 1", "id", "id 2", "id 2"]);
     });
 }
 
@@ -208,7 +202,7 @@ fn run(test: impl AsyncFnOnce(&mut Client)) {
 async fn compare_pairs(client: &mut Client, template: &str, literals: &[&str], changed: &str) {
     let mut alone = Vec::new();
     for literal in literals {
-        alone.push(answer(client, &format!("{} /*! */", template.replace("{}", literal)), changed).await);
+        alone.push(answer(client, &format!("/*! */ {}", template.replace("{}", literal)), changed).await);
     }
     for (index, first) in literals.iter().enumerate() {
         // Each first literal begins with a text of its own, so without a plan.

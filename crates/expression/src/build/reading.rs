@@ -1,6 +1,6 @@
 //! Constants whose value takes part in binding, also where the plan will serve other values.
 //!
-//! A statement's literals (or the values of its `?`) are parameters of a plan that is kept, and `KnownValues` says
+//! A statement's literals are parameters of a plan that is kept, and `KnownValues` says
 //! what they are this time. Invariant: the plan is right for any other values of the same kinds that every `Reading`
 //! accepts, unless `is_decided`: then something asked for a value itself and the plan is for these values only.
 //! Callers: the constructors of `build` and `functions` read; the session applies the readings to each execution.

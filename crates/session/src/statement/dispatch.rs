@@ -23,6 +23,7 @@ impl Session {
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
+        self.check_locked_change(kind)?;
         match *kind {
             Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
             Query(query) if query.into.is_some() => self.select_into(query, request, shield).await,
@@ -54,7 +55,7 @@ impl Session {
             Explain(explain) => self.explain(explain, request, shield).await,
             Kill(kill) => self.kill_statement(kill, request, shield).await,
             Flush(flush) => self.flush(flush),
-            MaintainTable(maintain) => self.maintain_tables(maintain, shield).await,
+            MaintainTable(maintain) => self.maintain_tables(maintain, request, shield).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
             Deallocate(name) => self.deallocate(name),
@@ -65,7 +66,11 @@ impl Session {
                 }
                 Ok(self.unlock_tables())
             }
-            _ if is_schema_change(kind) => self.change_schema(request, shield).await,
+            _ if is_schema_change(kind) => {
+                let done = self.change_schema(request, shield).await?;
+                self.move_table_locks(kind).await?;
+                Ok(done)
+            }
             _ if is_account_statement(kind) => self.account_statement(request, shield).await,
             _ => Err(unsupported(kind)),
         }
@@ -84,7 +89,7 @@ impl Session {
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
         let request = Request { statement: &statement, ..request };
-        let prepared = self.prepare_request(request, Vec::new())?;
+        let prepared = self.prepare_request(request)?;
         let types: Vec<_> = match &prepared.plan.kind {
             plan::PlanKind::Query(query) => {
                 query.columns.iter().map(|column| column.column_type.clone()).collect()
@@ -153,7 +158,7 @@ pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
     )
 }
 
-fn is_account_statement(kind: &StatementKind<'_>) -> bool {
+pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
     use StatementKind::*;
     matches!(
         kind,

@@ -16,6 +16,7 @@ mod guard;
 mod literals;
 mod lock_tables;
 mod locks;
+mod maintenance;
 mod named;
 mod planned;
 mod prepared;

@@ -105,7 +105,7 @@ impl Session {
             }
         }
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let prepared = self.prepare_request(request, Vec::new())?;
+            let prepared = self.prepare_request(request)?;
             let result = self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await;
             if result.is_ok() || !self.plan_is_stale {
                 return result;
@@ -114,17 +114,14 @@ impl Session {
         Err(error_code::ER_TABLE_DEF_CHANGED.plain())
     }
 
-    pub(crate) fn prepare_request(
-        &self,
-        request: Request<'_>,
-        known: Vec<Value>,
-    ) -> Result<PreparedPlan, SqlError> {
-        let plan = self.plan_request(request, Literals::Inline, known)?;
+    pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
+        let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
         Ok(self.prepare_plan(plan))
     }
 
-    /// `known` are the values of the plan's parameters, or none. With them the plan may have `readings`, which the
-    /// caller adds to the values it runs the plan with.
+    /// `known` are the values of the literals that become parameters, or none. With them the plan may have `readings`,
+    /// which the caller adds to the values it runs the plan with. Values of `?` are not known to a plan: a text that
+    /// is no moment is refused as a literal only.
     pub(crate) fn plan_request(
         &self,
         request: Request<'_>,

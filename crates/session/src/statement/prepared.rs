@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
-use expression::ReadParameter;
 use parser::ast::StatementKind;
 use parser::parse;
 use plan::OutputColumn;
@@ -135,7 +134,7 @@ impl Session {
                 match parsed.statement.kind {
                     StatementKind::Query(query) if query.into.is_some() => None,
                     _ => {
-                        let prepared = Arc::new(self.prepare_request(request, Vec::new())?);
+                        let prepared = Arc::new(self.prepare_request(request)?);
                         self.require_plan(&prepared.plan)?;
                         Some(TypedPlan { prepared, types: Vec::new() })
                     }
@@ -208,9 +207,8 @@ impl Session {
         if let Some(plan) = &statement.plan
             && plan.types == classes
             && self.is_current(&plan.prepared)
-            && let Some(parameters) = read_parameters(&plan.prepared, parameters)
         {
-            let work = SavedPlan { prepared: plan.prepared.clone(), parameters };
+            let work = SavedPlan { prepared: plan.prepared.clone(), parameters: parameters.to_vec() };
             let result = self.run_guarded_statement(statement.is_query, work, sink).await;
             if result.is_ok() || !self.plan_is_stale {
                 return result;
@@ -237,13 +235,11 @@ impl Session {
         let types: Vec<ColumnType> = parameters.iter().map(|value| self.parameter_type(value)).collect();
         let request = Request { statement: &parsed.statement, text, parameters, parameter_types: &types };
         if statement.plan.is_some() {
-            let prepared = Arc::new(self.prepare_request(request, parameters.to_vec())?);
+            let prepared = Arc::new(self.prepare_request(request)?);
             if prepared.plan.shareable {
                 statement.plan = Some(TypedPlan { prepared: prepared.clone(), types: classes });
             }
-            let parameters = read_parameters(&prepared, parameters)
-                .ok_or_else(|| error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"]))?;
-            let work = SavedPlan { prepared, parameters };
+            let work = SavedPlan { prepared, parameters: parameters.to_vec() };
             return self.run_guarded_statement(statement.is_query, work, sink).await;
         }
         let work = ParsedStatement { request, digest: None };
@@ -334,12 +330,6 @@ fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
         | Xa(_) => Err(error_code::ER_UNSUPPORTED_PS.plain()),
         _ => Ok(()),
     }
-}
-
-/// The values with what the plan reads from them; `None` if they need a plan of their own.
-fn read_parameters(prepared: &PreparedPlan, parameters: &[Value]) -> Option<Vec<Value>> {
-    let mut parameters = parameters.to_vec();
-    ReadParameter::extend(&prepared.plan.readings, &mut parameters).then_some(parameters)
 }
 
 fn class_of(value: &Value) -> ParameterClass {
