@@ -87,6 +87,7 @@ fn write_value(column: &ColumnType, value: &Value, image: &mut Vec<u8>) {
         _ if has_own_length(column) => match value {
             Value::Bytes(text) => image.extend_from_slice(text),
             Value::Json(text) => image.extend_from_slice(text.as_bytes()),
+            _ if column.kind == TypeKind::Json => image.extend_from_slice(b"null"),
             _ => {}
         },
         TypeKind::Bit(bits) => {

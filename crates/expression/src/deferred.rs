@@ -1,7 +1,7 @@
 //! Calls that the session answers: SLEEP, user-level locks, the pauses of BENCHMARK.
 //!
 //! Evaluation never waits. Such a call leaves a request and fails; an operator that can wait asks the session, keeps
-//! the answer here and evaluates the expression anew, in which the calls give the kept answers in their order.
+//! the answer here and evaluates the expression anew, in which the call gives the kept answer.
 //! Invariant: answers are kept only from the first request of one expression's evaluation on one row to its end, so
 //! a clause whose operator cannot wait refuses these calls and changes nothing.
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use std::time::Duration;
 use datum::{SqlError, Value, error_code};
 
 use crate::context::EvalContext;
+use crate::function::Arguments;
 
 /// What a call asks of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +38,12 @@ pub struct Deferred {
 #[derive(Debug, Default)]
 struct State {
     request: Option<SessionRequest>,
-    answers: Vec<Value>,
-    /// The answer that the next call of this evaluation takes.
-    next: usize,
+    /// By call, in the order in which they were given.
+    answers: Vec<(CallId, Value)>,
+    /// The call that the request is from.
+    asking: CallId,
+    /// The calls that this attempt has given an answer to, once for each.
+    told: Vec<CallId>,
     /// Rounds that a BENCHMARK has run.
     rounds: u64,
 }
@@ -52,13 +56,15 @@ impl Deferred {
     /// What the failed evaluation waits for, if that is why it failed.
     pub fn take_request(&self) -> Option<SessionRequest> {
         let mut state = self.state();
-        state.next = 0;
+        state.told.clear();
         state.request.take()
     }
 
     /// Keeps an answer for the next attempt.
     pub fn keep(&self, answer: Value) {
-        self.state().answers.push(answer);
+        let mut state = self.state();
+        let asking = state.asking;
+        state.answers.push((asking, answer));
     }
 
     /// The expression is evaluated.
@@ -81,16 +87,30 @@ impl Deferred {
 }
 
 impl EvalContext {
-    /// The session's answer, or the error that makes an operator ask for it.
-    pub(crate) fn ask(&self, function: &str, request: SessionRequest) -> Result<Value, SqlError> {
+    /// The answer that the session has given to a call, whose arguments are then not evaluated again.
+    pub(crate) fn told(&self, call: &Arguments<'_>) -> Option<Value> {
         let mut state = self.deferred.state();
-        if let Some(answer) = state.answers.get(state.next).cloned() {
-            state.next += 1;
-            return Ok(answer);
-        }
-        state.request = Some(request);
-        Err(not_here(function))
+        let id = call_id(call);
+        let taken = state.told.iter().filter(|told| **told == id).count();
+        let answer = state.answers.iter().filter(|(of, _)| *of == id).nth(taken)?.1.clone();
+        state.told.push(id);
+        Some(answer)
     }
+
+    /// The error that makes an operator ask the session.
+    pub(crate) fn ask(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
+        let mut state = self.deferred.state();
+        state.request = Some(request);
+        state.asking = call_id(call);
+        not_here(function)
+    }
+}
+
+/// Calls are told apart by the place of their type, which stays while a statement runs.
+type CallId = usize;
+
+fn call_id(call: &Arguments<'_>) -> CallId {
+    std::ptr::from_ref(call.ty).addr()
 }
 
 fn not_here(function: &str) -> SqlError {

@@ -80,10 +80,13 @@ fn infer_release_all(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result
 /// NULL and negative times are an error in strict mode, otherwise no time.
 fn sleep(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let context = arguments.context;
+    if let Some(answer) = context.told(arguments) {
+        return Ok(answer);
+    }
     match arguments.double(0)? {
         Some(seconds) if seconds >= 0.0 => {
             let time = Duration::from_secs_f64(seconds.min(SLEEP_SECONDS_MAX));
-            context.ask("sleep", SessionRequest::Sleep(time))
+            Err(context.ask(arguments, "sleep", SessionRequest::Sleep(time)))
         }
         _ => {
             let error = error_code::ER_WRONG_ARGUMENTS.with(&[&"sleep."]);
@@ -128,30 +131,41 @@ fn lock_name(arguments: &Arguments<'_>) -> Result<String, SqlError> {
     Ok(name.to_lowercase())
 }
 
+/// Gives the session's answer, or asks for it.
+fn asked(
+    arguments: &Arguments<'_>,
+    function: &str,
+    request: impl FnOnce() -> Result<SessionRequest, SqlError>,
+) -> Result<Value, SqlError> {
+    match arguments.context.told(arguments) {
+        Some(answer) => Ok(answer),
+        None => Err(arguments.context.ask(arguments, function, request()?)),
+    }
+}
+
 /// A negative timeout is none.
 fn get_lock(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let name = lock_name(arguments)?;
-    let seconds = arguments.integer(1)?.unwrap_or(0);
-    let timeout = u64::try_from(seconds).ok().map(Duration::from_secs);
-    arguments.context.ask("get_lock", SessionRequest::GetLock { name, timeout })
+    asked(arguments, "get_lock", || {
+        let name = lock_name(arguments)?;
+        let seconds = arguments.integer(1)?.unwrap_or(0);
+        let timeout = u64::try_from(seconds).ok().map(Duration::from_secs);
+        Ok(SessionRequest::GetLock { name, timeout })
+    })
 }
 
 fn release_lock(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let name = lock_name(arguments)?;
-    arguments.context.ask("release_lock", SessionRequest::ReleaseLock(name))
+    asked(arguments, "release_lock", || lock_name(arguments).map(SessionRequest::ReleaseLock))
 }
 
 fn release_all_locks(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    arguments.context.ask("release_all_locks", SessionRequest::ReleaseAllLocks)
+    asked(arguments, "release_all_locks", || Ok(SessionRequest::ReleaseAllLocks))
 }
 
 fn is_free_lock(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let name = lock_name(arguments)?;
-    let owner = arguments.context.ask("is_free_lock", SessionRequest::LockOwner(name))?;
+    let owner = asked(arguments, "is_free_lock", || lock_name(arguments).map(SessionRequest::LockOwner))?;
     Ok(Value::boolean(owner.is_null()))
 }
 
 fn is_used_lock(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let name = lock_name(arguments)?;
-    arguments.context.ask("is_used_lock", SessionRequest::LockOwner(name))
+    asked(arguments, "is_used_lock", || lock_name(arguments).map(SessionRequest::LockOwner))
 }

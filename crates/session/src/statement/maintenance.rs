@@ -40,7 +40,10 @@ impl Session {
             MadeColumn::LongText("Msg_text"),
         ]);
         for table in maintain.tables {
-            let name = self.table_name(*table)?;
+            let mut name = self.table_name(*table)?;
+            if let Some(table) = self.server.virtual_tables.find(&name.database, &name.name) {
+                name.name.clone_from(&table.definition().name);
+            }
             self.require_table(Privilege::Select, &name.database, &name.name)?;
             let lines = match self.maintain_table(maintain.kind, &name, request, shield).await {
                 Ok(lines) => lines,
