@@ -46,14 +46,7 @@ impl<'p> Planner<'p> {
             }
             Kind::Row(_) => Err(error_code::ER_OPERAND_COLUMNS.with(&[&1])),
             Kind::Case(case) => self.bind_case(case),
-            Kind::Cast { operand, target } => {
-                let operand = self.bind(operand)?;
-                let target = super::cast_type(target, self.context.bind.connection_collation)?;
-                let shown = cast_name(&target);
-                let mut cast = self.context.bind.cast(operand, target)?;
-                cast.ty.name = shown.map(Into::into);
-                Ok(cast)
-            }
+            Kind::Cast { operand, target } => self.bind_cast(operand, target),
             Kind::ConvertUsing { operand, charset } => {
                 let operand = self.bind(operand)?;
                 let charset = charset_named(charset.name)?;
@@ -73,6 +66,16 @@ impl<'p> Planner<'p> {
             Kind::ValuesOf(reference) => self.bind_values_of(&reference),
             _ => self.bind_special_function(expr),
         }
+    }
+
+    /// Apart from `bind`, whose frame is on the stack once for each level of an expression.
+    fn bind_cast(&mut self, operand: &ast::Expr<'p>, target: &ast::CastType<'_>) -> Result<Expr, SqlError> {
+        let operand = self.bind(operand)?;
+        let target = super::cast_type(target, self.context.bind.connection_collation)?;
+        let shown = cast_name(&target);
+        let mut cast = self.context.bind.cast(operand, target)?;
+        cast.ty.name = shown.map(Into::into);
+        Ok(cast)
     }
 
     pub fn bind_all(&mut self, list: &[ast::Expr<'p>]) -> Result<Vec<Expr>, SqlError> {
