@@ -6,15 +6,18 @@
 
 mod catalog;
 mod change;
+mod check;
 mod dictionary;
 mod information_schema;
 mod metadata_lock;
 mod name;
 mod rebuild;
+mod row_image;
 mod viewer;
 
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
+pub use check::{check_table, checksum_table};
 pub use information_schema::{
     ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables,
     view_definition,

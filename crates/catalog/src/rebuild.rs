@@ -10,7 +10,7 @@ use crate::change::SchemaChange;
 
 /// Nobody else uses the trees, so nothing is ever waited for.
 const WAIT: WaitPolicy = WaitPolicy::NoWait;
-const BATCH_ROWS: usize = 256;
+pub(crate) const BATCH_ROWS: usize = 256;
 
 /// Makes a row of the new table from one of the old.
 pub trait RowConverter {
@@ -18,7 +18,7 @@ pub trait RowConverter {
 }
 
 /// All rows of a table in the order of their keys.
-struct TableRows<'t> {
+pub(crate) struct TableRows<'t> {
     table: &'t TableHandle,
     projection: Projection,
     cursor: engine::Cursor,
@@ -26,7 +26,7 @@ struct TableRows<'t> {
 }
 
 impl<'t> TableRows<'t> {
-    fn new(change: &mut SchemaChange, table: &'t TableHandle) -> TableRows<'t> {
+    pub fn new(change: &mut SchemaChange, table: &'t TableHandle) -> TableRows<'t> {
         let tree = TreeId(table.definition().tree);
         let mode = ReadMode::Snapshot;
         let cursor = change.transaction().scan(tree, KeyRange::all(), Direction::Forward, mode);
@@ -36,7 +36,7 @@ impl<'t> TableRows<'t> {
     }
 
     /// The next rows with their keys; empty at the end.
-    async fn next(
+    pub async fn next(
         &mut self,
         change: &mut SchemaChange,
         batch: &mut EntryBatch,

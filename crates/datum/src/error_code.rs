@@ -228,7 +228,7 @@ error_codes! {
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%s'";
     ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "2201E", "Invalid argument for logarithm";
     ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
-    ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%s'.";
+    ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%s'. The name is empty, NULL, or can not be expressed in the current character-set.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%d of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
     ER_NET_OK_PACKET_TOO_LARGE = 3068, "08S01", "OK packet too large";

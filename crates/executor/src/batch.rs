@@ -88,17 +88,22 @@ impl RowBatch {
         let mut kept = first;
         for index in first..self.count {
             if keep(self.row(index))? {
-                if kept != index {
-                    let (left, right) = self.values.split_at_mut(index * self.width);
-                    left[kept * self.width..(kept + 1) * self.width]
-                        .swap_with_slice(&mut right[..self.width]);
-                }
+                self.move_row(index, kept);
                 kept += 1;
             }
         }
         self.count = kept;
         self.values.truncate(kept * self.width);
         Ok(())
+    }
+
+    /// Moves a row to an earlier place, or leaves it where it is.
+    pub fn move_row(&mut self, from: usize, to: usize) {
+        assert!(to <= from && from < self.count, "row {from} of {} to {to}", self.count);
+        if to < from {
+            let (left, right) = self.values.split_at_mut(from * self.width);
+            left[to * self.width..(to + 1) * self.width].swap_with_slice(&mut right[..self.width]);
+        }
     }
 
     /// Drops the first `count` rows.

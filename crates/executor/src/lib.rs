@@ -13,6 +13,7 @@ mod change;
 mod operator;
 
 mod bound;
+mod deferred;
 mod range;
 mod strict;
 

@@ -3,6 +3,7 @@
 //! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
 //! secondary index) is left to them.
 use crate::context::ExecContext;
+use crate::deferred::{truth_after, value_after};
 use crate::operator::all_true;
 use crate::outcome::Outcome;
 use crate::range::RangeBuilder;
@@ -33,7 +34,11 @@ pub async fn try_point_query(
         ranges: Vec::new(),
         widened: false,
     };
-    if !all_true(&access.gate, &[], context.eval)? {
+    let is_open = match all_true(&access.gate, &[], context.eval) {
+        Err(error) => truth_after(error, &access.gate, &[], context).await?,
+        Ok(truth) => truth,
+    };
+    if !is_open {
         return Ok(Some(Outcome::default()));
     }
     let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
@@ -47,13 +52,20 @@ pub async fn try_point_query(
     let mut frame = vec![Value::Null; input.width];
     let read = handle.layout().read_row(&access.table, &projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;
-    if !all_true(&access.filter, &frame, context.eval)? {
+    let keeps = match all_true(&access.filter, &frame, context.eval) {
+        Err(error) => truth_after(error, &access.filter, &frame, context).await?,
+        Ok(truth) => truth,
+    };
+    if !keeps {
         context.transaction.unlock_unmatched(handle.layout().tree, &row_key);
         return Ok(Some(Outcome::default()));
     }
     let mut row = Vec::with_capacity(expressions.len());
     for expr in expressions {
-        row.push(expr.eval(&frame, context.eval)?);
+        row.push(match expr.eval(&frame, context.eval) {
+            Err(error) => value_after(error, expr, &frame, context).await?,
+            Ok(value) => value,
+        });
     }
     sink.row(&row)?;
     Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))

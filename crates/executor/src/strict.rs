@@ -3,7 +3,7 @@
 //! Expressions report problems to the session and go on. While a strict change runs, this stands between: the first
 //! problem that strict mode does not allow is kept, and the executor ends the statement at its next check.
 use datum::{ColumnType, Condition, Severity, SqlError, Value};
-use expression::SessionServices;
+use expression::{AnswerFuture, SessionRequest, SessionServices};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -69,5 +69,9 @@ impl SessionServices for StrictSession {
             }
         }
         self.inner.check_interrupted()
+    }
+
+    fn answer(&self, request: SessionRequest) -> AnswerFuture<'_> {
+        self.inner.answer(request)
     }
 }

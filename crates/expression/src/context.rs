@@ -3,11 +3,14 @@
 //! Evaluation takes `&EvalContext`; what it changes (warnings, user variables) goes through `SessionServices`,
 //! which the session implements. Callers: every operator of the executor.
 use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
-use datum::{ColumnType, Condition, SqlError, SqlMode, Value};
+use datum::{ColumnType, Condition, SqlError, SqlMode, Value, error_code};
 
+use crate::deferred::{Deferred, SessionRequest};
 use crate::regexp::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
@@ -33,7 +36,15 @@ pub trait SessionServices: Send + Sync {
     fn check_interrupted(&self) -> Result<(), SqlError> {
         Ok(())
     }
+
+    /// Answers a call that may have to wait. Dropping the future gives the wait up.
+    fn answer(&self, _request: SessionRequest) -> AnswerFuture<'_> {
+        Box::pin(async { Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"a call that waits"])) })
+    }
 }
+
+/// Stays on its thread.
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, SqlError>> + 'a>>;
 
 /// Settings and clock readings that stay the same during one statement.
 #[derive(Clone, Debug)]
@@ -81,12 +92,16 @@ impl Default for StatementSettings {
 pub struct EvalContext {
     /// Values of `?` markers, by index.
     pub parameters: Vec<Value>,
+    /// The parameters are the statement's literals, so messages show their values.
+    pub shows_parameters: bool,
     /// Results of subqueries and values of outer columns; the executor fills them before it evaluates.
     pub slots: Vec<Value>,
     pub settings: Arc<StatementSettings>,
     pub session: Arc<dyn SessionServices>,
     /// The statement changes rows under strict sql_mode: conversions and divisions that would only warn fail.
     pub is_strict_change: bool,
+    /// What calls that wait ask and have been told.
+    pub deferred: Deferred,
     /// The first such failure, until the evaluation that met it returns.
     refusal: Mutex<Option<SqlError>>,
     /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
@@ -99,10 +114,12 @@ impl EvalContext {
     pub fn new(settings: Arc<StatementSettings>, session: Arc<dyn SessionServices>) -> EvalContext {
         EvalContext {
             parameters: Vec::new(),
+            shows_parameters: false,
             slots: Vec::new(),
             settings,
             session,
             is_strict_change: false,
+            deferred: Deferred::default(),
             refusal: Mutex::new(None),
             regexps: Mutex::new(HashMap::new()),
             random_states: Mutex::new(HashMap::new()),

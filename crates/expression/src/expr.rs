@@ -2,6 +2,8 @@
 //!
 //! Invariant: trees made by `build` are well typed: operands already carry the conversions their operator needs,
 //! so evaluation dispatches on node and type only. Column nodes index the row the executor passes.
+use std::sync::Arc;
+
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, Value};
 
@@ -26,11 +28,13 @@ pub enum Coercibility {
 pub struct ExprType {
     pub column: ColumnType,
     pub coercibility: Coercibility,
+    /// The full name of a table's column, for error messages.
+    pub name: Option<Arc<str>>,
 }
 
 impl ExprType {
     pub fn new(column: ColumnType, coercibility: Coercibility) -> ExprType {
-        ExprType { column, coercibility }
+        ExprType { column, coercibility, name: None }
     }
 
     pub fn collation(&self) -> CollationId {

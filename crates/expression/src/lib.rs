@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod context;
+mod deferred;
 mod expr;
 mod function;
 mod interval;
@@ -20,8 +21,9 @@ mod evaluate;
 mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
-pub use build::BindContext;
-pub use context::{EvalContext, SessionServices, StatementSettings};
+pub use build::{BindContext, KnownValues, ReadParameter, Reading};
+pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
+pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType};
 pub use function::{Arguments, Function, Volatility};
 pub use interval::IntervalUnit;

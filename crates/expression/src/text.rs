@@ -1,73 +1,136 @@
-//! The text of an expression in error messages, close to what MySQL prints: '(1 + 2)'.
-//!
-//! Bound expressions know columns by their place in the row only, so columns are shown by number.
-use std::fmt;
+//! The text of an expression in error messages, close to what MySQL prints: '(`d`.`t`.`a` + 2)'.
+use std::fmt::{self, Display};
 
-use datum::Value;
+use datum::{SqlError, Value, error_code};
 
+use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
 
-impl fmt::Display for Expr {
+/// An expression with the values that its parameters show as, if any: a `?` stays one.
+#[derive(Clone, Copy)]
+struct Shown<'e> {
+    expr: &'e Expr,
+    parameters: &'e [Value],
+}
+
+impl Display for Expr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            ExprKind::Literal(value) => write_literal(self, value, formatter),
-            ExprKind::Parameter(_) => formatter.write_str("?"),
-            ExprKind::Column(index) => write!(formatter, "column {}", index + 1),
-            ExprKind::Slot(_) => formatter.write_str("(select ...)"),
-            ExprKind::UserVariable(name) => write!(formatter, "@{name}"),
-            ExprKind::SetUserVariable(name, value) => write!(formatter, "(@{name}:={value})"),
-            ExprKind::And(operands) => write_joined(operands, " and ", formatter),
-            ExprKind::Or(operands) => write_joined(operands, " or ", formatter),
-            ExprKind::Xor(left, right) => write!(formatter, "({left} xor {right})"),
-            ExprKind::Not(operand) => write!(formatter, "(not {operand})"),
-            ExprKind::TruthTest(test, operand) => write!(formatter, "({operand} {})", test.text()),
+        Shown { expr: self, parameters: &[] }.fmt(formatter)
+    }
+}
+
+/// Error 1690 says where a value is out of range; evaluation leaves that open, because only here the whole node is
+/// known. The innermost node fills it in.
+#[cold]
+pub(crate) fn name_place(error: SqlError, node: &Expr, context: &EvalContext) -> SqlError {
+    if !error.is(&error_code::ER_DATA_OUT_OF_RANGE) {
+        return error;
+    }
+    let Some(kind) = error.message.strip_suffix(" value is out of range in ''") else { return error };
+    let parameters: &[Value] = if context.shows_parameters { &context.parameters } else { &[] };
+    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &Shown { expr: node, parameters }])
+}
+
+impl Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |expr| Shown { expr, parameters: self.parameters };
+        match &self.expr.kind {
+            ExprKind::Literal(value) => write_value(self.expr, value, formatter),
+            ExprKind::Parameter(index) => match self.parameters.get(*index) {
+                Some(value) => write_value(self.expr, value, formatter),
+                None => formatter.write_str("?"),
+            },
+            ExprKind::Column(index) => match &self.expr.ty.name {
+                Some(name) => formatter.write_str(name),
+                None => write!(formatter, "column {}", index + 1),
+            },
+            ExprKind::Slot(_) => formatter.write_str(self.expr.ty.name.as_deref().unwrap_or("(select ...)")),
+            ExprKind::UserVariable(name) => write!(formatter, "(@`{name}`)"),
+            ExprKind::SetUserVariable(name, value) => write!(formatter, "(@{name}:={})", show(value)),
+            ExprKind::And(operands) => self.write_joined(operands, " and ", formatter),
+            ExprKind::Or(operands) => self.write_joined(operands, " or ", formatter),
+            ExprKind::Xor(left, right) => write!(formatter, "({} xor {})", show(left), show(right)),
+            ExprKind::Not(operand) => write!(formatter, "(not {})", show(operand)),
+            ExprKind::TruthTest(test, operand) => write!(formatter, "({} {})", show(operand), test.text()),
             ExprKind::Compare(operator, _, left, right) => {
-                write!(formatter, "({left} {} {right})", operator.symbol())
+                write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
             ExprKind::In { negated, operand, list } => {
-                write!(formatter, "({operand} {}in ", if *negated { "not " } else { "" })?;
-                write_joined(list.iter().map(|(_, member)| member), ",", formatter)?;
+                write!(formatter, "({} {}in ", show(operand), if *negated { "not " } else { "" })?;
+                self.write_joined(list.iter().map(|(_, member)| member), ",", formatter)?;
                 formatter.write_str(")")
             }
             ExprKind::Between { negated, operand, low, high, .. } => {
                 let not = if *negated { "not " } else { "" };
-                write!(formatter, "({operand} {not}between {low} and {high})")
+                write!(formatter, "({} {not}between {} and {})", show(operand), show(low), show(high))
             }
             ExprKind::Like { negated, operand, pattern, .. } => {
-                write!(formatter, "({operand} {}like {pattern})", if *negated { "not " } else { "" })
+                let not = if *negated { "not " } else { "" };
+                write!(formatter, "({} {not}like {})", show(operand), show(pattern))
             }
             ExprKind::Arithmetic(operator, left, right) => {
-                write!(formatter, "({left} {} {right})", operator.symbol())
+                write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
-            ExprKind::Negate(operand) => write!(formatter, "-({operand})"),
+            ExprKind::Negate(operand) => write!(formatter, "-({})", show(operand)),
             ExprKind::Bit(operator, left, right) => {
-                write!(formatter, "({left} {} {right})", operator.symbol())
+                write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
-            ExprKind::BitNot(operand) => write!(formatter, "~({operand})"),
-            ExprKind::Case { whens, otherwise } => {
-                formatter.write_str("(case")?;
-                for (condition, result) in whens {
-                    write!(formatter, " when {condition} then {result}")?;
-                }
-                match otherwise {
-                    Some(otherwise) => write!(formatter, " else {otherwise} end)"),
-                    None => formatter.write_str(" end)"),
-                }
-            }
-            ExprKind::Cast(operand) | ExprKind::Relabel(operand) => write!(formatter, "{operand}"),
+            ExprKind::BitNot(operand) => write!(formatter, "~({})", show(operand)),
+            ExprKind::Case { whens, otherwise } => self.write_case(whens, otherwise.as_deref(), formatter),
+            ExprKind::Cast(operand) => match self.expr.ty.name.as_deref() {
+                Some(target) => write!(formatter, "cast({} as {target})", show(operand)),
+                None => show(operand).fmt(formatter),
+            },
+            ExprKind::Relabel(operand) => show(operand).fmt(formatter),
             ExprKind::DateAdd { date, amount, unit, subtract } => {
                 let sign = if *subtract { '-' } else { '+' };
-                write!(formatter, "({date} {sign} interval {amount} {})", unit.name().to_lowercase())
+                let unit = unit.name().to_lowercase();
+                write!(formatter, "({} {sign} interval {} {unit})", show(date), show(amount))
             }
             ExprKind::Call(function, arguments) => {
                 formatter.write_str(function.name)?;
-                write_joined(arguments, ",", formatter)
+                self.write_joined(arguments, ",", formatter)
             }
         }
     }
 }
 
-fn write_literal(expr: &Expr, value: &Value, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<'e> Shown<'e> {
+    fn write_joined(
+        &self,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+        separator: &str,
+        formatter: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        formatter.write_str("(")?;
+        for (index, expr) in exprs.into_iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(separator)?;
+            }
+            Shown { expr, parameters: self.parameters }.fmt(formatter)?;
+        }
+        formatter.write_str(")")
+    }
+
+    fn write_case(
+        &self,
+        whens: &[(Expr, Expr)],
+        otherwise: Option<&Expr>,
+        formatter: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let show = |expr| Shown { expr, parameters: self.parameters };
+        formatter.write_str("(case")?;
+        for (condition, result) in whens {
+            write!(formatter, " when {} then {}", show(condition), show(result))?;
+        }
+        match otherwise {
+            Some(otherwise) => write!(formatter, " else {} end)", show(otherwise)),
+            None => formatter.write_str(" end)"),
+        }
+    }
+}
+
+fn write_value(expr: &Expr, value: &Value, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     match value {
         Value::Null => formatter.write_str("NULL"),
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
@@ -75,19 +138,4 @@ fn write_literal(expr: &Expr, value: &Value, formatter: &mut fmt::Formatter<'_>)
         }
         other => write!(formatter, "'{}'", datum::shown(&other.to_text(&expr.ty.column))),
     }
-}
-
-fn write_joined<'e>(
-    exprs: impl IntoIterator<Item = &'e Expr>,
-    separator: &str,
-    formatter: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    formatter.write_str("(")?;
-    for (index, expr) in exprs.into_iter().enumerate() {
-        if index > 0 {
-            formatter.write_str(separator)?;
-        }
-        write!(formatter, "{expr}")?;
-    }
-    formatter.write_str(")")
 }

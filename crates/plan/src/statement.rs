@@ -3,7 +3,7 @@ use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::node::Node;
 use crate::output::OutputColumn;
 use datum::{ColumnType, Condition};
-use expression::Expr;
+use expression::{Expr, ReadParameter};
 use schema::{TableDef, TableId};
 use std::sync::Arc;
 
@@ -18,6 +18,11 @@ pub struct Plan {
     pub slot_count: usize,
     /// The types the planner gave the statement's own parameters where their use told one.
     pub parameter_types: Vec<Option<ColumnType>>,
+    /// Values made from the parameters; they follow the statement's own. A value that cannot be read so needs another
+    /// plan.
+    pub readings: Vec<ReadParameter>,
+    /// The parameters are the text's literals.
+    pub literals_are_parameters: bool,
     /// False when the plan depends on the session or on the moment and must not be kept.
     pub shareable: bool,
     /// Warnings and notes found while planning (deprecated syntax, for instance).

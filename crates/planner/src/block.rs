@@ -4,7 +4,7 @@
 //! expressions bound early stay valid while later ones add positions.
 use crate::catalog_view::TableStatistics;
 use datum::{ColumnType, SqlError, error_code};
-use expression::{AggregateCall, Expr};
+use expression::{AggregateCall, Expr, ExprKind};
 use plan::{ApplyKind, Initialiser, Node};
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
@@ -77,6 +77,8 @@ pub struct Source {
     pub optional: bool,
     /// Rows read are locked.
     pub lock: Option<plan::LockClause>,
+    /// Result columns have its columns' names, however they are written.
+    pub names_results: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +171,9 @@ impl Block {
     pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
         let mut column_type = self.sources[source].columns[column].column_type.clone();
         column_type.nullable |= self.sources[source].optional;
-        Expr::column(self.position(source, column), column_type)
+        let mut expr = Expr::column(self.position(source, column), column_type);
+        expr.ty.name = Some(self.sources[source].full_name(column));
+        expr
     }
 
     /// Looks a name up among the sources. `None` when no source has it.
@@ -209,7 +213,26 @@ impl Block {
     }
 }
 
+impl Block {
+    /// The name of the column behind a reference, where that is what the result shows.
+    pub fn own_name(&self, expr: &Expr) -> Option<String> {
+        let ExprKind::Column(position) = expr.kind else { return None };
+        let Position::Column { source, column } = *self.frame.get(position)? else { return None };
+        let source = &self.sources[source];
+        source.names_results.then(|| source.columns[column].name.clone())
+    }
+}
+
 impl Source {
+    /// A column's name as error messages show it.
+    fn full_name(&self, column: usize) -> Arc<str> {
+        let (database, table, column) = (&self.database, &self.alias, &self.columns[column].name);
+        match database.as_str() {
+            "" => format!("`{table}`.`{column}`").into(),
+            database => format!("`{database}`.`{table}`.`{column}`").into(),
+        }
+    }
+
     pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         table.is_none_or(|table| same_name(&self.alias, table))
             && database.is_none_or(|database| same_name(&self.database, database))

@@ -51,6 +51,7 @@ impl<'p> Planner<'p> {
             kind: crate::block::SourceKind::Derived(None),
             optional: false,
             lock: None,
+            names_results: false,
         };
         inner.block().sources.push(source);
         Ok(DefaultSource::Expr(inner.bind(expr)?))

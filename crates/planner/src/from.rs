@@ -7,7 +7,7 @@ use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
 use parser::ast;
-use plan::TableUsage;
+use plan::{Node, NodeKind, TableUsage};
 use schema::TableDef;
 
 /// The joins as written, right joins turned into left ones.
@@ -115,10 +115,12 @@ impl<'p> Planner<'p> {
                 alias,
                 optional: false,
                 lock: None,
+                names_results: false,
             },
             ResolvedTable::Virtual(table) => Source {
                 columns: columns_of(table.definition()),
                 database: table.definition().database.clone(),
+                names_results: table.names_results(),
                 kind: SourceKind::Virtual(table),
                 alias,
                 optional: false,
@@ -191,6 +193,7 @@ impl<'p> Planner<'p> {
             alias,
             database: String::new(),
             columns,
+            names_results: is_merged(query, &planned.node),
             kind: SourceKind::Derived(Some(Box::new(planned.node))),
             optional: false,
             lock: None,
@@ -342,4 +345,28 @@ fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHin
         }
     }
     Ok(hints)
+}
+
+/// Whether MySQL would merge the derived table into the statement, which shows in the names of result columns.
+fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
+    let ast::QueryBody::Select(select) = query.body else { return false };
+    if select.having.is_some() || select.group_by.is_some() {
+        return false;
+    }
+    let mut node = node;
+    loop {
+        node = match &node.kind {
+            NodeKind::Project { input, .. }
+            | NodeKind::Filter { input, .. }
+            | NodeKind::Sort { input, limit: None, .. } => input,
+            NodeKind::Apply(apply) => &apply.input,
+            NodeKind::Initialise(initialise) => &initialise.input,
+            NodeKind::Table(_)
+            | NodeKind::Virtual(_)
+            | NodeKind::Derived { .. }
+            | NodeKind::NestedLoop(_)
+            | NodeKind::HashJoin(_) => return true,
+            _ => return false,
+        };
+    }
 }

@@ -295,6 +295,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
             kind: SourceKind::Derived(None),
             optional: false,
             lock: None,
+            names_results: false,
         });
     }
     let columns = &mut block.sources[source].columns;
@@ -321,6 +322,7 @@ fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
         },
         optional: false,
         lock: None,
+        names_results: false,
     }
 }
 

@@ -76,6 +76,8 @@ impl<'p> Planner<'p> {
     }
 
     fn plan_values(&mut self, rows: &'p [&'p [ast::Expr<'p>]]) -> Result<PlannedQuery, SqlError> {
+        // The rows' literals decide the types of the result.
+        self.shareable &= self.context.literals == crate::context::Literals::Inline;
         let mut branches = Vec::with_capacity(rows.len());
         self.blocks.push(crate::block::Block::default());
         let bound = rows.iter().try_for_each(|row| {

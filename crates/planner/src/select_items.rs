@@ -30,8 +30,12 @@ impl<'p> Planner<'p> {
                 }
                 ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
                 ast::SelectItem::Expression { expr, alias, name } => {
+                    let is_alias = alias.is_some();
                     let name = alias.map_or(*name, |alias| alias.name).to_owned();
-                    bound.push(SelectItem { expr: self.bind(expr)?, name, is_alias: alias.is_some() });
+                    let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
+                    let expr = self.bind(expr)?;
+                    let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
+                    bound.push(SelectItem { name: own.unwrap_or(name), expr, is_alias });
                 }
             }
         }

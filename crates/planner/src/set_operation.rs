@@ -153,6 +153,7 @@ impl<'p> Planner<'p> {
             kind: SourceKind::Derived(None),
             optional: false,
             lock: None,
+            names_results: false,
         });
         // Positions are the result's columns, whichever are used.
         for column in 0..columns.len() {

@@ -78,7 +78,9 @@ impl Planner<'_> {
             parameter_count: self.parameter_types.len(),
             slot_count: self.slot_count,
             parameter_types: self.parameter_types,
-            shareable: self.shareable,
+            literals_are_parameters: self.context.literals == crate::context::Literals::Parameters,
+            readings: self.context.bind.known.readings(),
+            shareable: self.shareable && !self.context.bind.known.is_decided(),
             conditions: self.conditions,
         }
     }

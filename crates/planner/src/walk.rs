@@ -148,7 +148,10 @@ pub fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
 /// Rebuilds from the top: where `replacement` gives an expression, it takes the place of the whole subtree.
 pub fn replace(expr: &mut Expr, replacement: &mut dyn FnMut(&Expr) -> Option<Expr>) {
     match replacement(expr) {
-        Some(new) => *expr = new,
+        Some(mut new) => {
+            new.ty.name = new.ty.name.or_else(|| expr.ty.name.clone());
+            *expr = new;
+        }
         None => for_each_operand_mut(expr, &mut |operand| replace(operand, replacement)),
     }
 }

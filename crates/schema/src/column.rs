@@ -53,7 +53,7 @@ impl ColumnDef {
         self.column_type.nullable
     }
 
-    /// TEXT, BLOB and JSON columns print no `DEFAULT NULL` and cannot be a key without a prefix length.
+    /// TEXT, BLOB and JSON columns cannot be a key without a prefix length.
     pub fn is_large_object(&self) -> bool {
         use TypeKind::*;
         matches!(

@@ -74,10 +74,16 @@ fn push_collation(text: &mut String, column: &ColumnDef, table_collation: Collat
     }
 }
 
+/// TEXT and BLOB columns, which once had no default at all, print none that is NULL; JSON columns do.
+fn prints_no_null(column: &ColumnDef) -> bool {
+    let is_json = column.column_type.kind == TypeKind::Json;
+    column.auto_increment || (column.is_large_object() && !is_json)
+}
+
 fn push_default(text: &mut String, column: &ColumnDef) {
     match &column.default {
         ColumnDefault::None => {}
-        ColumnDefault::Null if column.is_large_object() || column.auto_increment => {}
+        ColumnDefault::Null if prints_no_null(column) => {}
         ColumnDefault::Null => text.push_str(" DEFAULT NULL"),
         ColumnDefault::Value { text: literal, .. } => match column.column_type.kind {
             TypeKind::Bit(_) => push(text, format_args!(" DEFAULT {literal}")),

@@ -16,6 +16,12 @@ pub trait VirtualTable: Send + Sync {
     /// Columns and name; `id`, `tree` and `indexes` mean nothing here.
     fn definition(&self) -> &Arc<TableDef>;
 
+    /// Whether result columns are named as this table names them, however the statement writes them: so it is with
+    /// MySQL's views that are merged into the statement.
+    fn names_results(&self) -> bool {
+        false
+    }
+
     /// All rows as of now. `viewer` is what the session gave the executor about itself (who asks, what it may
     /// see); the implementation knows the type behind it.
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>>;

@@ -4,7 +4,7 @@
 //! has ended. Shared by the session (checks it between awaits), the connection (waits on it while idle) and
 //! `Server::kill`.
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Poll, Waker};
 
 use executor::Interrupt;
@@ -25,6 +25,8 @@ pub struct KillSwitch {
     state: AtomicU8,
     /// The same news for code that does not wait: the executor asks it between batches.
     pub(crate) interrupt: Interrupt,
+    /// The statement is in a wait that sees to interruptions itself, so it is not dropped for them.
+    handled: AtomicBool,
     /// Tasks waiting for the switch; a leaf lock, held for a push or a take.
     wakers: Mutex<Vec<Waker>>,
 }
@@ -40,6 +42,24 @@ impl KillSwitch {
         for waker in std::mem::take(&mut *self.wakers.lock()) {
             waker.wake();
         }
+    }
+
+    /// The statement's time is over: what waits and sees to that itself is woken.
+    pub(crate) fn time_out(&self) {
+        self.interrupt.time_out();
+        for waker in std::mem::take(&mut *self.wakers.lock()) {
+            waker.wake();
+        }
+    }
+
+    /// While the guard lives, interruptions are seen to by who made it (through `interrupt`).
+    pub(crate) fn handle(&self) -> Handled<'_> {
+        self.handled.store(true, Ordering::SeqCst);
+        Handled(self)
+    }
+
+    pub(crate) fn is_handled(&self) -> bool {
+        self.handled.load(Ordering::SeqCst)
     }
 
     /// What was killed, or `None` while nothing is.
@@ -82,6 +102,14 @@ impl KillSwitch {
         if !wakers.iter().any(|known| known.will_wake(waker)) {
             wakers.push(waker.clone());
         }
+    }
+}
+
+pub(crate) struct Handled<'k>(&'k KillSwitch);
+
+impl Drop for Handled<'_> {
+    fn drop(&mut self) {
+        self.0.handled.store(false, Ordering::SeqCst);
     }
 }
 

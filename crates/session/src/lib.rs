@@ -8,6 +8,7 @@ mod counters;
 mod definition;
 mod diagnostics;
 mod kill;
+mod log_tables;
 mod plan_cache;
 mod privileges;
 mod process_list;
@@ -21,6 +22,7 @@ mod show;
 mod sink;
 mod statement;
 mod transaction_control;
+mod user_locks;
 mod variables;
 mod virtual_tables;
 

@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::kill::KillKind;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
+use crate::user_locks::UserLocks;
 use crate::variables::{Effect, GlobalVariables, VariableId, parse_text};
 use crate::virtual_tables::VirtualTables;
 
@@ -51,6 +52,7 @@ pub struct Server {
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
     pub(crate) virtual_tables: VirtualTables,
+    pub(crate) user_locks: UserLocks,
     processes: ProcessList,
     next_connection_id: AtomicU32,
     started: Instant,
@@ -81,6 +83,7 @@ impl Server {
             globals,
             plan_cache: PlanCache::default(),
             counters: Counters::default(),
+            user_locks: UserLocks::default(),
             processes: ProcessList::default(),
             next_connection_id: AtomicU32::new(1),
             started: Instant::now(),

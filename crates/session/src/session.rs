@@ -80,7 +80,7 @@ impl Session {
         let variables = SessionVariables::new(&server.globals);
         let settings = Arc::new(Settings::of(&variables));
         let mut session = Session {
-            shared: Arc::new(SharedState::new(process.clone())),
+            shared: Arc::new(SharedState::new(process.clone(), server.clone())),
             privileges: Privileges::new(&server, &connection),
             server,
             connection,
@@ -196,6 +196,7 @@ impl Session {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::default();
         self.table_locks.clear();
+        self.server.user_locks.release_all(self.process.id);
         self.shared.reset();
         self.privileges = Privileges::new(&self.server, &self.connection);
         self.variables = SessionVariables::new(&self.server.globals);
@@ -333,6 +334,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.server.counters.add(&self.counters);
+        self.server.user_locks.release_all(self.process.id);
         self.server.processes().remove(self.process.id);
     }
 }

@@ -64,7 +64,14 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         let table: Arc<dyn VirtualTable> = Arc::new(ServerTable { definition, server: server.clone(), rows });
         (database, table)
     };
+    let log = |definition: Arc<TableDef>| {
+        let rows: fn(&Server, &Viewer) -> Rows = |_, _| Rows::new();
+        let table: Arc<dyn VirtualTable> = Arc::new(ServerTable { definition, server: server.clone(), rows });
+        ("mysql", table)
+    };
     vec![
+        log(crate::log_tables::general_log()),
+        log(crate::log_tables::slow_log()),
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),

@@ -3,18 +3,24 @@
 //!
 //! Invariant: only the session's own task uses it; the locks exist because expressions hold it behind an `Arc`.
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
+use std::time::Duration;
 
 use datum::{ColumnType, Condition, SqlError, Value};
-use expression::SessionServices;
+use expression::{AnswerFuture, SessionRequest, SessionServices};
 use parking_lot::Mutex;
 
 use crate::diagnostics::Diagnostics;
 use crate::process_list::ProcessEntry;
+use crate::server::Server;
+use crate::statement::within;
 
 pub struct SharedState {
     process: Arc<ProcessEntry>,
+    server: Arc<Server>,
     /// Leaf locks, held for one access.
     pub diagnostics: Mutex<Diagnostics>,
     user_variables: Mutex<HashMap<String, (Value, ColumnType)>>,
@@ -25,9 +31,10 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    pub fn new(process: Arc<ProcessEntry>) -> SharedState {
+    pub fn new(process: Arc<ProcessEntry>, server: Arc<Server>) -> SharedState {
         SharedState {
             process,
+            server,
             diagnostics: Mutex::default(),
             user_variables: Mutex::default(),
             last_insert_id: AtomicU64::new(0),
@@ -43,6 +50,37 @@ impl SharedState {
         self.last_insert_id.store(0, Relaxed);
         self.row_count.store(-1, Relaxed);
         self.found_rows.store(0, Relaxed);
+    }
+
+    /// Waits; true when KILL or the time limit ends it early, which the sleeper itself sees to.
+    async fn sleep(&self, time: Duration) -> bool {
+        let kill = &self.process.kill;
+        let _handled = kill.handle();
+        let mut sleep = self.server.timer().sleep(time);
+        poll_fn(|context| {
+            kill.wake_on_kill(context.waker());
+            if kill.interrupt.check().is_err() {
+                return Poll::Ready(true);
+            }
+            sleep.as_mut().poll(context).map(|()| false)
+        })
+        .await
+    }
+
+    /// False when the lock is not free in time. KILL drops the wait.
+    async fn get_lock(&self, name: &str, timeout: Option<Duration>) -> Result<bool, SqlError> {
+        let locks = &self.server.user_locks;
+        if locks.try_acquire(self.process.id, name) {
+            return Ok(true);
+        }
+        let acquiring = locks.acquire(self.process.id, name);
+        match timeout {
+            Some(Duration::ZERO) => Ok(false),
+            Some(limit) => within(self.server.timer(), limit, acquiring)
+                .await
+                .map_or(Ok(false), |taken| taken.map(|()| true)),
+            None => acquiring.await.map(|()| true),
+        }
     }
 
     pub fn note(&self, error: SqlError) {
@@ -86,4 +124,41 @@ impl SessionServices for SharedState {
     fn check_interrupted(&self) -> Result<(), SqlError> {
         self.process.kill.interrupt.check()
     }
+
+    fn answer(&self, request: SessionRequest) -> AnswerFuture<'_> {
+        Box::pin(async move {
+            let locks = &self.server.user_locks;
+            let own = self.process.id;
+            Ok(match request {
+                SessionRequest::Sleep(time) => Value::Int(i64::from(self.sleep(time).await)),
+                SessionRequest::GetLock { name, timeout } => {
+                    Value::Int(i64::from(self.get_lock(&name, timeout).await?))
+                }
+                SessionRequest::ReleaseLock(name) => {
+                    locks.release(own, &name).map_or(Value::Null, Value::boolean)
+                }
+                SessionRequest::ReleaseAllLocks => Value::UInt(locks.release_all(own)),
+                SessionRequest::LockOwner(name) => {
+                    locks.owner(&name).map_or(Value::Null, |owner| Value::UInt(u64::from(owner.0)))
+                }
+                SessionRequest::Pause => {
+                    yield_once().await;
+                    Value::Null
+                }
+            })
+        })
+    }
+}
+
+/// Lets the thread's other tasks run.
+async fn yield_once() {
+    let mut is_second = false;
+    poll_fn(move |context| {
+        if std::mem::replace(&mut is_second, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -1,117 +1,228 @@
-//! Prepared statements of several sessions: their plans are shared, and each session still gets what is its own.
+//! A statement answers the same whether it is planned for itself or runs the plan of another one that differs in its
+//! literals only: rows, metadata, warnings and errors.
+//!
+//! Every template is run with every pair of literals: the first one leaves a plan, the second one may use it. A
+//! versioned comment makes the reference, because a text with one is always planned for itself.
 mod support;
 
-use std::sync::Arc;
+use support::{Client, new_server};
 
-use datum::Value;
-use session::{CursorKind, PreparedInfo, ResultShape, Server};
-use support::{Client, Printer, new_server};
+const SCHEMA: &str = "create database d; use d;
+    create table t (id int primary key, n int, u bigint unsigned, m decimal(10,2), f double, s varchar(20),
+        l varchar(20) character set latin1, d date, dt datetime(3), ts timestamp null, ti time, y year,
+        e enum('a','b','5'), st set('a','b','c'), bt bit(8), j json, key (n), key (s), key (d), key (dt), key (ti));
+    insert into t values
+        (1, 5, 5, 5.00, 5, '5', '5', '2024-01-01', '2024-01-01 00:00:00', '2024-01-01 00:00:00', '05:00:00', 2005, 'a',
+            'a', 5, '{\"a\": 5}'),
+        (2, -1, 18446744073709551615, 0.33, 0.333, 'abc', 'abc', '2005-12-31', '2005-12-31 23:59:59.5', null,
+            '-10:00:00', 1999, 'b', 'a,b', 0, '[1, 2]'),
+        (3, 20240101, 10, 12.50, 1e10, '2024-01-01', '', '0001-01-01', '2024-01-01 05:00:00', null, '00:00:05', 2024,
+            '5', '', 255, 'null'),
+        (4, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null)";
 
-fn run<T>(test: impl AsyncFnOnce(Arc<Server>) -> T) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await })
-}
+const NUMBERS: [&str; 22] = [
+    "0",
+    "1",
+    "2",
+    "5",
+    "05",
+    "10",
+    "255",
+    "2005",
+    "70101",
+    "20240101",
+    "20241301",
+    "20240101050000",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "5.0",
+    "5.5",
+    "05.5",
+    "0.3",
+    "5e0",
+    "1e999",
+];
 
-async fn client_in_database(server: &Arc<Server>) -> Client {
-    let mut client = Client::connect(server).await;
-    client.query("create database if not exists d; use d").await;
-    client
-}
+const TEXTS: [&str; 24] = [
+    "''",
+    "'0'",
+    "'5'",
+    "'5.0'",
+    "' 5'",
+    "'5x'",
+    "'abc'",
+    "'a'",
+    "'%b%'",
+    "'ab%'",
+    "'a,b'",
+    "'2024-01-01'",
+    "'2024-01-01 05:00:00'",
+    "'2024-01-01 05:00:00.5'",
+    "'2024-01-01 00:00:00x'",
+    "'2024-13-01'",
+    "'garbage'",
+    "'2024-01-01 00:00:00+02:00'",
+    "'05:00:00'",
+    "'5:x'",
+    "'0000-00-00'",
+    "'18446744073709551615'",
+    "'it\\'s'",
+    "'é'",
+];
 
-async fn prepare(client: &mut Client, text: &str) -> PreparedInfo {
-    client.session.prepare(text.as_bytes()).await.unwrap_or_else(|error| panic!("{text}: {error}"))
-}
+const COLUMNS: [&str; 15] = ["id", "n", "u", "m", "f", "s", "l", "d", "dt", "ts", "ti", "y", "e", "st", "bt"];
 
-async fn execute(client: &mut Client, info: &PreparedInfo, values: &[Value]) -> (String, Arc<ResultShape>) {
-    let mut printer = Printer::default();
-    client.session.execute(info.id, values, CursorKind::None, &mut printer).await;
-    let none = || Arc::new(ResultShape { id: 0, columns: Vec::new() });
-    (printer.text, printer.shape.unwrap_or_else(none))
-}
+/// Conditions with one literal; `{}` is the literal and `{c}` a column.
+const OF_COLUMN: [&str; 8] = [
+    "{c} = {}",
+    "{c} > {}",
+    "{c} in ({}, 7)",
+    "{c} in ({}, 'b')",
+    "{c} between {} and {}",
+    "{c} <=> {}",
+    "coalesce({c}, {}) = {c}",
+    "case {c} when {} then 1 else 0 end",
+];
+
+const CONDITIONS: [&str; 22] = [
+    "{}",
+    "n = -{}",
+    "u = -{}",
+    "m = {} / 3",
+    "f = {} * 1.5",
+    "round(m, {}) = 0.3",
+    "round(m, -{}) = 0",
+    "m + {} > 5",
+    "u - {} >= 0",
+    "n + {} > 0",
+    "s like {}",
+    "s not like {} escape '!'",
+    "concat(s, {}) > 'b'",
+    "dt = date_add({}, interval 1 day)",
+    "date_add(d, interval {} day) > d",
+    "addtime(ti, {}) > '06:00:00'",
+    "str_to_date(s, {}) = d",
+    "datediff(d, {}) < 0",
+    "year({}) = 2024",
+    "cast({} as decimal(5,2)) = m",
+    "if(n, {}, s) = '5'",
+    "(n, d) = (5, {})",
+];
 
 #[test]
-fn sessions_share_the_plan_of_a_text() {
-    run(async |server| {
-        let (mut one, mut two) = (client_in_database(&server).await, client_in_database(&server).await);
-        one.query("create table t (a int primary key, b int); insert into t values (1, 10), (2, 20)").await;
-        let text = "select b from t where a = ?";
-        let (first, second) = (prepare(&mut one, text).await, prepare(&mut two, text).await);
-        let shape = |info: &PreparedInfo| info.columns.clone().expect("a query");
-        assert!(Arc::ptr_eq(&shape(&first), &shape(&second)), "one plan before the types are known");
-        let (rows, shape_of_one) = execute(&mut one, &first, &[Value::Int(1)]).await;
-        assert_eq!(rows, "b\n10\n");
-        let (rows, shape_of_two) = execute(&mut two, &second, &[Value::Int(2)]).await;
-        assert_eq!(rows, "b\n20\n");
-        assert!(Arc::ptr_eq(&shape_of_one, &shape_of_two), "one plan for integers");
-        // Another kind of value is another plan, in one session as in the other.
-        assert_eq!(execute(&mut two, &second, &[Value::bytes("1")]).await.0, "b\n10\n");
-        // A changed table makes all kept plans stale.
-        one.query("alter table t modify b varchar(9); update t set b = 'new' where a = 1").await;
-        assert_eq!(execute(&mut two, &second, &[Value::Int(1)]).await.0, "b\nnew\n");
-        assert_eq!(execute(&mut one, &first, &[Value::Int(1)]).await.0, "b\nnew\n");
-        // FLUSH TABLES forgets what is kept; statements keep what they hold.
-        one.query("flush tables").await;
-        assert_eq!(execute(&mut two, &second, &[Value::Int(2)]).await.0, "b\n20\n");
-    });
-}
-
-#[test]
-fn modes_and_databases_have_their_own_plans() {
-    run(async |server| {
-        let (mut one, mut two) = (client_in_database(&server).await, client_in_database(&server).await);
-        one.query("create table t (abc int); insert into t values (7)").await;
-        let text = "select \"abc\" as x from t";
-        let info = prepare(&mut one, text).await;
-        assert_eq!(execute(&mut one, &info, &[]).await.0, "x\nabc\n");
-        two.query("set sql_mode = 'ANSI_QUOTES'").await;
-        let info = prepare(&mut two, text).await;
-        assert_eq!(execute(&mut two, &info, &[]).await.0, "x\n7\n");
-        two.query("create database e; use e; create table t (abc int); insert into t values (8)").await;
-        let info = prepare(&mut two, text).await;
-        assert_eq!(execute(&mut two, &info, &[]).await.0, "x\n8\n");
-    });
-}
-
-#[test]
-fn a_kept_plan_is_no_way_around_privileges() {
-    run(async |server| {
-        let mut root = client_in_database(&server).await;
-        root.query("create table t (a int); create table u (a int); create user low@localhost").await;
-        root.query("grant select on d.u to low@localhost").await;
-        let mut low = Client::connect_as(&server, "low").await;
-        low.query("use d").await;
-        prepare(&mut root, "select a from t").await;
-        let refused = low.session.prepare(b"select a from t").await.expect_err("no privilege");
-        assert_eq!(refused.errno, 1142, "{refused}");
-        prepare(&mut root, "select a from u").await;
-        let info = prepare(&mut low, "select a from u").await;
-        root.query("revoke select on d.u from low@localhost").await;
-        let (text, _) = execute(&mut low, &info, &[]).await;
-        assert!(text.starts_with("ERROR 1142"), "{text}");
-    });
-}
-
-#[test]
-fn a_plan_that_reads_the_session_is_made_anew() {
-    run(async |server| {
-        let mut client = client_in_database(&server).await;
-        let info = prepare(&mut client, "select @@sql_select_limit as l, @a as a").await;
-        client.query("set sql_select_limit = 7, @a = 1").await;
-        assert_eq!(execute(&mut client, &info, &[]).await.0, "l\ta\n7\t1\n");
-        client.query("set sql_select_limit = 9, @a = 'x'").await;
-        assert_eq!(execute(&mut client, &info, &[]).await.0, "l\ta\n9\tx\n");
-    });
-}
-
-#[test]
-fn a_text_parameter_has_the_length_of_no_value() {
-    run(async |server| {
-        let (mut one, mut two) = (client_in_database(&server).await, client_in_database(&server).await);
-        for (client, value) in [(&mut one, "long enough"), (&mut two, "x")] {
-            let info = prepare(client, "select ? as a").await;
-            let (rows, shape) = execute(client, &info, &[Value::bytes(value)]).await;
-            assert_eq!((rows, shape.columns[0].length), (format!("a\n{value}\n"), 65_532));
+fn queries_answer_alike_with_a_shared_plan() {
+    run(async |client| {
+        let mut conditions: Vec<String> = CONDITIONS.iter().map(|text| (*text).to_owned()).collect();
+        for column in COLUMNS {
+            conditions.extend(OF_COLUMN.iter().map(|text| text.replace("{c}", column)));
+        }
+        for condition in conditions {
+            let template = format!("select * from t where {condition}");
+            compare_pairs(client, &template, &NUMBERS, "").await;
+            compare_pairs(client, &template, &TEXTS, "").await;
         }
     });
+}
+
+#[test]
+fn clauses_answer_alike_with_a_shared_plan() {
+    run(async |client| {
+        let templates = [
+            "select id, n from t order by id limit {}",
+            "select id, n from t order by id limit 1 offset {}",
+            "select id, n from t order by {}",
+            "select count(*) from t group by {}",
+            "select n + 1 from t group by n + {}",
+            "select max(n) from t group by n having max(n) > {}",
+            "select id from t union select n from t order by {}",
+            "select {}",
+            "select * from (select {} as a) x",
+            "values row({})",
+            "select a.id from t a left join t b on a.n = b.n and b.d = {} order by 1",
+            "select id from t where exists (select {} from t x where x.d > {})",
+            "select id from t where (select max(d) from t) > {}",
+        ];
+        for template in templates {
+            compare_pairs(client, template, &NUMBERS, "").await;
+            compare_pairs(client, template, &TEXTS, "").await;
+        }
+    });
+}
+
+#[test]
+fn changes_answer_alike_with_a_shared_plan() {
+    run(async |client| {
+        for column in ["n", "u", "m", "f", "s", "l", "d", "dt", "ti", "y", "e", "st", "bt", "j"] {
+            let templates = [
+                format!("insert into t (id, {column}) values (9, {{}})"),
+                format!("update t set {column} = {{}} where id < 3"),
+                format!("update ignore t set {column} = {{}}"),
+                format!("insert into t (id) values (1) on duplicate key update {column} = {{}}"),
+            ];
+            for template in templates {
+                compare_pairs(client, &template, &NUMBERS, "t").await;
+                compare_pairs(client, &template, &TEXTS, "t").await;
+            }
+        }
+        for template in ["delete from t where d = {}", "update t set s = {} / 3", "update t set s = -{}"] {
+            compare_pairs(client, template, &NUMBERS, "t").await;
+            compare_pairs(client, template, &TEXTS, "t").await;
+        }
+    });
+}
+
+/// Unlike a literal, the value of a `?` that is no moment is not refused: it equals none.
+#[test]
+fn parameters_that_are_no_moments_equal_none() {
+    run(async |client| {
+        client.query("prepare p from 'select id from t where d = ?'").await;
+        let mut answers = Vec::new();
+        for value in ["2024-01-01", "garbage", "2005-12-31", "2005-12-31x"] {
+            client.query(&format!("set @v = '{value}'")).await;
+            let answer = client.query("execute p using @v").await;
+            answers.push(answer.lines().filter(|line| !line.starts_with('(')).collect::<Vec<_>>().join(" "));
+        }
+        assert_eq!(answers, ["id 1", "id", "id 2", "id 2"]);
+    });
+}
+
+fn run(test: impl AsyncFnOnce(&mut Client)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut client = Client::connect(&new_server().await).await;
+        let answer = client.query(SCHEMA).await;
+        assert!(!answer.contains("ERROR"), "{answer}");
+        test(&mut client).await;
+    });
+}
+
+/// Each literal's own answer against its answers after each other literal.
+async fn compare_pairs(client: &mut Client, template: &str, literals: &[&str], changed: &str) {
+    let mut alone = Vec::new();
+    for literal in literals {
+        alone.push(answer(client, &format!("/*! */ {}", template.replace("{}", literal)), changed).await);
+    }
+    for (index, first) in literals.iter().enumerate() {
+        // Each first literal begins with a text of its own, so without a plan.
+        let own = format!("/* {index} */ {template}");
+        answer(client, &own.replace("{}", first), changed).await;
+        for (second, alone) in literals.iter().zip(&alone) {
+            let after = answer(client, &own.replace("{}", second), changed).await;
+            assert_eq!(&after, alone, "\n{template}: {second} after {first}");
+        }
+    }
+}
+
+/// The answer; a change is shown by its table and undone.
+async fn answer(client: &mut Client, text: &str, changed: &str) -> String {
+    if changed.is_empty() {
+        return client.query_in_full(text).await;
+    }
+    client.query("begin").await;
+    let mut answer = client.query_in_full(text).await;
+    answer.push_str(&client.query(&format!("select * from {changed}")).await);
+    client.query("rollback").await;
+    answer
 }

@@ -60,6 +60,23 @@ pub(super) struct ViewSource {
     pub rows: fn(&Catalog, &Viewer) -> Vec<Vec<Value>>,
 }
 
+/// What MySQL fills into a temporary table, whose columns are named as the statement writes them.
+const NAMED_AS_WRITTEN: &[&str] = &[
+    "APPLICABLE_ROLES",
+    "COLLATIONS",
+    "COLUMN_PRIVILEGES",
+    "ENABLED_ROLES",
+    "ENGINES",
+    "OPTIMIZER_TRACE",
+    "PLUGINS",
+    "PROFILING",
+    "ROLE_COLUMN_GRANTS",
+    "ROLE_ROUTINE_GRANTS",
+    "ROLE_TABLE_GRANTS",
+    "SCHEMA_PRIVILEGES",
+    "TABLE_PRIVILEGES",
+];
+
 pub(super) struct View {
     definition: Arc<TableDef>,
     catalog: Arc<Catalog>,
@@ -76,6 +93,10 @@ impl View {
 impl VirtualTable for View {
     fn definition(&self) -> &Arc<TableDef> {
         &self.definition
+    }
+
+    fn names_results(&self) -> bool {
+        !NAMED_AS_WRITTEN.contains(&self.source.name)
     }
 
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>> {

@@ -2,6 +2,7 @@
 use super::{BATCH_ROWS, Operator, all_true, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::truth_after;
 use crate::memory::row_bytes;
 use datum::{SqlError, Value};
 use expression::Expr;
@@ -72,7 +73,12 @@ impl Operator for DerivedScan<'_> {
                 for &(column, position) in self.projection {
                     frame[position] = row[column].clone();
                 }
-                if !all_true(self.filter, out.row(out.len() - 1), context.eval)? {
+                let row = out.row(out.len() - 1);
+                let keeps = match all_true(self.filter, row, context.eval) {
+                    Err(error) => truth_after(error, self.filter, row, context).await?,
+                    Ok(truth) => truth,
+                };
+                if !keeps {
                     out.pop();
                 }
             }

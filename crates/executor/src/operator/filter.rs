@@ -2,6 +2,7 @@
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::truth_after;
 use datum::{SqlError, Value};
 use expression::Expr;
 use schema::LocalFuture;
@@ -31,7 +32,19 @@ impl Operator for FilterRows<'_> {
         Box::pin(async move {
             let first = out.len();
             let more = self.input.next_batch(context, wanted, out).await?;
-            out.retain_from(first, |row| all_true(self.predicates, row, context.eval))?;
+            let mut kept = first;
+            for index in first..out.len() {
+                let row = out.row(index);
+                let keeps = match all_true(self.predicates, row, context.eval) {
+                    Err(error) => truth_after(error, self.predicates, row, context).await?,
+                    Ok(truth) => truth,
+                };
+                if keeps {
+                    out.move_row(index, kept);
+                    kept += 1;
+                }
+            }
+            out.truncate(kept);
             Ok(more)
         })
     }

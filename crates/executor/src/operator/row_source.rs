@@ -2,6 +2,7 @@
 use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::value_after;
 use datum::{SqlError, Value};
 use expression::Expr;
 use schema::LocalFuture;
@@ -81,8 +82,14 @@ impl Operator for ValueRows<'_> {
         Box::pin(async move {
             let end = self.rows.len().min(self.next.saturating_add(wanted));
             for row in &self.rows[self.next..end] {
-                let values = row.iter().map(|expr| expr.eval(&[], context.eval));
-                out.push_row(values.collect::<Result<Vec<Value>, SqlError>>()?);
+                let mut values = Vec::with_capacity(row.len());
+                for expr in row {
+                    values.push(match expr.eval(&[], context.eval) {
+                        Err(error) => value_after(error, expr, &[], context).await?,
+                        Ok(value) => value,
+                    });
+                }
+                out.push_row(values);
             }
             self.next = end;
             Ok(end < self.rows.len())

@@ -7,6 +7,7 @@ use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::truth_after;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
@@ -82,7 +83,11 @@ impl<'p> TableScan<'p> {
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
         if std::mem::take(&mut self.restarted) {
-            opened.find_ranges(access, &self.base, context)?;
+            let is_open = match all_true(&access.gate, &self.base, context.eval) {
+                Err(error) => truth_after(error, &access.gate, &self.base, context).await?,
+                Ok(truth) => truth,
+            };
+            opened.find_ranges(access, &self.base, is_open, context)?;
         }
         let to_sql = |error| engine_error(&access.table.name, error);
         if let Some(key) = opened.point.take() {
@@ -130,18 +135,19 @@ impl<'p> TableScan<'p> {
 }
 
 impl Opened {
-    /// Makes the ranges (or the point) from the path's conditions and the base frame.
+    /// Makes the ranges (or the point) from the path's conditions and the base frame; none if the gate is not open.
     fn find_ranges(
         &mut self,
         access: &TableAccess,
         base: &[Value],
+        is_open: bool,
         context: &ExecContext<'_>,
     ) -> Result<(), SqlError> {
         self.ranges.clear();
         self.cursor = None;
         self.check_implied = false;
         self.point = None;
-        if !all_true(&access.gate, base, context.eval)? {
+        if !is_open {
             return Ok(());
         }
         let index = match &access.path {
@@ -201,7 +207,7 @@ impl Opened {
         let frame = out.push_copy(base);
         let read = layout.read_row(&access.table, &self.projection, key, value, frame);
         read.map_err(|_| damaged(&access.table.name))?;
-        let passes = self.passes(access, out.row(out.len() - 1), context)?;
+        let passes = self.passes(access, out.row(out.len() - 1), context).await?;
         out.pop();
         if !passes {
             return Ok(());
@@ -213,14 +219,17 @@ impl Opened {
         }
     }
 
-    fn passes(
+    async fn passes(
         &self,
         access: &TableAccess,
         row: &[Value],
-        context: &mut ExecContext<'_>,
+        context: &ExecContext<'_>,
     ) -> Result<bool, SqlError> {
-        Ok(all_true(&access.filter, row, context.eval)?
-            && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
+        let passes = match all_true(&access.filter, row, context.eval) {
+            Err(error) => truth_after(error, &access.filter, row, context).await?,
+            Ok(truth) => truth,
+        };
+        Ok(passes && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
     }
 
     /// Turns one entry into a row of `out`, if it passes the filter.
@@ -261,7 +270,7 @@ impl Opened {
         if let Some(position) = access.row_key_position {
             out.row_mut(last)[position] = Value::bytes(row_key);
         }
-        if !self.passes(access, out.row(last), context)? {
+        if !self.passes(access, out.row(last), context).await? {
             out.pop();
             if let ReadMode::Locking(..) = self.mode {
                 if let Some(index) = self.index {

@@ -2,6 +2,7 @@
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::truth_after;
 use datum::{SqlError, Value};
 use plan::VirtualAccess;
 use schema::LocalFuture;
@@ -43,7 +44,12 @@ impl Operator for VirtualScan<'_> {
                 for &(column, position) in &self.access.projection {
                     frame[position] = row.get(column).cloned().unwrap_or_default();
                 }
-                if !all_true(&self.access.filter, out.row(out.len() - 1), context.eval)? {
+                let row = out.row(out.len() - 1);
+                let keeps = match all_true(&self.access.filter, row, context.eval) {
+                    Err(error) => truth_after(error, &self.access.filter, row, context).await?,
+                    Ok(truth) => truth,
+                };
+                if !keeps {
                     out.pop();
                 }
             }

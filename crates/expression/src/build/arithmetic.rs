@@ -119,6 +119,10 @@ impl BindContext {
             }
             _ => {}
         }
+        // The negative of a number beyond BIGINT is a BIGINT or a DECIMAL, as its value is.
+        if matches!(self.peek(&operand), Some(Value::UInt(_))) {
+            self.decide_by(&operand);
+        }
         let column = match domain(&operand.ty.column) {
             Domain::Integer { .. } => ColumnType::bigint(),
             Domain::Decimal { precision, scale } => ColumnType::decimal(precision, scale),

@@ -1,6 +1,7 @@
 //! Comparisons: the domain two operands meet in is decided here, once (MySQL manual, "Comparison Operators").
-use datum::{ColumnType, CompareMode, Decimal, SqlError, Time, TypeKind, Value, error_code};
+use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
+use super::reading::{Reading, whole_value};
 use super::{BindContext, boolean};
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
@@ -14,12 +15,12 @@ impl BindContext {
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
         for _ in 0..2 {
-            fold_number(left, right);
+            self.fold_number(left, right);
             self.fold_date_number(left, right);
             std::mem::swap(left, right);
         }
         let mut mode = CompareMode::of(&left.ty.column, &right.ty.column, self.connection_collation);
-        if mode == CompareMode::Time && !is_timely(left, right) {
+        if mode == CompareMode::Time && !self.is_timely(left, right) {
             mode = CompareMode::Text(self.connection_collation);
         }
         if !matches!(mode, CompareMode::Text(_)) {
@@ -42,15 +43,12 @@ impl BindContext {
     /// A number that a date column is compared with is a date when it reads as one: `d = 20240131`.
     fn fold_date_number(&self, column: &Expr, literal: &mut Expr) {
         let is_date_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.has_date();
-        let ExprKind::Literal(Value::Int(number)) = literal.kind else { return };
-        let is_lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
-        if is_date_column
-            && number != 0
-            && let Some(moment) = datum::DateTime::from_number(number, is_lenient)
-        {
-            let column = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
-            *literal = Expr::literal(Value::DateTime(moment), column);
+        if !is_date_column || !matches!(self.peek(literal), Some(Value::Int(_))) {
+            return;
         }
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
+        let column = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
+        self.read_as(literal, Reading::NumberedMoment { lenient }, column);
     }
 
     /// A text literal compared with a moment is read once, here, not for every row; one that is no moment is error
@@ -59,18 +57,17 @@ impl BindContext {
         if mode != CompareMode::DateTime || !moment.ty.column.kind.has_date() {
             return Ok(());
         }
-        let ExprKind::Literal(Value::Bytes(bytes)) = &text.kind else { return Ok(()) };
-        let is_lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
-        let Some(parsed) = datum::DateTime::parse(bytes, is_lenient) else {
-            let type_name = if moment.ty.column.kind == TypeKind::Date { "DATE" } else { "DATETIME" };
-            return Err(error_code::ER_WRONG_VALUE.with(&[&type_name, &datum::shown(bytes)]));
-        };
+        let Some(Value::Bytes(bytes)) = self.peek(text) else { return Ok(()) };
+        let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
         // Garbage after the moment warns and an offset needs the session's zone, both when evaluated.
-        if !parsed.truncated && parsed.offset_seconds.is_none() {
-            let column = ColumnType::new(TypeKind::DateTime { fsp: 6 }).not_null();
-            *text = Expr::literal(Value::DateTime(parsed.value), column);
+        let column = ColumnType::new(TypeKind::DateTime { fsp: 6 }).not_null();
+        if self.read_as(text, Reading::Moment { lenient }, column)
+            || datum::DateTime::parse(&bytes, lenient).is_some()
+        {
+            return Ok(());
         }
-        Ok(())
+        let type_name = if moment.ty.column.kind == TypeKind::Date { "DATE" } else { "DATETIME" };
+        Err(error_code::ER_WRONG_VALUE.with(&[&type_name, &datum::shown(&bytes)]))
     }
 
     pub fn compare(
@@ -175,55 +172,33 @@ impl BindContext {
         };
         Ok(boolean(kind, nullable))
     }
-}
 
-/// A TIME column takes a text literal as a time; otherwise TIME and text are compared as text.
-fn is_timely(left: &Expr, right: &Expr) -> bool {
-    let is_time = |expr: &Expr| matches!(expr.ty.column.kind, TypeKind::Time { .. });
-    let is_time_column = |expr: &Expr| is_time(expr) && matches!(expr.kind, ExprKind::Column(_));
-    let is_constant_time = |expr: &Expr| match &expr.kind {
-        ExprKind::Literal(Value::Bytes(text)) => Time::parse(text).is_some_and(|parsed| !parsed.truncated),
-        ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
-        _ => false,
-    };
-    (is_time(left) && is_time(right))
-        || (is_time_column(left) && is_constant_time(right))
-        || (is_time_column(right) && is_constant_time(left))
-}
-
-/// A literal that an integer column is compared with becomes an integer when it is one exactly, so that the
-/// comparison stays in the column's domain and an index can answer it.
-fn fold_number(column: &Expr, literal: &mut Expr) {
-    let is_integer_column = matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.is_integer();
-    let ExprKind::Literal(value) = &literal.kind else { return };
-    if !is_integer_column {
-        return;
+    /// A TIME column takes a text literal as a time; otherwise TIME and text are compared as text.
+    fn is_timely(&self, left: &Expr, right: &Expr) -> bool {
+        let is_time = |expr: &Expr| matches!(expr.ty.column.kind, TypeKind::Time { .. });
+        let is_time_column = |expr: &Expr| is_time(expr) && matches!(expr.kind, ExprKind::Column(_));
+        let is_constant_time = |expr: &Expr| match self.peek(expr) {
+            Some(Value::Bytes(_)) => self.relies_on(expr, Reading::TimeText),
+            _ => matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)),
+        };
+        (is_time(left) && is_time(right))
+            || (is_time_column(left) && is_constant_time(right))
+            || (is_time_column(right) && is_constant_time(left))
     }
-    let number = match value {
-        Value::Bytes(text) if literal.ty.column.is_text() => exact_integer(text),
-        Value::Decimal(number) => whole(number),
-        _ => None,
-    };
-    if let Some(number) = number {
-        let value = i64::try_from(number).map(Value::Int).ok();
-        let value = value.or_else(|| u64::try_from(number).map(Value::UInt).ok());
-        let Some(value) = value else { return };
-        let is_unsigned = matches!(value, Value::UInt(_));
-        let column = if is_unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
-        *literal = Expr::literal(value, column.not_null());
-    }
-}
 
-fn exact_integer(text: &[u8]) -> Option<i128> {
-    let parsed = Decimal::parse_prefix(text);
-    let is_whole_text = parsed.consumed == text.len() && parsed.consumed > 0 && !parsed.is_overflow;
-    if is_whole_text { whole(&parsed.value) } else { None }
-}
-
-fn whole(number: &Decimal) -> Option<i128> {
-    let integer = number.truncate(0);
-    if integer.compare(number).is_ne() {
-        return None;
+    /// A constant that an integer column is compared with becomes an integer when it is one exactly, so that the
+    /// comparison stays in the column's domain and an index can answer it.
+    fn fold_number(&self, column: &Expr, constant: &mut Expr) {
+        let is_integer_column =
+            matches!(column.kind, ExprKind::Column(_)) && column.ty.column.kind.is_integer();
+        let may_be_whole =
+            constant.ty.column.is_text() || matches!(constant.ty.column.kind, TypeKind::Decimal { .. });
+        if !is_integer_column || !may_be_whole {
+            return;
+        }
+        let Some(value) = self.peek(constant) else { return };
+        let unsigned = matches!(whole_value(&value), Some(Value::UInt(_)));
+        let column = if unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
+        self.read_as(constant, Reading::Whole { unsigned }, column.not_null());
     }
-    integer.to_i64().map(i128::from).or_else(|| integer.to_u64().map(i128::from))
 }

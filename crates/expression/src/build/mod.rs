@@ -13,7 +13,11 @@ mod cast;
 mod comparison;
 mod conditional;
 mod logic;
+mod reading;
 mod temporal;
+
+pub use reading::{KnownValues, ReadParameter, Reading};
+pub(crate) use reading::{fraction_digits, is_long_moment};
 
 /// What binding needs to know of the session.
 #[derive(Clone, Debug)]
@@ -23,6 +27,8 @@ pub struct BindContext {
     pub connection_collation: CollationId,
     pub division_precision_increment: u8,
     pub max_allowed_packet: u64,
+    /// Values of the statement's parameters, where they are known while it is bound.
+    pub known: KnownValues,
 }
 
 impl Default for BindContext {
@@ -32,6 +38,7 @@ impl Default for BindContext {
             connection_collation: CollationId::UTF8MB4_0900_AI_CI,
             division_precision_increment: 4,
             max_allowed_packet: 64 * 1024 * 1024,
+            known: KnownValues::default(),
         }
     }
 }

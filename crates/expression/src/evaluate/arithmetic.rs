@@ -6,6 +6,7 @@ use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_val
 use crate::context::EvalContext;
 use crate::expr::Expr;
 use crate::operator::{ArithmeticOperator, BitOperator};
+use crate::text::name_place;
 
 pub(super) fn arithmetic(
     node: &Expr,
@@ -85,16 +86,17 @@ fn division_by_zero(context: &EvalContext) -> Value {
     Value::Null
 }
 
-fn overflow(kind: &str, node: &Expr) -> SqlError {
-    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, node])
+#[cold]
+fn overflow(kind: &str, node: &Expr, context: &EvalContext) -> SqlError {
+    name_place(error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &""]), node, context)
 }
 
-fn ranged(number: i128, is_unsigned: bool, node: &Expr) -> Result<Value, SqlError> {
+fn ranged(number: i128, is_unsigned: bool, node: &Expr, context: &EvalContext) -> Result<Value, SqlError> {
     let fits = if is_unsigned { u64::try_from(number).is_ok() } else { i64::try_from(number).is_ok() };
     if fits {
         return Ok(integer_value(number, is_unsigned));
     }
-    Err(overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node))
+    Err(overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node, context))
 }
 
 fn integers(
@@ -113,7 +115,7 @@ fn integers(
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide | ArithmeticOperator::Divide => left / right,
     };
-    ranged(number, node.ty.column.unsigned, node)
+    ranged(number, node.ty.column.unsigned, node, context)
 }
 
 fn doubles(
@@ -132,7 +134,7 @@ fn doubles(
         ArithmeticOperator::Modulo => left % right,
         ArithmeticOperator::IntegerDivide => (left / right).trunc(),
     };
-    if number.is_finite() { Ok(Value::Double(number)) } else { Err(overflow("DOUBLE", node)) }
+    if number.is_finite() { Ok(Value::Double(number)) } else { Err(overflow("DOUBLE", node, context)) }
 }
 
 fn decimals(
@@ -150,20 +152,22 @@ fn decimals(
         ArithmeticOperator::Modulo => Ok(left.remainder(right)),
         ArithmeticOperator::Divide | ArithmeticOperator::IntegerDivide => left.divide(right, increment),
     };
-    let result = result.map_err(|_| overflow("DECIMAL", node))?;
+    let result = result.map_err(|_| overflow("DECIMAL", node, context))?;
     let Some(result) = result else { return Ok(division_by_zero(context)) };
     match node.ty.column.kind {
         TypeKind::Decimal { scale, .. } => {
             // A quotient keeps its inner digits only until it is a result; a shorter scale rounds it here.
             let shown = if result.scale() == scale { Ok(result) } else { result.rescale(scale) };
-            shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", node))
+            shown.map(Value::Decimal).map_err(|_| overflow("DECIMAL", node, context))
         }
         _ => {
             let is_unsigned = node.ty.column.unsigned;
             let whole = result.truncate(0);
             let value =
                 if is_unsigned { whole.to_u64().map(Value::UInt) } else { whole.to_i64().map(Value::Int) };
-            value.ok_or_else(|| overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node))
+            value.ok_or_else(|| {
+                overflow(if is_unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }, node, context)
+            })
         }
     }
 }
@@ -188,9 +192,9 @@ pub(super) fn negate(
         TypeKind::Decimal { .. } => Ok(value
             .to_decimal(column, &mut warn)
             .map_or(Value::Null, |number| Value::Decimal(number.negated()))),
-        _ => {
-            value.to_integer(column, &mut warn).map_or(Ok(Value::Null), |number| ranged(-number, false, node))
-        }
+        _ => value
+            .to_integer(column, &mut warn)
+            .map_or(Ok(Value::Null), |number| ranged(-number, false, node, context)),
     }
 }
 

@@ -8,7 +8,8 @@ use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
 use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
-use crate::function::Arguments;
+use crate::function::{Arguments, Function};
+use crate::text::name_place;
 
 mod arithmetic;
 mod cast;
@@ -71,6 +72,18 @@ impl Expr {
         }
     }
 
+    /// Apart from `compute`, so that its frame stays small: nested expressions recurse through it.
+    fn call(
+        &self,
+        function: &Function,
+        exprs: &[Expr],
+        row: &[Value],
+        context: &EvalContext,
+    ) -> Result<Value, SqlError> {
+        let result = (function.evaluate)(&Arguments { exprs, row, context, ty: &self.ty });
+        result.map_err(|error| name_place(error, self, context))
+    }
+
     fn compute(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
         Ok(match &self.kind {
             ExprKind::And(_)
@@ -107,9 +120,7 @@ impl Expr {
             ExprKind::DateAdd { date, amount, unit, subtract } => {
                 interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?
             }
-            ExprKind::Call(function, exprs) => {
-                (function.evaluate)(&Arguments { exprs, row, context, ty: &self.ty })?
-            }
+            ExprKind::Call(function, exprs) => self.call(function, exprs, row, context)?,
             ExprKind::UserVariable(name) => match context.session.user_variable(name) {
                 Some((value, _)) => value,
                 None => Value::Null,

@@ -2,8 +2,8 @@
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
-use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::build::{BindContext, Reading, fraction_digits};
+use crate::expr::{Coercibility, Expr, ExprType};
 
 /// Beyond this many bytes a text result is LONGTEXT, as a column of that size would have to be.
 const VARCHAR_BYTES_MAX: u64 = 65_535;
@@ -170,12 +170,11 @@ pub(super) fn binary_result(length: u64) -> ExprType {
 }
 
 /// The fractional digits of a text literal that is a moment; 6 where the text is not known.
-fn literal_fraction(expr: &Expr) -> u8 {
-    let ExprKind::Literal(Value::Bytes(text)) = &expr.kind else { return 6 };
-    let Some(point) = text.iter().rposition(|byte| *byte == b'.') else { return 0 };
-    let digits = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // A point elsewhere than before the fraction separates the parts of a date.
-    if text[..point].contains(&b'.') { 0 } else { digits.min(6) as u8 }
+fn literal_fraction(bind: &BindContext, expr: &Expr) -> u8 {
+    let Some(Value::Bytes(text)) = bind.peek(expr) else { return 6 };
+    let digits = fraction_digits(&text);
+    bind.relies_on(expr, Reading::Fraction { digits });
+    digits
 }
 
 /// Makes the argument a DATETIME with the digits it has; gives those digits.
@@ -186,7 +185,7 @@ pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, S
         TypeKind::Decimal { scale, .. } => scale.min(6),
         TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => literal_fraction(expr),
+        _ => literal_fraction(bind, expr),
     };
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
     // Parts of a date can be asked for whatever the SQL mode says about zero dates: see `evaluate::cast`.
@@ -212,7 +211,7 @@ pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlEr
         TypeKind::Decimal { scale, .. } => scale.min(6),
         TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => literal_fraction(expr),
+        _ => literal_fraction(bind, expr),
     };
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::Time { fsp })))?;
     Ok(fsp)

@@ -28,6 +28,7 @@ mod temporal_make;
 mod temporal_now;
 mod temporal_parts;
 mod temporal_unit;
+mod waiting;
 
 static FAMILIES: &[&[Function]] = &[
     choice::FUNCTIONS,
@@ -49,6 +50,7 @@ static FAMILIES: &[&[Function]] = &[
     temporal_now::FUNCTIONS,
     temporal_parts::FUNCTIONS,
     temporal_unit::FUNCTIONS,
+    waiting::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.

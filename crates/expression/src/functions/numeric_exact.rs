@@ -89,14 +89,19 @@ fn infer_round(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     numeric_argument(bind, &mut arguments[0])?;
-    let constant = match arguments.get(1).map(|digits| &digits.kind) {
+    let is_decimal = matches!(arguments[0].ty.column.kind, TypeKind::Decimal { .. });
+    // Only a DECIMAL's type depends on the number of digits.
+    let value = |expr: &Expr| if is_decimal { bind.decisive(expr) } else { bind.peek(expr) };
+    let constant = match arguments.get(1) {
         None => Some(0),
-        Some(ExprKind::Literal(Value::Int(digits))) => Some(*digits),
-        Some(ExprKind::Negate(inner)) => match inner.kind {
-            ExprKind::Literal(Value::Int(digits)) => Some(-digits),
+        Some(Expr { kind: ExprKind::Negate(inner), .. }) => match value(inner) {
+            Some(Value::Int(digits)) => Some(-digits),
             _ => None,
         },
-        Some(_) => None,
+        Some(digits) => match value(digits) {
+            Some(Value::Int(digits)) => Some(digits),
+            _ => None,
+        },
     };
     if let Some(digits) = arguments.get_mut(1) {
         cast_integer(bind, digits)?;
@@ -132,13 +137,14 @@ fn infer_bit_count(
     Ok(integer_type())
 }
 
-fn out_of_range(kind: &str, name: &str) -> SqlError {
-    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &name])
+/// The place is filled in by `text::name_place`.
+fn out_of_range(kind: &str) -> SqlError {
+    error_code::ER_DATA_OUT_OF_RANGE.with(&[&kind, &""])
 }
 
 fn abs(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(match &*arguments.value(0)? {
-        Value::Int(number) => Value::Int(number.checked_abs().ok_or_else(|| out_of_range("BIGINT", "abs"))?),
+        Value::Int(number) => Value::Int(number.checked_abs().ok_or_else(|| out_of_range("BIGINT"))?),
         Value::Decimal(number) => Value::Decimal(number.absolute()),
         Value::Double(number) => Value::Double(number.abs()),
         other => other.clone(),
@@ -164,24 +170,23 @@ fn sign(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn ceiling(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    whole(arguments, "ceiling", |number| number.ceiling().ok(), f64::ceil)
+    whole(arguments, |number| number.ceiling().ok(), f64::ceil)
 }
 
 fn floor(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    whole(arguments, "floor", |number| number.floor().ok(), f64::floor)
+    whole(arguments, |number| number.floor().ok(), f64::floor)
 }
 
 fn whole(
     arguments: &Arguments<'_>,
-    name: &str,
     exact: impl Fn(&Decimal) -> Option<Decimal>,
     inexact: impl Fn(f64) -> f64,
 ) -> Result<Value, SqlError> {
     Ok(match &*arguments.value(0)? {
         Value::Decimal(number) => {
-            let number = exact(number).ok_or_else(|| out_of_range("DECIMAL", name))?;
+            let number = exact(number).ok_or_else(|| out_of_range("DECIMAL"))?;
             if is_integer(&arguments.ty.column) {
-                Value::Int(number.to_i64().ok_or_else(|| out_of_range("BIGINT", name))?)
+                Value::Int(number.to_i64().ok_or_else(|| out_of_range("BIGINT"))?)
             } else {
                 Value::Decimal(number)
             }
@@ -209,27 +214,26 @@ fn shorten(arguments: &Arguments<'_>, rounds: bool) -> Result<Value, SqlError> {
     } else {
         0
     };
-    let name = if rounds { "round" } else { "truncate" };
     Ok(match &*arguments.value(0)? {
-        Value::Int(number) => Value::Int(shorten_integer(i128::from(*number), digits, rounds, name)?),
+        Value::Int(number) => Value::Int(shorten_integer(i128::from(*number), digits, rounds)?),
         Value::UInt(number) => {
             let kept = shorten_wide(i128::from(*number), digits, rounds);
-            Value::UInt(u64::try_from(kept).map_err(|_| out_of_range("BIGINT UNSIGNED", name))?)
+            Value::UInt(u64::try_from(kept).map_err(|_| out_of_range("BIGINT UNSIGNED"))?)
         }
         Value::Decimal(number) => {
             let TypeKind::Decimal { scale, .. } = arguments.ty.column.kind else { return Ok(Value::Null) };
             let digits = digits.min(i32::from(scale));
             let kept = if rounds { number.round(digits) } else { Ok(number.truncate(digits)) };
             let kept = kept.and_then(|kept| kept.rescale(scale));
-            Value::Decimal(kept.map_err(|_| out_of_range("DECIMAL", name))?)
+            Value::Decimal(kept.map_err(|_| out_of_range("DECIMAL"))?)
         }
         Value::Double(number) => Value::Double(shorten_double(*number, digits, rounds)),
         other => other.clone(),
     })
 }
 
-fn shorten_integer(number: i128, digits: i32, rounds: bool, name: &str) -> Result<i64, SqlError> {
-    i64::try_from(shorten_wide(number, digits, rounds)).map_err(|_| out_of_range("BIGINT", name))
+fn shorten_integer(number: i128, digits: i32, rounds: bool) -> Result<i64, SqlError> {
+    i64::try_from(shorten_wide(number, digits, rounds)).map_err(|_| out_of_range("BIGINT"))
 }
 
 fn shorten_wide(number: i128, digits: i32, rounds: bool) -> i128 {
@@ -266,14 +270,12 @@ fn format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Value::Int(number) => Decimal::from_i64(*number),
         Value::UInt(number) => Decimal::from_u64(*number),
         Value::Decimal(number) => number.clone(),
-        Value::Double(number) => {
-            Decimal::from_f64(*number).ok_or_else(|| out_of_range("DECIMAL", "format"))?
-        }
+        Value::Double(number) => Decimal::from_f64(*number).ok_or_else(|| out_of_range("DECIMAL"))?,
         _ => return Ok(Value::Null),
     };
     let rounded = number.round(i32::from(digits)).and_then(|number| number.rescale(digits));
     let mut plain = Vec::new();
-    rounded.map_err(|_| out_of_range("DECIMAL", "format"))?.write_text(&mut plain);
+    rounded.map_err(|_| out_of_range("DECIMAL"))?.write_text(&mut plain);
     Ok(Value::Bytes(with_separators(&plain)))
 }
 

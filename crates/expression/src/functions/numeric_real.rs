@@ -25,22 +25,22 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function { infer: infer_pi, ..entry("pi", (0, 0), |_| Ok(Value::Double(std::f64::consts::PI))) },
     entry("pow", (2, 2), pow),
     entry("power", (2, 2), pow),
-    entry("sqrt", (1, 1), |arguments| of_one(arguments, "sqrt", f64::sqrt)),
-    entry("exp", (1, 1), |arguments| of_one(arguments, "exp", f64::exp)),
+    entry("sqrt", (1, 1), |arguments| of_one(arguments, f64::sqrt)),
+    entry("exp", (1, 1), |arguments| of_one(arguments, f64::exp)),
     entry("ln", (1, 1), |arguments| logarithm(arguments, 0, f64::ln)),
     entry("log", (1, 2), log),
     entry("log2", (1, 1), |arguments| logarithm(arguments, 0, f64::log2)),
     entry("log10", (1, 1), |arguments| logarithm(arguments, 0, f64::log10)),
-    entry("sin", (1, 1), |arguments| of_one(arguments, "sin", f64::sin)),
-    entry("cos", (1, 1), |arguments| of_one(arguments, "cos", f64::cos)),
-    entry("tan", (1, 1), |arguments| of_one(arguments, "tan", f64::tan)),
-    entry("cot", (1, 1), |arguments| of_one(arguments, "cot", |angle| 1.0 / angle.tan())),
-    entry("asin", (1, 1), |arguments| of_one(arguments, "asin", f64::asin)),
-    entry("acos", (1, 1), |arguments| of_one(arguments, "acos", f64::acos)),
+    entry("sin", (1, 1), |arguments| of_one(arguments, f64::sin)),
+    entry("cos", (1, 1), |arguments| of_one(arguments, f64::cos)),
+    entry("tan", (1, 1), |arguments| of_one(arguments, f64::tan)),
+    entry("cot", (1, 1), |arguments| of_one(arguments, |angle| 1.0 / angle.tan())),
+    entry("asin", (1, 1), |arguments| of_one(arguments, f64::asin)),
+    entry("acos", (1, 1), |arguments| of_one(arguments, f64::acos)),
     entry("atan", (1, 2), atan),
     entry("atan2", (1, 2), atan),
-    entry("degrees", (1, 1), |arguments| of_one(arguments, "degrees", f64::to_degrees)),
-    entry("radians", (1, 1), |arguments| of_one(arguments, "radians", f64::to_radians)),
+    entry("degrees", (1, 1), |arguments| of_one(arguments, f64::to_degrees)),
+    entry("radians", (1, 1), |arguments| of_one(arguments, f64::to_radians)),
     Function {
         name: "rand",
         arguments_min: 0,
@@ -71,19 +71,19 @@ fn infer_rand(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -
     Ok(ExprType::new(ColumnType::double().not_null(), Coercibility::Numeric))
 }
 
-/// NaN is outside the domain and gives NULL; infinity is error 1690.
-fn result(number: f64, name: &str) -> Result<Value, SqlError> {
+/// NaN is outside the domain and gives NULL; infinity is error 1690, whose place `text::name_place` fills in.
+fn result(number: f64) -> Result<Value, SqlError> {
     if number.is_nan() {
         return Ok(Value::Null);
     }
     if number.is_infinite() {
-        return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DOUBLE", &name]));
+        return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DOUBLE", &""]));
     }
     Ok(Value::Double(number))
 }
 
-fn of_one(arguments: &Arguments<'_>, name: &str, function: fn(f64) -> f64) -> Result<Value, SqlError> {
-    arguments.double(0)?.map_or(Ok(Value::Null), |number| result(function(number), name))
+fn of_one(arguments: &Arguments<'_>, function: fn(f64) -> f64) -> Result<Value, SqlError> {
+    arguments.double(0)?.map_or(Ok(Value::Null), |number| result(function(number)))
 }
 
 fn pow(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -91,7 +91,7 @@ fn pow(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         (Some(base), Some(exponent)) => {
             let power = base.powf(exponent);
             // A negative base with a fractional exponent is an error in MySQL, not NULL.
-            result(if power.is_nan() { f64::INFINITY } else { power }, "pow")
+            result(if power.is_nan() { f64::INFINITY } else { power })
         }
         _ => Ok(Value::Null),
     }
@@ -105,7 +105,7 @@ fn logarithm(arguments: &Arguments<'_>, index: usize, function: fn(f64) -> f64) 
             arguments.context.warn(error_code::ER_INVALID_ARGUMENT_FOR_LOGARITHM.plain());
             Ok(Value::Null)
         }
-        Some(number) => result(function(number), "log"),
+        Some(number) => result(function(number)),
     }
 }
 
@@ -116,7 +116,7 @@ fn log(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
     let (base, number) = (logarithm(arguments, 0, f64::ln)?, logarithm(arguments, 1, f64::ln)?);
     match (base, number) {
-        (Value::Double(base), Value::Double(number)) if base != 0.0 => result(number / base, "log"),
+        (Value::Double(base), Value::Double(number)) if base != 0.0 => result(number / base),
         (Value::Double(_), Value::Double(_)) => {
             arguments.context.warn(error_code::ER_INVALID_ARGUMENT_FOR_LOGARITHM.plain());
             Ok(Value::Null)
@@ -127,10 +127,10 @@ fn log(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn atan(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if arguments.len() == 1 {
-        return of_one(arguments, "atan", f64::atan);
+        return of_one(arguments, f64::atan);
     }
     match (arguments.double(0)?, arguments.double(1)?) {
-        (Some(y), Some(x)) => result(y.atan2(x), "atan2"),
+        (Some(y), Some(x)) => result(y.atan2(x)),
         _ => Ok(Value::Null),
     }
 }

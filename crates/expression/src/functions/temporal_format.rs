@@ -5,7 +5,7 @@ use datum::{ColumnType, Date, DateTime, SqlError, SqlMode, Time, TypeKind, Value
 
 use super::infer::{cast_datetime, cast_text, cast_time, made_text};
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 
@@ -67,8 +67,8 @@ fn infer_str_to_date(
 ) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
     cast_text(bind, &mut arguments[1])?;
-    let kind = match &arguments[1].kind {
-        ExprKind::Literal(Value::Bytes(format)) => format_kind(format),
+    let kind = match bind.decisive(&arguments[1]) {
+        Some(Value::Bytes(format)) => format_kind(&format),
         _ => TypeKind::DateTime { fsp: 6 },
     };
     Ok(ExprType::new(ColumnType::new(kind), Coercibility::Numeric))

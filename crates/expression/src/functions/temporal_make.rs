@@ -4,8 +4,8 @@ use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 use super::infer::{
     cast_allowed_datetime, cast_datetime, cast_decimal, cast_integer, cast_time, integer_type,
 };
-use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::build::{BindContext, Reading, is_long_moment};
+use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 
@@ -98,9 +98,11 @@ fn is_moment(expr: &Expr) -> bool {
 }
 
 /// A text literal that is a date with a time.
-fn is_moment_literal(expr: &Expr) -> bool {
-    let ExprKind::Literal(Value::Bytes(text)) = &expr.kind else { return false };
-    text.len() >= 12 && DateTime::parse(text, false).is_some()
+fn is_moment_literal(bind: &BindContext, expr: &Expr) -> bool {
+    let Some(Value::Bytes(text)) = bind.peek(expr) else { return false };
+    let is_one = is_long_moment(&text);
+    bind.relies_on(expr, Reading::LongMoment { is_one });
+    is_one
 }
 
 /// Both are moments or both are times; text is taken as what the other is.
@@ -120,7 +122,7 @@ fn infer_addtime(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let moment = is_moment(&arguments[0]) || is_moment_literal(&arguments[0]);
+    let moment = is_moment(&arguments[0]) || is_moment_literal(bind, &arguments[0]);
     let cast = if moment { cast_datetime } else { cast_time };
     let fsp = cast(bind, &mut arguments[0])?.max(cast_time(bind, &mut arguments[1])?);
     Ok(numeric(if moment { TypeKind::DateTime { fsp } } else { TypeKind::Time { fsp } }))

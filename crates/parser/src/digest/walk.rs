@@ -119,6 +119,7 @@ impl Walk<'_> {
             NumberShape::Integer => integer_kind(digits),
             NumberShape::Decimal => {
                 // Precision and scale decide the type of what is calculated from it.
+                let digits = without_leading_zeros(digits);
                 let point = digits.iter().position(|&byte| byte == b'.').expect("a decimal has a point");
                 (LiteralKind::Decimal, (point as u64) << 32 | (digits.len() - point) as u64)
             }
@@ -186,6 +187,12 @@ fn integer_kind(digits: &[u8]) -> (LiteralKind, u64) {
     match scan::integer_value(digits) {
         Some(value) if value <= i64::MAX as u64 => (LiteralKind::Integer, 0),
         Some(_) => (LiteralKind::UnsignedInteger, 0),
-        None => (LiteralKind::Decimal, (digits.len() as u64) << 32),
+        None => (LiteralKind::Decimal, (without_leading_zeros(digits).len() as u64) << 32),
     }
+}
+
+/// They count for no decimal's precision.
+fn without_leading_zeros(digits: &[u8]) -> &[u8] {
+    let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
+    &digits[zeros..]
 }

@@ -28,7 +28,9 @@ impl<'p> Planner<'p> {
             }
         };
         let mut expr = Expr::slot(AGGREGATE_BASE + number, call.ty.column.clone());
+        let name = call_name(&call);
         expr.ty = call.ty;
+        expr.ty.name = name.map(Into::into);
         Ok(expr)
     }
 
@@ -57,6 +59,15 @@ impl<'p> Planner<'p> {
         }
         Ok(call)
     }
+}
+
+/// The call as error messages show it.
+fn call_name(call: &AggregateCall) -> Option<String> {
+    use AggregateFunction::{Avg, Count, Max, Min, Sum};
+    let argument = call.arguments.first().map_or_else(|| "0".to_owned(), ToString::to_string);
+    let is_simple = call.arguments.len() < 2 && matches!(call.function, Avg | Count | Max | Min | Sum);
+    let distinct = if call.distinct { "distinct " } else { "" };
+    is_simple.then(|| format!("{}({distinct}{argument})", format!("{:?}", call.function).to_lowercase()))
 }
 
 fn aggregate_function(kind: AggregateKind) -> Result<AggregateFunction, SqlError> {

@@ -56,6 +56,7 @@ impl Planner<'_> {
             return expr;
         }
         let column_type = expr.ty.column.clone();
+        let name = expr.ty.name.clone();
         let known = self.blocks[depth]
             .correlations
             .last()
@@ -70,7 +71,9 @@ impl Planner<'_> {
                 slot
             }
         };
-        Expr::slot(slot, column_type)
+        let mut outer = Expr::slot(slot, column_type);
+        outer.ty.name = name;
+        outer
     }
 }
 

@@ -17,14 +17,41 @@ impl<'p> Planner<'p> {
             Kind::Column(reference) => self.bind_column(&reference),
             Kind::UserVariable(name) => self.bind_user_variable(name.name),
             Kind::SystemVariable(variable) => self.bind_system_variable(variable),
+            Kind::Unary { operator, operand } => self.bind_unary(operator, operand),
+            Kind::Binary { operator, left, right } => self.bind_binary(operator, left, right),
+            Kind::Logical { operator, operands } => self.bind_logical(operator, operands),
+            Kind::InList { negated, operand, list } => self.bind_in_list(negated, operand, list),
+            Kind::Is { negated, operand, test } => self.bind_is(negated, operand, test),
+            Kind::InSubquery { .. } | Kind::Quantified(_) | Kind::Exists(_) | Kind::Subquery(_) => {
+                self.bind_subquery_expr(expr)
+            }
+            Kind::Row(_) => Err(error_code::ER_OPERAND_COLUMNS.with(&[&1])),
+            Kind::Case(case) => self.bind_case(case),
+            Kind::Cast { operand, target } => self.bind_cast(operand, target),
+            Kind::AssignVariable { .. }
+            | Kind::Like { .. }
+            | Kind::Regexp { .. }
+            | Kind::Between { .. }
+            | Kind::ConvertUsing { .. }
+            | Kind::Collate { .. } => self.bind_apart(expr),
+            Kind::Aggregate(aggregate) => self.bind_aggregate(aggregate),
+            Kind::Window(_) => Err(not_supported("window functions")),
+            Kind::DefaultValue => Err(error_code::ER_WRONG_USAGE.with(&[&"DEFAULT", &"expression"])),
+            Kind::DefaultOf(reference) => self.bind_default_of(&reference),
+            Kind::ValuesOf(reference) => self.bind_values_of(&reference),
+            _ => self.bind_special_function(expr),
+        }
+    }
+
+    /// What needs room, apart from `bind`, whose frame is on the stack once for each level of an expression.
+    #[inline(never)]
+    fn bind_apart(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+        match expr.kind {
             Kind::AssignVariable { variable, value } => {
                 self.shareable = false;
                 let value = self.bind(value)?;
                 Ok(self.context.bind.set_user_variable(variable.name, value))
             }
-            Kind::Unary { operator, operand } => self.bind_unary(operator, operand),
-            Kind::Binary { operator, left, right } => self.bind_binary(operator, left, right),
-            Kind::Logical { operator, operands } => self.bind_logical(operator, operands),
             Kind::Like { negated, operand, pattern, escape } => {
                 let (operand, pattern) = (self.bind(operand)?, self.bind(pattern)?);
                 let escape = escape.map(|escape| self.bind(escape)).transpose()?;
@@ -39,18 +66,6 @@ impl<'p> Planner<'p> {
                 let (operand, low, high) = (self.bind(operand)?, self.bind(low)?, self.bind(high)?);
                 self.context.bind.between(negated, operand, low, high)
             }
-            Kind::InList { negated, operand, list } => self.bind_in_list(negated, operand, list),
-            Kind::Is { negated, operand, test } => self.bind_is(negated, operand, test),
-            Kind::InSubquery { .. } | Kind::Quantified(_) | Kind::Exists(_) | Kind::Subquery(_) => {
-                self.bind_subquery_expr(expr)
-            }
-            Kind::Row(_) => Err(error_code::ER_OPERAND_COLUMNS.with(&[&1])),
-            Kind::Case(case) => self.bind_case(case),
-            Kind::Cast { operand, target } => {
-                let operand = self.bind(operand)?;
-                let target = super::cast_type(target, self.context.bind.connection_collation)?;
-                self.context.bind.cast(operand, target)
-            }
             Kind::ConvertUsing { operand, charset } => {
                 let operand = self.bind(operand)?;
                 let charset = charset_named(charset.name)?;
@@ -63,13 +78,18 @@ impl<'p> Planner<'p> {
                 };
                 self.context.bind.collate(operand, collation)
             }
-            Kind::Aggregate(aggregate) => self.bind_aggregate(aggregate),
-            Kind::Window(_) => Err(not_supported("window functions")),
-            Kind::DefaultValue => Err(error_code::ER_WRONG_USAGE.with(&[&"DEFAULT", &"expression"])),
-            Kind::DefaultOf(reference) => self.bind_default_of(&reference),
-            Kind::ValuesOf(reference) => self.bind_values_of(&reference),
             _ => self.bind_special_function(expr),
         }
+    }
+
+    #[inline(never)]
+    fn bind_cast(&mut self, operand: &ast::Expr<'p>, target: &ast::CastType<'_>) -> Result<Expr, SqlError> {
+        let operand = self.bind(operand)?;
+        let target = super::cast_type(target, self.context.bind.connection_collation)?;
+        let shown = cast_name(&target);
+        let mut cast = self.context.bind.cast(operand, target)?;
+        cast.ty.name = shown.map(Into::into);
+        Ok(cast)
     }
 
     pub fn bind_all(&mut self, list: &[ast::Expr<'p>]) -> Result<Vec<Expr>, SqlError> {
@@ -127,11 +147,23 @@ impl<'p> Planner<'p> {
         left: &ast::Expr<'p>,
         right: &ast::Expr<'p>,
     ) -> Result<Expr, SqlError> {
-        use ast::BinaryOperator as Op;
         if operator.is_comparison() {
             return self.bind_comparison(operator, left, right);
         }
-        let (left, right) = (self.bind(left)?, self.bind(right)?);
+        let left = self.bind(left)?;
+        let right = self.bind(right)?;
+        self.bind_operands(operator, left, right)
+    }
+
+    /// Apart for the sake of the stack, like `bind_apart`.
+    #[inline(never)]
+    fn bind_operands(
+        &mut self,
+        operator: ast::BinaryOperator,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Expr, SqlError> {
+        use ast::BinaryOperator as Op;
         let bind = &self.context.bind;
         match operator {
             Op::Add => bind.arithmetic(ArithmeticOperator::Add, left, right),
@@ -205,4 +237,13 @@ impl<'p> Planner<'p> {
 
 pub fn charset_named(name: &str) -> Result<Charset, SqlError> {
     Charset::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_CHARACTER_SET.with(&[&name]))
+}
+
+/// The target of a cast to an integer as error messages show it.
+fn cast_name(target: &ColumnType) -> Option<&'static str> {
+    match target.kind {
+        TypeKind::LongLong if target.unsigned => Some("unsigned"),
+        TypeKind::LongLong => Some("signed"),
+        _ => None,
+    }
 }

@@ -12,17 +12,16 @@ impl Planner<'_> {
         if self.context.literals == Literals::Inline {
             return Ok(constant);
         }
-        let mut column_type = constant.ty.column;
-        // The plan serves texts with other values: only the kind of the literal may shape it.
-        match &mut column_type.kind {
-            TypeKind::Decimal { precision, scale } => (*precision, *scale) = (65, 30),
-            TypeKind::LongLong => column_type.length = 20,
-            TypeKind::VarChar | TypeKind::VarBinary => column_type.length = 255,
+        let mut ty = constant.ty;
+        // The plan serves texts with other values: only what their digests have in common may shape it.
+        match ty.column.kind {
+            TypeKind::LongLong => ty.column.length = 20,
+            TypeKind::VarChar | TypeKind::VarBinary => ty.column.length = 255,
             _ => {}
         }
         let ordinal = literal.ordinal.0 as usize;
-        self.note_parameter(ordinal, Some(column_type.clone()));
-        Ok(Expr::parameter(ordinal, column_type))
+        self.note_parameter(ordinal, Some(ty.column.clone()));
+        Ok(Expr { kind: expression::ExprKind::Parameter(ordinal), ty })
     }
 
     /// The literal itself, also when literals become parameters (its value decides the statement's meaning).

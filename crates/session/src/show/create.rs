@@ -1,4 +1,5 @@
 //! SHOW CREATE TABLE, DATABASE and USER.
+use catalog::LockMode;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{ObjectName, User};
 use schema::{create_table_text, quote_identifier};
@@ -10,6 +11,10 @@ impl Session {
     pub(super) fn show_create_table(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let definition = self.shown_table(table)?;
         let handle = self.server.catalog().table(&definition.database, &definition.name);
+        if handle.is_some() {
+            let lock = self.table_name(table)?.lock();
+            self.check_locked_tables(&[(lock, LockMode::Shared)])?;
+        }
         let next = handle.map(|handle| match handle.auto_increment().is_initialised() {
             true => handle.auto_increment().peek(),
             false => definition.auto_increment_start,

@@ -1,6 +1,7 @@
 //! SHOW TABLES and SHOW TABLE STATUS.
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Ident, ShowFilter};
+use schema::TableDef;
 
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
@@ -76,6 +77,9 @@ impl Session {
             MadeColumn::NullableText("Create_options", 256),
             MadeColumn::Text("Comment", 2048),
         ]);
+        for table in self.server.virtual_tables.of_database(&database) {
+            rows.push(virtual_status(table.definition()));
+        }
         for table in self.server.catalog().tables(&database) {
             let definition = table.definition();
             if !self.privileges.sees_table(&database, &definition.name) {
@@ -112,4 +116,21 @@ impl Session {
         }
         Ok(rows)
     }
+}
+
+/// A virtual table has no storage to tell of, and a view not even an engine.
+fn virtual_status(table: &TableDef) -> Vec<Value> {
+    const COLUMN_COUNT: usize = 18;
+    let mut row = vec![Value::Null; COLUMN_COUNT];
+    row[0] = Value::bytes(&table.name);
+    if table.database != catalog::INFORMATION_SCHEMA {
+        row[1] = Value::bytes(&table.engine);
+        row[2] = Value::UInt(10);
+        row[3] = Value::bytes("Dynamic");
+        row[4..10].fill(Value::UInt(0));
+        row[14] = Value::bytes(table.collation.name());
+        row[16] = Value::bytes("");
+    }
+    row[17] = Value::bytes(&table.comment);
+    row
 }

@@ -1,14 +1,13 @@
-//! KILL, FLUSH and table maintenance.
+//! KILL and FLUSH.
 use auth::Privilege;
 use datum::{SqlError, Value, error_code};
-use parser::ast::{Flush, FlushTarget, Kill, MaintainTable, MaintenanceKind};
+use parser::ast::{Flush, FlushTarget, Kill};
 
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::connection_info::ConnectionId;
 use crate::counters::count;
 use crate::kill::KillKind;
-use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 
 impl Session {
@@ -67,57 +66,5 @@ impl Session {
             }
         }
         Ok(Done::ok())
-    }
-
-    /// ANALYZE, CHECK, OPTIMIZE, CHECKSUM and REPAIR TABLE.
-    pub(super) async fn maintain_tables(
-        &mut self,
-        maintain: &MaintainTable<'_>,
-        shield: &Shield,
-    ) -> Result<Done, SqlError> {
-        let _ = shield;
-        let word = match maintain.kind {
-            MaintenanceKind::Analyze => "analyze",
-            MaintenanceKind::Check => "check",
-            MaintenanceKind::Optimize => "optimize",
-            MaintenanceKind::Repair => "repair",
-            MaintenanceKind::Checksum => {
-                return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CHECKSUM TABLE"]));
-            }
-        };
-        if maintain.histogram.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"histograms"]));
-        }
-        let mut rows = MadeRows::new(&[
-            MadeColumn::Text("Table", 128),
-            MadeColumn::Text("Op", 10),
-            MadeColumn::Text("Msg_type", 10),
-            MadeColumn::LongText("Msg_text"),
-        ]);
-        for table in maintain.tables {
-            let name = self.table_name(*table)?;
-            let mut push = |kind: &str, text: &str| {
-                let values = [name.dotted().as_str(), word, kind, text].map(Value::bytes);
-                rows.push(values.to_vec());
-            };
-            self.require_table(Privilege::Select, &name.database, &name.name)?;
-            match self.server.catalog().require_table(&name.database, &name.name) {
-                Err(error) => {
-                    push("Error", &error.message);
-                    push("status", "Operation failed");
-                }
-                Ok(_) => match maintain.kind {
-                    MaintenanceKind::Optimize => {
-                        push("note", "Table does not support optimize, doing recreate + analyze instead");
-                        push("status", "OK");
-                    }
-                    MaintenanceKind::Repair => {
-                        push("note", "The storage engine for the table doesn't support repair");
-                    }
-                    _ => push("status", "OK"),
-                },
-            }
-        }
-        Ok(Done::Made(rows))
     }
 }

@@ -65,7 +65,7 @@ impl Session {
         self.alter(name, &specifications, statement.change, Privilege::Index, request, shield).await
     }
 
-    async fn alter(
+    pub(super) async fn alter(
         &mut self,
         name: TableName,
         specifications: &[AlterSpecification<'_>],

@@ -1,5 +1,5 @@
 //! The session as the planner sees it: the tables it may name and the values of its variables.
-use catalog::canonical_database;
+use catalog::{LockMode, LockName, canonical_database};
 use datum::{ColumnType, SqlError, Value, error_code};
 use parser::ast::VariableScope;
 use planner::{CatalogView, ResolvedTable, SessionValues, TableStatistics};
@@ -22,7 +22,11 @@ impl CatalogView for Session {
                     false => error,
                 });
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                let name = LockName::Table(database.into(), name.into());
+                self.check_locked_tables(&[(name, LockMode::Shared)])?;
+                return Err(error);
+            }
         };
         let statistics = TableStatistics { rows: handle.estimated_rows(), indexes: Vec::new() };
         Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })

@@ -32,7 +32,8 @@ impl Session {
             );
         }
         let source = Statement { kind: StatementKind::Query(query), span: query.span };
-        let plan = self.plan_request(Request { statement: &source, ..request }, Literals::Inline)?;
+        let plan =
+            self.plan_request(Request { statement: &source, ..request }, Literals::Inline, Vec::new())?;
         Ok(Some(self.prepare_plan(plan)))
     }
 

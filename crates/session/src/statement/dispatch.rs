@@ -25,6 +25,7 @@ impl Session {
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
+        self.check_locked_change(kind)?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.
         match *kind {
@@ -58,7 +59,7 @@ impl Session {
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => self.flush(flush),
-            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
+            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, request, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
             Deallocate(name) => self.deallocate(name),
@@ -69,7 +70,11 @@ impl Session {
                 }
                 Ok(self.unlock_tables())
             }
-            _ if is_schema_change(kind) => Box::pin(self.change_schema(request, shield)).await,
+            _ if is_schema_change(kind) => {
+                let done = Box::pin(self.change_schema(request, shield)).await?;
+                self.move_table_locks(kind).await?;
+                Ok(done)
+            }
             _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
             _ => Err(unsupported(kind)),
         }
@@ -157,7 +162,7 @@ pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
     )
 }
 
-fn is_account_statement(kind: &StatementKind<'_>) -> bool {
+pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
     use StatementKind::*;
     matches!(
         kind,

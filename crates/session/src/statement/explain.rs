@@ -28,7 +28,7 @@ impl Session {
                     return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"EXPLAIN of this statement"]));
                 }
                 let request = Request { statement, ..request };
-                let plan = self.plan_request(request, Literals::Inline)?;
+                let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
                 self.require_plan(&plan)?;
                 let format = match explain.format {
                     ExplainFormat::Unspecified => self.variables.by_name("explain_format").as_text(),

@@ -45,7 +45,7 @@ pub async fn run_guarded<T>(
 ) -> Ended<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
-        if !shield.is_up() && kill.state().is_some() {
+        if !shield.is_up() && !kill.is_handled() && kill.state().is_some() {
             return Poll::Ready(Ended::Killed);
         }
         if let Poll::Ready(output) = work.as_mut().poll(context) {
@@ -56,10 +56,15 @@ pub async fn run_guarded<T>(
         }
         // A statement that never waits never pays for what follows.
         kill.wake_on_kill(context.waker());
-        if kill.state().is_some() {
+        if !kill.is_handled() && kill.state().is_some() {
             return Poll::Ready(Ended::Killed);
         }
         let is_over = time_limit.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
+        if is_over && kill.is_handled() {
+            time_limit = None;
+            kill.time_out();
+            return Poll::Pending;
+        }
         if is_over { Poll::Ready(Ended::OutOfTime) } else { Poll::Pending }
     })
     .await

@@ -9,7 +9,10 @@ pub fn literal_value(text: &[u8], literal: &LiteralSpan, backslash_escapes: bool
         LiteralKind::Integer => parse_unsigned(bytes).map(|number| Value::Int(number as i64)),
         LiteralKind::UnsignedInteger => parse_unsigned(bytes).map(Value::UInt),
         LiteralKind::Decimal => Decimal::parse(std::str::from_utf8(bytes).ok()?).map(Value::Decimal),
-        LiteralKind::Float => std::str::from_utf8(bytes).ok()?.parse().ok().map(Value::Double),
+        LiteralKind::Float => {
+            let number: f64 = std::str::from_utf8(bytes).ok()?.parse().ok()?;
+            number.is_finite().then_some(Value::Double(number))
+        }
         LiteralKind::String => string_value(bytes, literal.escaped, backslash_escapes).map(Value::Bytes),
         LiteralKind::NationalString | LiteralKind::Hex | LiteralKind::Bit => None,
     }
@@ -78,5 +81,6 @@ mod tests {
         assert_eq!(value(LiteralKind::String, true, r"'it''s\n\%'"), Some(Value::bytes("it's\n\\%")));
         assert_eq!(value(LiteralKind::String, true, r#""a""b""#), Some(Value::bytes("a\"b")));
         assert_eq!(value(LiteralKind::Float, false, "1e3"), Some(Value::Double(1000.0)));
+        assert_eq!(value(LiteralKind::Float, false, "1e999"), None);
     }
 }

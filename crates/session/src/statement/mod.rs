@@ -17,6 +17,7 @@ mod guard;
 mod literals;
 mod lock_tables;
 mod locks;
+mod maintenance;
 mod named;
 mod planned;
 mod prepared;
@@ -28,6 +29,7 @@ mod transactions;
 
 pub use cursor::CursorKind;
 pub use guard::Shield;
+pub(crate) use guard::within;
 pub use named::NamedStatement;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub(crate) use schema_change::TableName;

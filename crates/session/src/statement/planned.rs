@@ -11,7 +11,7 @@ use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
-use expression::{EvalContext, StatementSettings};
+use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
@@ -47,7 +47,10 @@ impl Session {
         let environment = self.plan_environment();
         let version = self.server.catalog().version();
         let prepared = self.server.plan_cache.get(digest, &environment, version)?;
-        let parameters = self.literal_values(text)?;
+        let mut parameters = self.literal_values(text)?;
+        if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
+            return None;
+        }
         count(&self.counters.plan_cache_hits);
         Some((prepared, parameters))
     }
@@ -84,12 +87,14 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let values = digest.and_then(|_| self.literal_values(request.text));
-        if let (Some(digest), Some(values)) = (digest, values) {
+        if let (Some(digest), Some(mut values)) = (digest, values) {
             count(&self.counters.plan_cache_misses);
+            let literal_count = values.len();
             // A plan with literals as parameters may be refused where the literal itself matters.
-            if let Ok(plan) = self.plan_request(request, Literals::Parameters)
+            if let Ok(plan) = self.plan_request(request, Literals::Parameters, values.clone())
                 && plan.shareable
-                && plan.parameter_count == values.len()
+                && plan.parameter_count == literal_count
+                && ReadParameter::extend(&plan.readings, &mut values)
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
                 self.server.plan_cache.put(digest, request.text.len(), prepared.clone());
@@ -110,16 +115,22 @@ impl Session {
     }
 
     pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
-        let plan = self.plan_request(request, Literals::Inline)?;
+        let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
         Ok(self.prepare_plan(plan))
     }
 
-    pub(crate) fn plan_request(&self, request: Request<'_>, literals: Literals) -> Result<Plan, SqlError> {
-        planner::plan_statement(
-            request.statement,
-            self,
-            &self.planner_context(literals, request.parameter_types),
-        )
+    /// `known` are the values of the literals that become parameters, or none. With them the plan may have `readings`,
+    /// which the caller adds to the values it runs the plan with. Values of `?` are not known to a plan: a text that
+    /// is no moment is refused as a literal only.
+    pub(crate) fn plan_request(
+        &self,
+        request: Request<'_>,
+        literals: Literals,
+        known: Vec<Value>,
+    ) -> Result<Plan, SqlError> {
+        let mut context = self.planner_context(literals, request.parameter_types);
+        context.bind.known = KnownValues::new(known);
+        planner::plan_statement(request.statement, self, &context)
     }
 
     pub(crate) fn planner_context<'a>(
@@ -224,6 +235,7 @@ impl Session {
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
+        eval.shows_parameters = plan.literals_are_parameters;
         if is_strict {
             eval = eval.for_strict_change();
         }

@@ -58,6 +58,16 @@ impl Client {
         self.session.query(text.as_bytes(), &mut printer).await;
         printer.text
     }
+
+    /// The answer with the result's metadata and the statement's warnings.
+    #[allow(dead_code, reason = "each test binary has its own copy of this module")]
+    pub async fn query_in_full(&mut self, text: &str) -> String {
+        let mut printer = Printer::default();
+        self.session.query(text.as_bytes(), &mut printer).await;
+        let columns = printer.shape.map(|shape| format!("{:?}\n", shape.columns)).unwrap_or_default();
+        let warnings = self.query("show warnings").await;
+        format!("{columns}{}{warnings}", printer.text)
+    }
 }
 
 /// Writes results as the `mysql` client's batch mode does: names, then rows, separated by tabs.

@@ -1,0 +1,210 @@
+//! Constants whose value takes part in binding, also where the plan will serve other values.
+//!
+//! A statement's literals are parameters of a plan that is kept, and `KnownValues` says
+//! what they are this time. Invariant: the plan is right for any other values of the same kinds that every `Reading`
+//! accepts, unless `is_decided`: then something asked for a value itself and the plan is for these values only.
+//! Callers: the constructors of `build` and `functions` read; the session applies the readings to each execution.
+use std::cell::{Cell, RefCell};
+
+use datum::{ColumnType, DateTime, Decimal, Time, Value};
+
+use super::BindContext;
+use crate::expr::{Expr, ExprKind};
+
+/// How a constant was understood. A value that cannot be understood so needs a plan of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Text that is a moment, with nothing behind it and no offset, as that moment.
+    Moment { lenient: bool },
+    /// A number that is a moment, as that moment.
+    NumberedMoment { lenient: bool },
+    /// Text or a decimal that is a whole number of 64 bits, as that number.
+    Whole { unsigned: bool },
+    /// Text that is a time, with nothing behind it. It stays text.
+    TimeText,
+    /// Text with so many digits of a second's fraction. It stays text.
+    Fraction { digits: u8 },
+    /// Text that is (or is not) a date with a time. It stays text.
+    LongMoment { is_one: bool },
+}
+
+/// A value that is made from a parameter before the plan runs; it stands behind all of the statement's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadParameter {
+    /// A parameter, or a read parameter before this one.
+    pub source: usize,
+    pub reading: Reading,
+}
+
+impl ReadParameter {
+    /// Adds what the readings make of the parameters; false when a reading does not accept its value.
+    pub fn extend(readings: &[ReadParameter], parameters: &mut Vec<Value>) -> bool {
+        for read in readings {
+            match parameters.get(read.source).and_then(|value| read.reading.apply(value)) {
+                Some(value) => parameters.push(value),
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+/// The values of the parameters while a plan is made, and what was done with them.
+#[derive(Clone, Debug, Default)]
+pub struct KnownValues {
+    values: Vec<Value>,
+    readings: RefCell<Vec<ReadParameter>>,
+    decided: Cell<bool>,
+}
+
+impl KnownValues {
+    pub fn new(values: Vec<Value>) -> KnownValues {
+        KnownValues { values, ..KnownValues::default() }
+    }
+
+    /// Whether the plan is for these values only.
+    pub fn is_decided(&self) -> bool {
+        self.decided.get()
+    }
+
+    pub fn readings(&self) -> Vec<ReadParameter> {
+        self.readings.borrow().clone()
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        if let Some(value) = self.values.get(index) {
+            return Some(value.clone());
+        }
+        let read = *self.readings.borrow().get(index - self.values.len())?;
+        read.reading.apply(&self.value(read.source)?)
+    }
+
+    /// The index of the parameter that holds the reading of another one.
+    fn read(&self, source: usize, reading: Reading) -> usize {
+        let mut readings = self.readings.borrow_mut();
+        let read = ReadParameter { source, reading };
+        let position = readings.iter().position(|known| *known == read).unwrap_or_else(|| {
+            readings.push(read);
+            readings.len() - 1
+        });
+        self.values.len() + position
+    }
+}
+
+impl BindContext {
+    /// The value of a literal or known parameter, without letting it decide anything.
+    pub(crate) fn peek(&self, expr: &Expr) -> Option<Value> {
+        match &expr.kind {
+            ExprKind::Literal(value) => Some(value.clone()),
+            ExprKind::Parameter(index) if !self.known.values.is_empty() => self.known.value(*index),
+            _ => None,
+        }
+    }
+
+    /// The value of a constant that decides what is built: the plan is then for this value only.
+    pub(crate) fn decisive(&self, expr: &Expr) -> Option<Value> {
+        let value = self.peek(expr)?;
+        self.decide_by(expr);
+        Some(value)
+    }
+
+    pub(crate) fn decide_by(&self, expr: &Expr) {
+        if matches!(expr.kind, ExprKind::Parameter(_)) {
+            self.known.decided.set(true);
+        }
+    }
+
+    /// Replaces a constant by what it is read as. Where it cannot be read so, it stays and decides.
+    pub(crate) fn read_as(&self, constant: &mut Expr, reading: Reading, column: ColumnType) -> bool {
+        let Some(value) = self.peek(constant) else { return false };
+        let Some(read) = reading.apply(&value) else {
+            self.decide_by(constant);
+            return false;
+        };
+        let literal = Expr::literal(read, column);
+        *constant = match constant.kind {
+            ExprKind::Parameter(source) => {
+                Expr { kind: ExprKind::Parameter(self.known.read(source, reading)), ty: literal.ty }
+            }
+            _ => literal,
+        };
+        true
+    }
+
+    /// Whether a constant can be read so; other values of a parameter must then be alike.
+    pub(crate) fn relies_on(&self, constant: &Expr, reading: Reading) -> bool {
+        let accepts = self.peek(constant).is_some_and(|value| reading.apply(&value).is_some());
+        match constant.kind {
+            ExprKind::Parameter(source) if accepts => _ = self.known.read(source, reading),
+            _ => self.decide_by(constant),
+        }
+        accepts
+    }
+}
+
+impl Reading {
+    fn apply(self, value: &Value) -> Option<Value> {
+        match (self, value) {
+            (Reading::Moment { lenient }, Value::Bytes(text)) => {
+                let parsed = DateTime::parse(text, lenient)?;
+                let is_plain = !parsed.truncated && parsed.offset_seconds.is_none();
+                is_plain.then_some(Value::DateTime(parsed.value))
+            }
+            (Reading::NumberedMoment { lenient }, Value::Int(number)) if *number != 0 => {
+                DateTime::from_number(*number, lenient).map(Value::DateTime)
+            }
+            (Reading::Whole { unsigned }, _) => whole_value(value).filter(|whole| match whole {
+                Value::UInt(_) => unsigned,
+                _ => !unsigned,
+            }),
+            (Reading::TimeText, Value::Bytes(text)) => {
+                Time::parse(text).is_some_and(|parsed| !parsed.truncated).then(|| value.clone())
+            }
+            (Reading::Fraction { digits }, Value::Bytes(text)) => {
+                (fraction_digits(text) == digits).then(|| value.clone())
+            }
+            (Reading::LongMoment { is_one }, Value::Bytes(text)) => {
+                (is_long_moment(text) == is_one).then(|| value.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The whole number a text or decimal is, as BIGINT where it fits, else as BIGINT UNSIGNED.
+pub(crate) fn whole_value(value: &Value) -> Option<Value> {
+    let number = match value {
+        Value::Bytes(text) => exact_integer(text)?,
+        Value::Decimal(number) => whole(number)?,
+        _ => return None,
+    };
+    let signed = i64::try_from(number).map(Value::Int).ok();
+    signed.or_else(|| u64::try_from(number).map(Value::UInt).ok())
+}
+
+fn exact_integer(text: &[u8]) -> Option<i128> {
+    let parsed = Decimal::parse_prefix(text);
+    let is_whole_text = parsed.consumed == text.len() && parsed.consumed > 0 && !parsed.is_overflow;
+    if is_whole_text { whole(&parsed.value) } else { None }
+}
+
+fn whole(number: &Decimal) -> Option<i128> {
+    let integer = number.truncate(0);
+    if integer.compare(number).is_ne() {
+        return None;
+    }
+    integer.to_i64().map(i128::from).or_else(|| integer.to_u64().map(i128::from))
+}
+
+/// The digits of a second's fraction in a text that is a moment.
+pub(crate) fn fraction_digits(text: &[u8]) -> u8 {
+    let Some(point) = text.iter().rposition(|byte| *byte == b'.') else { return 0 };
+    let digits = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // A point elsewhere than before the fraction separates the parts of a date.
+    if text[..point].contains(&b'.') { 0 } else { digits.min(6) as u8 }
+}
+
+/// Whether a text is a date with a time.
+pub(crate) fn is_long_moment(text: &[u8]) -> bool {
+    text.len() >= 12 && DateTime::parse(text, false).is_some()
+}

@@ -1,0 +1,118 @@
+//! Calls that the session answers: SLEEP, user-level locks, the pauses of BENCHMARK.
+//!
+//! Evaluation never waits. Such a call leaves a request and fails; an operator that can wait asks the session, keeps
+//! the answer here and evaluates the expression anew, in which the call gives the kept answer.
+//! Invariant: answers are kept only from the first request of one expression's evaluation on one row to its end, so
+//! a clause whose operator cannot wait refuses these calls and changes nothing.
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use datum::{SqlError, Value, error_code};
+
+use crate::context::EvalContext;
+use crate::function::Arguments;
+
+/// What a call asks of the session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionRequest {
+    /// 0 after the time, 1 when the statement is interrupted before.
+    Sleep(Duration),
+    /// 1, or 0 after the timeout (`None`: never).
+    GetLock { name: String, timeout: Option<Duration> },
+    /// 1, 0 for the lock of another session, NULL for a lock that nobody has.
+    ReleaseLock(String),
+    /// How many were released, each as often as it was taken.
+    ReleaseAllLocks,
+    /// The connection that has the lock, or NULL.
+    LockOwner(String),
+    /// Lets other sessions of the thread run.
+    Pause,
+}
+
+#[derive(Debug, Default)]
+pub struct Deferred {
+    /// A statement runs on one thread; held for one access.
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    request: Option<SessionRequest>,
+    /// By call, in the order in which they were given.
+    answers: Vec<(CallId, Value)>,
+    /// The call that the request is from.
+    asking: CallId,
+    /// The calls that this attempt has given an answer to, once for each.
+    told: Vec<CallId>,
+    /// Rounds that a BENCHMARK has run.
+    rounds: u64,
+}
+
+impl Deferred {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the failed evaluation waits for, if that is why it failed.
+    pub fn take_request(&self) -> Option<SessionRequest> {
+        let mut state = self.state();
+        state.told.clear();
+        state.request.take()
+    }
+
+    /// Keeps an answer for the next attempt.
+    pub fn keep(&self, answer: Value) {
+        let mut state = self.state();
+        let asking = state.asking;
+        state.answers.push((asking, answer));
+    }
+
+    /// The expression is evaluated.
+    pub fn clear(&self) {
+        *self.state() = State::default();
+    }
+
+    /// Rounds done by a benchmark whose expression asks nothing of the session.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.state().rounds
+    }
+
+    /// Ends this attempt of a benchmark; the next one goes on after `rounds`.
+    pub(crate) fn pause_after(&self, rounds: u64) -> SqlError {
+        let mut state = self.state();
+        state.rounds = rounds;
+        state.request = Some(SessionRequest::Pause);
+        not_here("benchmark")
+    }
+}
+
+impl EvalContext {
+    /// The answer that the session has given to a call, whose arguments are then not evaluated again.
+    pub(crate) fn told(&self, call: &Arguments<'_>) -> Option<Value> {
+        let mut state = self.deferred.state();
+        let id = call_id(call);
+        let taken = state.told.iter().filter(|told| **told == id).count();
+        let answer = state.answers.iter().filter(|(of, _)| *of == id).nth(taken)?.1.clone();
+        state.told.push(id);
+        Some(answer)
+    }
+
+    /// The error that makes an operator ask the session.
+    pub(crate) fn ask(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
+        let mut state = self.deferred.state();
+        state.request = Some(request);
+        state.asking = call_id(call);
+        not_here(function)
+    }
+}
+
+/// Calls are told apart by the place of their type, which stays while a statement runs.
+type CallId = usize;
+
+fn call_id(call: &Arguments<'_>) -> CallId {
+    std::ptr::from_ref(call.ty).addr()
+}
+
+fn not_here(function: &str) -> SqlError {
+    error_code::ER_NOT_SUPPORTED_YET.with(&[&format!("{function}() in this clause")])
+}

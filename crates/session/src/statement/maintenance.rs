@@ -1,0 +1,143 @@
+//! ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.
+//!
+//! Each table has its own outcome: what is wrong with one is told in its rows and the next one has its turn. Only KILL
+//! and the time limit end the statement. Called by `dispatch`, after the implicit commit.
+use auth::Privilege;
+use catalog::LockMode;
+use datum::{SqlError, Value, error_code};
+use parser::ast::{AlterSpecification, MaintainTable, MaintenanceKind, SchemaChangeOption};
+
+use super::guard::Shield;
+use super::schema_change::TableName;
+use super::{Done, Request};
+use crate::result::{MadeColumn, MadeRows};
+use crate::session::Session;
+
+/// A line of the answer: the kind of message and its text.
+type Line = (&'static str, String);
+
+impl Session {
+    pub(super) async fn maintain_tables(
+        &mut self,
+        maintain: &MaintainTable<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        if maintain.histogram.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"histograms"]));
+        }
+        let word = match maintain.kind {
+            MaintenanceKind::Analyze => "analyze",
+            MaintenanceKind::Check => "check",
+            MaintenanceKind::Optimize => "optimize",
+            MaintenanceKind::Repair => "repair",
+            MaintenanceKind::Checksum => return self.checksum_tables(maintain).await,
+        };
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Table", 128),
+            MadeColumn::Text("Op", 10),
+            MadeColumn::Text("Msg_type", 10),
+            MadeColumn::LongText("Msg_text"),
+        ]);
+        for table in maintain.tables {
+            let mut name = self.table_name(*table)?;
+            if let Some(table) = self.server.virtual_tables.find(&name.database, &name.name) {
+                name.name.clone_from(&table.definition().name);
+            }
+            self.require_table(Privilege::Select, &name.database, &name.name)?;
+            let lines = match self.maintain_table(maintain.kind, &name, request, shield).await {
+                Ok(lines) => lines,
+                Err(error) if ends_statement(&error) => return Err(error),
+                Err(error) => vec![("Error", error.message), ("status", "Operation failed".to_owned())],
+            };
+            for (kind, text) in lines {
+                rows.push([name.dotted().as_str(), word, kind, &text].map(Value::bytes).to_vec());
+            }
+        }
+        Ok(Done::Made(rows))
+    }
+
+    async fn maintain_table(
+        &mut self,
+        kind: MaintenanceKind,
+        name: &TableName,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Vec<Line>, SqlError> {
+        let sound = vec![("status", "OK".to_owned())];
+        if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
+            return Ok(sound);
+        }
+        let mode = if kind == MaintenanceKind::Optimize { LockMode::Exclusive } else { LockMode::Shared };
+        self.check_locked_tables(&[(name.lock(), mode)])?;
+        match kind {
+            MaintenanceKind::Check => self.check_table(name).await,
+            MaintenanceKind::Optimize => {
+                self.server.catalog().require_table(&name.database, &name.name)?;
+                let (rebuild, options) = ([AlterSpecification::Force], SchemaChangeOption::default());
+                self.alter(name.clone(), &rebuild, options, Privilege::Insert, request, shield).await?;
+                let note = "Table does not support optimize, doing recreate + analyze instead";
+                Ok(vec![("note", note.to_owned()), ("status", "OK".to_owned())])
+            }
+            MaintenanceKind::Repair => {
+                self.server.catalog().require_table(&name.database, &name.name)?;
+                Ok(vec![("note", "The storage engine for the table doesn't support repair".to_owned())])
+            }
+            // Row counts and ranges are asked of the trees for every plan, so there is nothing to collect.
+            MaintenanceKind::Analyze | MaintenanceKind::Checksum => {
+                self.server.catalog().require_table(&name.database, &name.name)?;
+                Ok(sound)
+            }
+        }
+    }
+
+    async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {
+        let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
+        let catalog = self.server.catalog().clone();
+        let table = catalog.require_table(&name.database, &name.name)?;
+        let faults = catalog::check_table(&table, &mut catalog.begin_change()).await?;
+        if faults.is_empty() {
+            return Ok(vec![("status", "OK".to_owned())]);
+        }
+        let mut lines: Vec<Line> = faults.into_iter().map(|fault| ("Warning", fault)).collect();
+        lines.push(("error", "Corrupt".to_owned()));
+        Ok(lines)
+    }
+
+    /// CHECKSUM TABLE: NULL for a table that cannot be read, with the reason as a condition, and with QUICK.
+    async fn checksum_tables(&mut self, maintain: &MaintainTable<'_>) -> Result<Done, SqlError> {
+        let mut rows =
+            MadeRows::new(&[MadeColumn::Text("Table", 128), MadeColumn::NullableNumber("Checksum")]);
+        let is_quick = maintain.options.contains(&"QUICK");
+        for table in maintain.tables {
+            let name = self.table_name(*table)?;
+            self.require_table(Privilege::Select, &name.database, &name.name)?;
+            let checksum = match self.checksum_table(&name, is_quick).await {
+                Ok(checksum) => checksum,
+                Err(error) if ends_statement(&error) => return Err(error),
+                Err(error) => {
+                    self.shared.diagnostics.lock().add_error(&error);
+                    Value::Null
+                }
+            };
+            rows.push(vec![Value::bytes(name.dotted()), checksum]);
+        }
+        Ok(Done::Made(rows))
+    }
+
+    async fn checksum_table(&mut self, name: &TableName, is_quick: bool) -> Result<Value, SqlError> {
+        self.check_locked_tables(&[(name.lock(), LockMode::Shared)])?;
+        let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
+        let catalog = self.server.catalog().clone();
+        let table = catalog.require_table(&name.database, &name.name)?;
+        if is_quick {
+            return Ok(Value::Null);
+        }
+        let sum = catalog::checksum_table(&table, &mut catalog.begin_change()).await?;
+        Ok(Value::UInt(u64::from(sum)))
+    }
+}
+
+fn ends_statement(error: &SqlError) -> bool {
+    error.is(&error_code::ER_QUERY_INTERRUPTED) || error.is(&error_code::ER_QUERY_TIMEOUT)
+}

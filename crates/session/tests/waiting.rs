@@ -1,0 +1,138 @@
+//! Calls that wait: they leave the thread to others, and KILL, the time limit and the end of a session end them.
+mod support;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use session::{KillKind, Server};
+use support::{Client, new_server};
+
+/// All clients of a test run on one thread, so a call that blocked it would stop the others.
+fn run(test: impl AsyncFnOnce(Arc<Server>)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async { test(new_server().await).await });
+}
+
+fn start(mut client: Client, text: &'static str) -> tokio::task::JoinHandle<(Client, String)> {
+    tokio::task::spawn_local(async move {
+        let answer = client.query(text).await;
+        (client, answer)
+    })
+}
+
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(30)).await;
+}
+
+/// Starts the statement, kills it and gives its answer.
+async fn killed(server: &Arc<Server>, text: &'static str) -> String {
+    let client = Client::connect(server).await;
+    let process = client.session.process().clone();
+    let running = start(client, text);
+    pause().await;
+    process.kill.kill(KillKind::Query);
+    let (mut client, answer) = running.await.expect("the task ends");
+    assert_eq!(client.query("select 1").await, "1\n1\n", "the session goes on");
+    answer
+}
+
+#[test]
+fn sleepers_leave_the_thread_to_others() {
+    run(async |server| {
+        let mut other = Client::connect(&server).await;
+        let sleeper = Client::connect(&server).await;
+        let process = sleeper.session.process().clone();
+        let sleeping = start(sleeper, "select sleep(30)");
+        pause().await;
+        assert_eq!(other.query("select sleep(0.01), sleep(0)").await, "sleep(0.01)\tsleep(0)\n0\t0\n");
+        assert!(!sleeping.is_finished());
+        process.kill.kill(KillKind::Query);
+        sleeping.await.expect("it ends");
+    });
+}
+
+#[test]
+fn every_row_sleeps() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; create table t (a int primary key)").await;
+        client.query("insert into t values (1), (2), (3)").await;
+        let began = Instant::now();
+        assert_eq!(client.query("select a from t where sleep(0.02) = 0 and a < 3").await, "a\n1\n2\n");
+        assert!(began.elapsed() >= Duration::from_millis(40));
+        assert_eq!(client.query("select a, sleep(0.01) s from t where a = 2").await, "a\ts\n2\t0\n");
+        assert_eq!(client.query("do sleep(0.01)").await, "ok\n");
+    });
+}
+
+#[test]
+fn kill_ends_a_sleep() {
+    run(async |server| {
+        assert_eq!(killed(&server, "select sleep(30)").await, "sleep(30)\n1\n");
+        let interrupted = "ERROR 1317 (70100): Query execution was interrupted\n";
+        let answer = killed(&server, "select sleep(30) from (select 1 union select 2) x").await;
+        assert!(answer.ends_with(interrupted), "{answer}");
+        let answer = killed(&server, "select 1 from (select 1) x where sleep(30)").await;
+        assert!(answer.ends_with(interrupted), "{answer}");
+    });
+}
+
+#[test]
+fn the_time_limit_ends_a_sleep() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("set max_execution_time = 30").await;
+        assert_eq!(client.query("select sleep(30), 5").await, "sleep(30)\t5\n1\t5\n");
+    });
+}
+
+#[test]
+fn benchmarks_can_be_killed() {
+    run(async |server| {
+        let answer = killed(&server, "select benchmark(1000000000000, md5('a'))").await;
+        assert!(answer.ends_with("ERROR 1317 (70100): Query execution was interrupted\n"), "{answer}");
+        let mut client = Client::connect(&server).await;
+        assert_eq!(client.query("select benchmark(10000, 1 + 1) b").await, "b\n0\n");
+    });
+}
+
+#[test]
+fn locks_are_waited_for_and_pass_on() {
+    run(async |server| {
+        let (mut first, second) = (Client::connect(&server).await, Client::connect(&server).await);
+        assert_eq!(first.query("select get_lock('a', 0) g").await, "g\n1\n");
+        let waiting = start(second, "select get_lock('A', 10) g");
+        pause().await;
+        assert!(!waiting.is_finished());
+        assert_eq!(first.query("select release_lock('a') r").await, "r\n1\n");
+        let (mut second, answer) = waiting.await.expect("it ends");
+        assert_eq!(answer, "g\n1\n");
+        assert_eq!(first.query("select get_lock('a', 0) g, is_free_lock('a') f").await, "g\tf\n0\t0\n");
+        assert_eq!(second.query("select is_used_lock('a') = connection_id() u").await, "u\n1\n");
+        let waiting = start(first, "select get_lock('a', -1) g");
+        pause().await;
+        second.session.close().await;
+        assert_eq!(waiting.await.expect("it ends").1, "g\n1\n", "a session's locks end with it");
+    });
+}
+
+#[test]
+fn a_circle_of_locks_is_refused_and_kill_ends_a_wait() {
+    run(async |server| {
+        let (mut first, mut second) = (Client::connect(&server).await, Client::connect(&server).await);
+        first.query("do get_lock('a', 0)").await;
+        second.query("do get_lock('b', 0)").await;
+        let process = first.session.process().clone();
+        let waiting = start(first, "select get_lock('b', 30) g");
+        pause().await;
+        let answer = second.query("select get_lock('a', 30) g").await;
+        assert!(
+            answer.contains("ERROR 3058 (HY000): Deadlock found when trying to get user-level lock"),
+            "{answer}"
+        );
+        process.kill.kill(KillKind::Query);
+        let answer = waiting.await.expect("it ends").1;
+        assert!(answer.ends_with("ERROR 1317 (70100): Query execution was interrupted\n"), "{answer}");
+    });
+}
