@@ -3,13 +3,11 @@
 //! Invariant: the caller holds the table's exclusive metadata lock, so the rows do not change meanwhile; an error
 //! leaves nothing behind, because the change is then dropped.
 use datum::{SqlError, Value};
-use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness, WaitPolicy};
+use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness};
 use table::{ChangeOutcome, Projection, TableHandle, damaged, engine_error};
 
 use crate::change::SchemaChange;
 
-/// Nobody else uses the trees, so nothing is ever waited for.
-const WAIT: WaitPolicy = WaitPolicy::NoWait;
 pub(crate) const BATCH_ROWS: usize = 256;
 
 /// Makes a row of the new table from one of the old.
@@ -78,7 +76,7 @@ pub async fn copy_rows(
         for (_, row) in next {
             converted.clear();
             converter.convert(&row, &mut converted)?;
-            match to.insert_row(change.transaction(), &converted, WAIT).await? {
+            match to.load_row(change.transaction(), &converted).await? {
                 ChangeOutcome::Done => count += 1,
                 ChangeOutcome::Duplicate { index, .. } => return Err(to.duplicate_error(index, &converted)),
             }
@@ -109,7 +107,7 @@ pub async fn build_index(
             table.layout().write_entry_value(&row_key, &mut value);
             let unique =
                 if is_unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
-            match change.transaction().insert(tree, &key, &value, unique, WAIT).await {
+            match change.transaction().load(tree, &key, &value, unique).await {
                 Ok(()) => {}
                 Err(EngineError::DuplicateKey { .. }) => return Err(table.duplicate_error(index, &row)),
                 Err(error) => return Err(engine_error(&table.definition().name, error)),

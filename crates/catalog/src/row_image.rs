@@ -36,13 +36,12 @@ impl<'t> RowImage<'t> {
 
     fn null_bits(&self, row: &[Value]) -> Vec<u8> {
         let mut bits = vec![0u8; self.null_bit_count.div_ceil(8)];
-        let mut position = usize::from(!self.varies);
         if !self.varies {
             bits[0] |= 1;
         }
-        for (_, value) in self.table.columns.iter().zip(row).filter(|(column, _)| column.nullable()) {
+        let nullable = self.table.columns.iter().zip(row).filter(|(column, _)| column.nullable());
+        for (position, (_, value)) in (usize::from(!self.varies)..).zip(nullable) {
             bits[position / 8] |= u8::from(value.is_null()) << (position % 8);
-            position += 1;
         }
         if let Some(last) = bits.last_mut() {
             // A full last byte is overwritten as well: so MySQL computes it.
@@ -172,7 +171,7 @@ fn write_moment(kind: &TypeKind, value: &Value, image: &mut Vec<u8>) {
 fn write_time(micros: i64, fsp: u8, image: &mut Vec<u8>) {
     let magnitude = micros.abs();
     let seconds = magnitude / 1_000_000;
-    let clock = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60;
+    let clock = ((seconds / 3600) << 12) | ((seconds / 60 % 60) << 6) | (seconds % 60);
     let fraction_bytes = u32::from(fsp.div_ceil(2));
     let fraction = magnitude % 1_000_000 / 10i64.pow(6 - fraction_bytes * 2);
     let packed = clock << (8 * fraction_bytes) | fraction;

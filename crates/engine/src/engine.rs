@@ -8,6 +8,7 @@ use crate::deadlock::DeadlockDetector;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
+use crate::read::View;
 use crate::row_table::RowTable;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
 use crate::stats::{Counters, LockWaitInfo, TransactionInfo};
@@ -215,6 +216,16 @@ impl Engine {
 
     pub(crate) fn tree(&self, tree: TreeId) -> Result<Tree, EngineError> {
         self.trees.get(tree).ok_or(EngineError::NoSuchTree(tree))
+    }
+
+    /// The tree for a plain read. `SnapshotTooOld` if it was created after what the read sees: its records have no
+    /// versions that would tell (`load`).
+    pub(crate) fn tree_in_view(&self, tree: TreeId, view: &View) -> Result<Tree, EngineError> {
+        match self.trees.get_if(tree, |creator| view.sees(creator)) {
+            Some(Some(tree)) => Ok(tree),
+            Some(None) => Err(EngineError::SnapshotTooOld),
+            None => Err(EngineError::NoSuchTree(tree)),
+        }
     }
 
     pub(crate) fn inline_bytes_max(&self, key_bytes: usize) -> usize {

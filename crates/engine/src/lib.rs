@@ -18,6 +18,7 @@ mod ghosts;
 mod history;
 mod in_memory;
 mod intervals;
+mod load;
 mod lock_wait;
 mod log_record;
 mod memory_disk;

@@ -40,7 +40,7 @@ impl Transaction {
     async fn get_visible(&mut self, tree: TreeId, key: &[u8]) -> Result<Found, EngineError> {
         let view = self.view();
         let engine = &self.work.engine;
-        let handle = engine.tree(tree)?;
+        let handle = engine.tree_in_view(tree, &view)?;
         engine
             .lookup(&handle, key, |record, page_lsn| {
                 view.visible(&engine.rows, tree, key, record, page_lsn, Found::from_record)
@@ -100,6 +100,12 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Whether the read sees what a transaction has committed, or is doing.
+    pub fn sees(&self, other: &Arc<TransactionState>) -> bool {
+        let is_own = self.me.as_ref().is_some_and(|me| Arc::ptr_eq(me, other));
+        is_own || self.dirty || other.is_visible_at(self.snapshot.lsn)
+    }
+
     /// Gives the visible record to `read`. Call it under the leaf latch.
     pub fn visible<R>(
         &self,

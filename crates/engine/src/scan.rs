@@ -149,7 +149,10 @@ impl Cursor {
         target: usize,
         out: &mut EntryBatch,
     ) -> Result<Pause, EngineError> {
-        let handle = engine.tree(self.tree)?;
+        let handle = match access {
+            Access::View(view) => engine.tree_in_view(self.tree, view)?,
+            Access::Locks(_) => engine.tree(self.tree)?,
+        };
         let direction = match self.direction {
             Direction::Forward => btree::Direction::Forward,
             Direction::Backward => btree::Direction::Backward,

@@ -37,10 +37,12 @@ const DROPPED: u8 = 3;
 const DROPPED_WITH_CHAINS: u8 = 4;
 
 /// A tree in use.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct LiveTree {
     pub tree: Tree,
     pub with_chains: bool,
+    /// Who created it, if that was after the start: snapshots that do not see that commit cannot read the tree.
+    pub creator: Option<Arc<TransactionState>>,
 }
 
 pub(crate) struct Trees {
@@ -66,6 +68,17 @@ impl Trees {
         self.live.read().get(&tree).map(|live| live.tree)
     }
 
+    /// The tree; `Some(None)` if it has a creator whom `is_seen` does not see.
+    pub fn get_if(
+        &self,
+        tree: TreeId,
+        is_seen: impl FnOnce(&Arc<TransactionState>) -> bool,
+    ) -> Option<Option<Tree>> {
+        let live = self.live.read();
+        let live = live.get(&tree)?;
+        Some(live.creator.as_ref().is_none_or(is_seen).then_some(live.tree))
+    }
+
     pub fn all(&self) -> Vec<(TreeId, Tree)> {
         let mut all: Vec<_> = self.live.read().iter().map(|(id, live)| (*id, live.tree)).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
@@ -76,8 +89,8 @@ impl Trees {
         self.live.write().insert(TreeId(live.tree.id.0), live);
     }
 
-    fn find(&self, tree: TreeId) -> Option<LiveTree> {
-        self.live.read().get(&tree).copied()
+    pub fn find(&self, tree: TreeId) -> Option<LiveTree> {
+        self.live.read().get(&tree).cloned()
     }
 
     fn remove(&self, tree: TreeId) -> Option<LiveTree> {
@@ -95,7 +108,7 @@ impl Transaction {
         let sequence = self.work.sequence();
         let tree = engine.create_root(&state, id, sequence).await?;
         self.work.push_undo(UndoItem::Tree { tree: id, root: tree.root }, UNDO_BYTES);
-        engine.trees.add(LiveTree { tree, with_chains: false });
+        engine.trees.add(LiveTree { tree, with_chains: false, creator: Some(state) });
         if let Err(error) = engine.put_row(id, Some((LIVE, tree.root))).await {
             self.work.roll_back_to(sequence, true).await?;
             return Err(error);
@@ -205,7 +218,7 @@ impl Engine {
         let (tree, committed) = created.await.map_err(|error| self.pool_error(error))?;
         committed.map_err(|error| self.log_failed(&error))?;
         self.put_row(TreeId::CATALOG, Some((LIVE, tree.root))).await?;
-        self.trees.add(LiveTree { tree, with_chains: false });
+        self.trees.add(LiveTree { tree, with_chains: false, creator: None });
         Ok(())
     }
 
@@ -240,8 +253,8 @@ impl Engine {
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
             let tree = Tree { id: pagestore::TreeId(id), root };
             self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
-            let live =
-                LiveTree { tree, with_chains: [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state) };
+            let with_chains = [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state);
+            let live = LiveTree { tree, with_chains, creator: None };
             if [DROPPED, DROPPED_WITH_CHAINS].contains(&state) {
                 unfinished.push(live);
             } else {
@@ -281,7 +294,7 @@ impl Engine {
     }
 
     async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
-        for LiveTree { tree, with_chains } in trees {
+        for LiveTree { tree, with_chains, .. } in trees {
             if self.root_exists(&tree).await? {
                 if with_chains {
                     self.free_chains_of(&tree).await?;

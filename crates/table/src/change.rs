@@ -5,7 +5,7 @@
 use crate::error::{damaged, engine_error};
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
-use engine::{EngineError, Transaction, Uniqueness, WaitPolicy};
+use engine::{EngineError, Transaction, TreeId, Uniqueness, WaitPolicy};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOutcome {
@@ -16,6 +16,31 @@ pub enum ChangeOutcome {
         index: usize,
         row_key: Vec<u8>,
     },
+}
+
+/// How new records come into their trees.
+#[derive(Clone, Copy)]
+enum Addition {
+    /// Into a table that others may use.
+    Insert(WaitPolicy),
+    /// Into trees that the same transaction has created.
+    Load,
+}
+
+impl Addition {
+    async fn add(
+        self,
+        transaction: &mut Transaction,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        unique: Uniqueness,
+    ) -> Result<(), EngineError> {
+        match self {
+            Addition::Insert(wait) => transaction.insert(tree, key, value, unique, wait).await,
+            Addition::Load => transaction.load(tree, key, value, unique).await,
+        }
+    }
 }
 
 /// Where a unique index refused an entry.
@@ -39,16 +64,38 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<ChangeOutcome, SqlError> {
         let savepoint = transaction.savepoint();
+        match self.add_row(transaction, row, Addition::Insert(wait)).await {
+            Ok(()) => Ok(ChangeOutcome::Done),
+            Err(refusal) => self.refused(transaction, savepoint, refusal).await,
+        }
+    }
+
+    /// Adds a row to a table whose trees this transaction has created. After a duplicate or an error the transaction
+    /// has to be rolled back: what was loaded of the row is still there.
+    pub async fn load_row(
+        &self,
+        transaction: &mut Transaction,
+        row: &[Value],
+    ) -> Result<ChangeOutcome, SqlError> {
+        match self.add_row(transaction, row, Addition::Load).await {
+            Ok(()) => Ok(ChangeOutcome::Done),
+            Err(Refusal::Duplicate { index, row_key }) => Ok(ChangeOutcome::Duplicate { index, row_key }),
+            Err(Refusal::Error(error)) => Err(error),
+        }
+    }
+
+    async fn add_row(
+        &self,
+        transaction: &mut Transaction,
+        row: &[Value],
+        how: Addition,
+    ) -> Result<(), Refusal> {
         let row_id = if self.layout().clustered.is_empty() { self.take_row_id() } else { 0 };
         let mut row_key = Vec::with_capacity(32);
         self.layout().write_row_key(row, row_id, &mut row_key)?;
-        match self.insert_entries(transaction, row, &row_key, wait).await {
-            Ok(()) => {
-                self.count_rows(1);
-                Ok(ChangeOutcome::Done)
-            }
-            Err(refusal) => self.refused(transaction, savepoint, refusal).await,
-        }
+        self.insert_entries(transaction, row, &row_key, how).await?;
+        self.count_rows(1);
+        Ok(())
     }
 
     async fn insert_entries(
@@ -56,15 +103,15 @@ impl TableHandle {
         transaction: &mut Transaction,
         row: &[Value],
         row_key: &[u8],
-        wait: WaitPolicy,
+        how: Addition,
     ) -> Result<(), Refusal> {
-        self.insert_record(transaction, row, row_key, wait).await?;
+        self.insert_record(transaction, row, row_key, how).await?;
         let mut key = Vec::with_capacity(64);
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             if !layout.clustered {
                 key.clear();
                 let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
-                self.insert_entry(transaction, index, &key, unique, row_key, wait).await?;
+                self.insert_entry(transaction, index, &key, unique, row_key, how).await?;
             }
         }
         Ok(())
@@ -75,12 +122,12 @@ impl TableHandle {
         transaction: &mut Transaction,
         row: &[Value],
         row_key: &[u8],
-        wait: WaitPolicy,
+        how: Addition,
     ) -> Result<(), Refusal> {
         let mut value = Vec::with_capacity(128);
         self.layout().write_row(row, &mut value);
         let tree = self.layout().tree;
-        match transaction.insert(tree, row_key, &value, Uniqueness::Key, wait).await {
+        match how.add(transaction, tree, row_key, &value, Uniqueness::Key).await {
             Ok(()) => Ok(()),
             Err(EngineError::DuplicateKey { existing_key }) => {
                 let index = self.layout().indexes.iter().position(|index| index.clustered);
@@ -98,14 +145,14 @@ impl TableHandle {
         key: &[u8],
         (own_length, has_null): (usize, bool),
         row_key: &[u8],
-        wait: WaitPolicy,
+        how: Addition,
     ) -> Result<(), Refusal> {
         let layout = &self.layout().indexes[index];
         let unique =
             if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
         let mut value = Vec::new();
         self.layout().write_entry_value(row_key, &mut value);
-        match transaction.insert(layout.tree, key, &value, unique, wait).await {
+        match how.add(transaction, layout.tree, key, &value, unique).await {
             Ok(()) => Ok(()),
             Err(EngineError::DuplicateKey { existing_key }) if matches!(unique, Uniqueness::Prefix(_)) => {
                 // The own parts of both keys are equal, so the other's clustered key begins at the same place.
@@ -167,7 +214,7 @@ impl TableHandle {
         let moved = new_key != old_key;
         if moved {
             // The new place is checked first: its refusal is what the user sees.
-            self.insert_record(transaction, new, &new_key, wait).await?;
+            self.insert_record(transaction, new, &new_key, Addition::Insert(wait)).await?;
             let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
             deleted.map_err(|error| engine_error(table, error))?;
         } else {
@@ -189,7 +236,8 @@ impl TableHandle {
             if old_entry != new_entry {
                 let deleted = transaction.delete(layout.tree, &old_entry, wait).await;
                 deleted.map_err(|error| engine_error(table, error))?;
-                self.insert_entry(transaction, index, &new_entry, unique, &new_key, wait).await?;
+                self.insert_entry(transaction, index, &new_entry, unique, &new_key, Addition::Insert(wait))
+                    .await?;
             }
         }
         Ok(())
@@ -215,23 +263,5 @@ impl TableHandle {
         }
         self.count_rows(-1);
         Ok(())
-    }
-
-    /// Adds the entry of an existing row to one index (CREATE INDEX fills an index row by row).
-    pub async fn insert_index_entry(
-        &self,
-        transaction: &mut Transaction,
-        index: usize,
-        row_key: &[u8],
-        row: &[Value],
-        wait: WaitPolicy,
-    ) -> Result<ChangeOutcome, SqlError> {
-        let mut key = Vec::with_capacity(64);
-        let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
-        match self.insert_entry(transaction, index, &key, unique, row_key, wait).await {
-            Ok(()) => Ok(ChangeOutcome::Done),
-            Err(Refusal::Duplicate { index, row_key }) => Ok(ChangeOutcome::Duplicate { index, row_key }),
-            Err(Refusal::Error(error)) => Err(error),
-        }
     }
 }

@@ -3,6 +3,7 @@
 mod anomalies;
 mod crash;
 mod isolation;
+mod load;
 mod locking;
 mod recovery;
 mod scans;
