@@ -35,11 +35,13 @@ pub(crate) struct Work {
     pub announced: Option<RowName>,
     /// The newest commit that a locking read depended on: results are given out when it is durable.
     pub seen_lsn: u64,
+    /// The caller's own number for whoever runs this, for observers.
+    pub label: u64,
 }
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0 };
+        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0, label: 0 };
         Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
     }
 
@@ -50,6 +52,11 @@ impl Transaction {
     /// Its number, once it has locked or changed something.
     pub fn id(&self) -> Option<u64> {
         self.work.state.as_ref().map(|state| state.id.0)
+    }
+
+    /// Tells observers who runs this transaction ([`crate::TransactionInfo::label`]); called before its first lock.
+    pub fn set_label(&mut self, label: u64) {
+        self.work.label = label;
     }
 
     /// True once the transaction has changed anything.
@@ -120,6 +127,7 @@ impl Drop for Transaction {
             state: self.work.state.take(),
             announced: self.work.announced.take(),
             seen_lsn: 0,
+            label: self.work.label,
         };
         rest.abandon();
     }
@@ -128,8 +136,8 @@ impl Drop for Transaction {
 impl Work {
     /// The shared state, registered at first use.
     pub fn state(&mut self) -> Arc<TransactionState> {
-        let Work { engine, isolation, state, .. } = self;
-        state.get_or_insert_with(|| engine.start_writer(*isolation)).clone()
+        let Work { engine, isolation, state, label, .. } = self;
+        state.get_or_insert_with(|| engine.start_writer(*isolation, *label)).clone()
     }
 
     /// The number of the next change.

@@ -8,6 +8,7 @@ mod counters;
 mod definition;
 mod diagnostics;
 mod kill;
+mod lock_tables;
 mod plan_cache;
 mod privileges;
 mod process_list;

@@ -8,6 +8,7 @@ use catalog::{INFORMATION_SCHEMA, ViewColumn, Viewer, view_definition};
 use datum::{SqlError, Value};
 use schema::{LocalFuture, TableDef, VirtualTable};
 
+use crate::lock_tables;
 use crate::server::Server;
 use crate::variables;
 
@@ -67,6 +68,8 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
     vec![
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
+        table("performance_schema", "threads", lock_tables::THREAD_COLUMNS, lock_tables::threads),
+        table("performance_schema", "data_lock_waits", lock_tables::WAIT_COLUMNS, lock_tables::data_lock_waits),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
         table(
             "performance_schema",
@@ -129,7 +132,7 @@ fn processes(server: &Server, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::Int(activity.since.elapsed().as_secs() as i64),
-            Value::bytes(activity.state),
+            Value::bytes(lock_tables::state(server, &entry, &activity)),
             activity.info().map_or(Value::Null, Value::bytes),
         ]);
     }

@@ -13,6 +13,8 @@ use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction}
 use std::pin::pin;
 use std::sync::Arc;
 
+use crate::connection_info::ConnectionId;
+
 /// Characteristics of the next transaction only (SET TRANSACTION without a scope).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NextCharacteristics {
@@ -28,10 +30,16 @@ pub struct TransactionControl {
     pub access: AccessMode,
     pub next: NextCharacteristics,
     savepoints: Vec<(String, Savepoint)>,
+    /// The connection, as observers of lock waits know the transactions.
+    connection: u64,
     pub locks: Vec<LockGuard>,
 }
 
 impl TransactionControl {
+    pub fn of(connection: ConnectionId) -> TransactionControl {
+        TransactionControl { connection: u64::from(connection.0), ..TransactionControl::default() }
+    }
+
     pub fn is_open(&self) -> bool {
         self.current.is_some() && self.explicit
     }
@@ -41,7 +49,9 @@ impl TransactionControl {
         debug_assert!(self.current.is_none(), "the earlier transaction has ended");
         let next = std::mem::take(&mut self.next);
         self.access = next.access.unwrap_or(access);
-        self.current = Some(engine.begin(next.isolation.unwrap_or(isolation), self.access));
+        let mut transaction = engine.begin(next.isolation.unwrap_or(isolation), self.access);
+        transaction.set_label(self.connection);
+        self.current = Some(transaction);
         self.explicit = explicit;
         self.savepoints.clear();
     }

@@ -1,6 +1,7 @@
 //! SHOW PROCESSLIST.
 use datum::Value;
 
+use crate::lock_tables;
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
 
@@ -44,7 +45,7 @@ impl Session {
                 optional_text(activity.database.as_deref()),
                 Value::bytes(activity.command),
                 Value::UInt(activity.since.elapsed().as_secs()),
-                Value::bytes(activity.state),
+                Value::bytes(lock_tables::state(&self.server, &entry, &activity)),
                 optional_text(info),
             ]);
         }
