@@ -51,10 +51,11 @@ impl Transaction {
 impl Work {
     async fn append_commit(&mut self) -> Result<u64, EngineError> {
         let state = self.state();
-        let (chains, dropped_trees, mut rows) = state.with_undo(|undo| {
+        let (chains, dropped_trees, created_trees, mut rows) = state.with_undo(|undo| {
             let chains: Vec<u64> = undo.iter().filter_map(old_chain).collect();
             let dropped: Vec<TreeId> = undo.iter().filter_map(dropped_tree).collect();
-            (chains, dropped, committed_rows(undo))
+            let created: Vec<TreeId> = undo.iter().filter_map(created_tree).collect();
+            (chains, dropped, created, committed_rows(undo))
         });
         let record = LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
         // Before the commit record can be at the end of the log.
@@ -64,6 +65,9 @@ impl Work {
         loop {
             match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
                 Ok(lsn) => {
+                    for tree in created_trees {
+                        self.engine.trees.committed(tree, lsn);
+                    }
                     if !dropped_trees.is_empty() {
                         self.engine.drop_committed(pin, &dropped_trees);
                     }
@@ -119,6 +123,13 @@ fn dropped_tree(item: &UndoItem) -> Option<TreeId> {
     match item {
         UndoItem::DropTree(tree) => Some(*tree),
         UndoItem::Row { .. } | UndoItem::Tree { .. } | UndoItem::Chain(_) => None,
+    }
+}
+
+fn created_tree(item: &UndoItem) -> Option<TreeId> {
+    match item {
+        UndoItem::Tree { tree, .. } => Some(*tree),
+        UndoItem::Row { .. } | UndoItem::DropTree(_) | UndoItem::Chain(_) => None,
     }
 }
 

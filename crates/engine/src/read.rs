@@ -3,6 +3,7 @@
 //! Invariant: the version chain and the locks are looked up under the leaf latch, so a rollback cannot slip
 //! in between the page and the chain.
 
+use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::record::{Record, stub_of};
 use crate::row_table::{Attempt, Before, RowTable, Visible};
@@ -10,6 +11,7 @@ use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
+use btree::Tree;
 use btree::overflow::Stub;
 use std::pin::pin;
 use std::sync::Arc;
@@ -40,7 +42,7 @@ impl Transaction {
     async fn get_visible(&mut self, tree: TreeId, key: &[u8]) -> Result<Found, EngineError> {
         let view = self.view();
         let engine = &self.work.engine;
-        let handle = engine.tree(tree)?;
+        let handle = view.tree(engine, tree)?;
         engine
             .lookup(&handle, key, |record, page_lsn| {
                 view.visible(&engine.rows, tree, key, record, page_lsn, Found::from_record)
@@ -100,6 +102,12 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// The tree, if it is as old as what this view sees.
+    pub fn tree(&self, engine: &Engine, tree: TreeId) -> Result<Tree, EngineError> {
+        let reader = self.me.as_ref().map(|state| state.id);
+        engine.trees.get_seen(tree, self.snapshot.lsn, reader)
+    }
+
     /// Gives the visible record to `read`. Call it under the leaf latch.
     pub fn visible<R>(
         &self,

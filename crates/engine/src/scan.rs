@@ -74,6 +74,9 @@ impl Cursor {
         let start = out.len();
         let engine = transaction.work.engine.clone();
         let access = self.access(transaction)?;
+        if let Access::View(view) = &access {
+            view.tree(&engine, self.tree)?;
+        }
         while !self.done && out.len() - start < limit {
             match self.step(&engine, &access, start + limit, out).await? {
                 Pause::Full | Pause::LeafEnd => {}

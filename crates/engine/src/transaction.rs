@@ -49,6 +49,13 @@ impl Transaction {
         self.work.isolation
     }
 
+    /// A new transaction of the same characteristics.
+    pub fn begin_anew(&self, label: u64) -> Transaction {
+        let mut transaction = Transaction::new(self.work.engine.clone(), self.isolation(), self.access);
+        transaction.set_label(label);
+        transaction
+    }
+
     /// Its number, once it has locked or changed something.
     pub fn id(&self) -> Option<u64> {
         self.work.state.as_ref().map(|state| state.id.0)

@@ -41,6 +41,10 @@ const DROPPED_WITH_CHAINS: u8 = 4;
 pub(crate) struct LiveTree {
     pub tree: Tree,
     pub with_chains: bool,
+    /// The commit that created it; 0 when it is older than every snapshot.
+    since_lsn: u64,
+    /// Who created it, while that is not committed.
+    creator: Option<TransactionId>,
 }
 
 pub(crate) struct Trees {
@@ -76,6 +80,28 @@ impl Trees {
         self.live.write().insert(TreeId(live.tree.id.0), live);
     }
 
+    /// A tree as a plain read finds it. A snapshot from before the tree's creation would find it empty, though the
+    /// rows that were put into it may be older than the snapshot: that is an error, not an answer.
+    pub fn get_seen(
+        &self,
+        tree: TreeId,
+        snapshot_lsn: u64,
+        reader: Option<TransactionId>,
+    ) -> Result<Tree, EngineError> {
+        let live = self.find(tree).ok_or(EngineError::NoSuchTree(tree))?;
+        match live.since_lsn <= snapshot_lsn || live.creator.is_some() && live.creator == reader {
+            true => Ok(live.tree),
+            false => Err(EngineError::SnapshotTooOld),
+        }
+    }
+
+    /// The transaction that created the tree has committed.
+    pub fn committed(&self, tree: TreeId, lsn: u64) {
+        if let Some(live) = self.live.write().get_mut(&tree) {
+            (live.since_lsn, live.creator) = (lsn, None);
+        }
+    }
+
     fn find(&self, tree: TreeId) -> Option<LiveTree> {
         self.live.read().get(&tree).copied()
     }
@@ -95,7 +121,7 @@ impl Transaction {
         let sequence = self.work.sequence();
         let tree = engine.create_root(&state, id, sequence).await?;
         self.work.push_undo(UndoItem::Tree { tree: id, root: tree.root }, UNDO_BYTES);
-        engine.trees.add(LiveTree { tree, with_chains: false });
+        engine.trees.add(LiveTree { tree, with_chains: false, since_lsn: u64::MAX, creator: Some(state.id) });
         if let Err(error) = engine.put_row(id, Some((LIVE, tree.root))).await {
             self.work.roll_back_to(sequence, true).await?;
             return Err(error);
@@ -205,7 +231,7 @@ impl Engine {
         let (tree, committed) = created.await.map_err(|error| self.pool_error(error))?;
         committed.map_err(|error| self.log_failed(&error))?;
         self.put_row(TreeId::CATALOG, Some((LIVE, tree.root))).await?;
-        self.trees.add(LiveTree { tree, with_chains: false });
+        self.trees.add(LiveTree { tree, with_chains: false, since_lsn: 0, creator: None });
         Ok(())
     }
 
@@ -240,8 +266,8 @@ impl Engine {
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
             let tree = Tree { id: pagestore::TreeId(id), root };
             self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
-            let live =
-                LiveTree { tree, with_chains: [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state) };
+            let with_chains = [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state);
+            let live = LiveTree { tree, with_chains, since_lsn: 0, creator: None };
             if [DROPPED, DROPPED_WITH_CHAINS].contains(&state) {
                 unfinished.push(live);
             } else {
@@ -281,7 +307,7 @@ impl Engine {
     }
 
     async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
-        for LiveTree { tree, with_chains } in trees {
+        for LiveTree { tree, with_chains, .. } in trees {
             if self.root_exists(&tree).await? {
                 if with_chains {
                     self.free_chains_of(&tree).await?;
