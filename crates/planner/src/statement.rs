@@ -32,7 +32,7 @@ pub fn plan_statement<'p>(
                 columns: planned.columns,
                 count_found_rows: planned.count_found_rows,
                 counted_limit: planned.counted_limit,
-                locking: planner.tables.iter().any(|used| used.usage == TableUsage::ReadLocking),
+                locking: planner.tables.iter().any(|used| used.usage > TableUsage::Read),
             })
         }
         ast::StatementKind::Insert(insert) => PlanKind::Insert(Box::new(planner.plan_insert(insert)?)),

@@ -29,7 +29,10 @@ pub struct TransactionControl {
     pub explicit: bool,
     pub access: AccessMode,
     pub next: NextCharacteristics,
-    savepoints: Vec<(String, Savepoint)>,
+    /// Some statement of it has used a table.
+    pub touched: bool,
+    /// `None` stands for the begin: nothing had been used when the savepoint was set.
+    savepoints: Vec<(String, Option<Savepoint>)>,
     /// The connection, as observers of lock waits know the transactions.
     connection: u64,
     pub locks: Vec<LockGuard>,
@@ -53,6 +56,7 @@ impl TransactionControl {
         transaction.set_label(self.connection);
         self.current = Some(transaction);
         self.explicit = explicit;
+        self.touched = false;
         self.savepoints.clear();
     }
 
@@ -85,7 +89,7 @@ impl TransactionControl {
     /// SAVEPOINT name; an earlier one of the name is replaced.
     pub fn set_savepoint(&mut self, name: &str) {
         let Some(transaction) = &self.current else { return };
-        let savepoint = transaction.savepoint();
+        let savepoint = self.touched.then(|| transaction.savepoint());
         self.savepoints.retain(|(earlier, _)| !same_savepoint(earlier, name));
         self.savepoints.push((name.to_owned(), savepoint));
     }
@@ -94,9 +98,22 @@ impl TransactionControl {
     pub async fn rollback_to(&mut self, name: &str) -> Option<Result<(), EngineError>> {
         let position = self.savepoints.iter().position(|(earlier, _)| same_savepoint(earlier, name))?;
         self.savepoints.truncate(position + 1);
-        let savepoint = self.savepoints[position].1;
-        let transaction = self.current.as_mut()?;
-        Some(transaction.rollback_to(savepoint).await)
+        match (self.savepoints[position].1, &mut self.current) {
+            (_, None) => None,
+            (Some(savepoint), Some(transaction)) => Some(transaction.rollback_to(savepoint).await),
+            (None, Some(_)) => Some(self.start_over().await),
+        }
+    }
+
+    /// Back to where nothing had been used: locks and the snapshot go as well, only the savepoints stay.
+    async fn start_over(&mut self) -> Result<(), EngineError> {
+        let Some(transaction) = self.current.take() else { return Ok(()) };
+        let anew = transaction.begin_anew(self.connection);
+        let rolled_back = transaction.rollback().await;
+        self.current = Some(anew);
+        self.touched = false;
+        self.locks.clear();
+        rolled_back
     }
 
     /// RELEASE SAVEPOINT; false when there is none of the name.

@@ -23,6 +23,9 @@ impl Session {
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
+        if is_schema_change(kind) || is_account_statement(kind) {
+            self.require_write_access()?;
+        }
         match *kind {
             Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
             Query(query) if query.into.is_some() => self.select_into(query, request, shield).await,
