@@ -69,7 +69,12 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
         table("performance_schema", "threads", lock_tables::THREAD_COLUMNS, lock_tables::threads),
-        table("performance_schema", "data_lock_waits", lock_tables::WAIT_COLUMNS, lock_tables::data_lock_waits),
+        table(
+            "performance_schema",
+            "data_lock_waits",
+            lock_tables::WAIT_COLUMNS,
+            lock_tables::data_lock_waits,
+        ),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
         table(
             "performance_schema",
