@@ -12,7 +12,10 @@ pub enum Verdict {
     /// Differs, and is listed.
     Known,
     /// Differs and is not listed; the first lines that differ.
-    Different { expected: String, found: String },
+    Different {
+        expected: String,
+        found: String,
+    },
     /// Is listed, but is equal now.
     KnownButEqual,
     /// Could not be run.

@@ -46,8 +46,10 @@ impl Library {
         let mut names = BTreeSet::new();
         for topic in topics(folder)? {
             let path = folder.join(format!("{topic}.txt"));
-            let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let recorded = std::fs::read_to_string(folder.join(format!("{topic}.recorded"))).unwrap_or_default();
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let recorded =
+                std::fs::read_to_string(folder.join(format!("{topic}.recorded"))).unwrap_or_default();
             let mut recorded = recording::read(&recorded);
             for schedule in parse(&text).map_err(|error| format!("{}: {error}", path.display()))? {
                 let recorded = recorded.remove(&schedule.name);
@@ -134,7 +136,8 @@ mod tests {
 
     #[test]
     fn known_differences_have_reasons() {
-        let known = KnownDifferences::parse("# head\n[laxer] because\n    a: b [RR]\n    a: c\n").expect("parsed");
+        let known =
+            KnownDifferences::parse("# head\n[laxer] because\n    a: b [RR]\n    a: c\n").expect("parsed");
         assert_eq!(known.reasons["a: b [RR]"], "[laxer] because");
         assert_eq!(known.reasons.len(), 2);
         assert!(KnownDifferences::parse("    a: b\n").is_err());

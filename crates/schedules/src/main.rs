@@ -4,11 +4,14 @@
 //! schedules record HOST:PORT [PART]       record the answers of a server, of schedules whose name holds PART
 //! schedules check HOST:PORT [PART]        compare a server with what is recorded
 //! schedules show HOST:PORT PART           print what a server answers
-//! schedules random LEFT RIGHT FIRST COUNT compare two servers on random schedules from seed FIRST on
+//! schedules random LEFT RIGHT FIRST COUNT [CLASS]
+//!                                         compare two servers on random schedules from seed FIRST on; shrink and
+//!                                         show the differences whose class holds CLASS
 //! ```
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 use schedules::{
     KnownDifferences, Library, Schedule, Target, Verdict, check_all, first_difference, folder, in_parallel,
@@ -24,7 +27,9 @@ fn main() -> ExitCode {
         ["record", target, rest @ ..] => record(target, rest.first().copied()),
         ["check", target, rest @ ..] => check(target, rest.first().copied().unwrap_or_default()),
         ["show", target, part] => show(target, part),
-        ["random", left, right, first, count] => random(left, right, first, count),
+        ["random", left, right, first, count, rest @ ..] => {
+            random(left, right, first, count, rest.first().copied().unwrap_or_default())
+        }
         _ => Err("usage: schedules record|check|show|random ..".to_owned()),
     };
     match result {
@@ -65,7 +70,9 @@ fn check(at: &str, part: &str) -> Result<bool, String> {
     for (id, verdict) in &verdicts {
         match verdict {
             Verdict::Equal | Verdict::Known => {}
-            Verdict::Different { expected, found } => println!("{id}\n    MySQL: {expected}\n    found: {found}"),
+            Verdict::Different { expected, found } => {
+                println!("{id}\n    MySQL: {expected}\n    found: {found}")
+            }
             other => println!("{id}\n    {other:?}"),
         }
     }
@@ -90,8 +97,27 @@ fn database(what: &str) -> String {
     format!("schedules_{}_{what}", std::process::id())
 }
 
+/// What kind of difference it is, to tell those that change data from those that only change who waits.
+fn class_of((left, right): &(String, String)) -> &'static str {
+    let answer =
+        |line: &str| line.split_once(" | ").map_or_else(String::new, |(_, answer)| answer.to_owned());
+    let (left, right) = (answer(left), answer(right));
+    let waits = |answer: &str| answer.starts_with("waits");
+    let deadlock = |answer: &str| answer.contains("error 1213");
+    match (waits(&left), waits(&right)) {
+        (true, false) => "only the left one waits",
+        (false, true) => "only the right one waits",
+        _ if deadlock(&left) || deadlock(&right) => "another deadlock",
+        _ => "another answer",
+    }
+}
+
 /// The first difference between two servers on a schedule; `None` as well when a server is not of one mind.
-fn difference(servers: &[Target; 2], schedule: &Schedule, database: &str) -> Result<Option<(String, String)>, String> {
+fn difference(
+    servers: &[Target; 2],
+    schedule: &Schedule,
+    database: &str,
+) -> Result<Option<(String, String)>, String> {
     let left = run(&servers[0], schedule, database)?;
     let right = run(&servers[1], schedule, database)?;
     let Some(found) = first_difference(&left, &right) else { return Ok(None) };
@@ -103,31 +129,37 @@ fn difference(servers: &[Target; 2], schedule: &Schedule, database: &str) -> Res
     Ok(Some(found))
 }
 
-fn random(left: &str, right: &str, first: &str, count: &str) -> Result<bool, String> {
+fn random(left: &str, right: &str, first: &str, count: &str, wanted: &str) -> Result<bool, String> {
     let servers = [target(left)?, target(right)?];
     let number = |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
     let (first, count) = (number(first)?, number(count)?);
-    let differences = AtomicUsize::new(0);
+    let classes: Mutex<BTreeMap<&'static str, usize>> = Mutex::default();
     in_parallel(THREADS, count as usize, |index, thread| {
         let seed = first + index as u64;
         let database = database(&thread.to_string());
         let schedule = random_schedule(seed);
         match difference(&servers, &schedule, &database) {
             Ok(None) => {}
-            Ok(Some(_)) => {
-                differences.fetch_add(1, Ordering::Relaxed);
-                report(&servers, &schedule, &database);
+            Ok(Some(found)) => {
+                let class = class_of(&found);
+                *classes.lock().expect("no thread panics while it holds this").entry(class).or_default() += 1;
+                if class.contains(wanted) {
+                    report(&servers, &schedule, &database, class);
+                }
             }
             Err(error) => println!("seed {seed}: {error}"),
         }
     });
-    let differences = differences.into_inner();
-    println!("{count} random schedules from seed {first}: {differences} differ");
-    Ok(differences == 0)
+    let classes = classes.into_inner().expect("no thread panics while it holds this");
+    println!("{count} random schedules from seed {first}: {} differ", classes.values().sum::<usize>());
+    for (class, count) in &classes {
+        println!("    {class}: {count}");
+    }
+    Ok(classes.is_empty())
 }
 
-fn report(servers: &[Target; 2], schedule: &Schedule, database: &str) {
-    let differs = |candidate: &Schedule| matches!(difference(servers, candidate, database), Ok(Some(_)));
+fn report(servers: &[Target; 2], schedule: &Schedule, database: &str, class: &str) {
+    let differs = |candidate: &Schedule| matches!(difference(servers, candidate, database), Ok(Some(found)) if class_of(&found) == class);
     let small = shrink(schedule, differs);
     let mut text = format!("== {}\n", schedule.name);
     for server in servers {

@@ -63,7 +63,7 @@ fn row_text(values: &[Value]) -> String {
         .iter()
         .map(|value| match value {
             Value::NULL => "NULL".to_owned(),
-            Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Value::Bytes(bytes) => String::from_utf8_lossy(bytes).replace('\n', "\\n"),
             other => other.as_sql(true),
         })
         .collect();

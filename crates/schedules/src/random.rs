@@ -29,8 +29,7 @@ impl Random {
     }
 }
 
-const TABLE: &str =
-    "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE KEY u (u), KEY k (k))";
+const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v INT, UNIQUE KEY u (u), KEY k (k))";
 const ROWS: &str = "INSERT INTO t VALUES (10, 10, 10, 1), (20, 20, 10, 2), (30, 30, 20, 3), (40, 40, 30, 4)";
 const LEVELS: [&str; 4] = ["RU", "RC", "RR", "S"];
 

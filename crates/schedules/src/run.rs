@@ -77,7 +77,8 @@ pub fn run(target: &Target, schedule: &Schedule, database: &str) -> Result<Vec<S
     }
     let (sender, answers) = channel();
     let count = schedule.session_count();
-    let started = (0..count).map(|session| Session::start(session, target.options(Some(database)), sender.clone()));
+    let started =
+        (0..count).map(|session| Session::start(session, target.options(Some(database)), sender.clone()));
     let mut run = Run {
         sessions: started.collect::<Result<_, _>>().map_err(failed)?,
         busy: vec![None; count],
@@ -143,7 +144,8 @@ impl Run {
 
     fn run_put_off(&mut self) -> Result<(), mysql::Error> {
         let free = |run: &Run| {
-            (0..run.busy.len()).find(|session| run.busy[*session].is_none() && !run.later[*session].is_empty())
+            (0..run.busy.len())
+                .find(|session| run.busy[*session].is_none() && !run.later[*session].is_empty())
         };
         while let Some(session) = free(self) {
             let sql = self.later[session].pop_front().expect("there is a step");
@@ -187,12 +189,12 @@ impl Run {
         true
     }
 
-    /// Waits until nobody runs: all are idle or wait for a lock, in two looks that agree.
+    /// Waits until nobody runs: all are idle or wait for a lock, in several looks that agree.
     fn settle(&mut self) -> Result<Waits, mysql::Error> {
         let deadline = Instant::now() + HANG_MAX;
         let connections: Vec<u32> = self.sessions.iter().map(|session| session.connection_id).collect();
         let mut limit = FIRST_LOOK;
-        let mut seen: Option<Waits> = None;
+        let mut seen: Option<(Waits, u32)> = None;
         loop {
             while self.busy.iter().any(Option::is_some) && self.receive(limit) {
                 seen = None;
@@ -210,11 +212,13 @@ impl Run {
                     return Ok(waits);
                 }
                 seen = None;
-            } else if seen.as_ref() == Some(&waits) {
-                return Ok(waits);
-            } else {
-                seen = Some(waits);
+                continue;
             }
+            let looks = seen.filter(|(before, _)| *before == waits).map_or(1, |(_, looks)| looks + 1);
+            if looks >= self.observer.looks_needed(&waits) {
+                return Ok(waits);
+            }
+            seen = Some((waits, looks));
         }
     }
 

@@ -205,6 +205,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line() {
-        assert_eq!(parse("== a\ns1: BEGIN\ns9: BEGIN").unwrap_err(), "line 3: s9: is no session, setup or wait");
+        assert_eq!(
+            parse("== a\ns1: BEGIN\ns9: BEGIN").unwrap_err(),
+            "line 3: s9: is no session, setup or wait"
+        );
     }
 }

@@ -25,7 +25,11 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn start(session: usize, options: OptsBuilder, answers: Sender<Answer>) -> Result<Session, mysql::Error> {
+    pub fn start(
+        session: usize,
+        options: OptsBuilder,
+        answers: Sender<Answer>,
+    ) -> Result<Session, mysql::Error> {
         let mut client = Conn::new(options)?;
         let connection_id = client.connection_id();
         let (commands, received): (Sender<String>, Receiver<String>) = channel();

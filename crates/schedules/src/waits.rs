@@ -23,16 +23,28 @@ const ROW_WAITS_BY_TRANSACTION: &str = "SELECT waiter.PROCESSLIST_ID, blocker.PR
 const OTHER_WAITS: &str = "SELECT PROCESSLIST_ID FROM performance_schema.threads \
      WHERE PROCESSLIST_STATE LIKE 'Waiting for %lock%'";
 
+const LOOKS: u32 = 2;
+const LOOKS_WHERE_LATE: u32 = 15;
+
 /// A connection that watches the others.
 pub struct Observer {
     client: Conn,
     row_waits: &'static str,
+    /// MySQL shows a wait for a metadata lock until the waiter has woken up, which is some time after the grant.
+    tells_late: bool,
 }
 
 impl Observer {
     pub fn new(mut client: Conn) -> Observer {
         let has_locks = client.query_drop("SELECT 1 FROM performance_schema.data_locks LIMIT 1").is_ok();
-        Observer { client, row_waits: if has_locks { ROW_WAITS_BY_TRANSACTION } else { ROW_WAITS } }
+        let row_waits = if has_locks { ROW_WAITS_BY_TRANSACTION } else { ROW_WAITS };
+        Observer { client, row_waits, tells_late: has_locks }
+    }
+
+    /// How many looks in a row have to agree before they are believed.
+    pub fn looks_needed(&self, waits: &Waits) -> u32 {
+        let untold = waits.edges.values().any(BTreeSet::is_empty);
+        if self.tells_late && untold { LOOKS_WHERE_LATE } else { LOOKS }
     }
 
     pub fn ask(&mut self) -> Result<Waits, mysql::Error> {
