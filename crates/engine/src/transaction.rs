@@ -23,6 +23,8 @@ pub struct Transaction {
     pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
     pub(crate) duplicate_lock: LockMode,
+    /// `passes_snapshot` was true once.
+    passed_snapshot: bool,
 }
 
 /// What rollback needs, apart from the rest so that it can go on in the background.
@@ -42,7 +44,14 @@ pub(crate) struct Work {
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
         let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0, label: 0 };
-        Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
+        Transaction {
+            work,
+            access,
+            snapshot: None,
+            statement_mark: 0,
+            duplicate_lock: LockMode::Exclusive,
+            passed_snapshot: false,
+        }
     }
 
     pub fn isolation(&self) -> Isolation {
@@ -64,6 +73,20 @@ impl Transaction {
     /// Tells observers who runs this transaction ([`crate::TransactionInfo::label`]); called before its first lock.
     pub fn set_label(&mut self, label: u64) {
         self.work.label = label;
+    }
+
+    /// True when a record that this transaction has locked was changed by another one after the snapshot was taken: a
+    /// change of it makes visible what the snapshot did not show.
+    pub fn passes_snapshot(&mut self, tree: TreeId, key: &[u8]) -> bool {
+        let Some(snapshot) = self.snapshot else { return false };
+        let passes = self.work.engine.rows.newest_commit(tree, key) > snapshot.lsn;
+        self.passed_snapshot |= passes;
+        passes
+    }
+
+    /// From then on an entry of a secondary index and its row may be of different times for plain reads.
+    pub fn has_passed_snapshot(&self) -> bool {
+        self.passed_snapshot
     }
 
     /// True once the transaction has changed anything.
