@@ -23,6 +23,8 @@ impl<'p> Planner<'p> {
         let table = self.target_table(&insert.table, TableUsage::Insert)?;
         let columns = self.insert_columns(insert, &table)?;
         let (mut source_columns, mut reads_target) = (Vec::new(), false);
+        // MySQL: subqueries among values are locked at every level.
+        self.share_reads(!matches!(insert.source, ast::InsertSource::Query(_)));
         let source = match insert.source {
             ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
             ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
@@ -100,8 +102,8 @@ impl<'p> Planner<'p> {
             return Err(not_supported("INTO in INSERT .. SELECT"));
         }
         let is_plain = matches!(query.body, ast::QueryBody::Select(_)) && query.locking.is_empty();
-        if is_plain {
-            self.share_reads(false);
+        if !is_plain {
+            self.lock_reads = None;
         }
         let planned = self.plan_query(query);
         self.lock_reads = None;
