@@ -159,7 +159,10 @@ fn random(left: &str, right: &str, first: &str, count: &str, wanted: &str) -> Re
 }
 
 fn report(servers: &[Target; 2], schedule: &Schedule, database: &str, class: &str) {
-    let differs = |candidate: &Schedule| matches!(difference(servers, candidate, database), Ok(Some(found)) if class_of(&found) == class);
+    let differs = |candidate: &Schedule| match difference(servers, candidate, database) {
+        Ok(Some(found)) => class_of(&found) == class,
+        _ => false,
+    };
     let small = shrink(schedule, differs);
     let mut text = format!("== {}\n", schedule.name);
     for server in servers {

@@ -1,7 +1,7 @@
 //! One session of a schedule: a thread with a connection that runs one statement after the other.
 //!
-//! Invariant: a session has at most one statement under way; `Running` is set when it is sent and the answer comes
-//! through the channel that all sessions of a schedule share.
+//! Invariant: a session has at most one statement under way; the answer comes through the channel that all sessions
+//! of a schedule share. The runner (`run`) keeps account of who is busy.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
