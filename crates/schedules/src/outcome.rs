@@ -34,7 +34,7 @@ fn try_query(client: &mut Conn, sql: &str) -> Result<String, Error> {
             rows.push(row_text(&row?.unwrap()));
         }
         if !sql.to_ascii_uppercase().contains("ORDER BY") {
-            rows.sort_by(|left, right| natural(left).cmp(&natural(right)));
+            rows.sort_by_key(|row| natural(row));
         }
         texts.push(if rows.is_empty() { "no rows".to_owned() } else { format!("rows {}", rows.join(" ")) });
     }

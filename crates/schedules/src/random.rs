@@ -86,7 +86,7 @@ fn session_steps(random: &mut Random, short_level: &str) -> Vec<String> {
 fn statement(random: &mut Random) -> String {
     match random.below(12) {
         0 | 1 => format!("SELECT * FROM t{} ORDER BY id", condition(random)),
-        2 | 3 | 4 => {
+        2..=4 => {
             let lock = random.pick(&["FOR UPDATE", "FOR UPDATE", "FOR SHARE", "FOR SHARE"]);
             let how = random.pick(&["", "", "", "", " NOWAIT", " SKIP LOCKED"]);
             format!("SELECT * FROM t{} {lock}{how}", condition(random))
