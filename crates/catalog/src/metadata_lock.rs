@@ -108,6 +108,11 @@ impl MetadataLocks {
     pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
         Acquire { locks: self.clone(), owner, name, mode, ticket: None }
     }
+
+    /// What an owner waits for, if it does.
+    pub fn awaited(&self, owner: LockOwner) -> Option<LockName> {
+        self.table.lock().waiting.get(&owner).cloned()
+    }
 }
 
 pub struct Acquire {

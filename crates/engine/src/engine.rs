@@ -126,6 +126,7 @@ impl Engine {
         });
         TransactionInfo {
             id: state.id.0,
+            label: state.label,
             isolation: state.isolation,
             age_us: now_us.saturating_sub(state.started_us),
             undo_records: state.undo_len(),
@@ -147,8 +148,8 @@ impl Engine {
         }
     }
 
-    pub(crate) fn start_writer(&self, isolation: Isolation) -> Arc<TransactionState> {
-        self.writers.start(isolation, self.env.clock.now_us(), || self.wal.end_lsn().0)
+    pub(crate) fn start_writer(&self, isolation: Isolation, label: u64) -> Arc<TransactionState> {
+        self.writers.start(isolation, label, self.env.clock.now_us(), || self.wal.end_lsn().0)
     }
 
     /// What a snapshot taken now sees: every commit that is stamped and acknowledged.

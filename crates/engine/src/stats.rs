@@ -82,6 +82,8 @@ impl Counters {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionInfo {
     pub id: u64,
+    /// What `Transaction::set_label` said.
+    pub label: u64,
     pub isolation: Isolation,
     pub age_us: u64,
     pub undo_records: u64,

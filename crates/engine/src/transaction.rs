@@ -23,6 +23,8 @@ pub struct Transaction {
     pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
     pub(crate) duplicate_lock: LockMode,
+    /// `passes_snapshot` was true once.
+    passed_snapshot: bool,
 }
 
 /// What rollback needs, apart from the rest so that it can go on in the background.
@@ -37,21 +39,57 @@ pub(crate) struct Work {
     pub seen_lsn: u64,
     /// Dropped with this, hence when the transaction has ended: see `keep_until_ended`.
     pub kept: Vec<Box<dyn Send>>,
+    /// The caller's own number for whoever runs this, for observers.
+    pub label: u64,
 }
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work = Work { engine, isolation, state: None, announced: None, seen_lsn: 0, kept: Vec::new() };
-        Transaction { work, access, snapshot: None, statement_mark: 0, duplicate_lock: LockMode::Exclusive }
+        let work =
+            Work { engine, isolation, state: None, announced: None, seen_lsn: 0, kept: Vec::new(), label: 0 };
+        Transaction {
+            work,
+            access,
+            snapshot: None,
+            statement_mark: 0,
+            duplicate_lock: LockMode::Exclusive,
+            passed_snapshot: false,
+        }
     }
 
     pub fn isolation(&self) -> Isolation {
         self.work.isolation
     }
 
+    /// A new transaction of the same characteristics.
+    pub fn begin_anew(&self, label: u64) -> Transaction {
+        let mut transaction = Transaction::new(self.work.engine.clone(), self.isolation(), self.access);
+        transaction.set_label(label);
+        transaction
+    }
+
     /// Its number, once it has locked or changed something.
     pub fn id(&self) -> Option<u64> {
         self.work.state.as_ref().map(|state| state.id.0)
+    }
+
+    /// Tells observers who runs this transaction ([`crate::TransactionInfo::label`]); called before its first lock.
+    pub fn set_label(&mut self, label: u64) {
+        self.work.label = label;
+    }
+
+    /// True when a record that this transaction has locked was changed by another one after the snapshot was taken: a
+    /// change of it makes visible what the snapshot did not show.
+    pub fn passes_snapshot(&mut self, tree: TreeId, key: &[u8]) -> bool {
+        let Some(snapshot) = self.snapshot else { return false };
+        let passes = self.work.engine.rows.newest_commit(tree, key) > snapshot.lsn;
+        self.passed_snapshot |= passes;
+        passes
+    }
+
+    /// From then on an entry of a secondary index and its row may be of different times for plain reads.
+    pub fn has_passed_snapshot(&self) -> bool {
+        self.passed_snapshot
     }
 
     /// True once the transaction has changed anything.
@@ -129,6 +167,7 @@ impl Drop for Transaction {
             announced: self.work.announced.take(),
             seen_lsn: 0,
             kept: std::mem::take(&mut self.work.kept),
+            label: self.work.label,
         };
         rest.abandon();
     }
@@ -137,8 +176,8 @@ impl Drop for Transaction {
 impl Work {
     /// The shared state, registered at first use.
     pub fn state(&mut self) -> Arc<TransactionState> {
-        let Work { engine, isolation, state, .. } = self;
-        state.get_or_insert_with(|| engine.start_writer(*isolation)).clone()
+        let Work { engine, isolation, state, label, .. } = self;
+        state.get_or_insert_with(|| engine.start_writer(*isolation, *label)).clone()
     }
 
     /// The number of the next change.

@@ -23,6 +23,8 @@ const ABORTED: u64 = u64::MAX;
 /// Shared by the transaction, the versions it wrote and the locks it holds.
 pub(crate) struct TransactionState {
     pub id: TransactionId,
+    /// The caller's number for whoever runs the transaction.
+    pub label: u64,
     pub isolation: Isolation,
     pub started_us: u64,
     /// `ACTIVE`, `ABORTED` or the LSN after which the commit record is durable.
@@ -86,9 +88,21 @@ pub(crate) struct Released {
 }
 
 impl TransactionState {
+    #[cfg(test)]
     pub fn new(id: TransactionId, isolation: Isolation, started_us: u64, first_lsn: u64) -> Arc<Self> {
+        Self::labelled(id, 0, isolation, started_us, first_lsn)
+    }
+
+    pub fn labelled(
+        id: TransactionId,
+        label: u64,
+        isolation: Isolation,
+        started_us: u64,
+        first_lsn: u64,
+    ) -> Arc<Self> {
         Arc::new(TransactionState {
             id,
+            label,
             isolation,
             started_us,
             commit_lsn: AtomicU64::new(ACTIVE),

@@ -36,13 +36,14 @@ impl Writers {
     pub fn start(
         &self,
         isolation: Isolation,
+        label: u64,
         now_us: u64,
         log_end: impl FnOnce() -> u64,
     ) -> Arc<TransactionState> {
         let mut maps = self.maps.lock();
         let id = TransactionId(maps.next_id);
         maps.next_id += 1;
-        let state = TransactionState::new(id, isolation, now_us, log_end());
+        let state = TransactionState::labelled(id, label, isolation, now_us, log_end());
         maps.active.insert(id, state.clone());
         maps.unseen.insert(id, state.first_lsn());
         state

@@ -60,7 +60,10 @@ pub struct TableUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUsage {
     Read,
+    /// FOR SHARE.
     ReadLocking,
+    /// FOR UPDATE: others must not be promised that nobody changes the table.
+    ReadForUpdate,
     Insert,
     Update,
     Delete,

@@ -68,7 +68,7 @@ impl Planner<'_> {
                     table,
                     statistics,
                     hints,
-                    lock: block.sources[source].lock.is_some(),
+                    locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
                     rows: (statistics.rows as f64).max(ROWS_MIN),
                 };
                 chooser.best(&usable, placed, wanted)
@@ -145,7 +145,8 @@ struct Chooser<'a> {
     table: &'a TableDef,
     statistics: &'a TableStatistics,
     hints: &'a IndexHints,
-    lock: bool,
+    /// The row itself has to be locked; for a share lock the entry is enough, which holds all that is read.
+    locks_row: bool,
     rows: f64,
 }
 
@@ -341,7 +342,7 @@ impl Chooser<'_> {
 
     /// Every column the block reads of this table can be had from the index entry.
     fn covers(&self, index: &IndexDef) -> bool {
-        if self.lock {
+        if self.locks_row {
             return false;
         }
         let decodable = |part: &schema::IndexPart| {

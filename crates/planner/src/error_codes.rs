@@ -9,5 +9,7 @@ pub const ER_VIEW_WRONG_LIST: ErrorCode = ErrorCode::new(
     "In definition of view, derived table or common table expression, SELECT list and column names list have \
      different column counts",
 );
+pub const ER_DUPLICATE_TABLE_LOCK: ErrorCode =
+    ErrorCode::new(3569, "HY000", "Table `%s` appears in multiple locking clauses.");
 pub const ER_UNRESOLVED_TABLE_LOCK: ErrorCode =
-    ErrorCode::new(3568, "HY000", "Unresolved table name %s in locking clause.");
+    ErrorCode::new(3568, "HY000", "Unresolved table name `%s` in locking clause.");

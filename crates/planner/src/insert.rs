@@ -25,6 +25,8 @@ impl<'p> Planner<'p> {
         let table = self.target_table(&insert.table, TableUsage::Insert)?;
         let columns = self.insert_columns(insert, &table)?;
         let (mut source_columns, mut reads_target) = (Vec::new(), false);
+        // MySQL: subqueries among values are locked at every level.
+        self.share_reads(!matches!(insert.source, ast::InsertSource::Query(_)));
         let source = match insert.source {
             ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
             ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
@@ -82,6 +84,18 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Whatever a change reads besides its target is locked in share mode, subqueries included: at the levels that
+    /// lock source rows always, below only where `always` says so.
+    pub fn share_reads(&mut self, always: bool) {
+        if always || self.context.lock_source_rows {
+            self.lock_reads = Some(ast::Locking {
+                strength: ast::LockStrength::Share,
+                tables: &[],
+                wait: ast::LockWait::Wait,
+            });
+        }
+    }
+
     /// The query's rows are locked in share mode where the isolation level asks for it.
     fn plan_source_query(
         &mut self,
@@ -90,12 +104,9 @@ impl<'p> Planner<'p> {
         if query.into.is_some() {
             return Err(not_supported("INTO in INSERT .. SELECT"));
         }
-        let share =
-            ast::Locking { strength: ast::LockStrength::Share, tables: &[], wait: ast::LockWait::Wait };
-        let locking = [share];
         let is_plain = matches!(query.body, ast::QueryBody::Select(_)) && query.locking.is_empty();
-        if self.context.lock_source_rows && is_plain {
-            self.lock_reads = Some(locking[0]);
+        if !is_plain {
+            self.lock_reads = None;
         }
         let planned = self.plan_query(query);
         self.lock_reads = None;

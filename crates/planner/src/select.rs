@@ -1,7 +1,7 @@
 //! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
 use crate::block::{AliasUse, Block, Clause, SourceKind};
 use crate::condition::split_conjuncts;
-use crate::error_codes::ER_UNRESOLVED_TABLE_LOCK;
+use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::from::Joined;
 use crate::planner::{Planner, not_supported};
 use crate::query::{PlannedQuery, Tail};
@@ -50,7 +50,13 @@ impl<'p> Planner<'p> {
         select: &ast::Select<'p>,
         tail: Tail<'p>,
     ) -> Result<(BoundSelect, Option<Joined>), SqlError> {
-        let usage = if tail.locking.is_empty() { TableUsage::Read } else { TableUsage::ReadLocking };
+        let usage = match tail.locking {
+            [] => TableUsage::Read,
+            clauses if clauses.iter().any(|clause| clause.strength == ast::LockStrength::Update) => {
+                TableUsage::ReadForUpdate
+            }
+            _ => TableUsage::ReadLocking,
+        };
         let joined = self.bind_from(select.from, usage)?;
         self.apply_locking(tail.locking)?;
         if let (true, Some(locking)) = (tail.locking.is_empty(), self.lock_reads) {
@@ -108,6 +114,9 @@ impl<'p> Planner<'p> {
             };
             let block = self.block();
             if clause.tables.is_empty() {
+                if let Some(source) = block.sources.iter().find(|source| source.lock.is_some()) {
+                    return Err(ER_DUPLICATE_TABLE_LOCK.with(&[&source.alias]));
+                }
                 block.sources.iter_mut().for_each(|source| source.lock = Some(lock));
                 continue;
             }
@@ -116,6 +125,9 @@ impl<'p> Planner<'p> {
                 let named =
                     |source: &&mut crate::block::Source| source.is_named(database, Some(name.name.name));
                 match block.sources.iter_mut().find(named) {
+                    Some(source) if source.lock.is_some() => {
+                        return Err(ER_DUPLICATE_TABLE_LOCK.with(&[&source.alias]));
+                    }
                     Some(source) => source.lock = Some(lock),
                     None => return Err(ER_UNRESOLVED_TABLE_LOCK.with(&[&name.name.name])),
                 }

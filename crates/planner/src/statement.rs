@@ -32,7 +32,7 @@ pub fn plan_statement<'p>(
                 columns: planned.columns,
                 count_found_rows: planned.count_found_rows,
                 counted_limit: planned.counted_limit,
-                locking: planner.tables.iter().any(|used| used.usage == TableUsage::ReadLocking),
+                locking: planner.tables.iter().any(|used| used.usage > TableUsage::Read),
             })
         }
         ast::StatementKind::Insert(insert) => PlanKind::Insert(Box::new(planner.plan_insert(insert)?)),
@@ -51,6 +51,8 @@ pub fn plan_expressions<'p>(
     context: &'p PlannerContext<'p>,
 ) -> Result<Plan, SqlError> {
     let mut planner = Planner::new(catalog, context);
+    // MySQL: what is no SELECT reads with share locks.
+    planner.share_reads(true);
     planner.blocks.push(Block::default());
     let items = planner.bind_all(expressions)?;
     let block = planner.blocks.pop().expect("pushed above");
@@ -60,13 +62,14 @@ pub fn plan_expressions<'p>(
         .collect();
     let planned = planner.build_select(block, crate::select_build::BoundSelect::of_items(items), None)?;
     let columns: Vec<OutputColumn> = planned.columns;
+    let locking = !planner.tables.is_empty();
     debug_assert!(!matches!(planned.node.kind, NodeKind::Nothing));
     Ok(planner.into_plan(PlanKind::Query(QueryPlan {
         root: planned.node,
         columns,
         count_found_rows: false,
         counted_limit: None,
-        locking: false,
+        locking,
     })))
 }
 

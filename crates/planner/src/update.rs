@@ -29,6 +29,8 @@ impl<'p> Planner<'p> {
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
         let is_single = update.single_table().is_some();
+        // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
+        self.share_reads(!is_single);
         let mut targets = self.update_targets(update.assignments)?;
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
@@ -73,6 +75,7 @@ impl<'p> Planner<'p> {
                 (joined, self.delete_sources(targets)?, false)
             }
         };
+        self.share_reads(true);
         for &source in &sources {
             let table = stored_table(self.block(), source)?;
             for column in columns_of_indexes(&table) {
@@ -197,7 +200,7 @@ impl<'p> Planner<'p> {
             self.block().row_key_position(source);
         }
         let share = LockClause { exclusive: false, wait: LockWait::Session };
-        let lock_others = self.context.lock_source_rows;
+        let lock_others = self.lock_reads.is_some();
         for source in &mut self.block().sources {
             if source.lock.is_none() && lock_others && matches!(source.kind, SourceKind::Stored { .. }) {
                 source.lock = Some(share);

@@ -25,6 +25,7 @@ mod transaction_control;
 mod user_locks;
 mod variables;
 mod virtual_tables;
+mod wait_tables;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};
 pub use kill::{KillKind, KillSwitch};

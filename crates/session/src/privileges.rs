@@ -132,7 +132,7 @@ impl Session {
         }
         for table in &plan.tables {
             let privilege = match table.usage {
-                TableUsage::Read | TableUsage::ReadLocking => Privilege::Select,
+                TableUsage::Read | TableUsage::ReadLocking | TableUsage::ReadForUpdate => Privilege::Select,
                 TableUsage::Insert => Privilege::Insert,
                 TableUsage::Update => Privilege::Update,
                 TableUsage::Delete => Privilege::Delete,

@@ -79,6 +79,7 @@ impl Session {
         crate::counters::count(&server.counters.connections);
         let variables = SessionVariables::new(&server.globals);
         let settings = Arc::new(Settings::of(&variables));
+        let id = process.id;
         let mut session = Session {
             shared: Arc::new(SharedState::new(process.clone(), server.clone())),
             privileges: Privileges::new(&server, &connection),
@@ -90,7 +91,7 @@ impl Session {
             statement_settings: None,
             viewer: None,
             database: None,
-            transaction: TransactionControl::default(),
+            transaction: TransactionControl::of(id),
             table_locks: Vec::new(),
             statement_savepoint: None,
             prepared: BTreeMap::new(),
@@ -194,7 +195,7 @@ impl Session {
 
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
-        self.transaction = TransactionControl::default();
+        self.transaction = TransactionControl::of(self.process.id);
         self.table_locks.clear();
         self.server.user_locks.release_all(self.process.id);
         self.shared.reset();

@@ -10,6 +10,7 @@ use schema::{LocalFuture, TableDef, VirtualTable};
 
 use crate::server::Server;
 use crate::variables;
+use crate::wait_tables;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -74,6 +75,13 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         log(crate::log_tables::slow_log()),
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
+        table("performance_schema", "threads", wait_tables::THREAD_COLUMNS, wait_tables::threads),
+        table(
+            "performance_schema",
+            "data_lock_waits",
+            wait_tables::WAIT_COLUMNS,
+            wait_tables::data_lock_waits,
+        ),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
         table(
             "performance_schema",
@@ -136,7 +144,7 @@ fn processes(server: &Server, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::Int(activity.since.elapsed().as_secs() as i64),
-            Value::bytes(activity.state),
+            Value::bytes(wait_tables::state(server, &entry, &activity)),
             activity.info().map_or(Value::Null, Value::bytes),
         ]);
     }

@@ -14,6 +14,8 @@ use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction}
 use std::pin::pin;
 use std::sync::Arc;
 
+use crate::connection_info::ConnectionId;
+
 /// Characteristics of the next transaction only (SET TRANSACTION without a scope).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NextCharacteristics {
@@ -28,11 +30,22 @@ pub struct TransactionControl {
     pub explicit: bool,
     pub access: AccessMode,
     pub next: NextCharacteristics,
-    savepoints: Vec<(String, Savepoint)>,
+    /// Some statement of it has used a table.
+    pub touched: bool,
+    /// `None` stands for the begin: nothing had been used when the savepoint was set.
+    savepoints: Vec<(String, Option<Savepoint>)>,
+    /// The connection, as observers of lock waits know the transactions.
+    connection: u64,
     pub locks: Vec<LockGuard>,
 }
 
 impl TransactionControl {
+    pub fn of(connection: ConnectionId) -> TransactionControl {
+        let mut control = TransactionControl::default();
+        control.connection = u64::from(connection.0);
+        control
+    }
+
     pub fn is_open(&self) -> bool {
         self.current.is_some() && self.explicit
     }
@@ -42,8 +55,11 @@ impl TransactionControl {
         debug_assert!(self.current.is_none(), "the earlier transaction has ended");
         let next = std::mem::take(&mut self.next);
         self.access = next.access.unwrap_or(access);
-        self.current = Some(engine.begin(next.isolation.unwrap_or(isolation), self.access));
+        let mut transaction = engine.begin(next.isolation.unwrap_or(isolation), self.access);
+        transaction.set_label(self.connection);
+        self.current = Some(transaction);
         self.explicit = explicit;
+        self.touched = false;
         self.savepoints.clear();
     }
 
@@ -85,7 +101,7 @@ impl TransactionControl {
     /// SAVEPOINT name; an earlier one of the name is replaced.
     pub fn set_savepoint(&mut self, name: &str) {
         let Some(transaction) = &self.current else { return };
-        let savepoint = transaction.savepoint();
+        let savepoint = self.touched.then(|| transaction.savepoint());
         self.savepoints.retain(|(earlier, _)| !same_savepoint(earlier, name));
         self.savepoints.push((name.to_owned(), savepoint));
     }
@@ -94,9 +110,22 @@ impl TransactionControl {
     pub async fn rollback_to(&mut self, name: &str) -> Option<Result<(), EngineError>> {
         let position = self.savepoints.iter().position(|(earlier, _)| same_savepoint(earlier, name))?;
         self.savepoints.truncate(position + 1);
-        let savepoint = self.savepoints[position].1;
-        let transaction = self.current.as_mut()?;
-        Some(transaction.rollback_to(savepoint).await)
+        match (self.savepoints[position].1, &mut self.current) {
+            (_, None) => None,
+            (Some(savepoint), Some(transaction)) => Some(transaction.rollback_to(savepoint).await),
+            (None, Some(_)) => Some(self.start_over().await),
+        }
+    }
+
+    /// Back to where nothing had been used: locks and the snapshot go as well, only the savepoints stay.
+    async fn start_over(&mut self) -> Result<(), EngineError> {
+        let Some(transaction) = self.current.take() else { return Ok(()) };
+        let anew = transaction.begin_anew(self.connection);
+        let rolled_back = transaction.rollback().await;
+        self.current = Some(anew);
+        self.touched = false;
+        self.locks.clear();
+        rolled_back
     }
 
     /// RELEASE SAVEPOINT; false when there is none of the name.

@@ -36,7 +36,8 @@ impl AutoIncrement {
             if last > self.maximum {
                 return None;
             }
-            let after = last.saturating_add(1);
+            // The whole step is taken: another session's smaller step does not fill the gaps of this series.
+            let after = last.saturating_add(increment);
             match self.next.compare_exchange_weak(current, after, Relaxed, Relaxed) {
                 Ok(_) => return Some(first),
                 Err(changed) => current = changed,
@@ -78,6 +79,8 @@ mod tests {
         assert_eq!(counter.reserve(1, 1, 1), Some(4));
         assert_eq!(counter.reserve(2, 10, 5), Some(5));
         assert_eq!(counter.reserve(1, 10, 5), Some(25));
+        // Another session continues behind the series, as in InnoDB.
+        assert_eq!(counter.reserve(1, 1, 1), Some(35));
         counter.observe(100);
         assert_eq!(counter.peek(), 101);
         assert_eq!(counter.reserve(1, 10, 5), Some(105));

@@ -212,6 +212,8 @@ impl TableHandle {
             self.layout().write_row_key(new, 0, &mut new_key)?;
         }
         let moved = new_key != old_key;
+        // A row that the snapshot does not show as it is now becomes visible by this change, and with it all entries.
+        let renewed = transaction.passes_snapshot(self.layout().tree, old_key);
         if moved {
             // The new place is checked first: its refusal is what the user sees.
             self.insert_record(transaction, new, &new_key, Addition::Insert(wait)).await?;
@@ -226,7 +228,7 @@ impl TableHandle {
         let (mut old_entry, mut new_entry) = (Vec::with_capacity(64), Vec::with_capacity(64));
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             let touched = moved || layout.parts.iter().any(|part| old[part.column] != new[part.column]);
-            if layout.clustered || !touched {
+            if layout.clustered || !touched && !renewed {
                 continue;
             }
             old_entry.clear();
@@ -238,6 +240,11 @@ impl TableHandle {
                 deleted.map_err(|error| engine_error(table, error))?;
                 self.insert_entry(transaction, index, &new_entry, unique, &new_key, Addition::Insert(wait))
                     .await?;
+            } else if renewed {
+                let mut value = Vec::new();
+                self.layout().write_entry_value(&new_key, &mut value);
+                let updated = transaction.update(layout.tree, &new_entry, &value, wait).await;
+                updated.map_err(|error| engine_error(table, error))?;
             }
         }
         Ok(())

@@ -225,6 +225,17 @@ impl RowTable {
         writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
     }
 
+    /// When the row's newest version was committed; 0 when it is older than every snapshot, or not committed.
+    pub fn newest_commit(&self, tree: TreeId, key: &[u8]) -> u64 {
+        let shard = self.shard(tree, key);
+        if shard.is_surely_empty() {
+            return 0;
+        }
+        let rows = shard.rows.lock();
+        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        entry.and_then(|entry| entry.versions.newest_writer()?.committed_at()).unwrap_or(0)
+    }
+
     /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record
     /// only after `Granted`.
     pub fn try_lock(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) -> Attempt {

@@ -76,6 +76,14 @@ impl Generator {
     }
 }
 
+/// The counter follows a value that an update gave its column; the value, if there is such a column.
+pub fn observe_update(handle: &TableHandle, row: &[Value]) -> Option<u64> {
+    let column = handle.definition().auto_increment_column()?;
+    let number = number_of(&row[column]).and_then(|number| u64::try_from(number).ok())?;
+    handle.auto_increment().observe(number);
+    Some(number)
+}
+
 fn number_of(value: &Value) -> Option<i128> {
     match value {
         Value::Int(number) => Some(i128::from(*number)),

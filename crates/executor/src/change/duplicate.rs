@@ -1,4 +1,5 @@
 //! What REPLACE and ON DUPLICATE KEY UPDATE do with the row that is already there.
+use super::auto_increment;
 use super::insert::Inserter;
 use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
@@ -81,7 +82,9 @@ pub async fn update_existing(
     match changed {
         ChangeOutcome::Done => {
             inserter.outcome.affected_rows += 2;
-            observe(inserter, &frame);
+            if let Some(number) = auto_increment::observe_update(&inserter.handle, &frame) {
+                inserter.outcome.explicit_insert_id = number;
+            }
             Ok(())
         }
         ChangeOutcome::Duplicate { index, .. } => {
@@ -92,15 +95,5 @@ pub async fn update_existing(
             context.eval.session.warn(error.into_warning());
             Ok(())
         }
-    }
-}
-
-/// The counter follows a value that the update gave its column.
-fn observe(inserter: &Inserter<'_>, row: &[Value]) {
-    let Some(column) = inserter.plan.table.auto_increment_column() else { return };
-    match row[column] {
-        Value::Int(number) if number > 0 => inserter.handle.auto_increment().observe(number as u64),
-        Value::UInt(number) => inserter.handle.auto_increment().observe(number),
-        _ => {}
     }
 }

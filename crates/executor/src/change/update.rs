@@ -1,5 +1,6 @@
 //! UPDATE of one or more tables.
 use super::assign::Assigner;
+use super::auto_increment;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::row_bytes;
@@ -116,7 +117,12 @@ async fn update_row(
     let wait = context.settings.lock_wait;
     let changed = target.handle.update_row(context.transaction, &row_key, &old, &new, wait).await?;
     match changed {
-        ChangeOutcome::Done => outcome.affected_rows += 1,
+        ChangeOutcome::Done => {
+            outcome.affected_rows += 1;
+            if target.plan.table.auto_increment_column().is_some_and(is_assigned) {
+                auto_increment::observe_update(&target.handle, &new);
+            }
+        }
         ChangeOutcome::Duplicate { index, .. } => {
             let error = target.handle.duplicate_error(index, &new);
             if !plan.ignore {

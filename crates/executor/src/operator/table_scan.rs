@@ -248,6 +248,12 @@ impl Opened {
             None => key,
             Some(_) => &key[layout.suffix_start(key, value).map_err(broken)?..],
         };
+        if let Some(index) = self.index
+            && context.transaction.has_passed_snapshot()
+            && !self.is_entry_of_row(access, index, key, row_key, context).await?
+        {
+            return Ok(());
+        }
         match self.index {
             None => {
                 let frame = out.push_copy(base);
@@ -280,6 +286,36 @@ impl Opened {
             }
         }
         Ok(())
+    }
+}
+
+impl Opened {
+    /// Whether the row, as this read sees it, has this entry. A plain read can meet the entry of a version that the
+    /// snapshot shows, while the row is one that the transaction has changed since.
+    async fn is_entry_of_row(
+        &self,
+        access: &TableAccess,
+        index: usize,
+        key: &[u8],
+        row_key: &[u8],
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        if self.mode != ReadMode::Snapshot {
+            return Ok(true);
+        }
+        let table = &access.table;
+        let layout = self.handle.layout();
+        let record = context.transaction.get(layout.tree, row_key, self.mode).await;
+        let Some(record) = record.map_err(|error| engine_error(&table.name, error))? else {
+            return Ok(false);
+        };
+        let all: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
+        let mut row = vec![Value::Null; table.columns.len()];
+        let read = layout.read_row(table, &layout.project_rows(&all), row_key, &record, &mut row);
+        read.map_err(|_| damaged(&table.name))?;
+        let mut expected = Vec::with_capacity(key.len());
+        layout.write_entry_key(index, &row, row_key, &mut expected)?;
+        Ok(expected == key)
     }
 }
 

@@ -32,6 +32,8 @@ pub enum VariableTarget<'a> {
         scope: VariableScope,
         instance: Option<Ident<'a>>,
         name: Ident<'a>,
+        /// Written as `@@name`, which for a transaction's characteristics means the next transaction.
+        has_at_signs: bool,
     },
 }
 

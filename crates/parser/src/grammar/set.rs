@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
         if self.at(T::AtAt) {
             let variable = self.system_variable()?;
             let (scope, instance, name) = (variable.scope, variable.instance, variable.name);
-            return Ok(VariableTarget::System { scope, instance, name });
+            return Ok(VariableTarget::System { scope, instance, name, has_at_signs: true });
         }
         let mut scope = VariableScope::Unspecified;
         if !self.assigns_at(1) && self.peek_at(1).kind != T::Dot {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         }
         // `SET GLOBAL @@x` is no MySQL, so a name follows.
         let (instance, name) = self.variable_name()?;
-        Ok(VariableTarget::System { scope, instance, name })
+        Ok(VariableTarget::System { scope, instance, name, has_at_signs: false })
     }
 
     fn set_value(&mut self, target: &VariableTarget<'a>) -> Result<SetValue<'a>> {

@@ -6,7 +6,7 @@ use catalog::{RowConverter, SchemaChange};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use engine::WaitPolicy;
 use executor::RowSink;
-use parser::ast::{CreateTable, Statement, StatementKind};
+use parser::ast::{CreateTable, LockStrength, LockWait, Locking, Query, QueryBody, Statement, StatementKind};
 use plan::{OutputColumn, PlanKind};
 use planner::Literals;
 use schema::{ColumnDef, ColumnDefault, LocalFuture, TableDef};
@@ -31,6 +31,12 @@ impl Session {
                 error_code::ER_NOT_SUPPORTED_YET.with(&[&"IGNORE and REPLACE in CREATE TABLE .. SELECT"])
             );
         }
+        // The copied rows stay as they are until the table is there, as in INSERT .. SELECT.
+        let share = [Locking { strength: LockStrength::Share, tables: &[], wait: LockWait::Wait }];
+        let is_plain = matches!(query.body, QueryBody::Select(_)) && query.locking.is_empty();
+        let locking: &[Locking<'_>] =
+            if is_plain && self.locks_source_rows() { &share } else { query.locking };
+        let query = &Query { locking, ..*query };
         let source = Statement { kind: StatementKind::Query(query), span: query.span };
         let plan =
             self.plan_request(Request { statement: &source, ..request }, Literals::Inline, Vec::new())?;

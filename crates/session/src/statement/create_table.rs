@@ -34,15 +34,13 @@ impl Session {
         self.require_table(Privilege::Create, &name.database, &name.name)?;
         check_table_name(&name.name)?;
         let like = statement.like.map(|like| self.table_name(like)).transpose()?;
+        // A table that is there already is found before the wait for those who use it, and once more behind it.
+        if self.exists_already(statement, &name)? {
+            return Ok(Done::ok());
+        }
         let _locks = self.lock_created(&name, like.as_ref()).await?;
-        let catalog = self.server.catalog().clone();
-        catalog.require_database(&name.database)?;
-        if catalog.table(&name.database, &name.name).is_some() {
-            let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
-            if !statement.if_not_exists {
-                return Err(error);
-            }
-            self.shared.note(error);
+        self.server.catalog().require_database(&name.database)?;
+        if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
         let source = self.plan_source(statement, request)?;
@@ -53,6 +51,19 @@ impl Session {
         definition.created_at = seconds_now();
         definition.choose_clustering();
         self.create_and_fill(definition, source, request, shield).await
+    }
+
+    /// Error 1050 for an existing table, a note with IF NOT EXISTS.
+    fn exists_already(&self, statement: &CreateTable<'_>, name: &TableName) -> Result<bool, SqlError> {
+        if self.server.catalog().table(&name.database, &name.name).is_none() {
+            return Ok(false);
+        }
+        let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
+        if !statement.if_not_exists {
+            return Err(error);
+        }
+        self.shared.note(error);
+        Ok(true)
     }
 
     async fn lock_created(

@@ -25,6 +25,9 @@ impl Session {
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
+        if is_schema_change(kind) || is_account_statement(kind) {
+            self.require_write_access()?;
+        }
         self.check_locked_change(kind)?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.

@@ -74,8 +74,8 @@ impl Session {
     }
 
     /// INSERT .. SELECT and the like read with locks from REPEATABLE READ on.
-    fn locks_source_rows(&self) -> bool {
-        matches!(self.settings.isolation, Isolation::RepeatableRead | Isolation::Serializable)
+    pub(crate) fn locks_source_rows(&self) -> bool {
+        matches!(self.effective_isolation(), Isolation::RepeatableRead | Isolation::Serializable)
     }
 
     /// Plans and runs a SELECT, INSERT, UPDATE, DELETE or REPLACE.
@@ -181,6 +181,9 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.count_plan(&prepared.plan);
+        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
+            self.require_write_access()?;
+        }
         self.lock_plan(prepared).await?;
         match (&prepared.plan.kind, &prepared.shape) {
             (PlanKind::Query(_), Some(shape)) => {
@@ -231,7 +234,7 @@ impl Session {
         parameters: Vec<Value>,
         rows: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
-        self.begin_statement_transaction();
+        self.begin_statement_transaction(!plan.tables.is_empty());
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
         let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
@@ -312,13 +315,19 @@ impl Session {
         }
     }
 
-    /// Opens the statement's transaction: its own with autocommit, else one that stays open.
-    pub(crate) fn begin_statement_transaction(&mut self) {
+    /// Opens the statement's transaction: its own with autocommit, else one that stays open. A statement without
+    /// tables begins none that lasts, and leaves SET TRANSACTION to the next one that has.
+    pub(crate) fn begin_statement_transaction(&mut self, uses_tables: bool) {
         if self.transaction.current.is_none() {
             let engine = self.server.engine().clone();
-            let explicit = !self.settings.autocommit;
+            let next = self.transaction.next;
+            let explicit = uses_tables && !self.settings.autocommit;
             self.transaction.begin(&engine, self.settings.isolation, self.settings.access, explicit);
+            if !uses_tables {
+                self.transaction.next = next;
+            }
         }
+        self.transaction.touched |= uses_tables;
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         transaction.begin_statement();
         self.statement_savepoint = Some(transaction.savepoint());
@@ -390,7 +399,9 @@ fn lock_of(used: &TableUse) -> (LockName, LockMode) {
     let name = LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into());
     let mode = match used.usage {
         TableUsage::Read | TableUsage::ReadLocking => LockMode::Shared,
-        TableUsage::Insert | TableUsage::Update | TableUsage::Delete => LockMode::SharedWrite,
+        TableUsage::ReadForUpdate | TableUsage::Insert | TableUsage::Update | TableUsage::Delete => {
+            LockMode::SharedWrite
+        }
     };
     (name, mode)
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use auth::Privilege;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, Value, error_code};
+use engine::AccessMode;
 use expression::SessionServices;
 use parser::ast::{
     Expr, ExprKind, SetStatement, SetValue, VariableAssignment, VariableScope, VariableTarget,
@@ -17,14 +18,20 @@ use super::guard::Shield;
 use super::{Done, Request};
 use crate::counters::count;
 use crate::session::Session;
+use crate::settings::isolation_named;
 use crate::sink::StateChange;
 use crate::variables::{Definition, Effect, Scope, Setting, VariableId, from_value};
+
+const TRANSACTION_ISOLATION: &str = "transaction_isolation";
+const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
 /// A checked change of one system variable.
 struct Change {
     id: VariableId,
     scope: VariableScope,
     setting: Setting,
+    /// `SET @@transaction_isolation = ..` and its kin: for the next transaction only.
+    is_for_next: bool,
 }
 
 impl Session {
@@ -45,14 +52,23 @@ impl Session {
                     self.set_user_variable(&name.name.to_lowercase(), value, request, shield).await?;
                 }
                 VariableAssignment::Variable {
-                    target: VariableTarget::System { scope, instance, name },
+                    target: VariableTarget::System { scope, instance, name, has_at_signs },
                     value,
                 } => {
                     let name = match instance {
                         Some(instance) => format!("{}.{}", instance.name, name.name),
                         None => name.name.to_owned(),
                     };
-                    let change = self.check_variable(scope, &name, value, request, shield).await?;
+                    let mut change = self.check_variable(scope, &name, value, request, shield).await?;
+                    change.is_for_next = has_at_signs
+                        && scope == VariableScope::Unspecified
+                        && matches!(
+                            change.id.definition().name,
+                            TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY
+                        );
+                    if change.is_for_next && self.transaction.is_open() {
+                        return Err(error_code::ER_CANT_CHANGE_TX_CHARACTERISTICS.plain());
+                    }
                     changes.push(change);
                 }
                 VariableAssignment::Names { charset, collation } => {
@@ -117,7 +133,7 @@ impl Session {
             }
         };
         self.check_effect(id, scope, &setting)?;
-        Ok(Change { id, scope, setting })
+        Ok(Change { id, scope, setting, is_for_next: false })
     }
 
     fn check_scope(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {
@@ -163,7 +179,11 @@ impl Session {
     }
 
     async fn apply_change(&mut self, change: Change, shield: &Shield) -> Result<(), SqlError> {
-        let Change { id, scope, setting } = change;
+        let Change { id, scope, setting, is_for_next } = change;
+        if is_for_next {
+            self.set_next_characteristic(id, &setting);
+            return Ok(());
+        }
         match scope {
             VariableScope::Unspecified | VariableScope::Session => {
                 self.apply_session(id, setting, shield).await
@@ -188,6 +208,15 @@ impl Session {
         }
     }
 
+    fn set_next_characteristic(&mut self, id: VariableId, setting: &Setting) {
+        let next = &mut self.transaction.next;
+        match id.definition().name {
+            TRANSACTION_ISOLATION => next.isolation = Some(isolation_named(setting.as_text())),
+            _ if setting.as_boolean() => next.access = Some(AccessMode::ReadOnly),
+            _ => next.access = Some(AccessMode::ReadWrite),
+        }
+    }
+
     /// Changes a session value together with the ones that follow it.
     async fn apply_session(
         &mut self,
@@ -200,7 +229,7 @@ impl Session {
             "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
                 self.commit_open(shield).await?;
             }
-            "transaction_isolation" | "transaction_read_only" => self.transaction.next = Default::default(),
+            TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.transaction.next = Default::default(),
             "last_insert_id" => {
                 self.shared.set_last_insert_id(setting.as_unsigned());
                 return Ok(());
@@ -329,7 +358,12 @@ impl Session {
 }
 
 fn session_change(name: &'static str, text: &str) -> Change {
-    Change { id: VariableId::known(name), scope: VariableScope::Session, setting: Setting::text(text) }
+    Change {
+        id: VariableId::known(name),
+        scope: VariableScope::Session,
+        setting: Setting::text(text),
+        is_for_next: false,
+    }
 }
 
 fn charset_named(name: &str) -> Result<Charset, SqlError> {

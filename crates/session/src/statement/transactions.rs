@@ -35,7 +35,10 @@ impl Session {
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         match (snapshot, transaction.isolation()) {
             (false, _) => {}
-            (true, Isolation::RepeatableRead | Isolation::Serializable) => transaction.take_snapshot(),
+            (true, Isolation::RepeatableRead) => {
+                transaction.take_snapshot();
+                self.transaction.touched = true;
+            }
             (true, _) => self.shared.warning(WITH_CONSISTENT_SNAPSHOT_IGNORED.plain()),
         }
         Ok(Done::ok())
@@ -91,7 +94,8 @@ impl Session {
     /// SAVEPOINT; outside of a transaction it does nothing, as in MySQL with autocommit.
     pub(crate) fn savepoint(&mut self, name: &str) -> Done {
         if self.transaction.current.is_none() && !self.settings.autocommit {
-            self.begin_statement_transaction();
+            self.begin_statement_transaction(true);
+            self.transaction.touched = false;
             self.statement_savepoint = None;
         }
         self.transaction.set_savepoint(name);
@@ -110,6 +114,26 @@ impl Session {
         match self.transaction.release_savepoint(name) {
             true => Ok(Done::ok()),
             false => Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"SAVEPOINT", &name])),
+        }
+    }
+
+    /// Error 1792 before anything is read or locked: the transaction that is open, or that would begin, only reads.
+    pub(crate) fn require_write_access(&self) -> Result<(), SqlError> {
+        let access = match &self.transaction.current {
+            Some(_) => self.transaction.access,
+            None => self.transaction.next.access.unwrap_or(self.settings.access),
+        };
+        match access {
+            AccessMode::ReadOnly => Err(error_code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.plain()),
+            AccessMode::ReadWrite => Ok(()),
+        }
+    }
+
+    /// What the open transaction reads at, or the one that the next statement begins.
+    pub(crate) fn effective_isolation(&self) -> Isolation {
+        match &self.transaction.current {
+            Some(transaction) => transaction.isolation(),
+            None => self.transaction.next.isolation.unwrap_or(self.settings.isolation),
         }
     }
 
