@@ -7,6 +7,7 @@
 use super::core::Core;
 use super::place::{BLOCK_BYTES, Place};
 use super::reader::verify_image;
+use super::state::State;
 use super::summary::{Effect, Entry, Stream, Summary};
 use super::tree::BlockName;
 use crate::{PageId, StoreError};
@@ -29,45 +30,54 @@ struct Pending {
 }
 
 impl Cleaner {
-    pub(super) fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+    /// Copies of two segments make fewer chunks together; those of one alone would only change places.
+    fn gains(&self, core: &Core) -> bool {
+        let segment = |copy: &Pending| core.geometry.segment_of(copy.from);
+        let first = self.pending.first().map(segment);
+        self.pending.iter().any(|copy| Some(segment(copy)) != first)
     }
 }
 
 impl Core {
     /// The segment that is cleaned next.
-    pub(super) fn victim(&self, state: &super::state::State) -> Option<u32> {
+    fn victim(&self, state: &State) -> Option<u32> {
         let size = self.geometry.page_size.bytes();
         let limit = self.geometry.items_per_segment(size) * size as u64;
         state.table.emptiest(limit, state.durable_through)
     }
 
+    /// Whether a step could gain anything.
+    pub(super) fn can_clean(&self, state: &State) -> bool {
+        !state.pace.cleaner_blocked && (self.victim(state).is_some() || self.cleaner.lock().gains(self))
+    }
+
     /// Cleans one segment. With no victim left it writes what is pending. True if anything was done.
     pub(super) async fn clean_step(self: &Arc<Self>) -> Result<bool, StoreError> {
-        let victim = {
-            let mut state = self.state.lock();
-            let victim = self.victim(&state);
-            if let Some(victim) = victim {
-                state.table.start_cleaning(victim);
-                // Copies pay when they are written. Map blocks are written by the next cycle, and a segment that
-                // yields nothing must not be owed for ever.
-                let live = if state.table.get(victim).stream == Stream::Map {
-                    state.table.get(victim).live
-                } else {
-                    0
-                };
-                state.pace.clean_debt -= (live as i64).max(BLOCK_BYTES as i64);
-            }
-            victim
-        };
+        let victim = self.take_victim();
         if let Some(victim) = victim {
             self.collect(victim).await?;
             self.counters.segments_cleaned.fetch_add(1, Ordering::Relaxed);
         }
         let written = self.write_copies(victim.is_none()).await?;
-        let mut state = self.state.lock();
-        state.pace.just_cycled = false;
+        self.state.lock().pace.just_cycled = false;
         Ok(victim.is_some() || written)
+    }
+
+    fn take_victim(&self) -> Option<u32> {
+        let mut state = self.state.lock();
+        let waiting = self.cleaner.lock().pending.len() as u64;
+        if waiting >= self.geometry.items_per_segment(self.geometry.page_size.bytes()) {
+            // There was no segment to write them to.
+            return None;
+        }
+        let victim = self.victim(&state)?;
+        state.table.start_cleaning(victim);
+        // Copies pay when they are written. Map blocks are written by the next cycle, and a segment that yields nothing
+        // must not be owed for ever.
+        let segment = *state.table.get(victim);
+        let live = if segment.stream == Stream::Map { segment.live } else { 0 };
+        state.pace.clean_debt -= (live as i64).max(BLOCK_BYTES as i64);
+        Some(victim)
     }
 
     /// Reads a victim and notes what lives in it.
@@ -185,7 +195,7 @@ impl Core {
             _ => state.room(Stream::Relocated),
         };
         let count = self.geometry.items_in(room, size);
-        if cleaner.pending.len() < count && !all {
+        if cleaner.pending.len() < count && !(all && cleaner.gains(self)) {
             return None;
         }
         if state.make_room(Stream::Relocated, size, floor, &self.gates) == 0 {

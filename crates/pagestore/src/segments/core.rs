@@ -105,7 +105,7 @@ impl Core {
     }
 
     pub(super) fn is_planted(&self, fault: PlantedFault) -> bool {
-        self.options.is_planted(fault)
+        self.options.fault == fault
     }
 
     pub(super) fn page_count(&self) -> u64 {

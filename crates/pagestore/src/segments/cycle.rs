@@ -6,7 +6,7 @@
 use super::core::Core;
 use super::place::{BLOCK_BYTES, Place};
 use super::summary::{Effect, Entry, Stream, Summary};
-use super::tree::{BlockName, Pointer, ROOT_LEVEL};
+use super::tree::{BlockName, Pointer, ROOT_LEVEL, Tree};
 use crate::StoreError;
 use env::{IoBuf, yield_now};
 use std::sync::Arc;
@@ -29,6 +29,14 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
+    /// Goes up to the next level with something to write.
+    fn climb(&mut self, tree: &Tree) {
+        while self.todo.is_empty() && self.level < ROOT_LEVEL {
+            self.level += 1;
+            self.todo = tree.dirty(self.level);
+        }
+    }
+
     /// Places that the checkpoint on disk still needs.
     pub(super) fn replaced(&self) -> impl Iterator<Item = Place> {
         self.replaced.iter().copied()
@@ -63,10 +71,7 @@ impl Core {
     pub(super) async fn cycle_step(self: &Arc<Self>) -> Result<bool, StoreError> {
         let cycle = self.cycle.lock().take();
         let mut cycle = cycle.unwrap_or_else(|| self.begin_cycle());
-        while cycle.todo.is_empty() && cycle.level < ROOT_LEVEL {
-            cycle.level += 1;
-            cycle.todo = self.tree.lock().dirty(cycle.level);
-        }
+        cycle.climb(&self.tree.lock());
         if cycle.todo.is_empty() {
             self.end_cycle(cycle).await?;
             return Ok(true);
@@ -96,41 +101,36 @@ impl Core {
         }
     }
 
-    /// Captures blocks and points the tree to their new places.
+    /// Captures blocks and points the tree to their new places. Children come before their parents in the chunk.
     fn place_blocks(&self, cycle: &mut Cycle) -> Option<(Summary, IoBuf)> {
         let mut state = self.state.lock();
         let mut tree = self.tree.lock();
         let room = state.make_room(Stream::Map, BLOCK_BYTES, 0, &self.gates);
-        let count = self.geometry.items_in(room, BLOCK_BYTES).min(cycle.todo.len()).min(BLOCKS_PER_STEP);
-        if count == 0 {
+        let count_max = self.geometry.items_in(room, BLOCK_BYTES).min(BLOCKS_PER_STEP);
+        if count_max == 0 {
             return None;
         }
-        let names: Vec<_> = cycle.todo.split_off(cycle.todo.len() - count);
-        let names: Vec<_> =
-            names.into_iter().rev().map(|index| BlockName { level: cycle.level, index }).collect();
-        let mut buffer = IoBuf::zeroed(BLOCK_BYTES * (count + 1));
-        let blocks = buffer.as_mut_slice()[BLOCK_BYTES..].chunks_exact_mut(BLOCK_BYTES);
-        let mut pointers = Vec::with_capacity(count);
-        for (name, block) in names.iter().zip(blocks) {
+        let mut buffer = IoBuf::zeroed(BLOCK_BYTES * (count_max + 1));
+        let mut entries = Vec::with_capacity(count_max);
+        for block in buffer.as_mut_slice()[BLOCK_BYTES..].chunks_exact_mut(BLOCK_BYTES) {
+            cycle.climb(&tree);
+            let Some(index) = cycle.todo.pop() else { break };
+            let name = BlockName { level: cycle.level, index };
             match name.level {
                 0 => self.map.capture(name.index, block),
-                _ => tree.capture(*name, block),
+                _ => tree.capture(name, block),
             }
-            pointers.push(crc32c::crc32c(block));
-        }
-        let entry = |name: &BlockName| Entry {
-            subject: name.subject(),
-            effect: Effect::MapBlock,
-            bytes: BLOCK_BYTES as u64,
-            checksum: 0,
-        };
-        let summary = state.start(Stream::Map, names.iter().map(entry).collect());
-        for ((name, checksum), (_, place)) in names.iter().zip(pointers).zip(summary.places(self.geometry)) {
-            let before = tree.set_pointer(*name, Pointer { place, checksum });
+            let place = state.next_place(Stream::Map, entries.len());
+            let checksum = crc32c::crc32c(block);
+            let before = tree.set_pointer(name, Pointer { place, checksum });
             if !before.is_nowhere() {
                 cycle.replaced.push(before);
             }
+            let (subject, bytes) = (name.subject(), BLOCK_BYTES as u64);
+            entries.push(Entry { subject, effect: Effect::MapBlock, bytes, checksum: 0 });
         }
+        buffer.set_len(BLOCK_BYTES * (entries.len() + 1));
+        let summary = state.start(Stream::Map, entries);
         cycle.last_sequence = summary.sequence;
         Some((summary, buffer))
     }
@@ -160,9 +160,8 @@ impl Core {
             for place in cycle.replaced {
                 state.release(place);
             }
-            let freed = state.table.promote(scan_from);
-            let free = state.table.free_count();
-            state.pace.note_cycle(free, freed);
+            let (freed, freed_map) = state.table.promote(scan_from);
+            state.pace.note_cycle(freed, freed_map);
         }
         self.counters.cycles.fetch_add(1, Ordering::Relaxed);
         self.space.wake_all();

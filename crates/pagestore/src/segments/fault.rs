@@ -1,5 +1,4 @@
-//! The rules that tests may have the store break, to see that the crash matrix notices. Without the feature
-//! `planted-faults` no store can be told to.
+//! The rules that tests may have the store break, to see that the crash matrix notices. Nothing else plants any.
 
 /// Which rule is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

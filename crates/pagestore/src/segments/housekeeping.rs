@@ -4,12 +4,13 @@
 //! for space make work urgent: then cycles and cleaning alternate until there is room or nothing can be gained.
 
 use super::core::Core;
+use super::state::State;
 use crate::StoreError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// So many cycles without a gain show that there is none to be had.
-const FRUITLESS_CYCLES_MAX: u32 = 8;
+/// So many cycles that free only what the map itself left behind show that there is nothing to be had.
+const FRUITLESS_CYCLES_MAX: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
@@ -100,25 +101,23 @@ impl Core {
         }
         let interval =
             u64::from(segments) * self.geometry.segment_bytes / u64::from(self.options.cycle_share);
-        let has_copies = !self.cleaner.lock().is_empty();
-        let can_clean = !pace.cleaner_blocked && (has_copies || self.victim(&state).is_some());
+        let can_clean = self.can_clean(&state);
         let pressed = waiting && free <= limits.fresh_floor;
         let worthwhile = retired >= (segments / 64).max(2) || pressed && retired > 0 && !can_clean;
-        let hopeful = !pace.just_cycled && pace.fruitless_cycles < FRUITLESS_CYCLES_MAX;
-        if !pace.cycle_active && (pace.cycle_bytes >= interval || short && worthwhile && hopeful) {
+        if !pace.cycle_active && (pace.cycle_bytes > interval || short && worthwhile && !pace.just_cycled) {
             return Task::Cycle;
         }
         if (pace.clean_debt > 0 || pressed) && can_clean {
             return Task::Clean;
         }
         if waiting {
-            return self.last_resort(&state, retired);
+            return self.last_resort(&state);
         }
         Task::Nothing
     }
 
     /// Writers wait and the cleaner can do nothing now.
-    fn last_resort(&self, state: &super::state::State, retired: u32) -> Task {
+    fn last_resort(&self, state: &State) -> Task {
         if !state.is_settled() {
             return Task::Settle;
         }
@@ -126,7 +125,8 @@ impl Core {
             // Nothing to clean: the debt is forgotten.
             return Task::Clean;
         }
-        if retired > 0 && state.pace.fruitless_cycles < FRUITLESS_CYCLES_MAX {
+        let hopeful = state.pace.fruitless_cycles < FRUITLESS_CYCLES_MAX;
+        if hopeful && state.table.retired_count() + state.table.retired_map_count() > 0 {
             return Task::Cycle;
         }
         Task::GiveUp

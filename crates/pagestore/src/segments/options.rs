@@ -17,8 +17,8 @@ pub struct SegmentOptions {
     pub cycle_share: u32,
     /// `extend` promises room for one in this many page ids: 1, unless the caller frees pages and tells the store.
     pub ids_per_page: u32,
-    /// A rule to break, for tests of the tests.
-    #[cfg(feature = "planted-faults")]
+    /// A rule to break: for tests of the crash matrix.
+    #[doc(hidden)]
     pub fault: super::PlantedFault,
 }
 
@@ -32,7 +32,6 @@ impl Default for SegmentOptions {
             fill_target_percent: 72,
             cycle_share: 32,
             ids_per_page: 1,
-            #[cfg(feature = "planted-faults")]
             fault: super::PlantedFault::None,
         }
     }
@@ -48,15 +47,5 @@ impl SegmentOptions {
             fill_max_percent: 95,
             ..Self::default()
         }
-    }
-
-    #[cfg(feature = "planted-faults")]
-    pub(super) fn is_planted(&self, fault: super::PlantedFault) -> bool {
-        self.fault == fault
-    }
-
-    #[cfg(not(feature = "planted-faults"))]
-    pub(super) const fn is_planted(&self, _: super::PlantedFault) -> bool {
-        false
     }
 }

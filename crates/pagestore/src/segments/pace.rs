@@ -51,10 +51,8 @@ pub(super) struct Pace {
     pub(super) cycle_active: bool,
     /// A cycle has ended since the cleaner last worked.
     pub(super) just_cycled: bool,
-    /// Cycles since the last fresh chunk that left no more free segments than one before. The map's own garbage goes
-    /// round, so freeing some is no progress.
+    /// Cycles in a row that freed nothing, or only what the map itself left behind: that goes round for ever.
     pub(super) fruitless_cycles: u32,
-    best_free: u32,
     /// The cleaner found no segment to write to.
     pub(super) cleaner_blocked: bool,
     /// Growth was refused by the disk: bytes to write before it is tried again.
@@ -82,19 +80,12 @@ impl Pace {
         self.growth_pause = self.growth_pause.saturating_sub(bytes);
     }
 
-    /// A cycle has ended with so many segments free.
-    pub(super) fn note_cycle(&mut self, free: u32, freed: u32) {
+    /// A cycle has ended that freed so many segments of pages, and of the map.
+    pub(super) fn note_cycle(&mut self, freed: u32, freed_map: u32) {
         self.cycle_active = false;
         self.just_cycled = true;
-        self.cleaner_blocked &= freed == 0;
-        self.fruitless_cycles = if free > self.best_free { 0 } else { self.fruitless_cycles + 1 };
-        self.best_free = self.best_free.max(free);
-    }
-
-    /// Something was written that changes what can be gained.
-    pub(super) fn note_progress(&mut self) {
-        self.fruitless_cycles = 0;
-        self.best_free = 0;
+        self.cleaner_blocked &= freed + freed_map == 0;
+        self.fruitless_cycles = if freed > 0 { 0 } else { self.fruitless_cycles + 1 };
     }
 
     pub(super) fn note_written(&mut self, bytes: u64) {

@@ -87,6 +87,13 @@ impl State {
         self.room(stream)
     }
 
+    /// Where the block at `index` of the stream's next chunk will be.
+    pub(super) fn next_place(&self, stream: Stream, index: usize) -> Place {
+        let open = self.open[stream as usize].expect("there is room");
+        let offset = open.offset + (BLOCK_BYTES * (index + 1)) as u64;
+        self.geometry.place(open.segment, offset, BLOCK_BYTES as u64)
+    }
+
     /// Gives a chunk its place and sequence. The checksums of its entries are still to be filled in.
     pub(super) fn start(&mut self, stream: Stream, entries: Vec<Entry>) -> Summary {
         let open = self.open[stream as usize].as_mut().expect("there is room");

@@ -62,7 +62,7 @@ impl Core {
         SegmentStats {
             segments: u64::from(state.table.len()),
             segments_free: u64::from(state.table.free_count()),
-            segments_retired: u64::from(state.table.retired_count()),
+            segments_retired: u64::from(state.table.retired_count() + state.table.retired_map_count()),
             segments_live: live.count() as u64,
             live_bytes: state.table.live_bytes(),
             mapped_pages: state.mapped_pages,

@@ -43,6 +43,8 @@ pub(super) struct SegmentTable {
     free: VecDeque<u32>,
     /// With the sequence at which each was freed, in order.
     retired: VecDeque<(u64, u32)>,
+    /// How many of them held map blocks.
+    retired_map: u32,
     live_bytes: u64,
 }
 
@@ -63,8 +65,13 @@ impl SegmentTable {
         self.free.len() as u32
     }
 
+    /// Retired segments that held pages.
     pub(super) fn retired_count(&self) -> u32 {
-        self.retired.len() as u32
+        self.retired.len() as u32 - self.retired_map
+    }
+
+    pub(super) fn retired_map_count(&self) -> u32 {
+        self.retired_map
     }
 
     pub(super) fn live_bytes(&self) -> u64 {
@@ -122,13 +129,14 @@ impl SegmentTable {
         let entry = &mut self.segments[segment as usize];
         if entry.live == 0 && matches!(entry.usage, Use::Sealed | Use::Cleaning) {
             entry.usage = Use::Retired;
+            self.retired_map += u32::from(entry.stream == Stream::Map);
             self.retired.push_back((next_sequence, segment));
         }
     }
 
-    /// Frees what was retired before `scan_from`; returns how many.
-    pub(super) fn promote(&mut self, scan_from: u64) -> u32 {
-        let mut count = 0;
+    /// Frees what was retired before `scan_from`; returns how many segments of pages and of the map.
+    pub(super) fn promote(&mut self, scan_from: u64) -> (u32, u32) {
+        let (mut pages, mut map) = (0, 0);
         while let Some((freed_at, segment)) = self.retired.front().copied()
             && freed_at <= scan_from
         {
@@ -137,18 +145,26 @@ impl SegmentTable {
             assert!(entry.usage == Use::Retired && entry.live == 0, "nothing comes to life again");
             entry.usage = Use::Free;
             self.free.push_back(segment);
-            count += 1;
+            match entry.stream {
+                Stream::Map => map += 1,
+                Stream::Fresh | Stream::Relocated => pages += 1,
+            }
         }
-        count
+        self.retired_map -= map;
+        (pages, map)
     }
 
     /// The sealed segment with the least life in it, if that is less than `limit` bytes. All its chunks are durable.
+    /// Segments of the map only if they are half dead: their blocks move with every cycle anyway.
     pub(super) fn emptiest(&self, limit: u64, durable_through: u64) -> Option<u32> {
-        let sealed = self
-            .iter()
-            .filter(|(_, segment)| segment.usage == Use::Sealed && segment.last_sequence <= durable_through);
-        let (index, segment) = sealed.min_by_key(|(_, segment)| segment.live)?;
-        (segment.live < limit).then_some(index)
+        let worth = |segment: &Segment| match segment.stream {
+            Stream::Map => segment.live <= limit / 2,
+            Stream::Fresh | Stream::Relocated => segment.live < limit,
+        };
+        let sealed = self.iter().filter(|(_, segment)| {
+            segment.usage == Use::Sealed && segment.last_sequence <= durable_through && worth(segment)
+        });
+        sealed.min_by_key(|(_, segment)| segment.live).map(|(index, _)| index)
     }
 
     pub(super) fn start_cleaning(&mut self, segment: u32) {
@@ -168,6 +184,7 @@ impl SegmentTable {
                 segment.usage = Use::Sealed;
             } else if logged.contains(&index) {
                 segment.usage = Use::Retired;
+                table.retired_map += u32::from(segment.stream == Stream::Map);
                 table.retired.push_back((next_sequence, index));
             } else {
                 segment.usage = Use::Free;
@@ -196,8 +213,8 @@ mod tests {
         table.release(first, 4096, 12);
         table.release(first, 4096, 13);
         assert_eq!((table.get(first).usage, table.retired_count()), (Use::Retired, 1));
-        assert_eq!(table.promote(12), 0);
-        assert_eq!(table.promote(13), 1);
+        assert_eq!(table.promote(12), (0, 0));
+        assert_eq!(table.promote(13), (1, 0));
         let guard = gates.enter(first);
         let second = table.open(Stream::Fresh, 14, 0, &gates).unwrap();
         assert_ne!(second, first);

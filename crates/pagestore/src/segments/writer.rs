@@ -102,7 +102,7 @@ impl Core {
         }
         let free = |page: &PageId| Entry { subject: page.0, effect: Effect::Free, bytes: 0, checksum: 0 };
         let summary = state.start(Stream::Fresh, pages.iter().map(free).collect());
-        state.pace.note_progress();
+        state.pace.fruitless_cycles = 0;
         state.pace.note_written(summary.chunk_bytes());
         drop(state);
         self.counters.fresh_bytes.fetch_add(summary.chunk_bytes(), Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl Core {
         let entries = pages[..count].iter().map(set).collect();
         let summary = state.start(Stream::Fresh, entries);
         let (fill, free) = (self.fill(&state), state.table.free_count());
-        state.pace.note_progress();
+        state.pace.fruitless_cycles = 0;
         state.pace.note_fresh(summary.chunk_bytes(), fill, free, limits, self.geometry.segment_bytes);
         drop(state);
         self.counters.fresh_bytes.fetch_add(summary.chunk_bytes(), Ordering::Relaxed);
