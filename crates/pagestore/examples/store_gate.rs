@@ -9,7 +9,9 @@
 use env::local::{ThreadSpawner, block_on};
 use env::{Env, IoBuf, OpenOptions, real_env};
 use pagestore::segments::write_amplification;
-use pagestore::{PageBatch, PageId, PageKind, PageSize, PageStore, SegmentOptions, SegmentStore, TreeId, header};
+use pagestore::{
+    PageBatch, PageId, PageKind, PageSize, PageStore, SegmentOptions, SegmentStore, TreeId, header,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,9 +69,8 @@ async fn random_writes(env: &Env, bytes: u64, count: usize) -> f64 {
     let mut done = 0;
     while done < count {
         let batch: Vec<_> = random_batch(&mut rng, pages).into_iter().take(WRITES_IN_FLIGHT).collect();
-        let write = |page: &u64| {
-            file.write_at(page * PAGE.bytes() as u64, IoBuf::copy_of(&image(PageId(*page), 1)))
-        };
+        let write =
+            |page: &u64| file.write_at(page * PAGE.bytes() as u64, IoBuf::copy_of(&image(PageId(*page), 1)));
         let writes: Vec<_> = batch.iter().map(write).collect();
         done += writes.len();
         for write in writes {

@@ -38,4 +38,9 @@ pub trait PageStore: Send + Sync {
 
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Ends background work. Nothing is written afterwards, so the store can be opened anew.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
 }

@@ -30,9 +30,12 @@ fn runs_repeat_themselves() {
     assert_eq!(run_store_seed(&options), Ok(first));
 }
 
-/// Whether one of a few seeds shows the fault.
-fn is_found(fault: PlantedFault) -> bool {
-    (0..12).any(|seed| run_store_seed(&StoreOptions { fault, ..StoreOptions::new(seed) }).is_err())
+/// What the first of a few seeds that notices the fault says.
+fn found(fault: PlantedFault) -> Option<String> {
+    let violation =
+        (0..12).find_map(|seed| run_store_seed(&StoreOptions { fault, ..StoreOptions::new(seed) }).err())?;
+    println!("{fault:?}: {violation}");
+    Some(violation.what)
 }
 
 #[test]
@@ -45,6 +48,6 @@ fn broken_stores_are_found_out() {
         PlantedFault::RelocateBlindly,
         PlantedFault::MixIncarnations,
     ] {
-        assert!(is_found(fault), "{fault:?}");
+        assert!(found(fault).is_some(), "{fault:?}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A victim is read from one end to the other; its summaries say which pages it held, the words which of them are
 //! still there. Images are checked before they are copied: a damaged one stays where it is, and its segment with it.
-//! Copies of several victims share chunks, in order of page ids, and go to segments of their own.
+//! Copies go to segments of their own, victim by victim so that each dies soon, in order of page ids.
 
 use super::core::Core;
 use super::place::{BLOCK_BYTES, Place};
@@ -107,6 +107,7 @@ impl Core {
                 }
             }
         }
+        pending.sort_unstable_by_key(|copy| copy.page);
         self.cleaner.lock().pending.append(&mut pending);
         Ok(())
     }
@@ -202,7 +203,6 @@ impl Core {
             state.pace.cleaner_blocked = true;
             return None;
         }
-        cleaner.pending.sort_unstable_by_key(|copy| copy.page);
         let count = count.min(cleaner.pending.len());
         let copies: Vec<_> = cleaner.pending.drain(..count).collect();
         let entry = |copy: &Pending| Entry {

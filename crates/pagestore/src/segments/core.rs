@@ -6,7 +6,7 @@ use super::cleaner::Cleaner;
 use super::cycle::Cycle;
 use super::files::Files;
 use super::gates::Gates;
-use super::map::PageMap;
+use super::map::{PageMap, blocks_for};
 use super::pace::Limits;
 use super::place::Geometry;
 use super::state::State;
@@ -113,7 +113,8 @@ impl Core {
     }
 
     pub(super) fn limits(&self, segments: u32) -> Limits {
-        Limits::new(self.geometry, &self.options, segments, self.tree.lock().blocks())
+        let blocks = blocks_for(self.page_count());
+        Limits::new(self.geometry, &self.options, segments, blocks)
     }
 
     /// The error of a full disk: nothing was changed.

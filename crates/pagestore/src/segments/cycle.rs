@@ -54,6 +54,7 @@ impl Core {
         let mut state = self.state.lock();
         state.pace.cycle_active = true;
         state.pace.cycle_bytes = 0;
+        state.next_scan_from = Some(state.durable_through + 1);
         let mut todo = std::mem::take(&mut state.dirty_leaves);
         todo.sort_unstable_by(|one, other| other.cmp(one));
         Cycle {
@@ -142,6 +143,7 @@ impl Core {
             if let Some(gap) = cycle.opening_gap {
                 state.skip_sequences(gap);
                 cycle.scan_from = state.next_sequence;
+                state.next_scan_from = Some(cycle.scan_from);
                 cycle.straddling = state.straddling();
             }
             state.identity.incarnation
@@ -160,7 +162,9 @@ impl Core {
             for place in cycle.replaced {
                 state.release(place);
             }
-            let (freed, freed_map) = state.table.promote(scan_from);
+            state.scan_from = scan_from;
+            state.next_scan_from = None;
+            let (freed, freed_map) = state.promote();
             state.pace.note_cycle(freed, freed_map);
         }
         self.counters.cycles.fetch_add(1, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 //! writes change no file metadata.
 
 use super::core::Core;
+use super::map::{MAP_PAGES_MAX, blocks_for};
 use super::pace::Limits;
 use crate::StoreError;
 use env::IoBuf;
@@ -72,10 +73,10 @@ impl Core {
         if page_count <= current {
             return Ok(());
         }
-        if page_count > super::map::MAP_PAGES_MAX {
+        if page_count > MAP_PAGES_MAX {
             return Err(self.no_space());
         }
-        let generous = (current + current / 8).min(super::map::MAP_PAGES_MAX);
+        let generous = (current + current / 8).min(MAP_PAGES_MAX);
         let mut promised = page_count;
         if generous > page_count && self.make_space_for(generous).await.is_ok() {
             promised = generous;
@@ -87,10 +88,17 @@ impl Core {
         Ok(())
     }
 
+    /// How many page ids so many segments allow.
+    pub(super) fn pages_for(&self, segments: u32) -> u64 {
+        let spread = u64::from(self.options.ids_per_page.max(1));
+        // The map takes the more space the more pages there are; two rounds come close enough from below.
+        let guess = Limits::new(self.geometry, &self.options, segments, 4).pages_max * spread;
+        Limits::new(self.geometry, &self.options, segments, blocks_for(guess)).pages_max * spread
+    }
+
     async fn make_space_for(&self, pages: u64) -> Result<(), StoreError> {
+        let blocks = blocks_for(pages);
         let pages = pages / u64::from(self.options.ids_per_page.max(1));
-        let leaves = pages.div_ceil(super::map::LEAF_WORDS);
-        let blocks = (leaves + leaves / 128 + 4).max(self.tree.lock().blocks());
         let mut segments = self.state.lock().table.len();
         while Limits::new(self.geometry, &self.options, segments, blocks).pages_max < pages {
             segments += 1 + segments / 64;

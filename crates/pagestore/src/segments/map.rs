@@ -15,6 +15,13 @@ pub(super) const FAN_OUT: usize = 256;
 /// Page ids from here on do not fit into the tree: 64 TB of 8K pages.
 pub(super) const MAP_PAGES_MAX: u64 = LEAF_WORDS * (FAN_OUT as u64).pow(3);
 
+/// The blocks of a map with words for all these pages.
+pub(super) fn blocks_for(pages: u64) -> u64 {
+    let fan_out = FAN_OUT as u64;
+    let leaves = pages.div_ceil(LEAF_WORDS).max(1);
+    leaves + leaves.div_ceil(fan_out) + leaves.div_ceil(fan_out * fan_out) + 1
+}
+
 pub(super) struct Leaf {
     words: [AtomicU64; LEAF_WORDS as usize],
     dirty: AtomicBool,

@@ -140,4 +140,9 @@ impl PageStore for SegmentStore {
         assert!(bytes.len() <= crate::SUPERBLOCK_BYTES_MAX, "a checkpoint record has at most 2 KB");
         Box::pin(self.core.put_superblock(|superblock| superblock.record = bytes.to_vec()))
     }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.core.closed.store(true, Ordering::Release);
+        Box::pin(self.core.settle())
+    }
 }

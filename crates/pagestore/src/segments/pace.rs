@@ -25,8 +25,7 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn new(geometry: Geometry, options: &SegmentOptions, segments: u32, map_blocks: u64) -> Self {
-        // Every node above the leaves may be new in the next cycle.
-        let map_segments = (map_blocks + 4).div_ceil(geometry.items_per_segment(BLOCK_BYTES)) as u32;
+        let map_segments = map_blocks.div_ceil(geometry.items_per_segment(BLOCK_BYTES)) as u32;
         let map_floor = 2 * map_segments + 2;
         let fresh_floor = map_floor + (segments * 3).div_ceil(100).max(2);
         let free_target = fresh_floor + (segments / 50).max(2);
@@ -84,8 +83,15 @@ impl Pace {
     pub(super) fn note_cycle(&mut self, freed: u32, freed_map: u32) {
         self.cycle_active = false;
         self.just_cycled = true;
+        self.fruitless_cycles += 1;
+        self.note_freed(freed, freed_map);
+    }
+
+    pub(super) fn note_freed(&mut self, freed: u32, freed_map: u32) {
         self.cleaner_blocked &= freed + freed_map == 0;
-        self.fruitless_cycles = if freed > 0 { 0 } else { self.fruitless_cycles + 1 };
+        if freed > 0 {
+            self.fruitless_cycles = 0;
+        }
     }
 
     pub(super) fn note_written(&mut self, bytes: u64) {

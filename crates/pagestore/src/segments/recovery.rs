@@ -67,8 +67,7 @@ pub(super) async fn create(
     core.state.lock().table.grow(count);
     core.grow_to(options.segments_min).await?;
     let segments = core.state.lock().table.len();
-    let pages = core.limits(segments).pages_max * u64::from(options.ids_per_page.max(1));
-    core.page_count.store(pages, Ordering::Release);
+    core.page_count.store(core.pages_for(segments), Ordering::Release);
     core.put_superblock(|_| {}).await?;
     Ok(Arc::new(core))
 }
@@ -91,6 +90,10 @@ pub(super) async fn open(
     };
     let files = Files::new(directory, superblock.geometry);
     let count = files.open_existing(env).await?;
+    if count < superblock.segment_count && superblock.record.is_empty() {
+        // The removal of an unfinished store was cut off.
+        return Err(StoreError::NoSuperblock { path: files.path(count) });
+    }
     if count < superblock.segment_count {
         return Err(StoreError::Damaged { path: files.path(count), what: "segments are missing" });
     }
@@ -268,6 +271,7 @@ fn rebuild(
     let next_sequence = state.next_sequence;
     state.table = SegmentTable::rebuild(segments, &logged, next_sequence);
     state.mapped_pages = mapped;
+    state.scan_from = superblock.scan_from;
     Ok(())
 }
 

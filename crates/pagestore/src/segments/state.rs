@@ -42,6 +42,10 @@ pub(super) struct State {
     pub(super) durable_through: u64,
     queue: VecDeque<InFlight>,
     open: [Option<OpenSegment>; 3],
+    /// Where the log of the durable checkpoint begins.
+    pub(super) scan_from: u64,
+    /// The same of the checkpoint that is being written.
+    pub(super) next_scan_from: Option<u64>,
     /// An epoch is being flushed.
     pub(super) syncing: bool,
     /// Leaves of the map that changed since they were captured last.
@@ -62,6 +66,8 @@ impl State {
             durable_through: next_sequence - 1,
             queue: VecDeque::new(),
             open: [None; 3],
+            scan_from: next_sequence,
+            next_scan_from: None,
             syncing: false,
             dirty_leaves: Vec::new(),
             mapped_pages: 0,
@@ -182,6 +188,12 @@ impl State {
         if !before.is_nowhere() {
             self.release(before);
         }
+    }
+
+    /// Frees the retired segments that nothing needs any more; returns how many of pages and of the map.
+    pub(super) fn promote(&mut self) -> (u32, u32) {
+        let horizon = self.next_scan_from.unwrap_or(self.durable_through + 1);
+        self.table.promote(self.scan_from, horizon)
     }
 
     /// The image at a place died.

@@ -1,8 +1,8 @@
 //! The segment table: what each segment is used for and how much of it lives.
 //!
 //! Invariants: `live` counts the bytes of images that a word or the map tree names, and of those that are on their
-//! way there. A segment in which nothing lives is retired with the next sequence F, and becomes free only by
-//! `promote` with a scan-from >= F. Only free segments are opened, and none while a read of it is in flight (`gates`).
+//! way there. A segment in which nothing lives is retired with the next sequence F, and becomes free only by `promote`
+//! (see there). Only free segments are opened, and none while a read of it is in flight (`gates`).
 
 use super::gates::Gates;
 use super::summary::Stream;
@@ -41,8 +41,8 @@ impl Default for Segment {
 pub(super) struct SegmentTable {
     segments: Vec<Segment>,
     free: VecDeque<u32>,
-    /// With the sequence at which each was freed, in order.
-    retired: VecDeque<(u64, u32)>,
+    /// With the sequence at which each was freed.
+    retired: Vec<(u64, u32)>,
     /// How many of them held map blocks.
     retired_map: u32,
     live_bytes: u64,
@@ -130,17 +130,22 @@ impl SegmentTable {
         if entry.live == 0 && matches!(entry.usage, Use::Sealed | Use::Cleaning) {
             entry.usage = Use::Retired;
             self.retired_map += u32::from(entry.stream == Stream::Map);
-            self.retired.push_back((next_sequence, segment));
+            self.retired.push((next_sequence, segment));
         }
     }
 
-    /// Frees what was retired before `scan_from`; returns how many segments of pages and of the map.
-    pub(super) fn promote(&mut self, scan_from: u64) -> (u32, u32) {
+    /// Frees retired segments; returns how many of pages and of the map. Two things may still need one:
+    /// - replay from the durable checkpoint, unless all its chunks are before that checkpoint's `scan_from`;
+    /// - a replay that meets an address of this use and of the next: excluded if everything that was placed before it
+    ///   died is before `horizon`, and every checkpoint to come scans from `horizon` or later.
+    pub(super) fn promote(&mut self, scan_from: u64, horizon: u64) -> (u32, u32) {
         let (mut pages, mut map) = (0, 0);
-        while let Some((freed_at, segment)) = self.retired.front().copied()
-            && freed_at <= scan_from
-        {
-            self.retired.pop_front();
+        for (freed_at, segment) in std::mem::take(&mut self.retired) {
+            let entry = &self.segments[segment as usize];
+            if entry.last_sequence >= scan_from || freed_at > horizon {
+                self.retired.push((freed_at, segment));
+                continue;
+            }
             let entry = &mut self.segments[segment as usize];
             assert!(entry.usage == Use::Retired && entry.live == 0, "nothing comes to life again");
             entry.usage = Use::Free;
@@ -185,7 +190,7 @@ impl SegmentTable {
             } else if logged.contains(&index) {
                 segment.usage = Use::Retired;
                 table.retired_map += u32::from(segment.stream == Stream::Map);
-                table.retired.push_back((next_sequence, index));
+                table.retired.push((next_sequence, index));
             } else {
                 segment.usage = Use::Free;
                 table.free.push_back(index);
@@ -213,8 +218,9 @@ mod tests {
         table.release(first, 4096, 12);
         table.release(first, 4096, 13);
         assert_eq!((table.get(first).usage, table.retired_count()), (Use::Retired, 1));
-        assert_eq!(table.promote(12), (0, 0));
-        assert_eq!(table.promote(13), (1, 0));
+        assert_eq!(table.promote(10, 13), (0, 0));
+        assert_eq!(table.promote(11, 12), (0, 0));
+        assert_eq!(table.promote(11, 13), (1, 0));
         let guard = gates.enter(first);
         let second = table.open(Stream::Fresh, 14, 0, &gates).unwrap();
         assert_ne!(second, first);

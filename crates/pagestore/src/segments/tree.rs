@@ -58,17 +58,11 @@ pub(super) struct Tree {
     /// Levels 1 to 3.
     levels: [BTreeMap<u32, Node>; ROOT_LEVEL],
     root: Pointer,
-    blocks: u64,
 }
 
 impl Tree {
     pub(super) fn root(&self) -> Pointer {
         self.root
-    }
-
-    /// The number of blocks that have a place.
-    pub(super) fn blocks(&self) -> u64 {
-        self.blocks
     }
 
     pub(super) fn pointer(&self, name: BlockName) -> Pointer {
@@ -88,9 +82,7 @@ impl Tree {
             parent.dirty = true;
             &mut parent.pointers[name.index as usize % FAN_OUT]
         };
-        let before = std::mem::replace(slot, pointer).place;
-        self.blocks += u64::from(before.is_nowhere());
-        before
+        std::mem::replace(slot, pointer).place
     }
 
     /// Makes an inner node dirty so that the next cycle gives it a new place.
@@ -121,7 +113,7 @@ impl Tree {
 
     /// Recovery: the root as the superblock names it.
     pub(super) fn with_root(root: Pointer) -> Self {
-        Self { root, blocks: u64::from(!root.place.is_nowhere()), ..Self::default() }
+        Self { root, ..Self::default() }
     }
 
     /// Recovery: takes an inner node from its block; returns the blocks below it, or `None` if the bytes make no sense.
@@ -138,7 +130,6 @@ impl Tree {
                 children.push(BlockName { level: name.level - 1, index });
             }
         }
-        self.blocks += children.len() as u64;
         self.levels[name.level - 1].insert(name.index, node);
         Some(children)
     }
@@ -177,14 +168,14 @@ mod tests {
             blocks.push((name, block.clone()));
             tree.set_pointer(name, pointer(100 + level as u64));
         }
-        assert_eq!((tree.root(), tree.blocks(), tree.places().count()), (pointer(103), 4, 4));
+        assert_eq!((tree.root(), tree.places().count()), (pointer(103), 4));
         let mut again = Tree::with_root(tree.root());
         let mut below = vec![BlockName::ROOT];
         for (name, block) in blocks.iter().rev() {
             assert_eq!(below, [*name]);
             below = again.fill(*name, block).unwrap();
         }
-        assert_eq!((below, again.blocks(), again.pointer(leaf)), (vec![leaf], 4, pointer(16)));
+        assert_eq!((below, again.pointer(leaf)), (vec![leaf], pointer(16)));
         assert_eq!(BlockName::from_subject(leaf.subject()), Some(leaf));
     }
 }

@@ -193,6 +193,7 @@ impl Core {
         for sync in syncs {
             outcome = outcome.and(sync.await);
         }
+        let made_room;
         {
             let mut state = self.state.lock();
             state.syncing = false;
@@ -205,12 +206,18 @@ impl Core {
                 }
             }
             state.pace.stuck = false;
-            if self.is_planted(PlantedFault::ReuseAtOnce) {
-                state.table.promote(u64::MAX);
-            }
+            let (freed, freed_map) = match self.is_planted(PlantedFault::ReuseAtOnce) {
+                true => state.table.promote(u64::MAX, u64::MAX),
+                false => state.promote(),
+            };
+            state.pace.note_freed(freed, freed_map);
+            made_room = freed + freed_map > 0;
         }
         self.counters.epochs.fetch_add(1, Ordering::Relaxed);
         self.progress.wake_all();
+        if made_room {
+            self.space.wake_all();
+        }
         self.kick();
         true
     }
