@@ -4,7 +4,7 @@
 //! not free, and will not be opened before the reader leaves.
 
 use env::sync::RwLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 #[derive(Default)]
 struct Gate {
@@ -30,10 +30,13 @@ impl Gates {
 
     pub(super) fn enter(&self, segment: u32) -> Reading<'_> {
         self.gates.read()[segment as usize].readers.fetch_add(1, Ordering::SeqCst);
+        // Pairs with the fence in `is_read`: whoever misses this reader has moved the words before it looks again.
+        fence(Ordering::SeqCst);
         Reading { gates: self, segment }
     }
 
     pub(super) fn is_read(&self, segment: u32) -> bool {
+        fence(Ordering::SeqCst);
         self.gates.read()[segment as usize].readers.load(Ordering::SeqCst) > 0
     }
 

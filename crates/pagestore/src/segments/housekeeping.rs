@@ -101,13 +101,13 @@ impl Core {
         }
         let interval =
             u64::from(segments) * self.geometry.segment_bytes / u64::from(self.options.cycle_share);
-        let can_clean = self.can_clean(&state);
         let pressed = waiting && free <= limits.fresh_floor;
+        let can_clean = (pace.clean_debt > 0 || pressed) && self.can_clean(&state);
         let worthwhile = retired >= (segments / 64).max(2) || pressed && retired > 0 && !can_clean;
         if !pace.cycle_active && (pace.cycle_bytes > interval || short && worthwhile && !pace.just_cycled) {
             return Task::Cycle;
         }
-        if (pace.clean_debt > 0 || pressed) && can_clean {
+        if can_clean {
             return Task::Clean;
         }
         if waiting {

@@ -8,9 +8,9 @@ use super::files::{Files, open_superblock};
 use super::map::leaf_of;
 use super::place::{BLOCK_BYTES, Geometry, Place};
 use super::reader::verify_image;
-use super::scan::{Found, Heads};
+use super::scan::{Found, Head, Heads};
 use super::state::{Identity, State};
-use super::summary::{Effect, Entry};
+use super::summary::{Effect, Entry, Stream};
 use super::superblock::{self, Superblock};
 use super::table::{Segment, SegmentTable};
 use super::tree::{BlockName, Pointer, Tree};
@@ -42,7 +42,7 @@ pub(super) async fn create(
         Err(error) => return Err(error),
     }
     file.set_len(0).await?;
-    file.allocate(2 * BLOCK_BYTES as u64).await?;
+    file.allocate(superblock::FILE_BYTES).await?;
     let first = Superblock {
         geometry,
         store: env.random.u64(),
@@ -105,6 +105,11 @@ pub(super) async fn open(
     let tree = load_map(&core, count).await?;
     *core.tree.lock() = tree;
     let heads = core.read_heads(count, superblock.store).await?;
+    // A fresh chunk of a later opening is written only when that opening's superblock is durable.
+    let later = |head: &Head| head.incarnation > superblock.incarnation && head.stream != Stream::Map;
+    if heads.0.iter().flatten().any(later) {
+        return Err(damaged(&core, Place::NOWHERE, "the newest superblock is lost"));
+    }
     let log = core.read_log(&superblock, &heads).await?;
     replay(&core, &superblock, &log).await?;
     rebuild(&core, &superblock, &heads, &log, count)?;
@@ -241,6 +246,10 @@ fn rebuild(
             segment.generation = head.generation;
             segment.last_sequence = head.sequence;
         }
+    }
+    for found in log {
+        let segment = &mut segments[found.summary.segment as usize];
+        segment.last_sequence = segment.last_sequence.max(found.summary.sequence);
     }
     let mut mapped = 0;
     let mut outside = false;

@@ -1,6 +1,7 @@
 //! The two superblock slots in their own small file, written in turn. All numbers are little-endian.
 //!
-//! Slot 0 is at offset 0, slot 1 at 4096; number `n` goes to slot `n % 2`.
+//! Slot 0 is at offset 0, slot 1 at 8192; number `n` goes to slot `n % 2`. A slot holds the same block twice, written with
+//! one write: a damaged block does not bring back the older superblock, whose segments may have been used again.
 //!
 //! | offset | bytes | field                                                                        |
 //! |--------|-------|------------------------------------------------------------------------------|
@@ -31,6 +32,10 @@ use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"EVKSEGMT";
 const VERSION: u32 = 1;
+const COPIES: usize = 2;
+const SLOT_BYTES: u64 = (COPIES * BLOCK_BYTES) as u64;
+/// The length of the file.
+pub(super) const FILE_BYTES: u64 = 2 * SLOT_BYTES;
 const STRADDLING_OFFSET: usize = 96;
 /// One for each stream, and one to spare.
 pub(super) const STRADDLING_MAX: usize = 4;
@@ -56,8 +61,8 @@ pub(super) struct Superblock {
 
 /// Writes the slot of this number and makes it durable. The other slot stays as it is.
 pub(super) async fn write(file: &Arc<dyn File>, state: &Superblock, sync: bool) -> Result<(), StoreError> {
-    let block = IoBuf::copy_of(&encode(state));
-    let (_, result) = file.write_at(state.number % 2 * BLOCK_BYTES as u64, block).await;
+    let slot = IoBuf::copy_of(&encode(state).repeat(COPIES));
+    let (_, result) = file.write_at(state.number % 2 * SLOT_BYTES, slot).await;
     result?;
     if sync {
         file.sync().await?;
@@ -65,12 +70,12 @@ pub(super) async fn write(file: &Arc<dyn File>, state: &Superblock, sync: bool) 
     Ok(())
 }
 
-/// Reads both slots and returns the newest valid one.
+/// Reads all blocks and returns the newest valid one.
 pub(super) async fn load(file: &Arc<dyn File>) -> Result<Superblock, StoreError> {
     let mut newest: Option<Superblock> = None;
     let mut unknown_version = None;
-    for slot in 0..2 {
-        let (block, result) = file.read_at(slot * BLOCK_BYTES as u64, IoBuf::zeroed(BLOCK_BYTES)).await;
+    for block in 0..2 * COPIES as u64 {
+        let (block, result) = file.read_at(block * BLOCK_BYTES as u64, IoBuf::zeroed(BLOCK_BYTES)).await;
         match result {
             Ok(()) => {}
             Err(error) if error.is_end_of_file() => continue,
