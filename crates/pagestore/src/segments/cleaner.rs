@@ -26,6 +26,8 @@ pub(super) struct Cleaner {
 struct Pending {
     page: PageId,
     from: Place,
+    /// The use of the segment that `from` means: a word that names the same address in a later one is another image.
+    generation: u64,
     image: Box<[u8]>,
 }
 
@@ -103,7 +105,7 @@ impl Core {
                 let start = self.geometry.offset_of(place) as usize;
                 let image = &bytes[start..start + size as usize];
                 if verify_image(image, page, generation).is_ok() {
-                    pending.push(Pending { page, from: place, image: image.into() });
+                    pending.push(Pending { page, from: place, generation, image: image.into() });
                 }
             }
         }
@@ -186,7 +188,10 @@ impl Core {
         let mut state = self.state.lock();
         let mut cleaner = self.cleaner.lock();
         // Rewritten, freed or moved since: nothing to copy.
-        cleaner.pending.retain(|copy| self.map.load(copy.page) == copy.from);
+        cleaner.pending.retain(|copy| {
+            let generation = self.gates.generation(self.geometry.segment_of(copy.from));
+            self.map.load(copy.page) == copy.from && generation == copy.generation
+        });
         if cleaner.pending.is_empty() {
             return None;
         }
