@@ -28,7 +28,7 @@ impl Rng {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (u128::from(self.0) * u128::from(limit) >> 64) as u64
+        ((u128::from(self.0) * u128::from(limit)) >> 64) as u64
     }
 }
 

@@ -47,7 +47,11 @@ impl Files {
             let path = segment_path(&self.directory, number);
             let file = match env.disk.open(&path, OpenOptions::existing().direct()).await {
                 Ok(file) => file,
-                Err(error) if error.is_not_found() => return Ok(count),
+                Err(error) if error.is_not_found() => {
+                    // The last file may have been made by a process that was killed before its name was durable.
+                    env.disk.sync_dir(&self.directory).await?;
+                    return Ok(count);
+                }
                 Err(error) => return Err(error.into()),
             };
             file.sync().await?;
