@@ -1,5 +1,7 @@
 //! The plain data types of the public interface. Callers: crates `table`, `catalog` and `session`.
 
+pub use pagestore::SegmentOptions;
+
 /// Names one tree (an ordered table of byte keys and byte values) for ever; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TreeId(pub u64);
@@ -183,6 +185,18 @@ pub struct EngineOptions {
     pub buffer_pool_bytes: u64,
     pub redo_capacity_bytes: u64,
     pub flush_at_commit: FlushAtCommit,
+    /// Used when the database is created; afterwards what is in the data directory holds.
+    pub store: StoreKind,
+}
+
+/// How pages are stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StoreKind {
+    /// Each page in its place, after a copy in the doublewrite file.
+    #[default]
+    InPlace,
+    /// In batches that never go where the pages were.
+    Segments(SegmentOptions),
 }
 
 impl Default for EngineOptions {
@@ -192,6 +206,7 @@ impl Default for EngineOptions {
             buffer_pool_bytes: 128 << 20,
             redo_capacity_bytes: 1 << 30,
             flush_at_commit: FlushAtCommit::Durable,
+            store: StoreKind::InPlace,
         }
     }
 }

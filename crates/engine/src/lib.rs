@@ -49,7 +49,7 @@ mod writers;
 
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode, ReadMode,
-    Savepoint, TreeId, Uniqueness, WaitPolicy,
+    Savepoint, SegmentOptions, StoreKind, TreeId, Uniqueness, WaitPolicy,
 };
 pub use engine::Engine;
 pub use error::EngineError;

@@ -16,11 +16,11 @@ use crate::stats::Counters;
 use crate::superblock::Superblock;
 use crate::trees::{META_TREE, Trees};
 use crate::writers::Writers;
-use crate::{EngineError, EngineOptions};
+use crate::{EngineError, EngineOptions, StoreKind};
 use btree::{Mtr, Space, Tree};
 use buffer::{BufferPool, PoolOptions, Stop};
 use env::Env;
-use pagestore::{InPlaceStore, PageSize, PageStore, StoreError};
+use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ const CLOSE_FLUSH_US_MAX: u64 = 2_000_000;
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
     pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
-        match open_store(&env).await? {
+        match open_store(&env, &options).await? {
             Some((store, superblock)) => Engine::recover(env, options, store, superblock).await,
             None => Engine::format(env, options).await,
         }
@@ -68,10 +68,10 @@ impl Engine {
         remove_files(&env, DATA_DIRECTORY).await?;
         env.disk.create_dir(DATA_DIRECTORY).await.map_err(io_error)?;
         env.disk.sync_dir("").await.map_err(io_error)?;
-        let store = InPlaceStore::create(&env, DATA_DIRECTORY, page_size).await.map_err(store_error)?;
+        let store = create_store(&env, page_size, options.store).await.map_err(store_error)?;
         let wal =
             Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
+        let parts = Parts::new(env, &options, store, Arc::new(wal));
         let meta = parts.format_trees().await?;
         let end = parts.wal.end_lsn().0;
         let engine = parts.assemble(Trees::new(meta, FIRST_USER_TREE), Checkpoint { lsn: 0, next_txn: 1 });
@@ -86,7 +86,7 @@ impl Engine {
     async fn recover(
         env: Env,
         options: EngineOptions,
-        store: InPlaceStore,
+        store: Arc<dyn PageStore>,
         superblock: Superblock,
     ) -> Result<Arc<Engine>, EngineError> {
         let from = Lsn(superblock.checkpoint_lsn);
@@ -95,7 +95,7 @@ impl Engine {
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, &options, Arc::new(store), Arc::new(wal));
+        let parts = Parts::new(env, &options, store, Arc::new(wal));
         recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
@@ -139,6 +139,7 @@ impl Engine {
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         self.pool.stop();
+        self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
         self.wal.close().await.map_err(|error| self.log_failed(&error))
     }
 
@@ -238,9 +239,40 @@ impl Parts {
     }
 }
 
+async fn create_store(
+    env: &Env,
+    page_size: PageSize,
+    kind: StoreKind,
+) -> Result<Arc<dyn PageStore>, StoreError> {
+    Ok(match kind {
+        StoreKind::InPlace => Arc::new(InPlaceStore::create(env, DATA_DIRECTORY, page_size).await?),
+        StoreKind::Segments(options) => {
+            Arc::new(SegmentStore::create(env, DATA_DIRECTORY, page_size, options).await?)
+        }
+    })
+}
+
+/// Opens the store whose files are there.
+async fn open_existing(env: &Env, kind: StoreKind) -> Result<Arc<dyn PageStore>, StoreError> {
+    let options = match kind {
+        StoreKind::Segments(options) => options,
+        StoreKind::InPlace => SegmentOptions::default(),
+    };
+    match SegmentStore::open(env, DATA_DIRECTORY, options).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(StoreError::Io(error)) if error.is_not_found() => {
+            Ok(Arc::new(InPlaceStore::open(env, DATA_DIRECTORY).await?))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The store and its checkpoint record; `None` when there is no finished database.
-async fn open_store(env: &Env) -> Result<Option<(InPlaceStore, Superblock)>, EngineError> {
-    let store = match InPlaceStore::open(env, DATA_DIRECTORY).await {
+async fn open_store(
+    env: &Env,
+    options: &EngineOptions,
+) -> Result<Option<(Arc<dyn PageStore>, Superblock)>, EngineError> {
+    let store = match open_existing(env, options.store).await {
         Ok(store) => store,
         Err(StoreError::Io(error)) if error.is_not_found() => return Ok(None),
         // The log is made after the store: without it, the store's creation was cut off.

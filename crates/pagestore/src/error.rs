@@ -13,6 +13,10 @@ pub enum PageFault {
     WrongPage,
     /// A page kind or version that this program does not know.
     UnknownFormat,
+    /// An intact image of an earlier use of its place: the write that should have replaced it was lost.
+    Stale,
+    /// It was never written, or it was freed.
+    Absent,
     /// A page id beyond the end of the store.
     BeyondEnd,
     /// Intact bytes that contradict the rules of their page kind; says which rule.
@@ -33,6 +37,8 @@ impl fmt::Display for CorruptPage {
             PageFault::Checksum => write!(f, "wrong checksum"),
             PageFault::WrongPage => write!(f, "it holds another page"),
             PageFault::UnknownFormat => write!(f, "unknown page kind or version"),
+            PageFault::Stale => write!(f, "it holds an older version; a write was lost"),
+            PageFault::Absent => write!(f, "it was never written"),
             PageFault::BeyondEnd => write!(f, "it lies beyond the end of the store"),
             PageFault::Structure(rule) => write!(f, "{rule}"),
         }
@@ -55,6 +61,11 @@ pub enum StoreError {
     AlreadyExists {
         path: String,
     },
+    /// Something that recovery needs and that was durable is not intact.
+    Damaged {
+        path: String,
+        what: &'static str,
+    },
     /// The store was written with a format version that this program does not know.
     UnknownVersion {
         path: String,
@@ -70,7 +81,7 @@ impl StoreError {
     }
 
     pub fn is_corruption(&self) -> bool {
-        matches!(self, Self::Corrupt(_) | Self::NoSuperblock { .. })
+        matches!(self, Self::Corrupt(_) | Self::NoSuperblock { .. } | Self::Damaged { .. })
     }
 }
 
@@ -93,6 +104,7 @@ impl fmt::Display for StoreError {
             Self::Corrupt(corrupt) => corrupt.fmt(f),
             Self::NoSuperblock { path } => write!(f, "'{path}' has no valid superblock"),
             Self::AlreadyExists { path } => write!(f, "'{path}' is a page store in use"),
+            Self::Damaged { path, what } => write!(f, "'{path}' is damaged: {what}"),
             Self::UnknownVersion { path, version } => {
                 write!(f, "'{path}' has unknown format version {version}")
             }

@@ -9,7 +9,7 @@
 //! | 8      | 8     | page id                                                                 |
 //! | 16     | 8     | page LSN: the log group that changed the page last                      |
 //! | 24     | 8     | tree id, 0 for pages that belong to no tree                             |
-//! | 32     | 8     | batch sequence of the store that wrote it; reserved, 0 in place         |
+//! | 32     | 8     | sequence of the chunk that holds this image; 0 in place                 |
 //!
 //! Checksum and page id are verified on every read: together they detect torn, damaged and misdirected writes.
 
@@ -82,6 +82,15 @@ pub fn set_lsn(page: &mut [u8], lsn: u64) {
 
 pub fn tree(page: &[u8]) -> TreeId {
     TreeId(u64_at(page, 24))
+}
+
+/// Which chunk of the segment store holds this image.
+pub fn chunk_sequence(page: &[u8]) -> u64 {
+    u64_at(page, 32)
+}
+
+pub fn set_chunk_sequence(page: &mut [u8], sequence: u64) {
+    page[32..40].copy_from_slice(&sequence.to_le_bytes());
 }
 
 /// Writes the checksum. The last step before a page goes to disk.

@@ -24,6 +24,12 @@ pub trait PageStore: Send + Sync {
     /// old or its new version, never torn. A failed batch leaves that guarantee intact.
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Says that nobody will read these pages any more, until they are written again. Resolves when that is durable;
+    /// a crash before may bring any of them back. A store that cannot use the space elsewhere does nothing.
+    fn free<'a>(&'a self, _pages: &'a [PageId]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Grows the store to at least `page_count` pages. A full disk is an error that changes nothing.
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
@@ -32,4 +38,9 @@ pub trait PageStore: Send + Sync {
 
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Ends background work. Nothing is written afterwards, so the store can be opened anew.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
 }

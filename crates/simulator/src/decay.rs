@@ -10,7 +10,7 @@ use env::sim::{Outcome, SECTOR_BYTES, SeededRandom, SimOptions, World};
 /// Runs a workload, closes the store and damages `samples` copies of what it left, one place in each.
 pub fn run_decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, Violation> {
     let what = caught(|| decay::<S>(options, samples));
-    what.map_err(|what| Violation { seed: options.seed, crash_point: None, fault: None, what })
+    what.map_err(|what| Violation { seed: options.seed, crash_point: None, fault: None, subject: "", what })
 }
 
 fn decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, String> {

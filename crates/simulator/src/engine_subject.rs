@@ -4,7 +4,7 @@
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
     AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
-    ReadMode, Savepoint, Transaction, TreeId, Uniqueness, WaitPolicy,
+    ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId, Uniqueness, WaitPolicy,
 };
 use env::Env;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ impl Subject for Engine {
             page_size_bytes,
             buffer_pool_bytes: frames * (PAGE_BYTES_MAX + FRAME_OVERHEAD_BYTES),
             redo_capacity_bytes: REDO_CAPACITY_BYTES,
+            store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };
         Engine::open(env, options).await.map_err(|error| error.to_string())
@@ -122,6 +123,16 @@ impl Subject for Engine {
     async fn verify(&self) -> Result<(), String> {
         Engine::verify(self).await.map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// Small segments, so that the cleaner and the map's checkpoints have work.
+fn segments() -> StoreKind {
+    StoreKind::Segments(SegmentOptions {
+        segment_bytes: 128 << 10,
+        segments_per_file: 16,
+        fill_target_percent: 90,
+        ..SegmentOptions::default()
+    })
 }
 
 fn refusal(error: EngineError) -> Refusal {

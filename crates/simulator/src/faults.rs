@@ -32,7 +32,13 @@ pub fn run_fault<S: Subject>(options: &RunOptions, index: u64) -> Result<Report,
         3 => full_disk::<S>(options, index),
         _ => input_output_error::<S>(options, index),
     });
-    what.map_err(|what| Violation { seed: options.seed, crash_point: None, fault: Some(index), what })
+    what.map_err(|what| Violation {
+        seed: options.seed,
+        crash_point: None,
+        fault: Some(index),
+        subject: "",
+        what,
+    })
 }
 
 fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, String> {

@@ -1,7 +1,7 @@
 //! `simulator`: runs seeds against the storage engine until one fails, a count is reached or time is up.
 
 use engine::Engine;
-use simulator::{Budget, RunOptions, run_fault, run_many};
+use simulator::{Budget, RunOptions, StoreOptions, run_fault, run_many, run_store_many};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,12 +19,13 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --damages COUNT   damaged copies per seed (default 32)
   --transactions N  transactions per seed
   --clients N       clients per seed
+  --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
 
 fn main() -> ExitCode {
-    let Request { options, budget, fault } = match parse(std::env::args().skip(1)) {
+    let Request { options, budget, fault, store } = match parse(std::env::args().skip(1)) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => {
             print!("{HELP}");
@@ -36,6 +37,10 @@ fn main() -> ExitCode {
         }
     };
     let result = match fault {
+        _ if store => {
+            let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
+            run_store_many(&store, &budget).map(|summary| summary.to_string())
+        }
         Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
         None => run_many::<Engine>(&options, &budget).map(|summary| summary.to_string()),
     };
@@ -55,6 +60,7 @@ struct Request {
     options: RunOptions,
     budget: Budget,
     fault: Option<u64>,
+    store: bool,
 }
 
 /// None asks for help.
@@ -62,6 +68,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     let mut options = RunOptions::new(0);
     let mut budget = Budget { seeds: 1, time: None, crash_points_min: 0, threads: 1, faults: 8, damages: 32 };
     let mut fault = None;
+    let mut store = false;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
         if name == "--help" || name == "-h" {
@@ -82,6 +89,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
                 budget.faults = 0;
                 budget.damages = 0;
             }
+            "--store" => store = number > 0,
             "--fault" => fault = Some(number),
             "--faults" => budget.faults = number,
             "--damages" => budget.damages = number,
@@ -93,5 +101,5 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     if budget.time.is_some() && !seeds_given {
         budget.seeds = u64::MAX;
     }
-    Ok(Some(Request { options, budget, fault }))
+    Ok(Some(Request { options, budget, fault, store }))
 }

@@ -127,7 +127,7 @@ fn claim(progress: &Mutex<Progress>, first: u64, budget: &Budget, start: Instant
 }
 
 impl Summary {
-    fn add(&mut self, report: &Report) {
+    pub(crate) fn add(&mut self, report: &Report) {
         self.crash_points += report.crash_points;
         self.recovery_crashes += report.recovery_crashes;
         self.faults += report.faults;

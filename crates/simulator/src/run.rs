@@ -54,13 +54,15 @@ pub struct Violation {
     pub crash_point: Option<u64>,
     /// The number of the injected fault, if it was not a crash.
     pub fault: Option<u64>,
+    /// The option that chooses what is simulated, if it is not the engine.
+    pub subject: &'static str,
     pub what: String,
 }
 
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}", self.what)?;
-        write!(f, "replay: cargo run --profile test -p simulator -- --seed {}", self.seed)?;
+        write!(f, "replay: cargo run --profile test -p simulator -- --seed {}{}", self.seed, self.subject)?;
         if let Some(point) = self.crash_point {
             write!(f, " --crash-point {point}")?;
         }
@@ -74,7 +76,7 @@ impl std::fmt::Display for Violation {
 /// Runs one seed to its end or to the first violation.
 pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     let seed = options.seed;
-    let violation = |crash_point, what| Violation { seed, crash_point, fault: None, what };
+    let violation = |crash_point, what| Violation { seed, crash_point, fault: None, subject: "", what };
     let world = World::new(seed, SimOptions::default());
     let mut report = Report::default();
     let mut found = None;

@@ -13,11 +13,12 @@ mod superblock;
 #[cfg(test)]
 mod tests;
 
+use crate::turn::Turn;
 use crate::{
     BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError, header,
 };
 use doublewrite::Doublewrite;
-use env::sync::{Mutex, WaitQueue};
+use env::sync::Mutex;
 use env::{BoxFuture, Env, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -255,32 +256,4 @@ async fn open_file(
 ) -> Result<Arc<dyn File>, StoreError> {
     let path = if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
     Ok(env.disk.open(&path, options).await?)
-}
-
-/// A lock that may be held across awaits: one holder, first come first served.
-#[derive(Default)]
-struct Turn {
-    taken: Mutex<bool>,
-    queue: WaitQueue,
-}
-
-struct TurnGuard<'a>(&'a Turn);
-
-impl Turn {
-    async fn take(&self) -> TurnGuard<'_> {
-        loop {
-            let waiter = self.queue.register();
-            if !std::mem::replace(&mut *self.taken.lock(), true) {
-                return TurnGuard(self);
-            }
-            waiter.await;
-        }
-    }
-}
-
-impl Drop for TurnGuard<'_> {
-    fn drop(&mut self) {
-        *self.0.taken.lock() = false;
-        self.0.queue.wake_one();
-    }
 }

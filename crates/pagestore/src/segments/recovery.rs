@@ -1,0 +1,293 @@
+//! Opening a store: newest superblock, map, then everything that the log says since; and a checkpoint of it all.
+//!
+//! Invariant: nothing that the superblock's checkpoint or its log needs is overwritten before the checkpoint of this
+//! opening is durable. So an opening can be cut off anywhere and done again.
+
+use super::core::Core;
+use super::files::{Files, open_superblock};
+use super::map::leaf_of;
+use super::place::{BLOCK_BYTES, Geometry, Place};
+use super::reader::verify_image;
+use super::scan::{Found, Head, Heads};
+use super::state::{Identity, State};
+use super::summary::{Effect, Entry, Stream};
+use super::superblock::{self, Superblock};
+use super::table::{Segment, SegmentTable};
+use super::tree::{BlockName, Pointer, Tree};
+use super::{PlantedFault, SegmentOptions};
+use crate::{PageId, PageSize, StoreError};
+use env::{Env, IoBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Sequences that are skipped at an opening, so that no chunk of an earlier, cut-off one is mistaken for a new one.
+const SEQUENCE_GAP: u64 = 1 << 20;
+/// Reads in flight.
+pub(super) const READS_MAX: usize = 64;
+
+/// Makes an empty store. What a crash left of an earlier creation is overwritten; a store in use is refused.
+pub(super) async fn create(
+    env: &Env,
+    directory: &str,
+    page_size: PageSize,
+    options: SegmentOptions,
+) -> Result<Arc<Core>, StoreError> {
+    let geometry = Geometry::new(page_size, &options);
+    let file = open_superblock(env, directory, true).await?;
+    match superblock::load(&file).await {
+        Ok(found) if !found.record.is_empty() => {
+            return Err(StoreError::AlreadyExists { path: file.path().to_owned() });
+        }
+        Ok(_) | Err(StoreError::NoSuperblock { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    file.set_len(0).await?;
+    file.allocate(superblock::FILE_BYTES).await?;
+    let first = Superblock {
+        geometry,
+        store: env.random.u64(),
+        number: 0,
+        page_count: 0,
+        segment_count: 0,
+        incarnation: 1,
+        scan_from: 1,
+        durable_through: 0,
+        root: Pointer::default(),
+        straddling: Vec::new(),
+        record: Vec::new(),
+    };
+    superblock::write(&file, &first, true).await?;
+    env.disk.sync_dir(directory).await?;
+    let files = Files::new(directory, geometry);
+    // Left by a creation that was cut off: their chunks have another store's identity.
+    let count = files.open_existing(env).await?;
+    let identity = Identity { store: first.store, incarnation: first.incarnation };
+    let core = Core::new(env, options, files, file, first, State::new(geometry, identity, 1));
+    core.gates.grow(count);
+    core.state.lock().table.grow(count);
+    core.grow_to(options.segments_min).await?;
+    let segments = core.state.lock().table.len();
+    core.page_count.store(core.pages_for(segments), Ordering::Release);
+    core.put_superblock(|_| {}).await?;
+    Ok(Arc::new(core))
+}
+
+/// Opens an existing store.
+pub(super) async fn open(
+    env: &Env,
+    directory: &str,
+    options: SegmentOptions,
+) -> Result<Arc<Core>, StoreError> {
+    let file = open_superblock(env, directory, false).await?;
+    // A killed process may have left a superblock that is not durable: what it says must not be undone by a later
+    // power cut when segments that only the older one needs have been used again.
+    file.sync().await?;
+    let superblock = superblock::load(&file).await?;
+    let options = SegmentOptions {
+        segment_bytes: superblock.geometry.segment_bytes,
+        segments_per_file: superblock.geometry.segments_per_file,
+        ..options
+    };
+    let files = Files::new(directory, superblock.geometry);
+    let count = files.open_existing(env).await?;
+    if count < superblock.segment_count && superblock.record.is_empty() {
+        // The removal of an unfinished store was cut off.
+        return Err(StoreError::NoSuperblock { path: files.path(count) });
+    }
+    if count < superblock.segment_count {
+        return Err(StoreError::Damaged { path: files.path(count), what: "segments are missing" });
+    }
+    let identity = Identity { store: superblock.store, incarnation: superblock.incarnation.wrapping_add(1) };
+    let state = State::new(superblock.geometry, identity, 1);
+    let core = Arc::new(Core::new(env, options, files, file, superblock.clone(), state));
+    core.housekeeping.store(true, Ordering::Release);
+    core.gates.grow(count);
+    let tree = load_map(&core, count).await?;
+    *core.tree.lock() = tree;
+    let heads = core.read_heads(count, superblock.store).await?;
+    // A fresh chunk of a later opening is written only when that opening's superblock is durable.
+    let later = |head: &Head| head.incarnation > superblock.incarnation && head.stream != Stream::Map;
+    if heads.0.iter().flatten().any(later) {
+        return Err(damaged(&core, Place::NOWHERE, "the newest superblock is lost"));
+    }
+    let log = core.read_log(&superblock, &heads).await?;
+    replay(&core, &superblock, &log).await?;
+    rebuild(&core, &superblock, &heads, &log, count)?;
+    checkpoint(&core).await?;
+    core.housekeeping.store(false, Ordering::Release);
+    core.kick();
+    Ok(core)
+}
+
+/// Reads the tree from the root down and fills the words.
+async fn load_map(core: &Arc<Core>, segments: u32) -> Result<Tree, StoreError> {
+    let root = core.superblock.lock().root;
+    let mut tree = Tree::with_root(root);
+    let mut level = if root.place.is_nowhere() { Vec::new() } else { vec![BlockName::ROOT] };
+    while !level.is_empty() {
+        let mut below = Vec::new();
+        for names in level.chunks(READS_MAX) {
+            let mut reads = Vec::with_capacity(names.len());
+            for name in names {
+                let pointer = tree.pointer(*name);
+                check_bounds(core, pointer.place, segments)?;
+                let (segment, offset) =
+                    (core.geometry.segment_of(pointer.place), core.geometry.offset_of(pointer.place));
+                let read = core.files.read(segment, offset, IoBuf::zeroed(BLOCK_BYTES));
+                reads.push((*name, pointer, read));
+            }
+            for (name, pointer, read) in reads {
+                let (block, result) = read.await;
+                result?;
+                let damaged = || damaged(core, pointer.place, "a block of the page map is not intact");
+                if crc32c::crc32c(block.as_slice()) != pointer.checksum {
+                    return Err(damaged());
+                }
+                if name.level > 0 {
+                    below.extend(tree.fill(name, block.as_slice()).ok_or_else(damaged)?);
+                } else if !core.map.fill(name.index, block.as_slice()) {
+                    return Err(damaged());
+                }
+            }
+        }
+        level = below;
+    }
+    Ok(tree)
+}
+
+fn check_bounds(core: &Core, place: Place, segments: u32) -> Result<(), StoreError> {
+    let fits = core.geometry.segment_of(place) < segments
+        && core.geometry.offset_of(place) + place.bytes() <= core.geometry.segment_bytes;
+    if fits { Ok(()) } else { Err(damaged(core, Place::NOWHERE, "the page map points outside the segments")) }
+}
+
+pub(super) fn damaged(core: &Core, place: Place, what: &'static str) -> StoreError {
+    StoreError::Damaged { path: core.files.path(core.geometry.segment_of(place)), what }
+}
+
+/// Does to the words what the chunks say, in order.
+async fn replay(core: &Arc<Core>, superblock: &Superblock, log: &[Found]) -> Result<(), StoreError> {
+    let durable = log.iter().map(|found| found.summary.durable_through).max().unwrap_or(0);
+    let durable = durable.max(superblock.durable_through);
+    let mut expected = superblock.scan_from;
+    for found in log {
+        let sequence = found.summary.sequence;
+        // A torn or lost chunk is nothing unusual, but only after the last one that was known to be durable.
+        if sequence != expected && expected <= durable {
+            return Err(damaged(core, Place::NOWHERE, "a part of the log that was durable is missing"));
+        }
+        expected = sequence + 1;
+        for (entry, place) in found.summary.places(core.geometry) {
+            if sequence <= durable
+                || core.is_planted(PlantedFault::TrustTornImages)
+                || image_is_intact(core, entry, place, sequence).await?
+            {
+                apply(core, entry, place);
+            }
+        }
+    }
+    if expected <= durable {
+        return Err(damaged(core, Place::NOWHERE, "the end of the log, which was durable, is missing"));
+    }
+    Ok(())
+}
+
+/// The image is exactly the one that the entry announces.
+async fn image_is_intact(
+    core: &Arc<Core>,
+    entry: Entry,
+    place: Place,
+    sequence: u64,
+) -> Result<bool, StoreError> {
+    if !matches!(entry.effect, Effect::Set | Effect::Replace { .. }) {
+        return Ok(true);
+    }
+    let (segment, offset) = (core.geometry.segment_of(place), core.geometry.offset_of(place));
+    let (image, result) = core.files.read(segment, offset, IoBuf::zeroed(place.bytes() as usize)).await;
+    result?;
+    let image = image.as_slice();
+    Ok(crate::header::checksum(image) == entry.checksum
+        && crate::header::chunk_sequence(image) == sequence
+        && verify_image(image, PageId(entry.subject), sequence).is_ok())
+}
+
+fn apply(core: &Core, entry: Entry, place: Place) {
+    let page = PageId(entry.subject);
+    match entry.effect {
+        Effect::MapBlock => return,
+        Effect::Replace { from } => {
+            let current = core.map.load(page);
+            let still = !current.is_nowhere() && current.address() == from;
+            if !still && !core.is_planted(PlantedFault::RelocateBlindly) {
+                return;
+            }
+        }
+        Effect::Set | Effect::Free => {}
+    }
+    let (_, became_dirty) = core.map.store(page, place);
+    if became_dirty {
+        core.state.lock().dirty_leaves.push(leaf_of(page));
+    }
+    core.page_count.fetch_max(page.0 + 1, Ordering::AcqRel);
+}
+
+/// Counts what lives where and takes up the sequence after everything seen.
+fn rebuild(
+    core: &Core,
+    superblock: &Superblock,
+    heads: &Heads,
+    log: &[Found],
+    count: u32,
+) -> Result<(), StoreError> {
+    let mut segments = vec![Segment::default(); count as usize];
+    for (segment, head) in segments.iter_mut().zip(&heads.0) {
+        if let Some(head) = head {
+            segment.stream = head.stream;
+            segment.generation = head.generation;
+            segment.last_sequence = head.sequence;
+        }
+    }
+    for found in log {
+        let segment = &mut segments[found.summary.segment as usize];
+        segment.last_sequence = segment.last_sequence.max(found.summary.sequence);
+    }
+    let mut mapped = 0;
+    let mut outside = false;
+    let mut count_live = |place: Place| match segments.get_mut(core.geometry.segment_of(place) as usize) {
+        Some(segment) => segment.live += place.bytes(),
+        None => outside = true,
+    };
+    core.map.for_each(|_, place| {
+        mapped += 1;
+        count_live(place);
+    });
+    core.tree.lock().places().for_each(&mut count_live);
+    if outside {
+        return Err(damaged(core, Place::NOWHERE, "the page map points outside the segments"));
+    }
+    let last_head = heads.0.iter().flatten().map(|head| head.sequence).max().unwrap_or(0);
+    let last = log.last().map_or(0, |found| found.summary.sequence);
+    let last = last.max(last_head).max(superblock.scan_from).max(superblock.durable_through);
+    let mut logged: Vec<u32> = log.iter().map(|found| found.summary.segment).collect();
+    logged.sort_unstable();
+    logged.dedup();
+    let mut state = core.state.lock();
+    state.next_sequence = last + SEQUENCE_GAP;
+    state.durable_through = state.next_sequence - 1;
+    for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.live > 0) {
+        core.gates.set_generation(index as u32, segment.generation);
+    }
+    let next_sequence = state.next_sequence;
+    state.table = SegmentTable::rebuild(segments, &logged, next_sequence);
+    state.mapped_pages = mapped;
+    state.scan_from = superblock.scan_from;
+    Ok(())
+}
+
+/// Writes what replay has changed and makes this incarnation the current one. Chunks of a checkpoint like this that was
+/// cut off have sequences below the one that the log starts from then.
+async fn checkpoint(core: &Arc<Core>) -> Result<(), StoreError> {
+    core.begin_opening_cycle(SEQUENCE_GAP);
+    while !core.cycle_step().await? {}
+    Ok(())
+}

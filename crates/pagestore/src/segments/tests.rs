@@ -1,0 +1,215 @@
+//! The store on the simulated disk: pages come and go, move, and survive reopening.
+
+use super::*;
+use crate::{PageKind, StoreError, TreeId, header};
+use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use std::collections::BTreeMap;
+
+fn image(page: PageId, version: u64) -> Vec<u8> {
+    let mut bytes = vec![version as u8; PageSize::K4.bytes()];
+    header::format(&mut bytes, page, PageKind::Overflow, TreeId(3));
+    header::set_lsn(&mut bytes, version);
+    bytes
+}
+
+async fn write(store: &SegmentStore, pages: &[(u64, u64)]) -> Result<(), StoreError> {
+    let mut batch = PageBatch::new(PageSize::K4, pages.len());
+    for (page, version) in pages {
+        batch.push(PageId(*page), &image(PageId(*page), *version));
+    }
+    store.write_batch(batch).await
+}
+
+async fn read(store: &SegmentStore, page: u64) -> Result<u64, StoreError> {
+    let (buffer, result) = store.read(PageId(page), IoBuf::zeroed(4096)).await;
+    result.map(|()| {
+        assert_eq!(buffer.as_slice()[100..], image(PageId(page), header::lsn(buffer.as_slice()))[100..]);
+        header::lsn(buffer.as_slice())
+    })
+}
+
+async fn expect(store: &SegmentStore, model: &BTreeMap<u64, u64>, pages: u64) {
+    for page in 0..pages {
+        let found = read(store, page).await;
+        match model.get(&page) {
+            Some(version) => assert_eq!(found, Ok(*version), "page {page}"),
+            None => assert!(found.is_err_and(|error| error.is_corruption()), "page {page}"),
+        }
+    }
+    store.check().await.unwrap();
+}
+
+/// Random batches, frees and reopenings against a model.
+#[test]
+fn pages_survive_overwriting_cleaning_and_reopening() {
+    for seed in 0..6 {
+        let world = World::new(seed, SimOptions { steps_max: 3_000_000, ..SimOptions::default() });
+        let env = world.env();
+        let run = async {
+            let random = SeededRandom::new(seed);
+            let options = SegmentOptions { cycle_share: 1 + seed as u32 % 4, ..SegmentOptions::tiny() };
+            let mut store = SegmentStore::create(&env, "", PageSize::K4, options).await.unwrap();
+            let pages = 120;
+            store.extend(pages).await.unwrap();
+            let mut model = BTreeMap::new();
+            for version in 1..600 {
+                let count = 1 + random.below(7);
+                let mut batch: Vec<(u64, u64)> = Vec::new();
+                while batch.len() < count {
+                    let page = random.below(pages as usize) as u64;
+                    if batch.iter().all(|(other, _)| *other != page) {
+                        batch.push((page, version));
+                    }
+                }
+                if random.below(5) == 0 {
+                    let freed: Vec<PageId> = batch.iter().map(|(page, _)| PageId(*page)).collect();
+                    store.free(&freed).await.unwrap();
+                    model.retain(|page, _| !freed.contains(&PageId(*page)));
+                } else {
+                    write(&store, &batch).await.unwrap();
+                    model.extend(batch);
+                }
+                if random.below(100) == 0 {
+                    expect(&store, &model, pages).await;
+                    store.settle().await.unwrap();
+                    drop(store);
+                    store = SegmentStore::open(&env, "", options).await.unwrap();
+                    assert_eq!(store.page_count(), pages);
+                    expect(&store, &model, pages).await;
+                }
+            }
+            store.stats()
+        };
+        let Outcome::Done(stats) = world.block_on(run) else { panic!("seed {seed} hangs") };
+        assert!(stats.segments_cleaned + stats.cycles > 0, "{stats:?}");
+    }
+}
+
+/// Growth ends at the end of the disk: more pages are refused, those that are there can still be rewritten and freed.
+#[test]
+fn a_full_disk_refuses_new_pages_and_takes_old_ones() {
+    let options = SimOptions { capacity_bytes: Some(2 << 20), steps_max: 5_000_000, ..SimOptions::default() };
+    let world = World::new(8, options);
+    let env = world.env();
+    let run = async {
+        let options = SegmentOptions::tiny();
+        let store = SegmentStore::create(&env, "", PageSize::K4, options).await.unwrap();
+        let mut pages = 64;
+        while store.extend(pages).await.is_ok() {
+            pages += 16;
+        }
+        let pages = store.page_count();
+        assert!((250..400).contains(&pages), "{pages} pages in 2 MB");
+        let error = store.extend(10 * pages).await.unwrap_err();
+        assert!(error.is_no_space() && store.page_count() == pages);
+        let mut model = BTreeMap::new();
+        let random = SeededRandom::new(3);
+        for version in 1..6 {
+            for first in 0..pages / 4 {
+                let first = if version == 1 { first } else { random.below(pages as usize / 4) as u64 };
+                let batch: Vec<_> = (0..4).map(|index| (first * 4 + index, version)).collect();
+                write(&store, &batch).await.unwrap();
+                model.extend(batch);
+            }
+        }
+        expect(&store, &model, pages).await;
+        let all: Vec<PageId> = (0..pages).map(PageId).collect();
+        store.free(&all).await.unwrap();
+        assert_eq!(store.stats().mapped_pages, 0);
+        write(&store, &[(0, 9)]).await.unwrap();
+        expect(&store, &BTreeMap::from([(0, 9)]), pages).await;
+    };
+    assert_eq!(world.block_on(run), Outcome::Done(()));
+}
+
+#[test]
+fn after_a_failed_sync_nothing_more_is_acknowledged() {
+    for after in 0..4 {
+        let world = World::new(4, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            store.extend(64).await.unwrap();
+            world.set_faults(&[env::sim::Fault::input_output_error(env::IoOp::Sync, "", after)]);
+            let mut failures = 0;
+            for round in 0..8 {
+                let result = match round % 2 {
+                    0 => write(&store, &[(5, round)]).await,
+                    _ => store.write_superblock(b"checkpoint").await,
+                };
+                assert!(failures == 0 || result.is_err(), "an operation succeeded after a failure");
+                failures += u64::from(result.is_err());
+            }
+            // Background work may have met the failing sync earlier.
+            assert!(failures >= 8 - after);
+        };
+        assert_eq!(world.block_on(run), Outcome::Done(()));
+    }
+}
+
+/// Flipped bits anywhere: what is returned is right, or it is an error that says so.
+#[test]
+fn damage_is_noticed_or_does_not_matter() {
+    let (mut refused, mut noticed, mut harmless) = (0, 0, 0);
+    for seed in 0..400 {
+        let world = World::new(seed % 4, SimOptions { steps_max: 5_000_000, ..SimOptions::default() });
+        let env = world.env();
+        let pages = 40;
+        let fill = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            store.extend(pages).await.unwrap();
+            let random = SeededRandom::new(seed % 4);
+            let mut model = BTreeMap::new();
+            for version in 1..60 {
+                let first = random.below(pages as usize - 3) as u64;
+                let batch: Vec<_> = (first..first + 3).map(|page| (page, version)).collect();
+                write(&store, &batch).await.unwrap();
+                model.extend(batch);
+            }
+            // Says that all of it is durable: without that, the end of the log may be torn by rights.
+            store.write_superblock(b"checkpoint").await.unwrap();
+            store.close().await.unwrap();
+            model
+        };
+        let Outcome::Done(model) = world.block_on(fill) else { panic!("seed {seed}") };
+        let random = SeededRandom::new(seed ^ 0xdecaf);
+        let paths = world.paths();
+        let path = &paths[random.below(paths.len())];
+        world.damage(path, |content| {
+            let at = random.below(content.len());
+            match random.below(3) {
+                0 => content[at] ^= 1 << random.below(8),
+                1 => content[at / 512 * 512..at / 512 * 512 + 512].fill(0),
+                _ => {
+                    // A stale or misdirected block: the content of another.
+                    let other = random.below(content.len() / 4096) * 4096;
+                    let block = content[other..other + 4096].to_vec();
+                    content[at / 4096 * 4096..at / 4096 * 4096 + 4096].copy_from_slice(&block);
+                }
+            }
+        });
+        let check = async {
+            let store = match SegmentStore::open(&env, "", SegmentOptions::tiny()).await {
+                Ok(store) => store,
+                Err(error) => {
+                    assert!(error.is_corruption(), "{error}");
+                    refused += 1;
+                    return;
+                }
+            };
+            let mut errors = 0;
+            for page in 0..pages {
+                match read(&store, page).await {
+                    Ok(version) => assert_eq!(Some(&version), model.get(&page), "page {page}"),
+                    Err(error) => {
+                        assert!(error.is_corruption(), "{error}");
+                        errors += u64::from(model.contains_key(&page));
+                    }
+                }
+            }
+            if errors > 0 { noticed += 1 } else { harmless += 1 }
+        };
+        assert_eq!(world.block_on(check), Outcome::Done(()), "seed {seed}");
+    }
+    assert!(refused > 2 && noticed > 10 && harmless > 10, "{refused} {noticed} {harmless}");
+}

@@ -1,0 +1,11 @@
+//! The segment store under simulation, on bare pages without trees or log: clients write, free and read pages of their
+//! own, and the power is cut at every operation that changes the disk.
+//!
+//! Promise: after every crash each page is in the version that was acknowledged last, or in one that was asked for later;
+//! never torn, never another page's; and the store's words, summaries and segment table agree.
+
+mod life;
+mod model;
+mod run;
+
+pub use run::{StoreOptions, run_store_many, run_store_seed};
