@@ -40,6 +40,8 @@ pub struct Settings {
     pub requires_secure_transport: bool,
     pub buffer_pool_bytes: u64,
     pub page_size_bytes: usize,
+    /// Pages leave in batches and never return to their old place.
+    pub stores_in_segments: bool,
     pub redo_capacity_bytes: u64,
     pub flush_log_at_commit: u8,
     /// For the session's registry: only what was given, plus what this program alone knows.
@@ -103,6 +105,7 @@ impl Settings {
             requires_secure_transport: is_on("require-secure-transport"),
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
             page_size_bytes: parse_size(&text("innodb-page-size")).expect("one of its choices") as usize,
+            stores_in_segments: text("page-store") == "segments",
             redo_capacity_bytes: number("innodb-redo-log-capacity"),
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
             variables: variables.collect(),
@@ -221,6 +224,7 @@ mod tests {
         assert!(parse(&["--skip-log-bin", "--performance_schema=OFF"]).is_ok());
         assert_eq!(parse(&["-P", "1234"]).expect("valid").port, 1234);
         assert_eq!(parse(&["--innodb_page_size=16k"]).expect("valid").page_size_bytes, 16384);
+        assert!(parse(&["--page-store=segments"]).expect("valid").stores_in_segments);
     }
 
     #[test]

@@ -277,6 +277,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
+        "page-store",
+        Choice(&["in-place", "segments"]),
+        "in-place",
+        Program,
+        "How pages are stored; fixed when the data directory is created. segments (new): in batches, out of place.",
+    ),
+    option(
+        Storage,
         "innodb-redo-log-capacity",
         Size { min: 8 << 20, max: 1 << 40 },
         "1G",
