@@ -27,7 +27,6 @@ impl Session {
         &self,
         mut names: Vec<(LockName, LockMode)>,
     ) -> Result<Vec<LockGuard>, SqlError> {
-        self.check_locked_tables(&names)?;
         // The strongest mode of a name comes first and is the one that stays.
         names.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
         names.dedup_by(|later, earlier| later.0 == earlier.0);
