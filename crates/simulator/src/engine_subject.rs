@@ -142,6 +142,8 @@ fn refusal(error: EngineError) -> Refusal {
         EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
             Refusal::Statement(error.to_string())
         }
+        // A table that another client has created after this one's snapshot cannot be read through it.
+        EngineError::SnapshotTooOld => Refusal::Statement(error.to_string()),
         other => Refusal::Fatal(other.to_string()),
     }
 }
