@@ -7,6 +7,7 @@
 use crate::check_page;
 use crate::node::{CHILD_BYTES, Node, NodeBuilder, NodeIdentity};
 use crate::redo::{self, Change};
+use env::sim::InputBytes;
 use pagestore::{PageId, PageKind, TreeId, header};
 
 const PAGE_BYTES: usize = 4096;
@@ -17,14 +18,14 @@ const PAGE: PageId = PageId(9);
 /// # Panics
 /// If the node code breaks a promise.
 pub fn fuzz_one(bytes: &[u8]) {
-    let mut input = Input(bytes);
+    let mut input = InputBytes(bytes);
     let mut page = build(&mut input);
     assert!(check_page(&page).is_ok(), "a node that was just built");
     for _ in 0..input.byte() % 8 {
         let at = usize::from(input.byte()) << 4 | usize::from(input.byte() & 15);
         page[at] ^= input.byte();
     }
-    while check_page(&page).is_ok() && !input.0.is_empty() {
+    while check_page(&page).is_ok() && !input.is_empty() {
         read(&page, &mut input);
         let before = page.clone();
         if !change(&mut page, &mut input) {
@@ -35,7 +36,7 @@ pub fn fuzz_one(bytes: &[u8]) {
 }
 
 /// A node of as many entries as the input has and the page takes.
-fn build(input: &mut Input<'_>) -> Vec<u8> {
+fn build(input: &mut InputBytes<'_>) -> Vec<u8> {
     let level = input.byte() % 3;
     let prefix_len = usize::from(input.byte() % 9);
     let prefix = input.take(prefix_len);
@@ -66,7 +67,7 @@ fn build(input: &mut Input<'_>) -> Vec<u8> {
 }
 
 /// Everything that a lookup and a scan do with a node.
-fn read(page: &[u8], input: &mut Input<'_>) {
+fn read(page: &[u8], input: &mut InputBytes<'_>) {
     if header::kind(page) != Some(PageKind::Node) {
         return;
     }
@@ -87,7 +88,7 @@ fn read(page: &[u8], input: &mut Input<'_>) {
 }
 
 /// Applies one record; false when it was refused.
-fn change(page: &mut [u8], input: &mut Input<'_>) -> bool {
+fn change(page: &mut [u8], input: &mut InputBytes<'_>) -> bool {
     let kind = input.byte();
     if kind & 0x80 == 0 {
         // Any record at all, as a log could hold it.
@@ -116,21 +117,6 @@ fn change(page: &mut [u8], input: &mut Input<'_>) -> bool {
         assert!(check_page(page).is_ok() || Node::new(page).level() > 0, "{change:?} left a damaged page");
     }
     applied
-}
-
-/// The rest of the input; zeros behind its end.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn byte(&mut self) -> u8 {
-        self.take(1).first().copied().unwrap_or(0)
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,9 @@
 //!
 //! Both read one snapshot, so sessions that change the table meanwhile do not disturb them. Reading checks each
 //! page's own checksum. The session calls them under the table's shared metadata lock.
-use std::future::poll_fn;
-use std::task::Poll;
-
 use datum::SqlError;
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, TreeId};
+use env::yield_now;
 use table::{TableHandle, engine_error};
 
 use crate::change::SchemaChange;
@@ -37,7 +35,8 @@ pub async fn check_table(table: &TableHandle, change: &mut SchemaChange) -> Resu
                 *missing += u64::from(!has_entry(table, change, index, row, row_key).await?);
             }
         }
-        pause().await;
+        // Data in memory never makes a read wait: the thread's other sessions get their turn here.
+        yield_now().await;
     }
     for (index, missing) in missing.into_iter().enumerate() {
         let name = &definition.indexes[index].name;
@@ -88,7 +87,7 @@ async fn entry_count(table: &TableHandle, change: &mut SchemaChange, index: usiz
         if !more {
             return Ok(count);
         }
-        pause().await;
+        yield_now().await;
     }
 }
 
@@ -106,19 +105,6 @@ pub async fn checksum_table(table: &TableHandle, change: &mut SchemaChange) -> R
         for (_, row) in &next {
             sum = sum.wrapping_add(image.checksum(row));
         }
-        pause().await;
+        yield_now().await;
     }
-}
-
-/// Lets the thread's other sessions run; data in memory never makes a read wait.
-async fn pause() {
-    let mut is_second = false;
-    poll_fn(move |context| {
-        if std::mem::replace(&mut is_second, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

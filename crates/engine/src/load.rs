@@ -7,7 +7,7 @@
 use crate::record;
 use crate::transaction::{Transaction, Work};
 use crate::{EngineError, LockMode, TreeId, Uniqueness, WaitPolicy};
-use btree::{Decision, Edit, Extra, LeafContext};
+use btree::{Decision, Edit, Extra, LeafContext, Tree};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,32 +24,31 @@ impl Transaction {
         self.check_writable()?;
         let state = self.work.state();
         let live = self.work.engine.trees.find(tree).ok_or(EngineError::NoSuchTree(tree))?;
-        let is_own = live.creator.is_some_and(|creator| Arc::ptr_eq(&creator, &state));
+        let is_own = live.creator.as_ref().is_some_and(|creator| Arc::ptr_eq(creator, &state));
         assert!(is_own, "only trees of this transaction are loaded");
         if let Uniqueness::Prefix(length) = unique {
             let prefix = key.get(..length).expect("a unique prefix is a part of the key");
             self.work.check_prefix(tree, key, prefix, LockMode::Shared, WaitPolicy::NoWait).await?;
         }
-        self.work.load(tree, key, value).await?;
+        self.work.load(&live.tree, key, value).await?;
         self.work.engine.stats.rows_inserted.fetch_add(1, Relaxed);
         Ok(())
     }
 }
 
 impl Work {
-    async fn load(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+    async fn load(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let engine = self.engine.clone();
         engine.check_key(key)?;
         let record = if value.len() + record::RECORD_HEADER_BYTES <= engine.inline_bytes_max(key.len()) {
             record::encode_value(value)
         } else {
             // The chain has its own undo record.
-            record::encode_stub(self.write_chain(tree, value).await?)
+            record::encode_stub(self.write_chain(TreeId(tree.id.0), value).await?)
         };
         engine.keep_log_room().await?;
-        let handle = engine.tree(tree)?;
         let mut edit = LoadEdit { record: &record, is_duplicate: false };
-        let loaded = engine.modify(&handle, key, &mut edit, wal::Priority::Normal).await;
+        let loaded = engine.modify(tree, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
         loaded?;
         match edit.is_duplicate {

@@ -1,8 +1,7 @@
 //! Lets other connections of the same thread run during long scans.
 //!
 //! Data in memory never makes a read wait, so without this a scan of a large table would hold its thread to the end.
-use std::future::poll_fn;
-use std::task::Poll;
+use env::yield_now;
 
 /// Rows between two pauses: about a millisecond of work.
 const ROWS_BETWEEN_PAUSES: usize = 2048;
@@ -18,19 +17,7 @@ impl Pace {
         self.rows += rows;
         if self.rows >= ROWS_BETWEEN_PAUSES {
             self.rows = 0;
-            yield_once().await;
+            yield_now().await;
         }
     }
-}
-
-async fn yield_once() {
-    let mut is_second = false;
-    poll_fn(move |context| {
-        if std::mem::replace(&mut is_second, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

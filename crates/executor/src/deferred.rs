@@ -8,9 +8,29 @@ use datum::{SqlError, Value};
 use expression::{EvalContext, Expr, SessionRequest};
 use schema::LocalFuture;
 
+/// The value of an expression.
+pub async fn evaluated(expr: &Expr, row: &[Value], context: &ExecContext<'_>) -> Result<Value, SqlError> {
+    match expr.eval(row, context.eval) {
+        Err(error) => value_after(error, expr, row, context).await,
+        Ok(value) => Ok(value),
+    }
+}
+
+/// Whether all predicates hold.
+pub async fn all_hold(
+    predicates: &[Expr],
+    row: &[Value],
+    context: &ExecContext<'_>,
+) -> Result<bool, SqlError> {
+    match all_true(predicates, row, context.eval) {
+        Err(error) => truth_after(error, predicates, row, context).await,
+        Ok(truth) => Ok(truth),
+    }
+}
+
 /// The value of an expression whose evaluation failed with `error`, or the error it really failed with.
 #[cold]
-pub fn value_after<'a>(
+fn value_after<'a>(
     error: SqlError,
     expr: &'a Expr,
     row: &'a [Value],
@@ -21,7 +41,7 @@ pub fn value_after<'a>(
 
 /// As `value_after`, for `all_true`.
 #[cold]
-pub fn truth_after<'a>(
+fn truth_after<'a>(
     error: SqlError,
     predicates: &'a [Expr],
     row: &'a [Value],

@@ -3,8 +3,7 @@
 //! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
 //! secondary index) is left to them.
 use crate::context::ExecContext;
-use crate::deferred::{truth_after, value_after};
-use crate::operator::all_true;
+use crate::deferred::{all_hold, evaluated};
 use crate::outcome::Outcome;
 use crate::range::RangeBuilder;
 use crate::sink::RowSink;
@@ -34,10 +33,7 @@ pub async fn try_point_query(
         ranges: Vec::new(),
         widened: false,
     };
-    let is_open = match all_true(&access.gate, &[], context.eval) {
-        Err(error) => truth_after(error, &access.gate, &[], context).await?,
-        Ok(truth) => truth,
-    };
+    let is_open = all_hold(&access.gate, &[], context).await?;
     if !is_open {
         return Ok(Some(Outcome::default()));
     }
@@ -52,20 +48,14 @@ pub async fn try_point_query(
     let mut frame = vec![Value::Null; input.width];
     let read = handle.layout().read_row(&access.table, &projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;
-    let keeps = match all_true(&access.filter, &frame, context.eval) {
-        Err(error) => truth_after(error, &access.filter, &frame, context).await?,
-        Ok(truth) => truth,
-    };
+    let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {
         context.transaction.unlock_unmatched(handle.layout().tree, &row_key);
         return Ok(Some(Outcome::default()));
     }
     let mut row = Vec::with_capacity(expressions.len());
     for expr in expressions {
-        row.push(match expr.eval(&frame, context.eval) {
-            Err(error) => value_after(error, expr, &frame, context).await?,
-            Ok(value) => value,
-        });
+        row.push(evaluated(expr, &frame, context).await?);
     }
     sink.row(&row)?;
     Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))

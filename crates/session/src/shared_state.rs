@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use datum::{ColumnType, Condition, SqlError, Value};
+use env::yield_now;
 use expression::{AnswerFuture, SessionRequest, SessionServices};
 use parking_lot::Mutex;
 
@@ -142,23 +143,10 @@ impl SessionServices for SharedState {
                     locks.owner(&name).map_or(Value::Null, |owner| Value::UInt(u64::from(owner.0)))
                 }
                 SessionRequest::Pause => {
-                    yield_once().await;
+                    yield_now().await;
                     Value::Null
                 }
             })
         })
     }
-}
-
-/// Lets the thread's other tasks run.
-async fn yield_once() {
-    let mut is_second = false;
-    poll_fn(move |context| {
-        if std::mem::replace(&mut is_second, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

@@ -74,7 +74,8 @@ impl Subject for Engine {
         lock: bool,
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let mode = if lock { ReadMode::Locking(LockMode::Exclusive, WAIT) } else { ReadMode::Snapshot };
-        transaction.get(TreeId(table.0), key, mode).await.map_err(refusal)
+        let read = transaction.get(TreeId(table.0), key, mode).await;
+        read.map_err(|error| read_refusal(transaction, lock, error))
     }
 
     async fn scan(transaction: &mut Transaction, table: Table, lock: bool) -> Result<Rows, Refusal> {
@@ -84,7 +85,8 @@ impl Subject for Engine {
         let mut batch = EntryBatch::default();
         loop {
             batch.clear();
-            let more = cursor.next_batch(transaction, BATCH, &mut batch).await.map_err(refusal)?;
+            let read = cursor.next_batch(transaction, BATCH, &mut batch).await;
+            let more = read.map_err(|error| read_refusal(transaction, lock, error))?;
             rows.extend(batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
             if !more {
                 return Ok(rows);
@@ -135,6 +137,15 @@ fn segments() -> StoreKind {
     })
 }
 
+/// Only a snapshot that outlives its statement can be older than a table: another client has created that since.
+fn read_refusal(transaction: &Transaction, lock: bool, error: EngineError) -> Refusal {
+    let keeps_snapshot = !lock && transaction.isolation() >= Isolation::RepeatableRead;
+    match error {
+        EngineError::SnapshotTooOld if keeps_snapshot => Refusal::Statement(error.to_string()),
+        _ => refusal(error),
+    }
+}
+
 fn refusal(error: EngineError) -> Refusal {
     match error {
         EngineError::DuplicateKey { .. } | EngineError::NotFound => Refusal::Mismatch,
@@ -142,8 +153,6 @@ fn refusal(error: EngineError) -> Refusal {
         EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
             Refusal::Statement(error.to_string())
         }
-        // A table that another client has created after this one's snapshot cannot be read through it.
-        EngineError::SnapshotTooOld => Refusal::Statement(error.to_string()),
         other => Refusal::Fatal(other.to_string()),
     }
 }

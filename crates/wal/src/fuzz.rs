@@ -7,7 +7,7 @@
 use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, align_up, segment_path};
 use crate::group::group_checksum;
 use crate::{Lsn, Priority, Wal, WalError, WalGroup, WalOptions, WalReader};
-use env::sim::{SimOptions, World};
+use env::sim::{InputBytes, SimOptions, World};
 use env::{Env, IoBuf, OpenOptions};
 
 /// A group as it came back: where it ends, and its records.
@@ -18,7 +18,7 @@ type Found = (Lsn, Vec<(u8, u64, Vec<u8>)>);
 /// # Panics
 /// If the log breaks a promise.
 pub fn fuzz_one(bytes: &[u8]) {
-    let mut input = Input(bytes);
+    let mut input = InputBytes(bytes);
     let known_durable = Lsn(u64::from(input.byte()) * 64);
     let segment = lay_out(&mut input);
     let world = World::new(1, SimOptions::default());
@@ -71,10 +71,10 @@ async fn read_all(env: &Env, known_durable: Lsn) -> Result<(Vec<Found>, WalReade
 }
 
 /// A segment of chunks, one behind the other unless the input leaves a gap, as long as there is input.
-fn lay_out(input: &mut Input<'_>) -> Vec<u8> {
+fn lay_out(input: &mut InputBytes<'_>) -> Vec<u8> {
     let mut segment = vec![0; options().segment_bytes as usize];
     let mut position = 0;
-    while !input.0.is_empty() && position < segment.len() {
+    while !input.is_empty() && position < segment.len() {
         let choice = input.byte();
         let mut chunk = vec![0; CHUNK_HEADER_BYTES];
         for _ in 0..choice >> 6 {
@@ -105,7 +105,7 @@ fn lay_out(input: &mut Input<'_>) -> Vec<u8> {
 }
 
 /// A group whose length and checksum are right, around bytes that need not be records.
-fn add_group(input: &mut Input<'_>, chunk: &mut Vec<u8>, position: u64) {
+fn add_group(input: &mut InputBytes<'_>, chunk: &mut Vec<u8>, position: u64) {
     let shape = input.byte();
     let start = Lsn(position + chunk.len() as u64);
     let records = if shape & 1 == 0 {
@@ -120,21 +120,6 @@ fn add_group(input: &mut Input<'_>, chunk: &mut Vec<u8>, position: u64) {
     chunk.extend_from_slice(&(records.len() as u32).to_le_bytes());
     chunk.extend_from_slice(&group_checksum(crc32c::crc32c(&records), start).to_le_bytes());
     chunk.extend_from_slice(&records);
-}
-
-/// The rest of the input; zeros behind its end.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn byte(&mut self) -> u8 {
-        self.take(1).first().copied().unwrap_or(0)
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
 }
 
 #[cfg(test)]
@@ -154,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_sealed_chunk_is_accepted() {
-        let mut input = Input(&[0b0100_0000, 6, 1, 2, 3, 4, 5, 6, 0x20, 0, 0]);
+        let mut input = InputBytes(&[0b0100_0000, 6, 1, 2, 3, 4, 5, 6, 0x20, 0, 0]);
         let segment = lay_out(&mut input);
         let header = ChunkHeader::read(&segment).expect("a header");
         assert!(header.verify(&segment) && header.used as usize > CHUNK_HEADER_BYTES);

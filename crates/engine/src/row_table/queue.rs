@@ -3,7 +3,7 @@
 //! Arrival order alone would let a transaction that already holds locks, which others need, stand at the end of
 //! a line of transactions that hold nothing: under contention that lengthens every lock's life and turns
 //! waits into deadlocks (InnoDB's contention-aware scheduling answers the same problem). So each lock that a
-//! transaction holds puts it ahead of a number of later and earlier arrivals.
+//! transaction holds puts it ahead of a bounded number of earlier arrivals.
 //!
 //! Invariants: the order of two requests never changes; a request is overtaken by at most
 //! `HEAD_START * LOCKS_COUNTED_MAX` later ones, so nobody starves; adding and taking the first cost O(log n).

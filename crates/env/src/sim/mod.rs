@@ -12,6 +12,7 @@ mod disk;
 mod executor;
 mod faults;
 mod file;
+mod input;
 mod machine;
 mod namespace;
 mod options;
@@ -20,6 +21,7 @@ mod world;
 
 pub use faults::{Fault, FaultEffect};
 pub use file::SECTOR_BYTES;
+pub use input::InputBytes;
 pub use options::SimOptions;
 pub use rng::SeededRandom;
 pub use world::{Outcome, World};

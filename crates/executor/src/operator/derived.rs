@@ -1,8 +1,8 @@
 //! A query in FROM: its rows are computed once and kept, then placed into the block's frame.
-use super::{BATCH_ROWS, Operator, all_true, build};
+use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::deferred::truth_after;
+use crate::deferred::all_hold;
 use crate::memory::row_bytes;
 use datum::{SqlError, Value};
 use expression::Expr;
@@ -74,10 +74,7 @@ impl Operator for DerivedScan<'_> {
                     frame[position] = row[column].clone();
                 }
                 let row = out.row(out.len() - 1);
-                let keeps = match all_true(self.filter, row, context.eval) {
-                    Err(error) => truth_after(error, self.filter, row, context).await?,
-                    Ok(truth) => truth,
-                };
+                let keeps = all_hold(self.filter, row, context).await?;
                 if !keeps {
                     out.pop();
                 }

@@ -1,8 +1,8 @@
 //! Keeps the rows for which all predicates are true.
-use super::{Operator, all_true};
+use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::deferred::truth_after;
+use crate::deferred::all_hold;
 use datum::{SqlError, Value};
 use expression::Expr;
 use schema::LocalFuture;
@@ -35,10 +35,7 @@ impl Operator for FilterRows<'_> {
             let mut kept = first;
             for index in first..out.len() {
                 let row = out.row(index);
-                let keeps = match all_true(self.predicates, row, context.eval) {
-                    Err(error) => truth_after(error, self.predicates, row, context).await?,
-                    Ok(truth) => truth,
-                };
+                let keeps = all_hold(self.predicates, row, context).await?;
                 if keeps {
                     out.move_row(index, kept);
                     kept += 1;

@@ -2,7 +2,7 @@
 use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::deferred::value_after;
+use crate::deferred::evaluated;
 use datum::{SqlError, Value};
 use expression::{Expr, ExprKind};
 use plan::Node;
@@ -59,10 +59,7 @@ impl Operator for ProjectRows<'_> {
                 for ((expr, moved), value) in self.expressions.iter().zip(&self.moved).zip(target) {
                     *value = match moved {
                         Some(position) => std::mem::take(&mut row[*position]),
-                        None => match expr.eval(row, context.eval) {
-                            Err(error) => value_after(error, expr, row, context).await?,
-                            Ok(value) => value,
-                        },
+                        None => evaluated(expr, row, context).await?,
                     };
                 }
             }

@@ -2,7 +2,7 @@
 use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::deferred::value_after;
+use crate::deferred::evaluated;
 use datum::{SqlError, Value};
 use expression::Expr;
 use schema::LocalFuture;
@@ -84,10 +84,7 @@ impl Operator for ValueRows<'_> {
             for row in &self.rows[self.next..end] {
                 let mut values = Vec::with_capacity(row.len());
                 for expr in row {
-                    values.push(match expr.eval(&[], context.eval) {
-                        Err(error) => value_after(error, expr, &[], context).await?,
-                        Ok(value) => value,
-                    });
+                    values.push(evaluated(expr, &[], context).await?);
                 }
                 out.push_row(values);
             }

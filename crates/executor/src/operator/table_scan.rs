@@ -7,7 +7,7 @@ use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::deferred::truth_after;
+use crate::deferred::all_hold;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
@@ -83,10 +83,7 @@ impl<'p> TableScan<'p> {
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
         if std::mem::take(&mut self.restarted) {
-            let is_open = match all_true(&access.gate, &self.base, context.eval) {
-                Err(error) => truth_after(error, &access.gate, &self.base, context).await?,
-                Ok(truth) => truth,
-            };
+            let is_open = all_hold(&access.gate, &self.base, context).await?;
             opened.find_ranges(access, &self.base, is_open, context)?;
         }
         let to_sql = |error| engine_error(&access.table.name, error);
@@ -225,10 +222,7 @@ impl Opened {
         row: &[Value],
         context: &ExecContext<'_>,
     ) -> Result<bool, SqlError> {
-        let passes = match all_true(&access.filter, row, context.eval) {
-            Err(error) => truth_after(error, &access.filter, row, context).await?,
-            Ok(truth) => truth,
-        };
+        let passes = all_hold(&access.filter, row, context).await?;
         Ok(passes && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
     }
 

@@ -1,8 +1,8 @@
 //! Reads a table whose rows are computed.
-use super::{Operator, all_true};
+use super::Operator;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::deferred::truth_after;
+use crate::deferred::all_hold;
 use datum::{SqlError, Value};
 use plan::VirtualAccess;
 use schema::LocalFuture;
@@ -45,10 +45,7 @@ impl Operator for VirtualScan<'_> {
                     frame[position] = row.get(column).cloned().unwrap_or_default();
                 }
                 let row = out.row(out.len() - 1);
-                let keeps = match all_true(&self.access.filter, row, context.eval) {
-                    Err(error) => truth_after(error, &self.access.filter, row, context).await?,
-                    Ok(truth) => truth,
-                };
+                let keeps = all_hold(&self.access.filter, row, context).await?;
                 if !keeps {
                     out.pop();
                 }
