@@ -82,7 +82,8 @@ async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
     }
     let Some((first, _)) = run.first() else { return };
     let page_bytes = pool.page_bytes();
-    let (buffer, result) = pool.store.read_run(first.page, IoBuf::zeroed(run.len() * page_bytes)).await;
+    let buffer = IoBuf::for_overwriting(run.len() * page_bytes);
+    let (buffer, result) = pool.store.read_run(first.page, buffer).await;
     pool.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
     for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
         let read: Result<(), BufferError> = result.clone().map_err(BufferError::from);

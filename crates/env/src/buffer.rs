@@ -2,8 +2,10 @@
 //!
 //! Invariant: the bytes stay valid and unmoved until the buffer is dropped, so an operation whose future was
 //! dropped can still finish safely. Two sources: aligned heap memory, or a region lent by an owner (a buffer
-//! pool frame), which the owner handle keeps alive.
+//! pool frame), which the owner handle keeps alive. Large heap buffers are kept for the next one that asks for
+//! the same class: fresh memory would cost a page fault and a clearing for each 4K of every batch.
 
+use parking_lot::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::ptr::NonNull;
@@ -11,6 +13,52 @@ use std::sync::Arc;
 
 /// Heap buffers start at a multiple of this, which O_DIRECT accepts on every device.
 pub const BUFFER_ALIGNMENT: usize = 4096;
+
+/// Buffers below this are left to the allocator.
+const SPARE_BYTES_MIN: usize = 64 << 10;
+/// All spare buffers together.
+const SPARE_BYTES_MAX: usize = 8 << 20;
+
+/// Heap memory that waits for its next use.
+static SPARE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0 });
+
+struct Spare {
+    buffers: Vec<HeapMemory>,
+    bytes: usize,
+}
+
+/// Zeroed once, written by earlier users since: every byte is initialised.
+struct HeapMemory {
+    start: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: the only handle on its memory.
+unsafe impl Send for HeapMemory {}
+
+impl HeapMemory {
+    fn zeroed(capacity: usize) -> Self {
+        let layout = layout(capacity);
+        // SAFETY: the callers pass a capacity above zero.
+        let memory = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
+        Self { start, capacity }
+    }
+
+    /// Into the spare ones, or back to the allocator.
+    fn retire(self) {
+        if self.capacity >= SPARE_BYTES_MIN {
+            let mut spare = SPARE.lock();
+            if spare.bytes + self.capacity <= SPARE_BYTES_MAX {
+                spare.bytes += self.capacity;
+                spare.buffers.push(self);
+                return;
+            }
+        }
+        // SAFETY: allocated in `zeroed` with this very layout; `self` is gone afterwards.
+        unsafe { dealloc(self.start.as_ptr(), layout(self.capacity)) }
+    }
+}
 
 /// An owned buffer for one disk operation.
 pub struct IoBuf {
@@ -22,7 +70,7 @@ pub struct IoBuf {
 }
 
 enum Source {
-    /// Allocated by `IoBuf::zeroed` with `layout(capacity)`.
+    /// From `HeapMemory`.
     Heap,
     /// Lent; dropping the owner handle gives the region back. `writable` says whether bytes may change.
     Lent { writable: bool, _owner: Arc<dyn Any + Send + Sync> },
@@ -47,11 +95,24 @@ impl IoBuf {
         if len == 0 {
             return Self::empty();
         }
-        let layout = layout(len);
-        // SAFETY: the layout has a non-zero size.
-        let memory = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
-        Self { start, len, capacity: len, source: Source::Heap }
+        let memory = HeapMemory::zeroed(len);
+        Self { start: memory.start, len, capacity: len, source: Source::Heap }
+    }
+
+    /// Heap memory of `len` bytes for a caller who writes all of them, or whose read does: they hold what an earlier
+    /// user left there.
+    pub fn for_overwriting(len: usize) -> Self {
+        let capacity = len.next_multiple_of(SPARE_BYTES_MIN);
+        if len < SPARE_BYTES_MIN || capacity > SPARE_BYTES_MAX {
+            return Self::zeroed(len);
+        }
+        let mut spare = SPARE.lock();
+        let found = spare.buffers.iter().rposition(|memory| memory.capacity == capacity);
+        let memory = found.map(|index| spare.buffers.swap_remove(index));
+        spare.bytes -= memory.as_ref().map_or(0, |memory| memory.capacity);
+        drop(spare);
+        let memory = memory.unwrap_or_else(|| HeapMemory::zeroed(capacity));
+        Self { start: memory.start, len, capacity, source: Source::Heap }
     }
 
     /// Aligned heap memory with a copy of `bytes`.
@@ -125,8 +186,7 @@ impl IoBuf {
 impl Drop for IoBuf {
     fn drop(&mut self) {
         if matches!(self.source, Source::Heap) {
-            // SAFETY: allocated in `zeroed` with this very layout, and dropped once.
-            unsafe { dealloc(self.start.as_ptr(), layout(self.capacity)) }
+            HeapMemory { start: self.start, capacity: self.capacity }.retire();
         }
     }
 }
@@ -153,6 +213,22 @@ mod tests {
             assert!(buffer.as_slice().iter().all(|byte| *byte == 0));
         }
         assert!(IoBuf::zeroed(0).as_slice().is_empty());
+    }
+
+    #[test]
+    fn large_buffers_are_used_again() {
+        const LEN: usize = 5 * SPARE_BYTES_MIN - 100;
+        let mut first = IoBuf::for_overwriting(LEN);
+        assert_eq!((first.len(), first.capacity()), (LEN, 5 * SPARE_BYTES_MIN));
+        first.as_mut_slice().fill(7);
+        let start = first.start() as usize;
+        drop(first);
+        let second = IoBuf::for_overwriting(LEN - 1);
+        assert_eq!((second.start() as usize, second.len()), (start, LEN - 1));
+        assert!(IoBuf::zeroed(5 * SPARE_BYTES_MIN).as_slice().iter().all(|byte| *byte == 0));
+        let many: Vec<_> = (0..100).map(|_| IoBuf::for_overwriting(1 << 20)).collect();
+        drop(many);
+        assert!(SPARE.lock().bytes <= SPARE_BYTES_MAX);
     }
 
     #[test]

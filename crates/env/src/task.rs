@@ -11,6 +11,13 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Spawner: Send + Sync {
     /// Runs the future to its end, some time. The name is for diagnostics.
     fn spawn(&self, name: &'static str, future: BoxFuture<'static, ()>);
+
+    /// The same for a task that many others wait for and that waits for the disk alone, such as the writer of the
+    /// log: where there are threads to give it gets one, so that it never queues behind runnable tasks, and its disk
+    /// operations block that thread.
+    fn spawn_dedicated(&self, name: &'static str, future: BoxFuture<'static, ()>) {
+        self.spawn(name, future);
+    }
 }
 
 /// Lets other runnable tasks go first, once. Long loops await this every few hundred microseconds.

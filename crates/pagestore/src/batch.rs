@@ -22,7 +22,8 @@ pub struct PageBatch {
 impl PageBatch {
     pub fn new(page_size: PageSize, capacity: usize) -> Self {
         assert!((1..=BATCH_PAGES_MAX).contains(&capacity), "a batch has 1 to {BATCH_PAGES_MAX} pages");
-        let buffer = IoBuf::zeroed(BATCH_HEADER_BYTES + capacity * page_size.bytes());
+        // The images are copied in, and the store fills the room before them.
+        let buffer = IoBuf::for_overwriting(BATCH_HEADER_BYTES + capacity * page_size.bytes());
         Self { page_size, pages: Vec::with_capacity(capacity), buffer }
     }
 
@@ -52,7 +53,7 @@ impl PageBatch {
 
     pub fn is_full(&self) -> bool {
         let used = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
-        used + self.page_size.bytes() > self.buffer.capacity()
+        used + self.page_size.bytes() > self.buffer.len()
     }
 
     pub fn page_size(&self) -> PageSize {

@@ -1,5 +1,6 @@
 //! The threads that run everything: one tokio current-thread runtime, one set of local tasks and one io_uring
-//! each.
+//! each. Beside them the log's writer has a thread of its own: every commit waits for it, and among the tasks of a
+//! worker it would wait for its turn after each write and each sync.
 //!
 //! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
 //! closures that run on the worker's thread and spawn local tasks there. Where io_uring is forbidden the disk
@@ -130,6 +131,15 @@ impl Spawner for WorkerSpawner {
         self.pool.workers[index].run(move || {
             tokio::task::spawn_local(future);
         });
+    }
+
+    fn spawn_dedicated(&self, name: &'static str, future: BoxFuture<'static, ()>) {
+        let work = move || {
+            env::real::dedicate_thread();
+            env::local::block_on(future);
+        };
+        let started = std::thread::Builder::new().name(name.into()).spawn(work);
+        started.expect("a system that has started the workers has room for one more thread");
     }
 }
 

@@ -116,7 +116,7 @@ impl Wal {
             stopped: false,
         };
         let shared = Arc::new(Shared::new(env.clone(), options, tail.log_id, epoch, state));
-        env.spawner.spawn("wal-flush", Box::pin(flusher::run(shared.clone())));
+        env.spawner.spawn_dedicated("wal-flush", Box::pin(flusher::run(shared.clone())));
         env.spawner.spawn("wal-segments", Box::pin(segments::run(shared.clone())));
         shared.prepare_requested.notify();
         Ok(Self { shared })

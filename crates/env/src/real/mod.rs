@@ -1,7 +1,8 @@
 //! The real machine: files through io_uring or a thread pool, the system clock and the system's randomness.
 //!
 //! Invariant: a thread with a current `uring::Reactor` submits reads, writes and syncs to its ring; every other
-//! thread, and every machine without io_uring, uses the pool. Callers see no difference.
+//! thread, and every machine without io_uring, uses the pool; a dedicated thread does its own. Callers see no
+//! difference.
 
 mod clock;
 mod disk;
@@ -11,6 +12,7 @@ pub mod uring;
 
 pub use clock::SystemClock;
 pub use disk::RealDisk;
+pub use pool::dedicate_thread;
 pub use random::SystemRandom;
 
 use crate::{Env, IoError, Spawner};

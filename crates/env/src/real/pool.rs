@@ -1,12 +1,24 @@
 //! The thread pool behind every cold disk operation, and behind all of them where io_uring is not available.
 //!
 //! Invariant: a job runs exactly once; threads sleep on a condition variable, so an idle pool never wakes up.
+//! A thread that belongs to one task (`dedicate_thread`) runs its jobs itself.
 
 use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 type Job = Box<dyn FnOnce() + Send>;
+
+thread_local! {
+    static DEDICATED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on this thread's disk operations are done when the call that starts them returns: nobody else has
+/// work for the thread meanwhile, and two switches to another one are saved.
+pub fn dedicate_thread() {
+    DEDICATED.set(true);
+}
 
 /// Started on first use; threads end when the pool is dropped and its queue is empty.
 pub(super) struct Pool {
@@ -36,6 +48,9 @@ impl Pool {
     }
 
     pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        if DEDICATED.get() {
+            return job();
+        }
         let mut state = self.shared.state.lock();
         state.jobs.push_back(Box::new(job));
         if state.idle >= state.jobs.len() || state.threads == THREADS_MAX {
