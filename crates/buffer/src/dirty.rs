@@ -70,6 +70,7 @@ impl BufferPool {
     /// The caller holds the frame's exclusive latch and appends to the log only afterwards.
     pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn) {
         assert!(rec_lsn > Lsn::ZERO, "0 means clean");
+        self.counters.write_requests.add_one();
         let frame = self.frame(index);
         if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
             // SeqCst pairs with the scan in `min_rec_lsn`.

@@ -90,7 +90,9 @@ impl BufferPool {
                     }
                     bump(&self.counters.frame_waits);
                     self.flusher.wake.notify();
+                    let since_us = self.env.clock.now_us();
                     waiter.await;
+                    self.counters.free_frame_waits.end(&*self.env.clock, since_us);
                 }
             }
         }

@@ -76,7 +76,12 @@ impl BufferPool {
     /// Waits until what stopped page code is resolved. Hold the pin until after the retry.
     pub async fn resolve(&self, stop: Stop) -> Result<PagePin<'_>, BufferError> {
         match stop {
-            Stop::Miss(page) => return self.load(page).await,
+            Stop::Miss(page) => {
+                let since_us = self.env.clock.now_us();
+                let loaded = self.load(page).await;
+                self.counters.read_waits.end(&*self.env.clock, since_us);
+                return loaded;
+            }
             Stop::Loading(page) => self.wait_for_load(page).await,
             Stop::NoFrame => {
                 let index = self.take_frame().await?;

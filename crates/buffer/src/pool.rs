@@ -256,6 +256,7 @@ impl BufferPool {
             frames: self.frames.len() as u64,
             frames_free: self.free_frame_count() as u64,
             pages_dirty: self.dirty.count(),
+            oldest_dirty_lsn: self.oldest_dirty().unwrap_or_else(|| self.wal.end_lsn()).0,
             requests: counters.requests.sum(),
             misses: load(&counters.misses),
             pages_read: load(&counters.pages_read),
@@ -265,6 +266,9 @@ impl BufferPool {
             pages_prefetched: load(&counters.pages_prefetched),
             frame_waits: load(&counters.frame_waits),
             write_batches: load(&counters.write_batches),
+            write_requests: counters.write_requests.sum(),
+            read_wait: counters.read_waits.stats(),
+            frame_wait: counters.free_frame_waits.stats(),
             page_bytes: self.page_bytes() as u64,
         }
     }

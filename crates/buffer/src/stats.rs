@@ -1,5 +1,6 @@
 //! Counters of the pool, cheap enough for the hot path.
 
+use env::{WaitCounter, WaitStats};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -52,6 +53,11 @@ pub(crate) struct Counters {
     pub(crate) pages_prefetched: AtomicU64,
     pub(crate) frame_waits: AtomicU64,
     pub(crate) write_batches: AtomicU64,
+    pub(crate) write_requests: StripedCounter,
+    /// Waits of page code for a page to be read.
+    pub(crate) read_waits: WaitCounter,
+    /// Waits of page code, and of reads, for a frame.
+    pub(crate) free_frame_waits: WaitCounter,
 }
 
 pub(crate) fn bump(counter: &AtomicU64) {
@@ -64,6 +70,8 @@ pub struct PoolStats {
     pub frames: u64,
     pub frames_free: u64,
     pub pages_dirty: u64,
+    /// Where the log begins that the oldest dirty page needs; the log's end when all are clean.
+    pub oldest_dirty_lsn: u64,
     /// Page accesses by page code, hits and misses together.
     pub requests: u64,
     pub misses: u64,
@@ -75,5 +83,11 @@ pub struct PoolStats {
     /// How often somebody had to wait until a frame became free.
     pub frame_waits: u64,
     pub write_batches: u64,
+    /// Changes of pages: each page of a log group counts once.
+    pub write_requests: u64,
+    /// Waits for pages to be read.
+    pub read_wait: WaitStats,
+    /// Waits for a frame to become free.
+    pub frame_wait: WaitStats,
     pub page_bytes: u64,
 }

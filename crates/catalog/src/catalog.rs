@@ -162,6 +162,11 @@ impl Catalog {
         self.state.read().by_id.get(&id).cloned()
     }
 
+    /// How many stored tables there are.
+    pub fn table_count(&self) -> usize {
+        self.state.read().by_id.len()
+    }
+
     /// The tables of a database in the order of their names.
     pub fn tables(&self, database: &str) -> Vec<Arc<TableHandle>> {
         let state = self.state.read();

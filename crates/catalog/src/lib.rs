@@ -22,7 +22,9 @@ pub use information_schema::{
     ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables,
     view_definition,
 };
-pub use metadata_lock::{Acquire, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks};
+pub use metadata_lock::{
+    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
+};
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,

@@ -45,6 +45,16 @@ pub struct LockOwner(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockDeadlock;
 
+/// A lock as observers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedLock {
+    pub name: LockName,
+    pub owner: LockOwner,
+    pub mode: LockMode,
+    /// False while its owner waits for it.
+    pub granted: bool,
+}
+
 #[derive(Default)]
 pub struct MetadataLocks {
     /// A leaf lock; never held across a wait.
@@ -107,6 +117,18 @@ impl MetadataLocks {
     /// Asks for a lock. The future may be dropped (time limit, KILL): the request is then forgotten.
     pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
         Acquire { locks: self.clone(), owner, name, mode, ticket: None }
+    }
+
+    /// Every lock that is held or waited for.
+    pub fn list(&self) -> Vec<ListedLock> {
+        let table = self.table.lock();
+        let mut listed = Vec::new();
+        for (name, lock) in &table.locks {
+            let entry = |owner, mode, granted| ListedLock { name: name.clone(), owner, mode, granted };
+            listed.extend(lock.holders.iter().map(|holder| entry(holder.owner, holder.mode, true)));
+            listed.extend(lock.queue.iter().map(|waiter| entry(waiter.owner, waiter.mode, false)));
+        }
+        listed
     }
 
     /// What an owner waits for, if it does.

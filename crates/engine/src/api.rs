@@ -14,17 +14,24 @@ impl TreeId {
 /// How a transaction sees the others' work, from loose to strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
+    /// Plain reads see what others have not committed.
     ReadUncommitted,
+    /// Each statement sees what is committed when it begins.
     ReadCommitted,
+    /// The whole transaction sees what was committed at its first read.
     #[default]
     RepeatableRead,
+    /// As if transactions ran one after the other, provided that the caller reads with locks.
     Serializable,
 }
 
+/// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccessMode {
+    /// Everything.
     #[default]
     ReadWrite,
+    /// Changes are refused with [`crate::EngineError::ReadOnly`].
     ReadOnly,
 }
 
@@ -40,9 +47,12 @@ pub enum FlushAtCommit {
     Lazy,
 }
 
+/// How a record is locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockMode {
+    /// Others may lock it shared as well.
     Shared,
+    /// Nobody else may lock or change it.
     Exclusive,
 }
 
@@ -50,7 +60,10 @@ pub enum LockMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitPolicy {
     /// Wait at most this long, then [`crate::EngineError::LockWaitTimeout`].
-    Wait { timeout_us: u64 },
+    Wait {
+        /// Microseconds.
+        timeout_us: u64,
+    },
     /// Fail at once with [`crate::EngineError::LockNotAvailable`].
     NoWait,
     /// Leave the record out of the result.
@@ -77,18 +90,25 @@ pub enum Uniqueness {
     Prefix(usize),
 }
 
+/// Which way a cursor goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
+    /// From the lowest key to the highest.
     Forward,
+    /// From the highest key to the lowest.
     Backward,
 }
 
 /// A range of keys: `lower` is included unless `lower_excluded`; `upper` likewise. `None` = unbounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyRange {
+    /// Where the range begins.
     pub lower: Option<Vec<u8>>,
+    /// The range begins behind `lower`.
     pub lower_excluded: bool,
+    /// Where the range ends.
     pub upper: Option<Vec<u8>>,
+    /// The range ends before `upper`.
     pub upper_excluded: bool,
 }
 
@@ -126,20 +146,24 @@ pub struct EntryBatch {
 }
 
 impl EntryBatch {
+    /// Forgets the entries and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         self.last_is_unlocked = false;
     }
 
+    /// How many entries there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
+    /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
+    /// Adds an entry.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
@@ -168,6 +192,7 @@ impl EntryBatch {
         (&self.bytes[start..key_end], &self.bytes[key_end..value_end])
     }
 
+    /// Key and value of each entry in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -182,8 +207,11 @@ pub struct Savepoint(pub u64);
 pub struct EngineOptions {
     /// Used when the store is created; afterwards the store's own size holds. 4096, 8192 or 16384.
     pub page_size_bytes: usize,
+    /// Memory for pages and what is kept about them.
     pub buffer_pool_bytes: u64,
+    /// Checkpoints keep the log below this size.
     pub redo_capacity_bytes: u64,
+    /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
     pub store: StoreKind,

@@ -1,13 +1,15 @@
-//! Deadlock detection: runs only when a wait starts, over edges that are read live from the lock tables.
+//! Deadlock detection: runs only when a wait starts, over edges that are read live from the lock tables. The
+//! latest deadlock is kept for observers.
 //!
 //! Invariant: a wait is in its queue and in `TransactionState::waiting` before its detection starts, and
 //! detections run one at a time; so whichever wait closes a cycle finds it whole.
 
+use crate::observe::{DeadlockObserver, DeadlockReport};
 use crate::transaction_state::TransactionState;
 use crate::wait::{Outcome, WaitTarget};
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 type State = Arc<TransactionState>;
 
@@ -15,27 +17,45 @@ type State = Arc<TransactionState>;
 pub(crate) struct DeadlockDetector {
     /// Outermost of all lock-table mutexes: shards and intervals are locked under it.
     turn: Mutex<()>,
+    latest: Mutex<Option<Arc<DeadlockReport>>>,
+    pub observer: OnceLock<Arc<dyn DeadlockObserver>>,
 }
 
 impl DeadlockDetector {
     /// Resolves every cycle through `me`, which has just started to wait, by making the lightest member the
-    /// victim. Answers how many victims there were.
-    pub fn check(&self, me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) -> usize {
-        let _turn = self.turn.lock();
-        let mut victims = 0;
+    /// victim. Answers how many victims there were. `describe` tells about a cycle and the place of its victim, before
+    /// anybody in it can go on; `None` when the cycle is broken already.
+    pub fn check(
+        &self,
+        me: &State,
+        blockers: impl Fn(&State, &WaitTarget) -> Vec<State>,
+        describe: impl Fn(&[State], usize) -> Option<DeadlockReport>,
+    ) -> usize {
+        let mut found = Vec::new();
+        let turn = self.turn.lock();
         while let Some(cycle) = find_cycle(me, &blockers) {
-            let victim = cycle
-                .iter()
-                .min_by_key(|member| (member.weight(), !Arc::ptr_eq(member, me), member.id))
-                .expect("a cycle has members");
+            let weigh = |member: &State| (member.weight(), !Arc::ptr_eq(member, me), member.id);
+            let place = (0..cycle.len()).min_by_key(|place| weigh(&cycle[*place]));
+            let place = place.expect("a cycle has members");
             // Whoever was granted or timed out in between has broken the cycle itself.
-            if let Some(waiting) = victim.waiting()
+            if let Some(waiting) = cycle[place].waiting()
+                && let Some(report) = describe(&cycle, place)
                 && waiting.cell.resolve(Outcome::Victim)
             {
-                victims += 1;
+                let report = Arc::new(report);
+                *self.latest.lock() = Some(report.clone());
+                found.push(report);
             }
         }
-        victims
+        drop(turn);
+        if let Some(observer) = self.observer.get() {
+            found.iter().for_each(|report| observer.detected(report));
+        }
+        found.len()
+    }
+
+    pub fn latest(&self) -> Option<Arc<DeadlockReport>> {
+        self.latest.lock().clone()
     }
 }
 
@@ -95,11 +115,14 @@ mod tests {
             match self.rows.enqueue(state, TREE, key, mode) {
                 (_, Enqueued::Granted) => Some(Outcome::Granted),
                 (name, Enqueued::Waiting(cell)) => {
-                    let target = WaitTarget::Row(name);
+                    let target = WaitTarget::Row(name, mode);
                     state.set_waiting(Some(Waiting { target, cell: cell.clone(), since_us: 0 }));
-                    self.detector.check(state, |state, target| match target {
-                        WaitTarget::Row(name) => self.rows.blockers(state, name),
+                    let blockers = |state: &State, target: &WaitTarget| match target {
+                        WaitTarget::Row(name, _) => self.rows.blockers(state, name),
                         WaitTarget::Gap(..) => Vec::new(),
+                    };
+                    self.detector.check(state, blockers, |_, victim| {
+                        Some(DeadlockReport { at_unix_us: 0, members: Vec::new(), victim })
                     });
                     cell.outcome()
                 }

@@ -11,22 +11,22 @@ use crate::intervals::IntervalLocks;
 use crate::read::View;
 use crate::row_table::RowTable;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
-use crate::stats::{Counters, LockWaitInfo, TransactionInfo};
+use crate::stats::Counters;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::trees::Trees;
-use crate::wait::WaitTarget;
 use crate::writers::Writers;
-use crate::{AccessMode, EngineError, EngineStats, FlushAtCommit, Isolation, KeyRange, TreeId};
+use crate::{AccessMode, EngineError, FlushAtCommit, Isolation, KeyRange, TreeId};
 use btree::{Edit, Mtr, Space, Tree};
 use buffer::{BufferError, BufferPool, Stop};
-use env::Env;
+use env::{Env, IoCounters};
 use parking_lot::Mutex;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
 
+/// An open database. Cheap to share: begin transactions from any task.
 pub struct Engine {
     pub(crate) env: Env,
     pub(crate) wal: Arc<Wal>,
@@ -47,6 +47,9 @@ pub struct Engine {
     pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) stats: Counters,
+    /// What the files of pages, and those of the log, have been asked.
+    pub(crate) data_io: Arc<IoCounters>,
+    pub(crate) log_io: Arc<IoCounters>,
     pub(crate) prune_running: AtomicBool,
     pub(crate) merge_running: AtomicBool,
     /// The history is merged when it is longer than this.
@@ -79,73 +82,6 @@ impl Engine {
         // What was visible stays visible.
         self.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
         self.wal.set_flush_mode(flush_mode(mode));
-    }
-
-    /// The counters at this moment.
-    pub fn stats(&self) -> EngineStats {
-        let mut stats = EngineStats::default();
-        self.counters(&mut stats);
-        let pool = self.pool.stats();
-        stats.pool_pages_total = pool.frames;
-        stats.pool_pages_used = pool.frames - pool.frames_free;
-        stats.pool_pages_dirty = pool.pages_dirty;
-        stats.pool_read_requests = pool.requests;
-        stats.pool_reads = pool.pages_read;
-        stats.pool_pages_written = pool.pages_written;
-        stats.page_size_bytes = pool.page_bytes;
-        stats
-    }
-
-    fn counters(&self, stats: &mut EngineStats) {
-        self.stats.fill(stats);
-        stats.history_length = self.history.lock().row_count() as u64;
-        stats.row_table_entries = self.rows.len() as u64;
-        stats.active_writers = self.writers.active().len() as u64;
-        stats.active_snapshots = self.snapshots.len() as u64;
-        stats.checkpoint_lsn = self.checkpointer.checkpoint_lsn();
-        stats.log_end_lsn = self.wal.end_lsn().0;
-        stats.log_durable_lsn = self.wal.durable_lsn().0;
-        stats.log_used_bytes = self.wal.used_bytes();
-        stats.log_capacity_bytes = self.checkpointer.capacity_bytes();
-    }
-
-    /// The transactions that have locked or changed something, oldest first.
-    pub fn active_transactions(&self) -> Vec<TransactionInfo> {
-        let now_us = self.env.clock.now_us();
-        self.writers.active().iter().map(|state| self.describe(state, now_us)).collect()
-    }
-
-    fn describe(&self, state: &Arc<TransactionState>, now_us: u64) -> TransactionInfo {
-        let waiting = state.waiting().map(|waiting| {
-            let blockers = self.blockers(state, &waiting.target).iter().map(|state| state.id.0).collect();
-            let (tree, key) = match &waiting.target {
-                WaitTarget::Row(name) => (name.tree, name.key.to_vec()),
-                WaitTarget::Gap(tree, key) => (*tree, key.to_vec()),
-            };
-            LockWaitInfo { tree, key, for_us: now_us.saturating_sub(waiting.since_us), blockers }
-        });
-        TransactionInfo {
-            id: state.id.0,
-            label: state.label,
-            isolation: state.isolation,
-            age_us: now_us.saturating_sub(state.started_us),
-            undo_records: state.undo_len(),
-            undo_bytes: state.undo_bytes(),
-            locks: state.held_count() as u64,
-            waiting,
-        }
-    }
-
-    /// Who keeps a waiting transaction from going on.
-    pub(crate) fn blockers(
-        &self,
-        state: &Arc<TransactionState>,
-        target: &WaitTarget,
-    ) -> Vec<Arc<TransactionState>> {
-        match target {
-            WaitTarget::Row(name) => self.rows.blockers(state, name),
-            WaitTarget::Gap(tree, key) => self.intervals.blockers(state, *tree, key),
-        }
     }
 
     pub(crate) fn start_writer(&self, isolation: Isolation, label: u64) -> Arc<TransactionState> {

@@ -8,7 +8,10 @@ use crate::TreeId;
 #[non_exhaustive]
 pub enum EngineError {
     /// Another live record has the same key (or unique prefix); its full key is given.
-    DuplicateKey { existing_key: Vec<u8> },
+    DuplicateKey {
+        /// The key of the record that is there.
+        existing_key: Vec<u8>,
+    },
     /// The key to update does not exist (any more).
     NotFound,
     /// The transaction was chosen as a deadlock victim and has been rolled back as a whole.
@@ -26,13 +29,29 @@ pub enum EngineError {
     /// A tree that does not exist.
     NoSuchTree(TreeId),
     /// A key or value beyond the engine's limits, in bytes.
-    TooLarge { bytes: usize, limit: usize },
+    TooLarge {
+        /// What was asked for.
+        bytes: usize,
+        /// What is possible.
+        limit: usize,
+    },
     /// The transaction has changed so much that the log could not undo it; it can only be ended.
-    TransactionTooLarge { bytes: u64, limit: u64 },
+    TransactionTooLarge {
+        /// Of its undo records.
+        bytes: u64,
+        /// What the log allows.
+        limit: u64,
+    },
     /// A page or log record failed its checks; `what` names it.
-    Corrupt { what: String },
+    Corrupt {
+        /// For people.
+        what: String,
+    },
     /// The log or the data files failed; the engine refuses all further changes.
-    Io { what: String },
+    Io {
+        /// For people.
+        what: String,
+    },
     /// The engine is shutting down.
     Closed,
 }

@@ -103,6 +103,17 @@ impl IntervalLocks {
         tree.blockers(me, key).map(|interval| interval.owner.clone()).collect()
     }
 
+    /// The intervals of one transaction.
+    pub fn of(&self, owner: &Arc<TransactionState>) -> Vec<(TreeId, Range)> {
+        let trees = self.trees.lock();
+        let mut found = Vec::new();
+        for (tree, entry) in trees.iter() {
+            let own = entry.intervals.iter().filter(|interval| Arc::ptr_eq(&interval.owner, owner));
+            found.extend(own.map(|interval| (*tree, interval.range.clone())));
+        }
+        found
+    }
+
     /// Ends the intervals of `owner` in `tree`; everybody who waits there tries again.
     pub fn release(&self, owner: &Arc<TransactionState>, tree: TreeId) {
         let mut trees = self.trees.lock();
@@ -120,7 +131,8 @@ impl IntervalLocks {
     }
 }
 
-fn contains(range: &Range, key: &[u8]) -> bool {
+/// Whether a range has a key.
+pub(crate) fn contains(range: &Range, key: &[u8]) -> bool {
     let borrowed: (Bound<&[u8]>, Bound<&[u8]>) =
         (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice));
     borrowed.contains(key)

@@ -1,10 +1,45 @@
 //! The storage engine: transactions over ordered byte-key tables ("trees"), snapshots, row and range
 //! locks, checkpoint and crash recovery. It knows no SQL: keys and values are bytes, keys order by memcmp.
 //!
+//! It can be used alone, as a library:
+//!
+//! ```
+//! use engine::{AccessMode, Direction, Engine, EntryBatch, Isolation, KeyRange, ReadMode, Uniqueness, WaitPolicy};
+//!
+//! # fn main() -> Result<(), engine::EngineError> {
+//! let wait = WaitPolicy::Wait { timeout_us: 1_000_000 };
+//! // `Engine::open` does the same for a directory: see `examples/bank.rs`.
+//! let engine = Engine::in_memory();
+//! env::local::block_on(async {
+//!     let mut writer = engine.begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
+//!     let tree = writer.create_tree().await?;
+//!     writer.insert(tree, b"apple", b"red", Uniqueness::Key, wait).await?;
+//!     writer.insert(tree, b"banana", b"yellow", Uniqueness::Key, wait).await?;
+//!     writer.commit().await?;
+//!
+//!     let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
+//!     assert_eq!(reader.get(tree, b"apple", ReadMode::Snapshot).await?, Some(b"red".to_vec()));
+//!     let mut writer = engine.begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
+//!     writer.delete(tree, b"apple", wait).await?;
+//!     writer.commit().await?;
+//!
+//!     // The reader goes on to see what it saw at first.
+//!     let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+//!     let mut fruits = EntryBatch::default();
+//!     while cursor.next_batch(&mut reader, 100, &mut fruits).await? {}
+//!     assert_eq!(fruits.iter().map(|(key, _)| key).collect::<Vec<_>>(), [&b"apple"[..], b"banana"]);
+//!     reader.commit().await?;
+//!     assert_eq!(engine.stats().rows_inserted, 2);
+//!     engine.close().await
+//! })
+//! # }
+//! ```
+//!
 //! Every future of this crate may be dropped at any await (a killed query): the transaction stays usable,
 //! at least for a rollback to a savepoint or of the whole.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod api;
 mod chains;
@@ -23,6 +58,7 @@ mod lock_wait;
 mod log_record;
 mod memory_disk;
 mod merge;
+mod observe;
 mod open;
 mod prune;
 mod read;
@@ -52,9 +88,14 @@ pub use api::{
     Savepoint, SegmentOptions, StoreKind, TreeId, Uniqueness, WaitPolicy,
 };
 pub use engine::Engine;
+pub use env::{IoStats, WaitStats};
 pub use error::EngineError;
 pub use log_record::is_engine_log_record;
+pub use observe::{
+    DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
+};
+pub use pagestore::SegmentStats;
 pub use scan::Cursor;
-pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
+pub use stats::EngineStats;
 pub use transaction::Transaction;
 pub use verify::VerifyReport;

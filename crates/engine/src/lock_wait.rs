@@ -39,7 +39,7 @@ impl Work {
         match self.engine.rows.enqueue(&state, tree, key, mode) {
             (_, Enqueued::Granted) => Ok(Waited::Granted),
             (name, Enqueued::Waiting(cell)) => {
-                self.wait(state, WaitTarget::Row(name), cell, timeout_us).await
+                self.wait(state, WaitTarget::Row(name, mode), cell, timeout_us).await
             }
         }
     }
@@ -107,7 +107,11 @@ impl<'a> RegisteredWait<'a> {
         engine.stats.lock_waits.fetch_add(1, Relaxed);
         engine.stats.lock_waits_current.fetch_add(1, Relaxed);
         let wait = RegisteredWait { engine, state, target, cell, since_us };
-        let victims = engine.deadlocks.check(state, |state, target| engine.blockers(state, target));
+        let victims = engine.deadlocks.check(
+            state,
+            |state, target| engine.blockers(state, target),
+            |cycle, victim| engine.describe_deadlock(cycle, victim),
+        );
         engine.stats.deadlocks.fetch_add(victims as u64, Relaxed);
         wait
     }
@@ -132,13 +136,12 @@ impl Drop for RegisteredWait<'_> {
         self.state.set_waiting(None);
         match &self.target {
             // Whoever granted the lock has taken the request out of the queue.
-            WaitTarget::Row(_) if self.cell.outcome() == Some(Outcome::Granted) => {}
-            WaitTarget::Row(name) => self.engine.rows.cancel(name, &self.cell),
+            WaitTarget::Row(..) if self.cell.outcome() == Some(Outcome::Granted) => {}
+            WaitTarget::Row(name, _) => self.engine.rows.cancel(name, &self.cell),
             WaitTarget::Gap(tree, _) => self.engine.intervals.cancel(*tree, &self.cell),
         }
         let stats = &self.engine.stats;
         stats.lock_waits_current.fetch_sub(1, Relaxed);
-        let waited_us = self.engine.env.clock.now_us().saturating_sub(self.since_us);
-        stats.lock_wait_us.fetch_add(waited_us, Relaxed);
+        stats.lock_wait.end(&*self.engine.env.clock, self.since_us);
     }
 }

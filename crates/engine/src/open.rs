@@ -19,7 +19,7 @@ use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, StoreKind};
 use btree::{Mtr, Space, Tree};
 use buffer::{BufferPool, PoolOptions, Stop};
-use env::Env;
+use env::{CountedDisk, Env, IoCounters};
 use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -54,13 +54,14 @@ const CLOSE_FLUSH_US_MAX: u64 = 2_000_000;
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
     pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
+        let (env, io) = counted(env);
         match open_store(&env, &options).await? {
-            Some((store, superblock)) => Engine::recover(env, options, store, superblock).await,
-            None => Engine::format(env, options).await,
+            Some((store, superblock)) => Engine::recover(env, io, options, store, superblock).await,
+            None => Engine::format(env, io, options).await,
         }
     }
 
-    async fn format(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
+    async fn format(env: Env, io: FileCounters, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
         let page_size = PageSize::from_bytes(options.page_size_bytes as u64)
             .ok_or_else(|| EngineError::Io { what: format!("page size {}", options.page_size_bytes) })?;
         // The log first: a store without a log is known to be unfinished.
@@ -71,7 +72,7 @@ impl Engine {
         let store = create_store(&env, page_size, options.store).await.map_err(store_error)?;
         let wal =
             Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, &options, store, Arc::new(wal));
+        let parts = Parts::new(env, io, &options, store, Arc::new(wal));
         let meta = parts.format_trees().await?;
         let end = parts.wal.end_lsn().0;
         let engine = parts.assemble(Trees::new(meta, FIRST_USER_TREE), Checkpoint { lsn: 0, next_txn: 1 });
@@ -85,6 +86,7 @@ impl Engine {
 
     async fn recover(
         env: Env,
+        io: FileCounters,
         options: EngineOptions,
         store: Arc<dyn PageStore>,
         superblock: Superblock,
@@ -95,7 +97,7 @@ impl Engine {
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
-        let parts = Parts::new(env, &options, store, Arc::new(wal));
+        let parts = Parts::new(env, io, &options, store, Arc::new(wal));
         recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
@@ -165,9 +167,27 @@ impl Engine {
 /// What recovery needs before there is an engine.
 struct Parts {
     env: Env,
+    io: FileCounters,
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
     space: Space,
+}
+
+/// What is counted of the files of pages, and of those of the log.
+struct FileCounters {
+    data: Arc<IoCounters>,
+    log: Arc<IoCounters>,
+}
+
+/// The environment with a disk that counts.
+fn counted(env: Env) -> (Env, FileCounters) {
+    let io = FileCounters { data: Arc::default(), log: Arc::default() };
+    let (data, log) = (io.data.clone(), io.log.clone());
+    let disk = CountedDisk::new(env.disk, move |path| {
+        let is_log = path.split('/').next() == Some(LOG_DIRECTORY);
+        if is_log { log.clone() } else { data.clone() }
+    });
+    (Env { disk: Arc::new(disk), ..env }, io)
 }
 
 struct Checkpoint {
@@ -176,14 +196,20 @@ struct Checkpoint {
 }
 
 impl Parts {
-    fn new(env: Env, options: &EngineOptions, store: Arc<dyn PageStore>, wal: Arc<Wal>) -> Parts {
+    fn new(
+        env: Env,
+        io: FileCounters,
+        options: &EngineOptions,
+        store: Arc<dyn PageStore>,
+        wal: Arc<Wal>,
+    ) -> Parts {
         let page_bytes = store.page_size().bytes() as u64;
         let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
         pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
-        Parts { env, wal, pool, space }
+        Parts { env, io, wal, pool, space }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -209,7 +235,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, wal, pool, space } = self;
+        let Parts { env, io, wal, pool, space } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -223,6 +249,8 @@ impl Parts {
             acknowledged_floor: AtomicU64::new(log_end),
             checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
             stats: Counters::default(),
+            data_io: io.data,
+            log_io: io.log,
             prune_running: AtomicBool::new(false),
             merge_running: AtomicBool::new(false),
             merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),

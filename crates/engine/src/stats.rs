@@ -1,6 +1,10 @@
-//! Counters of the engine, under names close to InnoDB's, and what observers see of running transactions.
+//! Counters of the engine, and what the layers below it count, as one plain struct.
+//!
+//! Reading them is cheap: a few locks for an instant each, and no walk over frames, rows or transactions' locks.
 
-use crate::Isolation;
+use crate::engine::Engine;
+use env::{IoStats, WaitCounter, WaitStats};
+use pagestore::SegmentStats;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Live counters; relaxed, since nothing depends on their order.
@@ -14,54 +18,122 @@ pub(crate) struct Counters {
     pub rollbacks: AtomicU64,
     pub lock_waits: AtomicU64,
     pub lock_waits_current: AtomicU64,
-    pub lock_wait_us: AtomicU64,
+    pub lock_wait: WaitCounter,
+    pub commit_wait: WaitCounter,
     pub lock_timeouts: AtomicU64,
     pub deadlocks: AtomicU64,
     pub checkpoints: AtomicU64,
     pub undo_forwards: AtomicU64,
 }
 
-/// The counters at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The counters at one moment. They start at 0 with [`Engine::open`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EngineStats {
+    /// Records that were returned to readers, of all trees.
     pub rows_read: u64,
+    /// Records that were inserted, of all trees: an index entry counts like a row. Likewise the next two.
     pub rows_inserted: u64,
+    /// Records whose value was replaced.
     pub rows_updated: u64,
+    /// Records that were removed.
     pub rows_deleted: u64,
+    /// Transactions that committed changes.
     pub commits: u64,
+    /// Transactions that were rolled back.
     pub rollbacks: u64,
     /// Waits for row locks and gaps: ended and current ones together.
     pub lock_waits: u64,
+    /// Transactions that wait for a lock now.
     pub lock_waits_current: u64,
-    pub lock_wait_us: u64,
+    /// The ended waits for locks.
+    pub lock_wait: WaitStats,
+    /// Waits for locks that ended without the lock because the time was over.
     pub lock_timeouts: u64,
+    /// Transactions that were rolled back to break a deadlock.
     pub deadlocks: u64,
+    /// Waits for the log to be durable before a commit, or what a locking read saw, was acknowledged.
+    pub commit_wait: WaitStats,
+    /// Waits because the log, or its buffer, was full.
+    pub log_space_wait: WaitStats,
+    /// Waits for pages to be read.
+    pub page_read_wait: WaitStats,
+    /// Waits for a frame of the buffer pool to become free.
+    pub frame_wait: WaitStats,
     /// Committed changes whose old versions are still kept.
     pub history_length: u64,
     /// Rows with versions or locks in memory.
     pub row_table_entries: u64,
+    /// Transactions that have locked or changed something and not ended.
     pub active_writers: u64,
+    /// Snapshots in use.
     pub active_snapshots: u64,
+    /// The commit up to which the oldest snapshot in use sees; the newest commit when there is none.
+    pub oldest_snapshot_lsn: u64,
+    /// The number that the next transaction gets.
+    pub next_transaction: u64,
+    /// Checkpoints that were made.
     pub checkpoints: u64,
     /// How often the undo records of an old transaction were logged again.
     pub undo_forwards: u64,
+    /// Recovery would start here.
     pub checkpoint_lsn: u64,
+    /// The end of the log.
     pub log_end_lsn: u64,
+    /// The log survives a crash of the operating system up to here.
     pub log_durable_lsn: u64,
+    /// The operating system has the log up to here.
+    pub log_written_lsn: u64,
+    /// From the oldest part of the log that is kept to its end.
     pub log_used_bytes: u64,
+    /// What checkpoints keep the log below.
     pub log_capacity_bytes: u64,
+    /// What the files of the log take.
+    pub log_file_bytes: u64,
+    /// Numbers of the first and the last file of the log.
+    pub log_files: (u64, u64),
+    /// Groups of records that were appended to the log.
+    pub log_groups: u64,
+    /// Frames of the buffer pool.
     pub pool_pages_total: u64,
+    /// Frames that hold a page.
     pub pool_pages_used: u64,
+    /// Frames that hold a page that has to be written.
     pub pool_pages_dirty: u64,
+    /// The oldest change that is only in the log and in a dirty page; the log's end when there is none.
+    pub pool_oldest_dirty_lsn: u64,
+    /// Accesses to pages.
     pub pool_read_requests: u64,
+    /// Changes of pages.
+    pub pool_write_requests: u64,
+    /// Pages that were read because somebody needed them at once.
     pub pool_reads: u64,
+    /// Pages that were read ahead.
+    pub pool_pages_prefetched: u64,
+    /// Pages that were made new.
+    pub pool_pages_created: u64,
+    /// Pages that were written.
     pub pool_pages_written: u64,
+    /// Pages that left memory.
+    pub pool_pages_evicted: u64,
+    /// Batches of pages that were written.
+    pub pool_write_batches: u64,
+    /// The size of a page.
     pub page_size_bytes: u64,
+    /// What the files of pages were asked.
+    pub data_io: IoStats,
+    /// What the files of the log were asked.
+    pub log_io: IoStats,
+    /// Batches that went through the doublewrite file.
+    pub doublewrite_batches: u64,
+    /// Pages in those batches.
+    pub doublewrite_pages: u64,
+    /// Of the segment store; `None` when pages are stored in place.
+    pub segments: Option<SegmentStats>,
 }
 
 impl Counters {
-    pub fn fill(&self, stats: &mut EngineStats) {
+    fn fill(&self, stats: &mut EngineStats) {
         stats.rows_read = self.rows_read.load(Relaxed);
         stats.rows_inserted = self.rows_inserted.load(Relaxed);
         stats.rows_updated = self.rows_updated.load(Relaxed);
@@ -70,35 +142,71 @@ impl Counters {
         stats.rollbacks = self.rollbacks.load(Relaxed);
         stats.lock_waits = self.lock_waits.load(Relaxed);
         stats.lock_waits_current = self.lock_waits_current.load(Relaxed);
-        stats.lock_wait_us = self.lock_wait_us.load(Relaxed);
+        stats.lock_wait = self.lock_wait.stats();
         stats.lock_timeouts = self.lock_timeouts.load(Relaxed);
         stats.deadlocks = self.deadlocks.load(Relaxed);
+        stats.commit_wait = self.commit_wait.stats();
         stats.checkpoints = self.checkpoints.load(Relaxed);
         stats.undo_forwards = self.undo_forwards.load(Relaxed);
     }
 }
 
-/// One transaction that has locked or changed something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransactionInfo {
-    pub id: u64,
-    /// What `Transaction::set_label` said.
-    pub label: u64,
-    pub isolation: Isolation,
-    pub age_us: u64,
-    pub undo_records: u64,
-    pub undo_bytes: u64,
-    pub locks: u64,
-    /// Present while it waits for a lock.
-    pub waiting: Option<LockWaitInfo>,
-}
+impl Engine {
+    /// The counters at this moment.
+    pub fn stats(&self) -> EngineStats {
+        let mut stats = EngineStats::default();
+        self.stats.fill(&mut stats);
+        self.fill_transactions(&mut stats);
+        self.fill_log(&mut stats);
+        self.fill_pages(&mut stats);
+        stats
+    }
 
-/// A lock wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LockWaitInfo {
-    pub tree: crate::TreeId,
-    pub key: Vec<u8>,
-    pub for_us: u64,
-    /// The transactions it waits for.
-    pub blockers: Vec<u64>,
+    fn fill_transactions(&self, stats: &mut EngineStats) {
+        stats.history_length = self.history.lock().row_count() as u64;
+        stats.row_table_entries = self.rows.len() as u64;
+        stats.active_writers = self.writers.active_count() as u64;
+        stats.next_transaction = self.writers.next_id();
+        stats.active_snapshots = self.snapshots.len() as u64;
+        stats.oldest_snapshot_lsn = self.snapshots.horizon(|| self.visible_lsn());
+    }
+
+    fn fill_log(&self, stats: &mut EngineStats) {
+        let log = self.wal.stats();
+        stats.checkpoint_lsn = self.checkpointer.checkpoint_lsn();
+        stats.log_end_lsn = self.wal.end_lsn().0;
+        stats.log_durable_lsn = self.wal.durable_lsn().0;
+        stats.log_written_lsn = log.written_lsn;
+        stats.log_used_bytes = log.used_bytes;
+        stats.log_capacity_bytes = self.checkpointer.capacity_bytes();
+        stats.log_file_bytes = log.file_bytes;
+        stats.log_files = (log.segment_first, log.segment_last);
+        stats.log_groups = log.groups;
+        stats.log_space_wait = log.space_wait;
+        stats.log_io = self.log_io.stats();
+    }
+
+    fn fill_pages(&self, stats: &mut EngineStats) {
+        let pool = self.pool.stats();
+        stats.pool_pages_total = pool.frames;
+        stats.pool_pages_used = pool.frames - pool.frames_free;
+        stats.pool_pages_dirty = pool.pages_dirty;
+        stats.pool_oldest_dirty_lsn = pool.oldest_dirty_lsn;
+        stats.pool_read_requests = pool.requests;
+        stats.pool_write_requests = pool.write_requests;
+        stats.pool_reads = pool.pages_read;
+        stats.pool_pages_prefetched = pool.pages_prefetched;
+        stats.pool_pages_created = pool.pages_created;
+        stats.pool_pages_written = pool.pages_written;
+        stats.pool_pages_evicted = pool.pages_evicted;
+        stats.pool_write_batches = pool.write_batches;
+        stats.page_read_wait = pool.read_wait;
+        stats.frame_wait = pool.frame_wait;
+        stats.page_size_bytes = pool.page_bytes;
+        stats.data_io = self.data_io.stats();
+        let store = self.pool.store().store_stats();
+        stats.doublewrite_batches = store.doublewrite_batches;
+        stats.doublewrite_pages = store.doublewrite_pages;
+        stats.segments = store.segments;
+    }
 }

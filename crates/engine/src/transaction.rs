@@ -57,6 +57,7 @@ impl Transaction {
         }
     }
 
+    /// Its isolation level.
     pub fn isolation(&self) -> Isolation {
         self.work.isolation
     }
@@ -122,6 +123,7 @@ impl Transaction {
         self.work.kept.push(Box::new(kept));
     }
 
+    /// A point to which `rollback_to` can go back.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint(self.work.sequence())
     }

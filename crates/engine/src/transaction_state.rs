@@ -161,6 +161,11 @@ impl TransactionState {
         }
     }
 
+    /// The rows of the explicit locks.
+    pub fn held_names(&self) -> Vec<RowName> {
+        self.held.lock().names.clone()
+    }
+
     /// How many explicit locks are held: a mark for `forget_lock_since`.
     pub fn held_count(&self) -> usize {
         self.held.lock().names.len()

@@ -16,10 +16,15 @@ const OVERFLOW_HEADER_BYTES: usize = 56;
 /// What a sound database consists of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyReport {
+    /// Trees, the engine's own among them.
     pub trees: u64,
+    /// Records that a reader could find.
     pub records: u64,
+    /// Records that were deleted and are still in a page.
     pub ghosts: u64,
+    /// The pages of trees.
     pub tree_pages: u64,
+    /// Values that are stored apart from their record.
     pub long_values: u64,
     /// The overflow pages that these take.
     pub long_value_pages: u64,

@@ -3,8 +3,8 @@
 //!
 //! Invariant: `resolve` answers true to one caller only; who gets true carries out what it decided.
 
-use crate::TreeId;
 use crate::row_table::RowName;
+use crate::{LockMode, TreeId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 /// What a transaction waits for.
 #[derive(Clone)]
 pub(crate) enum WaitTarget {
-    Row(RowName),
+    Row(RowName, LockMode),
     /// To insert this key into intervals that others have scanned.
     Gap(TreeId, Arc<[u8]>),
 }

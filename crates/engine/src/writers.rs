@@ -84,6 +84,10 @@ impl Writers {
         self.maps.lock().active.values().cloned().collect()
     }
 
+    pub fn active_count(&self) -> usize {
+        self.maps.lock().active.len()
+    }
+
     pub fn next_id(&self) -> u64 {
         self.maps.lock().next_id
     }

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 type Outcome = (IoBuf, Result<(), IoError>);
@@ -19,8 +20,26 @@ enum State {
 }
 
 struct Operation {
-    /// A leaf lock: nothing else is locked while it is held, and no waker runs under it.
+    /// Only `in_flight` is locked while it is held, and no waker runs under it.
     state: Mutex<State>,
+    /// Ends with the operation. A leaf lock, taken under `state`.
+    in_flight: Mutex<Option<InFlight>>,
+}
+
+/// One operation in a count of those that have begun and not ended.
+pub(crate) struct InFlight(Arc<AtomicU64>);
+
+impl InFlight {
+    pub(crate) fn begin(count: &Arc<AtomicU64>) -> InFlight {
+        count.fetch_add(1, Ordering::Relaxed);
+        InFlight(count.clone())
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A read or write under way: resolves to the buffer and the result.
@@ -38,7 +57,8 @@ pub struct Completer {
 
 /// Makes a future and its completer.
 pub fn completion() -> (Completer, Completion) {
-    let operation = Arc::new(Operation { state: Mutex::new(State::Pending(None)) });
+    let state = Mutex::new(State::Pending(None));
+    let operation = Arc::new(Operation { state, in_flight: Mutex::new(None) });
     (Completer { operation: operation.clone() }, Completion { operation })
 }
 
@@ -48,10 +68,32 @@ pub fn sync_completion() -> (Completer, SyncCompletion) {
     (completer, SyncCompletion(completion))
 }
 
+impl Completion {
+    /// Counts the operation until it ends.
+    pub(crate) fn watched(self, in_flight: InFlight) -> Completion {
+        let state = self.operation.state.lock();
+        if matches!(&*state, State::Pending(_)) {
+            *self.operation.in_flight.lock() = Some(in_flight);
+        }
+        drop(state);
+        self
+    }
+}
+
+impl SyncCompletion {
+    pub(crate) fn watched(self, in_flight: InFlight) -> SyncCompletion {
+        SyncCompletion(self.0.watched(in_flight))
+    }
+}
+
 impl Completer {
     /// Hands the buffer and the result to the waiting future.
     pub fn complete(self, buffer: IoBuf, result: Result<(), IoError>) {
-        let previous = std::mem::replace(&mut *self.operation.state.lock(), State::Done((buffer, result)));
+        let mut state = self.operation.state.lock();
+        // First: who sees the operation ended does not find it in the count.
+        drop(self.operation.in_flight.lock().take());
+        let previous = std::mem::replace(&mut *state, State::Done((buffer, result)));
+        drop(state);
         match previous {
             State::Pending(Some(waker)) => waker.wake(),
             State::Pending(None) => {}

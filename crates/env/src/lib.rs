@@ -6,6 +6,7 @@
 mod buffer;
 mod clock;
 mod completion;
+mod counted;
 mod disk;
 mod environment;
 mod error;
@@ -15,13 +16,16 @@ pub mod real;
 pub mod sim;
 pub mod sync;
 mod task;
+mod wait_counter;
 
 pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
 pub use clock::Clock;
 pub use completion::{Completer, Completion, SyncCompletion, completion, sync_completion};
+pub use counted::{CountedDisk, IoCounters, IoStats};
 pub use disk::{DIRECT_ALIGNMENT, Disk, File, OpenOptions};
 pub use environment::Env;
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use random::Random;
 pub use real::{real_disk, real_env};
 pub use task::{BoxFuture, Spawner, yield_now};
+pub use wait_counter::{WaitCounter, WaitStats};

@@ -1,5 +1,6 @@
 //! What an execution needs from outside the plan.
 use crate::memory::MemoryBudget;
+use crate::work::Work;
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
 use expression::EvalContext;
@@ -19,6 +20,8 @@ pub struct ExecContext<'a> {
     pub interrupt: &'a Interrupt,
     pub settings: ExecSettings,
     pub memory: MemoryBudget,
+    /// Starts at nothing.
+    pub work: Work,
 }
 
 #[derive(Debug, Clone)]

@@ -23,6 +23,7 @@ mod cooperate;
 mod memory;
 mod outcome;
 mod sink;
+mod work;
 
 pub use batch::RowBatch;
 pub use context::{ExecContext, ExecSettings, Interrupt};
@@ -30,3 +31,4 @@ pub use execute::execute;
 pub use memory::MemoryBudget;
 pub use outcome::Outcome;
 pub use sink::{CollectRows, RowSink};
+pub use work::Work;

@@ -40,6 +40,7 @@ pub async fn try_point_query(
     let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);
+    context.work.key_reads += 1;
     let record = pin!(context.transaction.get(handle.layout().tree, &row_key, mode)).await;
     let Some(record) = record.map_err(|error| engine_error(&access.table.name, error))? else {
         return Ok(Some(Outcome::default()));

@@ -18,4 +18,4 @@ pub use header::{PAGE_HEADER_BYTES, PageKind};
 pub use in_place::InPlaceStore;
 pub use page::{FIRST_FREE_PAGE, PAGE_ID_MAX, PageId, PageSize, TreeId};
 pub use segments::{SegmentOptions, SegmentStats, SegmentStore};
-pub use store::{PageStore, SUPERBLOCK_BYTES_MAX};
+pub use store::{PageStore, SUPERBLOCK_BYTES_MAX, StoreStats};

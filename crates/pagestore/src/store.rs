@@ -1,10 +1,20 @@
 //! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
 
-use crate::{PageBatch, PageId, PageSize, StoreError};
+use crate::{PageBatch, PageId, PageSize, SegmentStats, StoreError};
 use env::{BoxFuture, IoBuf};
 
 /// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
 pub const SUPERBLOCK_BYTES_MAX: usize = 2048;
+
+/// What a store can tell about itself at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StoreStats {
+    /// Batches that went through a doublewrite file, and their pages.
+    pub doublewrite_batches: u64,
+    pub doublewrite_pages: u64,
+    /// Of a store that keeps pages in segments.
+    pub segments: Option<SegmentStats>,
+}
 
 /// A place for pages. One operation at a time may touch a given page: the buffer pool sees to that.
 pub trait PageStore: Send + Sync {
@@ -38,6 +48,10 @@ pub trait PageStore: Send + Sync {
 
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    fn store_stats(&self) -> StoreStats {
+        StoreStats::default()
+    }
 
     /// Ends background work. Nothing is written afterwards, so the store can be opened anew.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -34,15 +34,17 @@ pub(crate) async fn serve(
     let mut client = Client::new(transport, host, peer, shared);
     // Boxed so that the memory of the login is not kept for the life of the session.
     let session = Box::pin(login::log_in(&mut client, &place)).await;
-    if let Some(session) = session {
-        commands::serve_commands(&mut client, session).await;
+    match session {
+        Some(session) => commands::serve_commands(&mut client, session).await,
+        None => client.shared.server.gauges().count_aborted_connect(),
     }
     client.close().await;
     drop(place);
 }
 
 /// Tells a client that there is no place for it. What does not fit the socket's buffer is not worth a wait.
-pub(crate) fn refuse_full(transport: Transport) {
+pub(crate) fn refuse_full(transport: Transport, shared: &Shared) {
+    shared.server.gauges().count_refused();
     let mut writer = PacketWriter::new();
     login::write_error(&mut writer, Capabilities::default(), &login::too_many_connections());
     transport.try_send(writer.pending());

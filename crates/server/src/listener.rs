@@ -109,7 +109,7 @@ fn hand_over_tcp(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, pool
     // A response is one write, so waiting to fill a segment could only delay it.
     let _ = stream.set_nodelay(true);
     let Some(place) = shared.places.take() else {
-        return refuse_full(Transport::Tcp(stream));
+        return refuse_full(Transport::Tcp(stream), shared);
     };
     let Ok(stream) = stream.into_std() else { return };
     let worker = pool.least_loaded();
@@ -127,7 +127,7 @@ fn hand_over_tcp(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, pool
 
 fn hand_over_socket(stream: UnixStream, shared: &Arc<Shared>, pool: &WorkerPool) {
     let Some(place) = shared.places.take() else {
-        return refuse_full(Transport::Socket(stream));
+        return refuse_full(Transport::Socket(stream), shared);
     };
     let Ok(stream) = stream.into_std() else { return };
     let worker = pool.least_loaded();

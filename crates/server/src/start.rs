@@ -137,7 +137,9 @@ fn open_store(
         let engine = Engine::open(environment, options)
             .await
             .map_err(|error| format!("the store cannot be opened: {error}"))?;
-        Server::open(engine, config).await.map_err(|error| error.message)
+        let server = Server::open(engine, config).await.map_err(|error| error.message)?;
+        server.set_log(log::note);
+        Ok(server)
     })?
 }
 

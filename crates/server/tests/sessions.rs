@@ -204,3 +204,26 @@ fn change_user_starts_anew_and_checks_the_password() {
     }
     assert!(client.is_closed());
 }
+
+#[test]
+fn traffic_and_failures_of_connections_are_counted() {
+    let server = TestServer::start(&[]);
+    let mut watcher = server.log_in();
+    let status = |watcher: &mut RawClient, name: &str| -> u64 {
+        let rows = watcher.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("status");
+        rows[0][1].clone().expect("a value").parse().expect("a number")
+    };
+    let (received, sent) = (status(&mut watcher, "Bytes_received"), status(&mut watcher, "Bytes_sent"));
+    let mut client = server.log_in();
+    client.query("SELECT REPEAT('a', 10000)").expect("a long row");
+    client.ping().expect("the row was counted before the next command");
+    assert!(status(&mut watcher, "Bytes_sent") >= sent + 10_000);
+    assert!(status(&mut watcher, "Bytes_received") > received + 20);
+    assert_eq!(status(&mut watcher, "Aborted_clients"), 0);
+    drop(client);
+    let since = Instant::now();
+    while status(&mut watcher, "Aborted_clients") == 0 {
+        assert!(since.elapsed() < Duration::from_secs(10), "a client that vanished is counted");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

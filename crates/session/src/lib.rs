@@ -21,6 +21,7 @@ mod shared_state;
 mod show;
 mod sink;
 mod statement;
+mod status;
 mod transaction_control;
 mod user_locks;
 mod variables;
@@ -37,3 +38,4 @@ pub use sink::{
     StatusFlags, StatusInfo,
 };
 pub use statement::{CursorKind, PreparedInfo};
+pub use status::Gauges;

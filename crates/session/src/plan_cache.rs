@@ -12,6 +12,7 @@ use parser::Digest;
 
 use crate::result::Conversion;
 use crate::sink::ResultShape;
+use crate::status::PlanShape;
 use catalog::{LockMode, LockName};
 use plan::Plan;
 
@@ -19,6 +20,8 @@ use plan::Plan;
 #[derive(Debug)]
 pub struct PreparedPlan {
     pub plan: Plan,
+    /// What status counters count of it.
+    pub counted: PlanShape,
     /// For queries.
     pub shape: Option<Arc<ResultShape>>,
     pub conversions: Vec<Conversion>,

@@ -4,11 +4,14 @@
 //! `information_schema.PROCESSLIST` and KILL.
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
+use engine::Isolation;
 use parking_lot::Mutex;
 
 use crate::connection_info::ConnectionId;
+use crate::counters::{Counters, add};
 use crate::kill::KillSwitch;
 
 /// One connection as others see it.
@@ -16,6 +19,10 @@ use crate::kill::KillSwitch;
 pub struct ProcessEntry {
     pub id: ConnectionId,
     pub kill: KillSwitch,
+    /// What the session has done.
+    pub(crate) counters: Counters,
+    /// Statements that the session keeps prepared.
+    prepared_count: AtomicU32,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
 }
@@ -29,9 +36,24 @@ pub struct Activity {
     pub command: &'static str,
     pub since: Instant,
     pub state: &'static str,
+    pub unique_checks: bool,
+    pub foreign_key_checks: bool,
+    /// The transaction that the last statement left open.
+    pub transaction: Option<OpenTransaction>,
     /// The text of the running statement, when `has_info`; the buffer is kept from statement to statement.
     info: String,
     has_info: bool,
+}
+
+/// What others see of a transaction that a session has open between statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenTransaction {
+    /// Which of the session's transactions it is.
+    pub number: u64,
+    /// When the first statement that left it open began.
+    pub since: Instant,
+    pub isolation: Isolation,
+    pub is_read_only: bool,
 }
 
 /// How much of a statement's text others can see.
@@ -69,14 +91,47 @@ impl ProcessEntry {
             command: "Sleep",
             since: Instant::now(),
             state: "",
+            unique_checks: true,
+            foreign_key_checks: true,
+            transaction: None,
             info: String::new(),
             has_info: false,
         };
-        ProcessEntry { id, kill: KillSwitch::default(), activity: Mutex::new(activity) }
+        ProcessEntry {
+            id,
+            kill: KillSwitch::default(),
+            counters: Counters::default(),
+            prepared_count: AtomicU32::new(0),
+            activity: Mutex::new(activity),
+        }
     }
 
     pub fn activity(&self) -> Activity {
         self.activity.lock().clone()
+    }
+
+    /// Since when a transaction has been open.
+    pub(crate) fn in_transaction_since(&self) -> Option<Instant> {
+        self.activity.lock().transaction.map(|open| open.since)
+    }
+
+    /// Whether a statement runs now.
+    pub fn is_running(&self) -> bool {
+        self.activity.lock().has_info
+    }
+
+    /// Bytes of the protocol that were read and written since the last call.
+    pub fn count_traffic(&self, received: u64, sent: u64) {
+        add(&self.counters.bytes_received, received);
+        add(&self.counters.bytes_sent, sent);
+    }
+
+    pub(crate) fn prepared_count(&self) -> u64 {
+        u64::from(self.prepared_count.load(Relaxed))
+    }
+
+    pub(crate) fn set_prepared_count(&self, count: usize) {
+        self.prepared_count.store(u32::try_from(count).unwrap_or(u32::MAX), Relaxed);
     }
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut Activity)) {
@@ -95,8 +150,21 @@ impl ProcessList {
         self.entries.lock().insert(entry.id, entry);
     }
 
-    pub(crate) fn remove(&self, id: ConnectionId) {
-        self.entries.lock().remove(&id);
+    /// A session ends: its counters go to those of ended sessions. Both under the lock, so that `total` has them once.
+    pub(crate) fn remove(&self, id: ConnectionId, ended: &Counters) {
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.remove(&id) {
+            ended.add(&entry.counters);
+        }
+    }
+
+    /// What all sessions together have done, ended ones included.
+    pub(crate) fn total(&self, ended: &Counters) -> Counters {
+        let total = Counters::default();
+        let entries = self.entries.lock();
+        total.add(ended);
+        entries.values().for_each(|entry| total.add(&entry.counters));
+        total
     }
 
     pub fn find(&self, id: ConnectionId) -> Option<Arc<ProcessEntry>> {

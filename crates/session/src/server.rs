@@ -3,8 +3,8 @@
 //! Created once by the program after the engine is open; every session holds an `Arc` of it.
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use auth::AccountStore;
@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::kill::KillKind;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
+use crate::status::{DeadlockWitness, Gauges, InnodbReport};
 use crate::user_locks::UserLocks;
 use crate::variables::{Effect, GlobalVariables, VariableId, parse_text};
 use crate::virtual_tables::VirtualTables;
@@ -50,7 +51,12 @@ pub struct Server {
     config: ServerConfig,
     pub(crate) globals: GlobalVariables,
     pub(crate) plan_cache: PlanCache,
-    pub(crate) counters: Counters,
+    /// Of sessions that have ended.
+    pub(crate) ended_counters: Counters,
+    pub(crate) gauges: Gauges,
+    pub(crate) innodb_report: InnodbReport,
+    /// Where messages for the administrator go; nowhere until the program says it.
+    log: OnceLock<fn(&str)>,
     pub(crate) virtual_tables: VirtualTables,
     pub(crate) user_locks: UserLocks,
     processes: ProcessList,
@@ -74,7 +80,7 @@ impl Server {
                 accounts
             }
         };
-        Ok(Arc::new_cyclic(|server| Server {
+        let server = Arc::new_cyclic(|server| Server {
             virtual_tables: VirtualTables::new(&catalog, server),
             catalog,
             accounts: Arc::new(accounts),
@@ -82,12 +88,38 @@ impl Server {
             config,
             globals,
             plan_cache: PlanCache::default(),
-            counters: Counters::default(),
+            ended_counters: Counters::default(),
+            gauges: Gauges::default(),
+            innodb_report: InnodbReport::default(),
+            log: OnceLock::new(),
             user_locks: UserLocks::default(),
             processes: ProcessList::default(),
             next_connection_id: AtomicU32::new(1),
             started: Instant::now(),
-        }))
+        });
+        server.engine().observe_deadlocks(Arc::new(DeadlockWitness::new(&server)));
+        Ok(server)
+    }
+
+    /// Says where messages for the administrator go, one line each; once, the later calls do nothing.
+    pub fn set_log(&self, log: fn(&str)) {
+        let _ = self.log.set(log);
+    }
+
+    pub(crate) fn log(&self, message: &str) {
+        if let Some(log) = self.log.get() {
+            message.lines().for_each(|line| log(line));
+        }
+    }
+
+    /// What happens to connections outside of any session.
+    pub fn gauges(&self) -> &Gauges {
+        &self.gauges
+    }
+
+    /// What all sessions together have done.
+    pub(crate) fn total_counters(&self) -> Counters {
+        self.processes.total(&self.ended_counters)
     }
 
     /// The number of the next connection, for the handshake; taken before the client is authenticated.

@@ -16,10 +16,9 @@ use expression::StatementSettings;
 use parser::DigestOutput;
 
 use crate::connection_info::{ConnectionId, ConnectionInfo};
-use crate::counters::Counters;
 use crate::kill::KillKind;
 use crate::privileges::Privileges;
-use crate::process_list::ProcessEntry;
+use crate::process_list::{OpenTransaction, ProcessEntry};
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::shared_state::SharedState;
@@ -58,7 +57,6 @@ pub struct Session {
     pub(crate) digest: DigestOutput,
     /// What the client will be told with the end of the statement.
     pub(crate) changes: Vec<StateChange>,
-    pub(crate) counters: Counters,
     /// The running statement shows the conditions of the one before it, and has none itself.
     pub(crate) reads_conditions: bool,
     /// The statement failed before it did anything because its plan's tables have changed: plan again.
@@ -76,7 +74,7 @@ impl Session {
         };
         let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host));
         server.processes().add(process.clone());
-        crate::counters::count(&server.counters.connections);
+        server.gauges.count_connection(server.processes().count(), connection.tls.is_some());
         let variables = SessionVariables::new(&server.globals);
         let settings = Arc::new(Settings::of(&variables));
         let id = process.id;
@@ -100,7 +98,6 @@ impl Session {
             arena: Bump::new(),
             digest: DigestOutput::default(),
             changes: Vec::new(),
-            counters: Counters::default(),
             reads_conditions: false,
             plan_is_stale: false,
             ends: false,
@@ -136,6 +133,11 @@ impl Session {
     pub(crate) fn refresh_settings(&mut self) {
         let fixed_timestamp_us = self.settings.fixed_timestamp_us;
         self.settings = Arc::new(Settings { fixed_timestamp_us, ..Settings::of(&self.variables) });
+        let checks = |name| self.variables.by_name(name).as_boolean();
+        self.process.update(|activity| {
+            activity.unique_checks = checks("unique_checks");
+            activity.foreign_key_checks = checks("foreign_key_checks");
+        });
         self.forget_views();
     }
 
@@ -155,13 +157,14 @@ impl Session {
 
     /// COM_STMT_CLOSE; unknown ids are ignored as the protocol has no answer.
     pub fn close_statement(&mut self, id: StatementId) {
-        crate::counters::count(&self.counters.com_stmt_close);
+        crate::counters::count(&self.process.counters.com_stmt_close);
         self.prepared.remove(&id);
+        self.process.set_prepared_count(self.prepared.len());
     }
 
     /// COM_STMT_RESET: closes the statement's cursor.
     pub fn reset_statement(&mut self, id: StatementId) -> Result<OkInfo, SqlError> {
-        crate::counters::count(&self.counters.com_stmt_reset);
+        crate::counters::count(&self.process.counters.com_stmt_reset);
         let statement = self
             .prepared
             .get_mut(&id)
@@ -172,6 +175,7 @@ impl Session {
 
     /// COM_INIT_DB.
     pub async fn init_db(&mut self, database: &[u8]) -> Result<OkInfo, SqlError> {
+        crate::counters::count(&self.process.counters.com_change_db);
         let name = String::from_utf8_lossy(database);
         self.use_database(&name)?;
         let changes = std::mem::take(&mut self.changes);
@@ -204,6 +208,7 @@ impl Session {
         self.settings = Arc::new(Settings::of(&self.variables));
         self.forget_views();
         self.prepared.clear();
+        self.process.set_prepared_count(0);
         self.named_statements.clear();
         self.changes.clear();
         self.apply_handshake();
@@ -234,7 +239,7 @@ impl Session {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let uptime = self.server.uptime().as_secs();
-        let questions = self.server.counters.questions.load(Relaxed);
+        let questions = self.server.total_counters().questions.load(Relaxed);
         format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 1  \
              Open tables: 0  Queries per second avg: {:.3}",
@@ -323,9 +328,22 @@ impl Session {
 
     /// Shows in the process list what the session does.
     pub(crate) fn show_activity(&self, command: &'static str, text: Option<&[u8]>) {
+        let now = Instant::now();
+        let slow_after = self.settings.long_query_time;
+        let open = self.transaction.current.as_ref().filter(|_| self.transaction.explicit);
+        let open = open.map(|transaction| transaction.isolation());
+        let number = self.transaction.begun;
+        let is_read_only = self.transaction.access == engine::AccessMode::ReadOnly;
         self.process.update(|activity| {
+            let began = std::mem::replace(&mut activity.since, now);
+            if text.is_none() && activity.command != "Sleep" && now - began > slow_after {
+                crate::counters::count(&self.process.counters.slow_queries);
+            }
+            let known = activity.transaction.filter(|known| known.number == number);
+            let since = known.map_or(began, |known| known.since);
+            activity.transaction =
+                open.map(|isolation| OpenTransaction { number, since, isolation, is_read_only });
             activity.command = command;
-            activity.since = Instant::now();
             activity.state = if text.is_some() { "executing" } else { "" };
             activity.set_info(text);
         });
@@ -334,9 +352,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.server.counters.add(&self.counters);
         self.server.user_locks.release_all(self.process.id);
-        self.server.processes().remove(self.process.id);
+        self.server.processes().remove(self.process.id, &self.server.ended_counters);
     }
 }
 

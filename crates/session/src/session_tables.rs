@@ -8,7 +8,9 @@ use catalog::{INFORMATION_SCHEMA, ViewColumn, Viewer, view_definition};
 use datum::{SqlError, Value};
 use schema::{LocalFuture, TableDef, VirtualTable};
 
+use crate::connection_info::ConnectionId;
 use crate::server::Server;
+use crate::status;
 use crate::variables;
 use crate::wait_tables;
 
@@ -76,12 +78,12 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
         table(INFORMATION_SCHEMA, "PROCESSLIST", PROCESS_COLUMNS, processes),
         table("performance_schema", "processlist", PROCESS_COLUMNS, processes),
         table("performance_schema", "threads", wait_tables::THREAD_COLUMNS, wait_tables::threads),
-        table(
-            "performance_schema",
-            "data_lock_waits",
-            wait_tables::WAIT_COLUMNS,
-            wait_tables::data_lock_waits,
-        ),
+        table("performance_schema", "data_locks", status::LOCK_COLUMNS, status::data_locks),
+        table("performance_schema", "data_lock_waits", status::WAIT_COLUMNS, status::data_lock_waits),
+        table("performance_schema", "metadata_locks", status::METADATA_LOCK_COLUMNS, status::metadata_locks),
+        table("sys", "innodb_lock_waits", status::SYS_LOCK_WAIT_COLUMNS, status::sys_lock_waits),
+        table(INFORMATION_SCHEMA, "INNODB_TRX", status::TRANSACTION_COLUMNS, status::transactions),
+        table(INFORMATION_SCHEMA, "INNODB_METRICS", status::METRIC_COLUMNS, status::metrics),
         table("performance_schema", "global_variables", VARIABLE_COLUMNS, global_variables),
         table(
             "performance_schema",
@@ -90,6 +92,7 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
             variables_metadata,
         ),
         table("performance_schema", "global_status", VARIABLE_COLUMNS, global_status),
+        table("performance_schema", "session_status", VARIABLE_COLUMNS, session_status),
         table(
             INFORMATION_SCHEMA,
             "USER_PRIVILEGES",
@@ -171,9 +174,18 @@ fn variables_metadata(_: &Server, _: &Viewer) -> Rows {
     variables::all().map(row).collect()
 }
 
+fn status_rows(values: Vec<status::StatusValue>) -> Rows {
+    values.into_iter().map(|(name, value)| vec![Value::bytes(name), Value::bytes(value)]).collect()
+}
+
 fn global_status(server: &Server, _: &Viewer) -> Rows {
-    let row = |(name, value): (&str, u64)| vec![Value::bytes(name), Value::bytes(value.to_string())];
-    server.counters.all().into_iter().map(row).collect()
+    status_rows(status::global_status(server))
+}
+
+fn session_status(server: &Server, viewer: &Viewer) -> Rows {
+    let id = u32::try_from(viewer.connection_id).map(ConnectionId);
+    let Some(entry) = id.ok().and_then(|id| server.processes().find(id)) else { return Rows::new() };
+    status_rows(status::session_status(server, &entry.counters))
 }
 
 /// The accounts that the viewer may look at: all with access to `mysql`, else the own one.

@@ -1,5 +1,6 @@
 //! The variables a session obeys, as typed values: made anew after each SET, read by every statement.
 use std::sync::Arc;
+use std::time::Duration;
 
 use collation::{Charset, CollationId};
 use datum::{SqlMode, TimeZone};
@@ -24,6 +25,8 @@ pub struct Settings {
     pub lock_wait_timeout_s: u64,
     pub row_lock_wait_timeout_s: u64,
     pub max_execution_time_ms: u64,
+    /// Statements that take longer are counted as slow.
+    pub long_query_time: Duration,
     pub select_limit: u64,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
@@ -68,6 +71,7 @@ impl Settings {
             lock_wait_timeout_s: number("lock_wait_timeout"),
             row_lock_wait_timeout_s: number("innodb_lock_wait_timeout"),
             max_execution_time_ms: number("max_execution_time"),
+            long_query_time: seconds(variables.by_name("long_query_time").as_double()),
             select_limit: number("sql_select_limit"),
             auto_increment_increment: number("auto_increment_increment"),
             auto_increment_offset: number("auto_increment_offset"),
@@ -130,6 +134,10 @@ impl Settings {
             ..StatementSettings::default()
         }
     }
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX)
 }
 
 pub fn isolation_named(name: &str) -> Isolation {

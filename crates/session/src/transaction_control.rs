@@ -30,6 +30,8 @@ pub struct TransactionControl {
     pub explicit: bool,
     pub access: AccessMode,
     pub next: NextCharacteristics,
+    /// Grows with each transaction that begins, so that observers tell one from the next.
+    pub begun: u64,
     /// Some statement of it has used a table.
     pub touched: bool,
     /// `None` stands for the begin: nothing had been used when the savepoint was set.
@@ -58,6 +60,7 @@ impl TransactionControl {
         let mut transaction = engine.begin(next.isolation.unwrap_or(isolation), self.access);
         transaction.set_label(self.connection);
         self.current = Some(transaction);
+        self.begun += 1;
         self.explicit = explicit;
         self.touched = false;
         self.savepoints.clear();

@@ -1,12 +1,11 @@
-//! Who waits for whom, as observers see it: `performance_schema.data_lock_waits` for row and range locks,
-//! `performance_schema.threads` for the connections behind them, and the state of a wait for a metadata lock.
+//! Connections as observers of waits see them: `performance_schema.threads`, and the state of a wait for a metadata
+//! lock. The locks themselves are in `status`.
 //!
 //! A connection is its own thread here, so `THREAD_ID` is the connection's number. Read by `session_tables` and
 //! SHOW PROCESSLIST; each row is true at the moment it is made, the table as a whole is not one moment.
 use catalog::ViewColumn::{self, NullLongText, NullNumber, NullText, Text};
 use catalog::{LockName, LockOwner, Viewer};
 use datum::Value;
-use engine::{LockWaitInfo, TransactionInfo};
 
 use crate::process_list::{Activity, ProcessEntry};
 use crate::server::Server;
@@ -25,16 +24,6 @@ pub const THREAD_COLUMNS: &[ViewColumn] = &[
     NullNumber("PROCESSLIST_TIME"),
     NullText("PROCESSLIST_STATE", 64),
     NullLongText("PROCESSLIST_INFO"),
-];
-
-pub const WAIT_COLUMNS: &[ViewColumn] = &[
-    Text("ENGINE", 32),
-    Text("REQUESTING_ENGINE_LOCK_ID", 128),
-    NullNumber("REQUESTING_ENGINE_TRANSACTION_ID"),
-    NullNumber("REQUESTING_THREAD_ID"),
-    Text("BLOCKING_ENGINE_LOCK_ID", 128),
-    NullNumber("BLOCKING_ENGINE_TRANSACTION_ID"),
-    NullNumber("BLOCKING_THREAD_ID"),
 ];
 
 /// The State column: a wait for a metadata lock goes before what the session said itself.
@@ -69,38 +58,4 @@ pub fn threads(server: &Server, viewer: &Viewer) -> Rows {
         ]);
     }
     rows
-}
-
-/// A row for each transaction that another one waits for.
-pub fn data_lock_waits(server: &Server, viewer: &Viewer) -> Rows {
-    if !viewer.sees_all_sessions {
-        return Rows::new();
-    }
-    let transactions = server.engine().active_transactions();
-    let connection_of = |id: u64| {
-        let found = transactions.iter().find(|transaction| transaction.id == id);
-        found.map_or(Value::Null, |transaction| Value::UInt(transaction.label))
-    };
-    let mut rows = Rows::new();
-    for transaction in &transactions {
-        let Some(waiting) = &transaction.waiting else { continue };
-        for blocker in &waiting.blockers {
-            rows.push(wait_row(transaction, waiting, *blocker, connection_of(*blocker)));
-        }
-    }
-    rows
-}
-
-fn wait_row(waiter: &TransactionInfo, waiting: &LockWaitInfo, blocker: u64, thread: Value) -> Vec<Value> {
-    let key: String = waiting.key.iter().take(48).map(|byte| format!("{byte:02x}")).collect();
-    let lock_of = |id: u64| Value::bytes(format!("{id}:{}:{key}", waiting.tree.0));
-    vec![
-        Value::bytes("INNODB"),
-        lock_of(waiter.id),
-        Value::UInt(waiter.id),
-        Value::UInt(waiter.label),
-        lock_of(blocker),
-        Value::UInt(blocker),
-        thread,
-    ]
 }

@@ -102,6 +102,11 @@ impl TableLayout {
         }
     }
 
+    /// The width of all clustered keys, if it is one.
+    pub(crate) fn clustered_width(&self) -> Option<usize> {
+        self.clustered_width
+    }
+
     /// The clustered key of a row; `row_id` is used when the table has no clustering index.
     pub fn write_row_key(&self, row: &[Value], row_id: u64, key: &mut Vec<u8>) -> Result<(), SqlError> {
         if self.clustered.is_empty() {

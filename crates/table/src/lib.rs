@@ -16,6 +16,7 @@ mod auto_increment;
 mod layout;
 
 mod key_codec;
+mod key_text;
 mod storage_kind;
 
 mod error;

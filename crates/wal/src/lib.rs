@@ -19,6 +19,7 @@ mod record;
 mod segments;
 mod space;
 mod staging;
+mod stats;
 mod waiters;
 
 pub use error::{AppendError, WalError};
@@ -29,3 +30,4 @@ pub use lsn::Lsn;
 pub use options::{FlushMode, Priority, WalOptions};
 pub use reader::{LogGroup, LogTail, WalReader};
 pub use record::{DecodeError, Record, RecordIter, decode_records};
+pub use stats::WalStats;

@@ -9,7 +9,7 @@ use crate::staging::Staging;
 use crate::waiters::LsnWaiters;
 use crate::{AppendError, FlushMode, GroupLsns, Lsn, Priority, WalError, WalGroup, WalOptions};
 use env::sync::{Mutex, Notify, WaitQueue};
-use env::{Env, File};
+use env::{Env, File, WaitCounter};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -49,6 +49,9 @@ pub(crate) struct Shared {
     pub(crate) space_waiters: WaitQueue,
     pub(crate) flush_requested: Notify,
     pub(crate) prepare_requested: Notify,
+    /// Groups that were appended.
+    pub(crate) groups: AtomicU64,
+    pub(crate) space_waits: WaitCounter,
 }
 
 pub(crate) struct State {
@@ -118,7 +121,11 @@ impl Wal {
         loop {
             let waiter = self.shared.space_waiters.register();
             match self.try_reserve(bytes, priority) {
-                Err(AppendError::Full) => waiter.await,
+                Err(AppendError::Full) => {
+                    let since_us = self.shared.env.clock.now_us();
+                    waiter.await;
+                    self.shared.space_waits.end(&*self.shared.env.clock, since_us);
+                }
                 other => return other,
             }
         }
@@ -286,6 +293,8 @@ impl Shared {
             space_waiters: WaitQueue::new(),
             flush_requested: Notify::new(),
             prepare_requested: Notify::new(),
+            groups: AtomicU64::new(0),
+            space_waits: WaitCounter::default(),
         }
     }
 
@@ -295,6 +304,7 @@ impl Shared {
         let lsns = state.staging.append(group, checksum);
         assert!(state.staging.segment() <= state.ready_through, "a group was admitted without room");
         self.end.store(lsns.end.0, Ordering::Release);
+        self.groups.fetch_add(1, Ordering::Relaxed);
         if state.staging.segment() != segment && state.staging.segment() == state.ready_through {
             self.prepare_requested.notify();
         }
@@ -353,7 +363,7 @@ impl Shared {
         AppendError::NoSpace
     }
 
-    fn used_bytes(&self, state: &State) -> u64 {
+    pub(crate) fn used_bytes(&self, state: &State) -> u64 {
         state.staging.border().saturating_sub(state.kept_from * self.options.segment_bytes)
     }
 

@@ -16,10 +16,15 @@ pub enum ViewColumn {
     Text(&'static str, u32),
     NullText(&'static str, u32),
     LongText(&'static str),
+    NullMediumText(&'static str),
     NullLongText(&'static str),
     Number(&'static str),
     NullNumber(&'static str),
     Signed(&'static str),
+    NullSigned(&'static str),
+    Int(&'static str),
+    NullFloat(&'static str),
+    NullTime(&'static str),
     DateTime(&'static str),
     NullDateTime(&'static str),
 }
@@ -34,10 +39,19 @@ impl ViewColumn {
             Text(name, length) => ColumnDef::new(name, ColumnType::varchar(length, collation).not_null()),
             NullText(name, length) => ColumnDef::new(name, ColumnType::varchar(length, collation)),
             LongText(name) => ColumnDef::new(name, long_text.not_null()),
+            NullMediumText(name) => {
+                ColumnDef::new(name, ColumnType { collation, ..ColumnType::new(TypeKind::MediumText) })
+            }
             NullLongText(name) => ColumnDef::new(name, long_text),
             Number(name) => ColumnDef::new(name, ColumnType::bigint_unsigned().not_null()),
             NullNumber(name) => ColumnDef::new(name, ColumnType::bigint_unsigned()),
             Signed(name) => ColumnDef::new(name, ColumnType::bigint().not_null()),
+            NullSigned(name) => ColumnDef::new(name, ColumnType::bigint()),
+            Int(name) => ColumnDef::new(name, ColumnType::new(TypeKind::Long).not_null()),
+            NullFloat(name) => {
+                ColumnDef::new(name, ColumnType::new(TypeKind::Float { digits: Some((12, 0)) }))
+            }
+            NullTime(name) => ColumnDef::new(name, ColumnType::new(TypeKind::Time { fsp: 0 })),
             DateTime(name) => ColumnDef::new(name, datetime.not_null()),
             NullDateTime(name) => ColumnDef::new(name, datetime),
         }

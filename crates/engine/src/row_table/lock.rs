@@ -161,6 +161,10 @@ impl RowEntry {
         lock.hand_over(name);
     }
 
+    pub(super) fn held_mode(&self, holder: &Arc<TransactionState>) -> Option<LockMode> {
+        self.lock.as_ref().and_then(|lock| lock.mode_held(holder))
+    }
+
     /// Who has to end before `me` gets its turn. Requests ahead of it wait for these holders alone, so they
     /// need not be listed: any cycle through them runs through the holders too.
     pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {

@@ -290,6 +290,13 @@ impl RowTable {
         rows.get(name).map_or_else(Vec::new, |entry| entry.blockers(me))
     }
 
+    /// How `holder` has locked a row explicitly.
+    pub fn held_mode(&self, holder: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        rows.get(name).and_then(|entry| entry.held_mode(holder))
+    }
+
     /// Drops the versions that every snapshot from `horizon_lsn` on does not need.
     pub fn prune(&self, name: &RowName, horizon_lsn: u64) -> Pruned {
         let mut pruned = Pruned { dropped: Vec::new(), is_empty: true };

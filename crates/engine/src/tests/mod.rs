@@ -5,6 +5,7 @@ mod crash;
 mod isolation;
 mod load;
 mod locking;
+mod observers;
 mod recovery;
 mod scans;
 mod stress;

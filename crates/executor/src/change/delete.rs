@@ -44,6 +44,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
                     row[column] = frame[position].clone();
                 }
                 let wait = context.settings.lock_wait;
+                context.work.deletes += 1;
                 target.handle.delete_row(context.transaction, row_key, &row, wait).await?;
                 outcome.affected_rows += 1;
             }

@@ -38,6 +38,8 @@ pub async fn replace_existing(
     // Each unique index can refuse once.
     for _ in 0..=inserter.plan.table.indexes.len() {
         let existing = existing_row(&inserter.handle, &conflicting, context).await?;
+        context.work.deletes += 1;
+        context.work.inserts += 1;
         inserter.handle.delete_row(context.transaction, &conflicting, &existing, wait).await?;
         inserter.outcome.affected_rows += 1;
         match inserter.handle.insert_row(context.transaction, row, wait).await? {
@@ -78,6 +80,7 @@ pub async fn update_existing(
     let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
     inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
     let wait = context.settings.lock_wait;
+    context.work.updates += 1;
     let changed = inserter.handle.update_row(context.transaction, row_key, &existing, &frame, wait).await?;
     match changed {
         ChangeOutcome::Done => {

@@ -138,6 +138,7 @@ impl Inserter<'_> {
         context.check()?;
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
         let wait = context.settings.lock_wait;
+        context.work.inserts += 1;
         let done = self.handle.insert_row(context.transaction, &row, wait).await?;
         match done {
             ChangeOutcome::Done => {

@@ -115,6 +115,7 @@ async fn update_row(
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
     let wait = context.settings.lock_wait;
+    context.work.updates += 1;
     let changed = target.handle.update_row(context.transaction, &row_key, &old, &new, wait).await?;
     match changed {
         ChangeOutcome::Done => {

@@ -69,6 +69,7 @@ impl<'p> SortRows<'p> {
             }
         }
         self.cut(keep, context);
+        context.work.sorted_rows += self.sorted.len() as u64;
         self.sorted.reverse();
         self.is_sorted = true;
         Ok(())

@@ -89,6 +89,7 @@ impl<'p> TableScan<'p> {
         let to_sql = |error| engine_error(&access.table.name, error);
         if let Some(key) = opened.point.take() {
             let tree = opened.handle.layout().tree;
+            context.work.key_reads += 1;
             let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
             if let Some(record) = record {
                 opened.take_entry(access, &self.base, &key, &record, context, out).await?;
@@ -102,6 +103,7 @@ impl<'p> TableScan<'p> {
                 let layout = opened.handle.layout();
                 let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
                 let direction = if access.backward { Direction::Backward } else { Direction::Forward };
+                context.work.begin_scan(&access.path, access.backward);
                 let mut cursor = context.transaction.scan(tree, range, direction, opened.mode);
                 let is_target = access.lock.is_some_and(|lock| lock.exclusive);
                 if context.settings.tests_before_waiting && is_target && opened.index.is_none() {
@@ -113,6 +115,7 @@ impl<'p> TableScan<'p> {
         opened.entries.clear();
         let more =
             cursor.next_batch(context.transaction, wanted, &mut opened.entries).await.map_err(to_sql)?;
+        context.work.step(&access.path, access.backward, opened.entries.len(), !more);
         if more {
             opened.cursor = Some(cursor);
         }

@@ -245,6 +245,7 @@ impl Database {
             interrupt: &interrupt,
             settings: self.settings.clone(),
             memory: MemoryBudget::new(self.memory_bytes),
+            work: executor::Work::default(),
         };
         let mut sink = CollectRows::default();
         let result = run_now(execute(plan, &mut context, &mut sink));

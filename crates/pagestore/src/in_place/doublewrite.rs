@@ -31,11 +31,19 @@ pub(super) fn file_bytes(page_size: PageSize) -> u64 {
 pub(super) struct Doublewrite {
     file: Arc<dyn File>,
     sequence: AtomicU64,
+    /// Since the store was opened.
+    pub(super) batches: AtomicU64,
+    pub(super) pages: AtomicU64,
 }
 
 impl Doublewrite {
     pub(super) fn new(file: Arc<dyn File>, sequence: u64) -> Self {
-        Self { file, sequence: AtomicU64::new(sequence) }
+        Self {
+            file,
+            sequence: AtomicU64::new(sequence),
+            batches: AtomicU64::new(0),
+            pages: AtomicU64::new(0),
+        }
     }
 
     /// Makes the batch durable here and returns it. The caller sees to it that batches take turns.
@@ -48,6 +56,8 @@ impl Doublewrite {
         let (buffer, result) = self.file.write_at(0, buffer).await;
         result?;
         self.file.sync().await?;
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.pages.fetch_add(pages.len() as u64, Ordering::Relaxed);
         Ok((pages, buffer))
     }
 }

@@ -15,7 +15,8 @@ mod tests;
 
 use crate::turn::Turn;
 use crate::{
-    BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError, header,
+    BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError,
+    StoreStats, header,
 };
 use doublewrite::Doublewrite;
 use env::sync::Mutex;
@@ -158,6 +159,14 @@ impl PageStore for InPlaceStore {
 
     fn page_count(&self) -> u64 {
         self.page_count.load(Ordering::Acquire)
+    }
+
+    fn store_stats(&self) -> StoreStats {
+        StoreStats {
+            doublewrite_batches: self.doublewrite.batches.load(Ordering::Relaxed),
+            doublewrite_pages: self.doublewrite.pages.load(Ordering::Relaxed),
+            segments: None,
+        }
     }
 
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {

@@ -38,7 +38,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use crate::{PageBatch, PageId, PageSize, PageStore, StoreError};
+use crate::{PageBatch, PageId, PageSize, PageStore, StoreError, StoreStats};
 pub use fault::PlantedFault;
 pub use options::SegmentOptions;
 pub use pace::write_amplification;
@@ -99,6 +99,10 @@ impl PageStore for SegmentStore {
 
     fn page_count(&self) -> u64 {
         self.core.page_count()
+    }
+
+    fn store_stats(&self) -> StoreStats {
+        StoreStats { segments: Some(self.stats()), ..StoreStats::default() }
     }
 
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {

@@ -71,7 +71,7 @@ impl Client {
         let mut writer = PacketWriter::new();
         let protocol = Connection::new(&config, &salt, &mut writer);
         Self {
-            stream: Stream::Plain(transport),
+            stream: Stream::new(transport),
             protocol,
             writer,
             shared,

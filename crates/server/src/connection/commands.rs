@@ -63,6 +63,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     let mut prepared = BTreeMap::new();
     let mut limits = session.limits();
     apply_limits(client, &limits);
+    let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
     loop {
         if client.flush_unless_killed(&process.kill).await.is_err()
@@ -70,13 +71,17 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
         {
             break;
         }
+        count_traffic(client, &process);
         let mut settings_touched = false;
         let next =
             next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched);
         let after = pin!(next).await;
         match after {
             Some(After::Continue) => {}
-            Some(After::Quit) => break,
+            Some(After::Quit) => {
+                has_quit = true;
+                break;
+            }
             Some(After::SetMultiStatements(on)) => client.protocol.set_multi_statements(on),
             Some(After::ChangeUser(introduction)) => {
                 prepared.clear();
@@ -107,7 +112,16 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             apply_limits(client, &limits);
         }
     }
+    if !has_quit {
+        session.server().gauges().count_aborted_client();
+    }
+    count_traffic(client, &process);
     session.close().await;
+}
+
+fn count_traffic(client: &mut Client, process: &ProcessEntry) {
+    let (received, sent) = client.stream.take_traffic();
+    process.count_traffic(received, sent);
 }
 
 fn seconds(count: u32) -> Duration {

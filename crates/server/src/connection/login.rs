@@ -12,7 +12,6 @@ use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, Packe
 
 use super::client::{Client, random_salt};
 use super::reply::write_ok;
-use super::stream::Stream;
 use crate::shared::Place;
 
 const ACCOUNT_LOCKED: ErrorCode =
@@ -101,6 +100,7 @@ async fn introduce_and_open(client: &mut Client, place: &Place) -> Result<Sessio
     let account = prove(client, &introduction).await?;
     let is_administrator = account.grants.permit(Privilege::Super.into(), &Scope::Global);
     if place.is_reserved && !is_administrator {
+        client.shared.server.gauges().count_refused();
         return Err(End::Refused(too_many_connections()));
     }
     let information = connection_info(client, &introduction, &account);
@@ -211,7 +211,7 @@ async fn authentication_data(client: &mut Client) -> Result<Vec<u8>, End> {
 }
 
 fn is_tls(client: &Client) -> bool {
-    matches!(client.stream, Stream::Tls(_))
+    client.stream.is_tls()
 }
 
 /// Bytes of the socket file never leave the machine, so they count as protected.

@@ -112,8 +112,14 @@ impl AsyncWrite for Prefixed {
     }
 }
 
-/// Bytes as the protocol sees them.
-pub(super) enum Stream {
+/// Bytes as the protocol sees them, counted.
+pub(super) struct Stream {
+    channel: Channel,
+    received: u64,
+    sent: u64,
+}
+
+enum Channel {
     Plain(Transport),
     Tls(Box<TlsStream<Prefixed>>),
     /// A TLS handshake failed; there is nothing left to talk to.
@@ -121,6 +127,19 @@ pub(super) enum Stream {
 }
 
 impl Stream {
+    pub(super) fn new(transport: Transport) -> Stream {
+        Stream { channel: Channel::Plain(transport), received: 0, sent: 0 }
+    }
+
+    /// Bytes received and sent since the last call.
+    pub(super) fn take_traffic(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.received), std::mem::take(&mut self.sent))
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self.channel, Channel::Tls(_))
+    }
+
     /// Reads once into the worker's scratch buffer and hands the bytes to `consume`; 0 at the end of the stream.
     pub(super) fn poll_read_with(
         &mut self,
@@ -129,11 +148,12 @@ impl Stream {
     ) -> Poll<io::Result<usize>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
-            match self {
-                Self::Plain(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
-                Self::Tls(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
-                Self::Gone => return Poll::Ready(Ok(0)),
+            match &mut self.channel {
+                Channel::Plain(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
+                Channel::Tls(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
+                Channel::Gone => return Poll::Ready(Ok(0)),
             }
+            self.received += buffer.filled().len() as u64;
             consume(buffer.filled());
             Poll::Ready(Ok(buffer.filled().len()))
         })
@@ -148,45 +168,46 @@ impl Stream {
     ) -> Poll<io::Result<()>> {
         while *written < bytes.len() {
             let rest = &bytes[*written..];
-            let count = match self {
-                Self::Plain(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
-                Self::Tls(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
-                Self::Gone => 0,
+            let count = match &mut self.channel {
+                Channel::Plain(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
+                Channel::Tls(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
+                Channel::Gone => 0,
             };
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             *written += count;
+            self.sent += count as u64;
         }
-        match self {
+        match &mut self.channel {
             // Only TLS keeps bytes of its own.
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
-            Self::Plain(_) | Self::Gone => Poll::Ready(Ok(())),
+            Channel::Tls(stream) => Pin::new(stream).poll_flush(context),
+            Channel::Plain(_) | Channel::Gone => Poll::Ready(Ok(())),
         }
     }
 
     pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Gone => Poll::Ready(Ok(())),
+        match &mut self.channel {
+            Channel::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Channel::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Channel::Gone => Poll::Ready(Ok(())),
         }
     }
 
     /// Puts TLS around a plain stream, whose next bytes are `prefix`.
     pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, prefix: Vec<u8>) -> io::Result<()> {
-        match std::mem::replace(self, Self::Gone) {
-            Self::Plain(transport) => {
-                *self = Self::Tls(Box::new(acceptor.accept(Prefixed { prefix, transport }).await?));
+        match std::mem::replace(&mut self.channel, Channel::Gone) {
+            Channel::Plain(transport) => {
+                self.channel = Channel::Tls(Box::new(acceptor.accept(Prefixed { prefix, transport }).await?));
                 Ok(())
             }
-            Self::Tls(_) | Self::Gone => Err(io::ErrorKind::InvalidInput.into()),
+            Channel::Tls(_) | Channel::Gone => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
 
     /// Protocol version and cipher, inside TLS.
     pub(super) fn tls_parameters(&self) -> Option<(String, String)> {
-        let Self::Tls(stream) = self else { return None };
+        let Channel::Tls(stream) = &self.channel else { return None };
         let (_, connection) = stream.get_ref();
         let version = match connection.protocol_version()? {
             rustls::ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),

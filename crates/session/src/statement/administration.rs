@@ -6,7 +6,6 @@ use parser::ast::{Flush, FlushTarget, Kill};
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::connection_info::ConnectionId;
-use crate::counters::count;
 use crate::kill::KillKind;
 use crate::session::Session;
 
@@ -17,7 +16,6 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        count(&self.counters.com_kill);
         let (value, _) = self.evaluate_one(&kill.id, request, shield).await?;
         let number = match value {
             Value::Int(number) => u32::try_from(number).ok(),

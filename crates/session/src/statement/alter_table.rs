@@ -17,7 +17,6 @@ use table::TableHandle;
 use super::default_value::Conversion;
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
-use crate::counters::count;
 use crate::definition::{AlterContext, ColumnSource, TableDraft, apply_alterations};
 use crate::session::Session;
 
@@ -38,7 +37,6 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        count(&self.counters.com_alter_table);
         let name = self.table_name(statement.table)?;
         self.alter(name, statement.specifications, statement.change, Privilege::Alter, request, shield).await
     }

@@ -10,7 +10,6 @@ use schema::TableDef;
 use super::create_select::{add_query_columns, unpublished};
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
-use crate::counters::count;
 use crate::definition::draft_of_create;
 use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
@@ -22,7 +21,6 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        count(&self.counters.com_create_table);
         if statement.temporary {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"temporary tables"]));
         }

@@ -11,6 +11,7 @@ use super::{Done, Effects, Request};
 use crate::counters::count;
 use crate::session::Session;
 use crate::sink::ResultSink;
+use crate::status::counter_of;
 
 impl Session {
     pub(crate) async fn dispatch(
@@ -22,6 +23,9 @@ impl Session {
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
         let kind = &request.statement.kind;
+        if let Some(counter) = counter_of(kind, &self.process.counters) {
+            count(counter);
+        }
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
@@ -51,14 +55,10 @@ impl Session {
             RollbackToSavepoint(name) => self.rollback_to_savepoint(name.name).await,
             ReleaseSavepoint(name) => self.release_savepoint(name.name),
             Use(name) => {
-                count(&self.counters.com_change_db);
                 self.use_database(name.name)?;
                 Ok(Done::ok())
             }
-            Show(show) => {
-                count(&self.counters.com_show);
-                Box::pin(self.show(show, request, shield)).await
-            }
+            Show(show) => Box::pin(self.show(show, request, shield)).await,
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => self.flush(flush),
@@ -106,6 +106,8 @@ impl Session {
         if types.len() != targets.len() {
             return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
         }
+        count(&self.process.counters.com_select);
+        prepared.counted.count(&self.process.counters);
         self.lock_plan(&prepared).await?;
         let mut rows = executor::CollectRows::default();
         self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;

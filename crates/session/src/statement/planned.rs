@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
-use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink};
+use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink, Work};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
@@ -24,6 +24,7 @@ use crate::plan_cache::{PlanEnvironment, PreparedPlan};
 use crate::result::{ClientRows, conversions, shape_of};
 use crate::session::Session;
 use crate::sink::ResultSink;
+use crate::status::{PlanShape, counter_of_plan};
 use crate::transaction_control::transaction_error;
 
 /// What the sorts, groups and hash tables of one statement may take.
@@ -51,7 +52,7 @@ impl Session {
         if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
             return None;
         }
-        count(&self.counters.plan_cache_hits);
+        count(&self.process.counters.plan_cache_hits);
         Some((prepared, parameters))
     }
 
@@ -88,7 +89,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let values = digest.and_then(|_| self.literal_values(request.text));
         if let (Some(digest), Some(mut values)) = (digest, values) {
-            count(&self.counters.plan_cache_misses);
+            count(&self.process.counters.plan_cache_misses);
             let literal_count = values.len();
             // A plan with literals as parameters may be refused where the literal itself matters.
             if let Ok(plan) = self.plan_request(request, Literals::Parameters, values.clone())
@@ -162,7 +163,8 @@ impl Session {
         };
         let catalog_version = self.server.catalog().version();
         let environment = self.plan_environment();
-        PreparedPlan { plan, shape, conversions, locks, catalog_version, environment }
+        let counted = PlanShape::of(&plan);
+        PreparedPlan { plan, counted, shape, conversions, locks, catalog_version, environment }
     }
 
     /// Whether a plan that was kept may still run in this session.
@@ -180,7 +182,9 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        self.count_plan(&prepared.plan);
+        let counters = &self.process.counters;
+        count(counter_of_plan(&prepared.plan, counters));
+        prepared.counted.count(counters);
         if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
             self.require_write_access()?;
         }
@@ -257,8 +261,11 @@ impl Session {
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
+            work: Work::default(),
         };
-        let outcome = pin!(executor::execute(plan, &mut context, rows)).await?;
+        let outcome = pin!(executor::execute(plan, &mut context, rows)).await;
+        self.process.counters.add_work(&context.work);
+        let outcome = outcome?;
         if matches!(&plan.kind, PlanKind::Query(query) if query.locking) {
             // A locking read sees commits that are not durable yet; what it saw must not be lost after it is told.
             context
@@ -339,6 +346,9 @@ impl Session {
         if self.transaction.explicit {
             return Ok(());
         }
+        if self.transaction.touched {
+            count(&self.process.counters.handler_commit);
+        }
         shield.raise();
         let result = pin!(self.transaction.commit()).await.map_err(transaction_error);
         shield.lower();
@@ -379,18 +389,6 @@ impl Session {
                 Effects { affected_rows: outcome.affected_rows, ..Effects::default() }
             }
         }
-    }
-
-    fn count_plan(&self, plan: &Plan) {
-        count(match &plan.kind {
-            PlanKind::Query(_) => &self.counters.com_select,
-            PlanKind::Insert(insert) if matches!(insert.duplicates, plan::DuplicateRule::Replace) => {
-                &self.counters.com_replace
-            }
-            PlanKind::Insert(_) => &self.counters.com_insert,
-            PlanKind::Update(_) => &self.counters.com_update,
-            PlanKind::Delete(_) => &self.counters.com_delete,
-        });
     }
 }
 

@@ -54,7 +54,7 @@ impl PreparedStatement {
 impl Session {
     /// COM_STMT_PREPARE.
     pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
-        count(&self.counters.com_stmt_prepare);
+        count(&self.process.counters.com_stmt_prepare);
         self.start_statement(false);
         let maximum = self.server.globals.by_name("max_prepared_stmt_count").as_unsigned();
         if self.prepared.len() as u64 >= maximum {
@@ -80,6 +80,7 @@ impl Session {
             warnings: self.shared.diagnostics.lock().warning_count(),
         };
         self.prepared.insert(id, statement);
+        self.process.set_prepared_count(self.prepared.len());
         Ok(info)
     }
 
@@ -164,7 +165,7 @@ impl Session {
         cursor: CursorKind,
         sink: &mut dyn ResultSink,
     ) {
-        count(&self.counters.com_stmt_execute);
+        count(&self.process.counters.com_stmt_execute);
         self.start_statement(false);
         let Some(mut statement) = self.prepared.remove(&id) else {
             let error = error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_execute"]);

@@ -133,8 +133,8 @@ impl Session {
         if self.privileges.refresh(&self.server) {
             self.viewer = None;
         }
-        count(&self.server.counters.queries);
-        count(&self.server.counters.questions);
+        count(&self.process.counters.queries);
+        count(&self.process.counters.questions);
         self.statement_savepoint = None;
         self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
@@ -153,6 +153,9 @@ impl Session {
         let process = self.process.clone();
         let shield = Shield::default();
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
+        if limit_ms > 0 {
+            count(&self.process.counters.max_execution_time_set);
+        }
         let time_limit = (limit_ms > 0).then(|| self.server.timer().sleep(Duration::from_millis(limit_ms)));
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
@@ -162,7 +165,10 @@ impl Session {
         let result = match ended {
             Ended::ByItself(result) => result,
             Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
-            Ended::OutOfTime => Err(error_code::ER_QUERY_TIMEOUT.plain()),
+            Ended::OutOfTime => {
+                count(&self.process.counters.max_execution_time_exceeded);
+                Err(error_code::ER_QUERY_TIMEOUT.plain())
+            }
         };
         match result {
             Ok(done) => Ok(done),

@@ -15,7 +15,6 @@ use schema::{DatabaseDef, TableDef};
 
 use super::guard::Shield;
 use super::{Done, Request};
-use crate::counters::count;
 use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
 use crate::session::Session;
 
@@ -97,7 +96,6 @@ impl Session {
     }
 
     async fn drop_tables(&mut self, statement: DropTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
-        count(&self.counters.com_drop_table);
         let mut names = Vec::with_capacity(statement.tables.len());
         for table in statement.tables {
             let name = self.table_name(*table)?;
@@ -206,7 +204,6 @@ impl Session {
         statement: TruncateTable<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        count(&self.counters.com_truncate);
         let name = self.table_name(statement.table)?;
         self.require_changeable(&name.database)?;
         self.require_table(Privilege::Drop, &name.database, &name.name)?;

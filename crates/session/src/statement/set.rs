@@ -16,7 +16,6 @@ use parser::ast::{
 
 use super::guard::Shield;
 use super::{Done, Request};
-use crate::counters::count;
 use crate::session::Session;
 use crate::settings::isolation_named;
 use crate::sink::StateChange;
@@ -44,7 +43,6 @@ impl Session {
         if statement.for_statement.is_some() {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"SET STATEMENT"]));
         }
-        count(&self.counters.com_set_option);
         let mut changes = Vec::new();
         for assignment in statement.assignments {
             match *assignment {

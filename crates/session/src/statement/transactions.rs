@@ -20,7 +20,6 @@ impl Session {
     ) -> Result<Done, SqlError> {
         self.commit_open(shield).await?;
         self.table_locks.clear();
-        count(&self.counters.com_begin);
         let access = match asked.and_then(|asked| asked.read_only) {
             Some(true) => AccessMode::ReadOnly,
             Some(false) => AccessMode::ReadWrite,
@@ -46,6 +45,9 @@ impl Session {
 
     /// Commits what is open: COMMIT itself and statements that commit implicitly.
     pub(crate) async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        if self.transaction.current.is_some() && self.transaction.touched {
+            count(&self.process.counters.handler_commit);
+        }
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
@@ -54,7 +56,6 @@ impl Session {
     }
 
     pub(crate) async fn commit(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
-        count(&self.counters.com_commit);
         let chained = self.chained_characteristics();
         self.commit_open(shield).await?;
         self.complete(end, chained);
@@ -62,8 +63,10 @@ impl Session {
     }
 
     pub(crate) async fn rollback(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
-        count(&self.counters.com_rollback);
         let chained = self.chained_characteristics();
+        if self.transaction.current.is_some() && self.transaction.touched {
+            count(&self.process.counters.handler_rollback);
+        }
         shield.raise();
         let result = self.transaction.rollback().await.map_err(transaction_error);
         shield.lower();
@@ -98,13 +101,19 @@ impl Session {
             self.transaction.touched = false;
             self.statement_savepoint = None;
         }
+        if self.transaction.current.is_some() && self.transaction.touched {
+            count(&self.process.counters.handler_savepoint);
+        }
         self.transaction.set_savepoint(name);
         Done::ok()
     }
 
     pub(crate) async fn rollback_to_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         match self.transaction.rollback_to(name).await {
-            Some(Ok(())) => Ok(Done::ok()),
+            Some(Ok(())) => {
+                count(&self.process.counters.handler_savepoint_rollback);
+                Ok(Done::ok())
+            }
             Some(Err(error)) => Err(transaction_error(error)),
             None => Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"SAVEPOINT", &name])),
         }

@@ -144,6 +144,13 @@ impl Setting {
         matches!(self, Setting::Boolean(true) | Setting::Unsigned(1..))
     }
 
+    pub fn as_double(&self) -> f64 {
+        match self {
+            Setting::Double(number) => *number,
+            _ => 0.0,
+        }
+    }
+
     pub fn as_unsigned(&self) -> u64 {
         match self {
             Setting::Unsigned(number) => *number,

@@ -70,7 +70,8 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_page_cleaners", Global, 1, 1, 64).read_only(),
     unsigned("innodb_page_size", Global, 8192, 4096, 65536).read_only().at_start(),
     unsigned("innodb_parallel_read_threads", Both, 4, 1, 256),
-    boolean("innodb_print_all_deadlocks", Global, false),
+    boolean("innodb_print_all_deadlocks", Global, false)
+        .obeyed("Whether every deadlock is written to the log, and not only the latest is kept."),
     unsigned("innodb_purge_batch_size", Global, 300, 1, 5000),
     unsigned("innodb_purge_threads", Global, 1, 1, 32).read_only(),
     boolean("innodb_random_read_ahead", Global, false),

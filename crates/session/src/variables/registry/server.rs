@@ -88,7 +88,8 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("log_slow_extra", Global, false),
     unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u64::MAX),
     text("log_timestamps", Global, "UTC"),
-    double("long_query_time", Both, 10.0, 0.0, 4.7e18),
+    double("long_query_time", Both, 10.0, 0.0, 4.7e18)
+        .obeyed("Statements that take more seconds are counted in Slow_queries."),
     boolean("low_priority_updates", Both, false),
     text("mandatory_roles", Global, "").fixed(),
     unsigned("max_allowed_packet", Both, 67108864, 1024, 1073741824)

@@ -1,0 +1,64 @@
+//! What happens to connections outside of sessions: counted by the program, shown by SHOW STATUS.
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::counters::count;
+
+#[derive(Debug, Default)]
+pub struct Gauges {
+    connections: AtomicU64,
+    tls_connections: AtomicU64,
+    refused: AtomicU64,
+    aborted_connects: AtomicU64,
+    aborted_clients: AtomicU64,
+    most_sessions: AtomicU64,
+    /// Seconds since 1970.
+    most_sessions_at: AtomicU64,
+}
+
+impl Gauges {
+    /// A client was turned away because all places were taken.
+    pub fn count_refused(&self) {
+        count(&self.refused);
+    }
+
+    /// A client did not get as far as a session.
+    pub fn count_aborted_connect(&self) {
+        count(&self.aborted_connects);
+    }
+
+    /// A session ended without the client's word.
+    pub fn count_aborted_client(&self) {
+        count(&self.aborted_clients);
+    }
+
+    pub(crate) fn count_connection(&self, sessions: usize, is_tls: bool) {
+        count(&self.connections);
+        if is_tls {
+            count(&self.tls_connections);
+        }
+        let sessions = sessions as u64;
+        if self.most_sessions.fetch_max(sessions, Relaxed) < sessions {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.most_sessions_at.store(now.as_secs(), Relaxed);
+        }
+    }
+
+    pub(crate) fn values(&self) -> [(&'static str, u64); 7] {
+        let load = |counter: &AtomicU64| counter.load(Relaxed);
+        [
+            ("Aborted_clients", load(&self.aborted_clients)),
+            ("Aborted_connects", load(&self.aborted_connects)),
+            ("Connection_errors_max_connections", load(&self.refused)),
+            ("Connections", load(&self.connections)),
+            ("Max_used_connections", load(&self.most_sessions)),
+            ("Ssl_accepts", load(&self.tls_connections)),
+            ("Ssl_finished_accepts", load(&self.tls_connections)),
+        ]
+    }
+
+    /// When there were more sessions than ever before, in microseconds since 1970.
+    pub(crate) fn most_sessions_unix_us(&self) -> i64 {
+        (self.most_sessions_at.load(Relaxed) * 1_000_000) as i64
+    }
+}

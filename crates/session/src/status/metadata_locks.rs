@@ -1,0 +1,62 @@
+//! `performance_schema.metadata_locks`: who holds or waits for the definition of a table or database.
+//!
+//! There are four modes here, shown under the names of MySQL's that exclude the same things.
+use catalog::ViewColumn::{self, NullNumber, NullText, Number, Text};
+use catalog::{LockMode, LockName, Viewer};
+use datum::Value;
+
+use crate::server::Server;
+
+pub(crate) const METADATA_LOCK_COLUMNS: &[ViewColumn] = &[
+    Text("OBJECT_TYPE", 64),
+    NullText("OBJECT_SCHEMA", 64),
+    NullText("OBJECT_NAME", 64),
+    NullText("COLUMN_NAME", 64),
+    Number("OBJECT_INSTANCE_BEGIN"),
+    Text("LOCK_TYPE", 32),
+    Text("LOCK_DURATION", 32),
+    Text("LOCK_STATUS", 32),
+    NullText("SOURCE", 64),
+    NullNumber("OWNER_THREAD_ID"),
+    NullNumber("OWNER_EVENT_ID"),
+];
+
+pub(crate) fn metadata_locks(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> {
+    if !viewer.sees_all_sessions {
+        return Vec::new();
+    }
+    let mut locks = server.catalog().locks().list();
+    locks.sort_by(|left, right| left.name.cmp(&right.name).then(right.granted.cmp(&left.granted)));
+    let mut rows = Vec::new();
+    for (number, lock) in locks.into_iter().enumerate() {
+        let (object, schema, name) = match &lock.name {
+            LockName::Database(database) => ("SCHEMA", database, Value::Null),
+            LockName::Table(database, table) => ("TABLE", database, Value::bytes(&**table)),
+        };
+        rows.push(vec![
+            Value::bytes(object),
+            Value::bytes(&**schema),
+            name,
+            Value::Null,
+            // The key of MySQL's table: any number that no other row has.
+            Value::UInt(number as u64 + 1),
+            Value::bytes(mode_name(&lock.name, lock.mode)),
+            Value::bytes("TRANSACTION"),
+            Value::bytes(if lock.granted { "GRANTED" } else { "PENDING" }),
+            Value::Null,
+            Value::UInt(lock.owner.0),
+            Value::Null,
+        ]);
+    }
+    rows
+}
+
+fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
+    match (name, mode) {
+        (LockName::Database(_), LockMode::Shared | LockMode::SharedWrite) => "INTENTION_EXCLUSIVE",
+        (LockName::Table(..), LockMode::Shared) => "SHARED_READ",
+        (LockName::Table(..), LockMode::SharedWrite) => "SHARED_WRITE",
+        (_, LockMode::NoWrite) => "SHARED_READ_ONLY",
+        (_, LockMode::Exclusive) => "EXCLUSIVE",
+    }
+}

@@ -1,0 +1,120 @@
+//! SHOW STATUS: every name with its value, from the sessions' counters, the server and the engine.
+//!
+//! Names are MySQL's where the same thing exists here; what exists here alone begins with `Evenkeel_`. A name of
+//! something that does not exist here is 0 (`absent`); one whose value nobody measures is left out.
+//! Nothing walks over frames, rows or locks, so it costs little however large the server is.
+mod absent;
+mod commands;
+mod deadlock;
+mod gauges;
+mod innodb;
+mod innodb_report;
+mod lock_text;
+mod locks;
+mod metadata_locks;
+mod metrics;
+mod own;
+mod plan_shape;
+mod transactions;
+
+pub use commands::{counter_of, counter_of_plan};
+pub use deadlock::DeadlockWitness;
+pub use gauges::Gauges;
+pub use innodb_report::InnodbReport;
+pub use plan_shape::PlanShape;
+
+pub(crate) use locks::{LOCK_COLUMNS, data_lock_waits, data_locks, sys_lock_waits};
+pub(crate) use locks::{SYS_LOCK_WAIT_COLUMNS, WAIT_COLUMNS};
+pub(crate) use metadata_locks::{METADATA_LOCK_COLUMNS, metadata_locks};
+pub(crate) use metrics::{METRIC_COLUMNS, metrics};
+pub(crate) use transactions::{TRANSACTION_COLUMNS, transactions};
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use engine::EngineStats;
+
+use crate::counters::Counters;
+use crate::server::Server;
+
+pub type StatusValue = (&'static str, String);
+
+/// Global status, ordered by name.
+pub fn global_status(server: &Server) -> Vec<StatusValue> {
+    let total = server.total_counters();
+    collect(server, &total, &total)
+}
+
+/// The same for one session: its own counters, and those of the whole server that no session has.
+pub fn session_status(server: &Server, own: &Counters) -> Vec<StatusValue> {
+    collect(server, own, &server.total_counters())
+}
+
+fn collect(server: &Server, own: &Counters, total: &Counters) -> Vec<StatusValue> {
+    let stats = server.engine().stats();
+    let mut numbers: Vec<(&'static str, u64)> = own.all();
+    for number in &mut numbers {
+        if number.0 == "Queries" {
+            number.1 = total.queries.load(Relaxed);
+        }
+    }
+    numbers.extend(server.gauges.values());
+    numbers.extend(server_numbers(server, total));
+    numbers.extend(innodb::numbers(&stats));
+    numbers.extend(row_numbers(&stats, total));
+    numbers.extend(own::numbers(&stats));
+    numbers.extend(absent::NAMES.iter().map(|name| (*name, 0)));
+    let mut values: Vec<StatusValue> =
+        numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
+    values.extend(innodb::texts());
+    values.extend(own::texts(&stats));
+    values.push(("Max_used_connections_time", max_used_time(server)));
+    values.sort_by_key(|(name, _)| *name);
+    values
+}
+
+fn max_used_time(server: &Server) -> String {
+    let unix_us = server.gauges.most_sessions_unix_us();
+    let local = datum::TimeZone::system().to_local(unix_us);
+    local.map(lock_text::datetime_text).unwrap_or_default()
+}
+
+fn server_numbers(server: &Server, total: &Counters) -> Vec<(&'static str, u64)> {
+    let uptime = server.uptime().as_secs();
+    let entries = server.processes().all();
+    let now = Instant::now();
+    let oldest = entries.iter().filter_map(|entry| entry.in_transaction_since()).min();
+    let tables = server.catalog().table_count() as u64;
+    vec![
+        ("Flush_commands", total.com_flush.load(Relaxed)),
+        ("Open_table_definitions", tables),
+        ("Open_tables", tables),
+        ("Prepared_stmt_count", entries.iter().map(|entry| entry.prepared_count()).sum()),
+        ("Threads_connected", entries.len() as u64),
+        ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
+        ("Uptime", uptime),
+        ("Uptime_since_flush_status", uptime),
+        ("Evenkeel_oldest_open_transaction_s", oldest.map_or(0, |since| (now - since).as_secs())),
+    ]
+}
+
+/// Rows are counted where statements ask tables for them; the engine counts entries of trees, indexes' among them.
+fn row_numbers(stats: &EngineStats, total: &Counters) -> Vec<(&'static str, u64)> {
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
+    let read = [
+        &total.handler_read_key,
+        &total.handler_read_next,
+        &total.handler_read_prev,
+        &total.handler_read_rnd_next,
+    ];
+    vec![
+        ("Innodb_rows_deleted", load(&total.handler_delete)),
+        ("Innodb_rows_inserted", load(&total.handler_write)),
+        ("Innodb_rows_read", read.into_iter().map(load).sum()),
+        ("Innodb_rows_updated", load(&total.handler_update)),
+        ("Evenkeel_entries_deleted", stats.rows_deleted),
+        ("Evenkeel_entries_inserted", stats.rows_inserted),
+        ("Evenkeel_entries_read", stats.rows_read),
+        ("Evenkeel_entries_updated", stats.rows_updated),
+    ]
+}

@@ -1,0 +1,78 @@
+//! Figures that only this server has: waiting time by cause, what is in flight, the segment store, old snapshots.
+use engine::{EngineStats, SegmentStats, WaitStats};
+
+pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
+    let mut all = vec![
+        ("Evenkeel_checkpoints", stats.checkpoints),
+        ("Evenkeel_commits", stats.commits),
+        ("Evenkeel_data_reads_in_flight", stats.data_io.reads_pending),
+        ("Evenkeel_data_syncs_in_flight", stats.data_io.syncs_pending),
+        ("Evenkeel_data_writes_in_flight", stats.data_io.writes_pending),
+        ("Evenkeel_flush_batches", stats.pool_write_batches),
+        ("Evenkeel_flush_oldest_dirty_age", stats.log_end_lsn.saturating_sub(stats.pool_oldest_dirty_lsn)),
+        ("Evenkeel_lock_timeouts", stats.lock_timeouts),
+        ("Evenkeel_log_syncs_in_flight", stats.log_io.syncs_pending),
+        ("Evenkeel_log_writes_in_flight", stats.log_io.writes_pending),
+        ("Evenkeel_pages_evicted", stats.pool_pages_evicted),
+        ("Evenkeel_rollbacks", stats.rollbacks),
+        ("Evenkeel_row_table_entries", stats.row_table_entries),
+        ("Evenkeel_snapshot_age_bytes", snapshot_age(stats)),
+        ("Evenkeel_snapshots", stats.active_snapshots),
+        ("Evenkeel_undo_forwards", stats.undo_forwards),
+        ("Evenkeel_writing_transactions", stats.active_writers),
+    ];
+    all.extend(wait_numbers(stats));
+    all.extend(stats.segments.iter().flat_map(segment_numbers));
+    all
+}
+
+pub fn texts(stats: &EngineStats) -> Vec<(&'static str, String)> {
+    let store = if stats.segments.is_some() { "segments" } else { "in place" };
+    let mut all = vec![("Evenkeel_page_store", store.to_owned())];
+    if let Some(segments) = &stats.segments {
+        all.push(("Evenkeel_write_amplification", format!("{:.3}", segments.write_amplification())));
+    }
+    all
+}
+
+/// How much log was written since the oldest snapshot was taken: old versions are kept for it.
+fn snapshot_age(stats: &EngineStats) -> u64 {
+    match stats.active_snapshots {
+        0 => 0,
+        _ => stats.log_end_lsn.saturating_sub(stats.oldest_snapshot_lsn),
+    }
+}
+
+fn wait_numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
+    let row_lock = WaitStats { waits: stats.lock_waits, ..stats.lock_wait };
+    [
+        ("Evenkeel_wait_free_frame", "Evenkeel_wait_free_frame_us", &stats.frame_wait),
+        ("Evenkeel_wait_log_flush", "Evenkeel_wait_log_flush_us", &stats.commit_wait),
+        ("Evenkeel_wait_log_space", "Evenkeel_wait_log_space_us", &stats.log_space_wait),
+        ("Evenkeel_wait_page_read", "Evenkeel_wait_page_read_us", &stats.page_read_wait),
+        ("Evenkeel_wait_row_lock", "Evenkeel_wait_row_lock_us", &row_lock),
+    ]
+    .into_iter()
+    .flat_map(|(waits, time, wait)| [(waits, wait.waits), (time, wait.time_us)])
+    .collect()
+}
+
+fn segment_numbers(segments: &SegmentStats) -> Vec<(&'static str, u64)> {
+    vec![
+        ("Evenkeel_segment_checkpoints", segments.cycles),
+        ("Evenkeel_segment_cleaner_debt_bytes", u64::try_from(segments.clean_debt).unwrap_or(0)),
+        ("Evenkeel_segment_flushes", segments.epochs),
+        ("Evenkeel_segment_fresh_bytes", segments.fresh_bytes),
+        ("Evenkeel_segment_live_bytes", segments.live_bytes),
+        ("Evenkeel_segment_map_bytes", segments.map_bytes),
+        ("Evenkeel_segment_pages", segments.mapped_pages),
+        ("Evenkeel_segment_reads_retried", segments.reads_retried),
+        ("Evenkeel_segment_relocated_bytes", segments.relocated_bytes),
+        ("Evenkeel_segment_writes_delayed", segments.writes_delayed),
+        ("Evenkeel_segments", segments.segments),
+        ("Evenkeel_segments_cleaned", segments.segments_cleaned),
+        ("Evenkeel_segments_free", segments.segments_free),
+        ("Evenkeel_segments_live", segments.segments_live),
+        ("Evenkeel_segments_retired", segments.segments_retired),
+    ]
+}
