@@ -8,6 +8,7 @@ mod catalog;
 mod change;
 mod check;
 mod dictionary;
+mod global_lock;
 mod information_schema;
 mod metadata_lock;
 mod name;
@@ -18,6 +19,7 @@ mod viewer;
 pub use catalog::{Catalog, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
+pub use global_lock::{ClosedGate, Gate, Passage};
 pub use information_schema::{
     ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables,
     view_definition,

@@ -2,8 +2,9 @@
 //!
 //! Queue: a lock is granted when no other owner holds a conflicting mode and nobody who conflicts waits in
 //! front; so a waiting ALTER is not overtaken for ever by new statements. An owner that already holds the lock
-//! may pass the queue, otherwise a second statement of its transaction would wait behind the ALTER that waits
-//! for it.
+//! in this mode or a stronger one may pass the queue, otherwise a second statement of its transaction would wait
+//! behind the ALTER that waits for it. Who has read a table and begins to change it does not pass: as in MySQL that
+//! is a deadlock with the ALTER.
 //!
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
@@ -17,12 +18,16 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
+use crate::global_lock::{Gate, GateState};
+
 /// What is locked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LockName {
     /// Shared by everything that happens inside the database, exclusive for its own creation, change and drop.
     Database(Arc<str>),
     Table(Arc<str>, Arc<str>),
+    /// Part of the lock of all tables: see `global_lock`.
+    Gate(Gate),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +64,8 @@ pub struct ListedLock {
 pub struct MetadataLocks {
     /// A leaf lock; never held across a wait.
     table: Mutex<LockTable>,
+    changes: GateState,
+    commits: GateState,
 }
 
 #[derive(Default)]
@@ -131,6 +138,22 @@ impl MetadataLocks {
         listed
     }
 
+    pub(crate) fn gate(&self, gate: Gate) -> &GateState {
+        match gate {
+            Gate::Changes => &self.changes,
+            Gate::Commits => &self.commits,
+        }
+    }
+
+    /// For a wait that is not in a queue.
+    pub(crate) fn show_wait(&self, owner: LockOwner, awaited: Option<LockName>) {
+        let waiting = &mut self.table.lock().waiting;
+        match awaited {
+            Some(name) => waiting.insert(owner, name),
+            None => waiting.remove(&owner),
+        };
+    }
+
     /// What an owner waits for, if it does.
     pub fn awaited(&self, owner: LockOwner) -> Option<LockName> {
         self.table.lock().waiting.get(&owner).cloned()
@@ -191,7 +214,7 @@ impl LockTable {
             self.locks.insert(name.clone(), Lock { holders, queue: VecDeque::new() });
             return true;
         };
-        let holds = lock.holders.iter().any(|holder| holder.owner == owner);
+        let holds = lock.holders.iter().any(|holder| holder.owner == owner && holder.mode >= mode);
         let behind = !holds && lock.queue.iter().any(|waiter| conflict(waiter.mode, mode));
         if behind || lock.held_against(owner, mode) {
             return false;

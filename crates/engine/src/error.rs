@@ -16,6 +16,9 @@ pub enum EngineError {
     NotFound,
     /// The transaction was chosen as a deadlock victim and has been rolled back as a whole.
     Deadlock,
+    /// With snapshot isolation: a record to lock was changed by another transaction after the snapshot was taken. The
+    /// transaction can only be rolled back.
+    RecordChanged,
     /// A lock was not granted within the wait policy's time.
     LockWaitTimeout,
     /// A lock is held by another transaction and the policy was not to wait.
@@ -69,6 +72,7 @@ impl std::fmt::Display for EngineError {
             EngineError::DuplicateKey { .. } => write!(f, "a record with this key exists"),
             EngineError::NotFound => write!(f, "no record has this key"),
             EngineError::Deadlock => write!(f, "deadlock found; the transaction was rolled back"),
+            EngineError::RecordChanged => write!(f, "the record has changed since the snapshot"),
             EngineError::LockWaitTimeout => write!(f, "lock wait timeout exceeded"),
             EngineError::LockNotAvailable => write!(f, "the lock is held by another transaction"),
             EngineError::ReadOnly => write!(f, "the transaction is read only"),

@@ -38,6 +38,7 @@ impl Transaction {
     }
 
     async fn get_visible(&mut self, tree: TreeId, key: &[u8]) -> Result<Found, EngineError> {
+        self.prepare_snapshot().await?;
         let view = self.view();
         let engine = &self.work.engine;
         let handle = engine.tree_in_view(tree, &view)?;
@@ -58,6 +59,7 @@ impl Transaction {
         self.work.engine.check_running()?;
         let state = self.work.state();
         let handle = self.work.engine.tree(tree)?;
+        let mut has_waited = false;
         loop {
             let engine = &self.work.engine;
             let (attempt, found) = engine
@@ -67,10 +69,15 @@ impl Transaction {
                 })
                 .await?;
             match attempt {
+                Attempt::Granted { newest_lsn } if newest_lsn > self.work.newest_allowed => {
+                    return Err(EngineError::RecordChanged);
+                }
                 Attempt::Granted { newest_lsn } => {
                     self.work.seen_lsn = self.work.seen_lsn.max(newest_lsn);
-                    if matches!(found, Found::Absent) && self.isolation() < Isolation::RepeatableRead {
-                        // Only the stricter levels promise that the key stays absent.
+                    let is_absent = matches!(found, Found::Absent);
+                    if is_absent && !has_waited && self.isolation() < Isolation::RepeatableRead {
+                        // Only the stricter levels promise that the key stays absent. The lock of a row that went
+                        // away meanwhile stays, as in InnoDB.
                         self.work.unlock_row(tree, key, self.statement_mark);
                     }
                     return Ok(found);
@@ -79,6 +86,7 @@ impl Transaction {
                     if self.work.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
                         return Ok(Found::Absent);
                     }
+                    has_waited = true;
                 }
             }
         }

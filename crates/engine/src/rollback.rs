@@ -7,7 +7,7 @@
 use crate::engine::Engine;
 use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, RECORD_OVERHEAD_BYTES};
 use crate::record::GHOST_RECORD;
-use crate::row_table::{Before, RowName};
+use crate::row_table::{Before, LockAfterUndo, RowName};
 use crate::transaction::{Transaction, Work};
 use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
 use crate::{EngineError, Savepoint, TreeId};
@@ -50,9 +50,12 @@ impl Work {
         match state.newest_undo().expect("the caller checked that there is one") {
             UndoItem::Row { name, operation, .. } => {
                 let left_ghost = engine.restore(&state, &name, sequence).await?;
-                // After an insert there is no row to lock: the gap it left is free for everybody.
-                let keep_lock = keep_locks && operation != Operation::Insert;
-                engine.rows.pop_version(&state, &name, sequence, keep_lock);
+                let lock = match (keep_locks, operation) {
+                    (true, Operation::Insert) => LockAfterUndo::Freed,
+                    (true, _) => LockAfterUndo::Kept,
+                    (false, _) => LockAfterUndo::UntilEnd,
+                };
+                engine.rows.pop_version(&state, &name, sequence, lock);
                 if left_ghost {
                     engine.ghosts.offer(&name);
                 }

@@ -94,6 +94,9 @@ impl Cursor {
     ) -> Result<bool, EngineError> {
         let start = out.len();
         let engine = transaction.work.engine.clone();
+        if self.mode == ReadMode::Snapshot {
+            transaction.prepare_snapshot().await?;
+        }
         let access = self.access(transaction)?;
         if std::mem::take(&mut self.starts) {
             self.place.position.expect_entries(limit);
@@ -110,6 +113,7 @@ impl Cursor {
                 // What was found so far is complete; the next call waits.
                 Pause::Locked { .. } if out.len() > start => break,
                 Pause::Locked { key, .. } => self.wait(transaction, &key).await?,
+                Pause::Changed => return Err(EngineError::RecordChanged),
                 Pause::Damaged => return Err(damaged(self.tree)),
             }
         }
@@ -128,7 +132,8 @@ impl Cursor {
                 let strict = transaction.isolation() >= Isolation::RepeatableRead;
                 let (protects, tests) = (strict && !skips, self.tests_before_waiting && !strict);
                 let seen_lsn = AtomicU64::new(0);
-                Ok(Access::Locks(Locks { state, mode, skips, protects, tests, seen_lsn }))
+                let newest_allowed = transaction.work.newest_allowed;
+                Ok(Access::Locks(Locks { state, mode, skips, newest_allowed, protects, tests, seen_lsn }))
             }
         }
     }
@@ -178,7 +183,7 @@ impl Cursor {
             Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
             Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),
             Pause::Locked { moved: true, .. } => self.place.position.move_after(&self.key),
-            Pause::Locked { .. } | Pause::RangeEnd | Pause::Damaged => {}
+            Pause::Locked { .. } | Pause::RangeEnd | Pause::Changed | Pause::Damaged => {}
         }
         Ok(pause)
     }
@@ -215,6 +220,7 @@ fn visit(
             }
             Judged::Done | Judged::Unlocked => Pause::Full,
             Judged::Chain(stub) => Pause::Chain(stub),
+            Judged::Changed => Pause::Changed,
             Judged::Damaged => Pause::Damaged,
         };
         stopped_at.clear();
@@ -246,7 +252,7 @@ fn passed(
     let forward = direction == btree::Direction::Forward;
     let fence = fence.unwrap_or_default().to_vec();
     let (end, next) = match pause {
-        Pause::Locked { moved: false, .. } | Pause::Damaged => return None,
+        Pause::Locked { moved: false, .. } | Pause::Changed | Pause::Damaged => return None,
         // Not yet the gap before the locked record: others may insert there until its lock is granted.
         Pause::Full | Pause::Chain(_) | Pause::Locked { .. } => {
             (Bound::Included(stopped_at.to_vec()), Bound::Excluded(stopped_at.to_vec()))
@@ -276,6 +282,8 @@ enum Pause {
         key: Vec<u8>,
         moved: bool,
     },
+    /// A record that must not be locked any more.
+    Changed,
     Damaged,
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum Judged {
     Unlocked,
     Chain(Stub),
     Locked,
+    /// It must not be locked any more: see `Transaction::set_snapshot_isolation`.
+    Changed,
     Damaged,
 }
 
@@ -36,6 +38,8 @@ pub(crate) struct Locks {
     pub state: Arc<TransactionState>,
     pub mode: LockMode,
     pub skips: bool,
+    /// See `Work::newest_allowed`.
+    pub newest_allowed: u64,
     pub protects: bool,
     /// See `Cursor::test_before_waiting`.
     pub tests: bool,
@@ -91,9 +95,11 @@ impl Locks {
             return Judged::Done;
         }
         if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
-            return Judged::Done;
+            let has_changed = engine.rows.newest_commit(tree, key) > self.newest_allowed;
+            return if has_changed { Judged::Changed } else { Judged::Done };
         }
         match engine.rows.try_lock(&self.state, tree, key, self.mode) {
+            Attempt::Granted { newest_lsn } if newest_lsn > self.newest_allowed => Judged::Changed,
             Attempt::Granted { newest_lsn } => {
                 self.seen_lsn.fetch_max(newest_lsn, Relaxed);
                 take(key, record, out)

@@ -7,7 +7,7 @@
 
 use crate::engine::Engine;
 use crate::lock_wait::Waited;
-use crate::row_table::{Attempt, RowName};
+use crate::row_table::{Attempt, LockAfterUndo, RowName};
 use crate::snapshot::Snapshot;
 use crate::transaction_state::{TransactionState, UndoItem};
 use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
@@ -19,6 +19,8 @@ pub struct Transaction {
     pub(crate) work: Work,
     pub(crate) access: AccessMode,
     snapshot: Option<Snapshot>,
+    /// See `set_snapshot_isolation`.
+    snapshot_isolation: bool,
     /// Held locks before the current statement: see `unlock_unmatched`.
     pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
@@ -35,6 +37,8 @@ pub(crate) struct Work {
     pub state: Option<Arc<TransactionState>>,
     /// A version in the row table whose page change has not happened (yet).
     pub announced: Option<RowName>,
+    /// Records that were changed by a later commit than this must not be locked: the snapshot, with snapshot isolation.
+    pub newest_allowed: u64,
     /// The newest commit that a locking read depended on: results are given out when it is durable.
     pub seen_lsn: u64,
     /// Dropped with this, hence when the transaction has ended: see `keep_until_ended`.
@@ -45,12 +49,21 @@ pub(crate) struct Work {
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work =
-            Work { engine, isolation, state: None, announced: None, seen_lsn: 0, kept: Vec::new(), label: 0 };
+        let work = Work {
+            engine,
+            isolation,
+            state: None,
+            announced: None,
+            newest_allowed: u64::MAX,
+            seen_lsn: 0,
+            kept: Vec::new(),
+            label: 0,
+        };
         Transaction {
             work,
             access,
             snapshot: None,
+            snapshot_isolation: false,
             statement_mark: 0,
             duplicate_lock: LockMode::Exclusive,
             passed_snapshot: false,
@@ -106,6 +119,18 @@ impl Transaction {
         self.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
     }
 
+    /// From RepeatableRead on: whether a record that was changed after the snapshot was taken cannot be locked or changed
+    /// any more ([`EngineError::RecordChanged`]), so that the first committer wins.
+    pub fn set_snapshot_isolation(&mut self, wanted: bool) {
+        self.snapshot_isolation = wanted && self.isolation() >= Isolation::RepeatableRead;
+        self.limit_locks();
+    }
+
+    fn limit_locks(&mut self) {
+        let snapshot = self.snapshot.filter(|_| self.snapshot_isolation);
+        self.work.newest_allowed = snapshot.map_or(u64::MAX, |snapshot| snapshot.lsn);
+    }
+
     /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
     pub fn take_snapshot(&mut self) {
         self.snapshot();
@@ -137,14 +162,29 @@ impl Transaction {
         self.work.unlock_row(tree, key, self.statement_mark);
     }
 
+    /// To be called before a plain read. What the transaction has locked or changed may follow a commit that is not durable
+    /// yet, hence not visible: a snapshot that shows the own change and not what it was based on would be of two times.
+    pub(crate) async fn prepare_snapshot(&mut self) -> Result<(), EngineError> {
+        if self.snapshot.is_some() || self.work.seen_lsn <= self.work.engine.visible_lsn() {
+            return Ok(());
+        }
+        self.settle_reads().await
+    }
+
     /// The snapshot of the transaction or statement, taken at its first use.
     pub(crate) fn snapshot(&mut self) -> Snapshot {
-        let engine = &self.work.engine;
-        *self.snapshot.get_or_insert_with(|| engine.register_snapshot())
+        if let Some(snapshot) = self.snapshot {
+            return snapshot;
+        }
+        let snapshot = self.work.engine.register_snapshot();
+        self.snapshot = Some(snapshot);
+        self.limit_locks();
+        snapshot
     }
 
     pub(crate) fn drop_snapshot(&mut self) {
         if let Some(snapshot) = self.snapshot.take() {
+            self.limit_locks();
             self.work.engine.snapshots.unregister(snapshot);
             self.work.engine.after_snapshot(snapshot);
         }
@@ -167,6 +207,7 @@ impl Drop for Transaction {
             isolation: self.work.isolation,
             state: self.work.state.take(),
             announced: self.work.announced.take(),
+            newest_allowed: u64::MAX,
             seen_lsn: 0,
             kept: std::mem::take(&mut self.work.kept),
             label: self.work.label,
@@ -196,7 +237,7 @@ impl Work {
     pub fn withdraw(&mut self) {
         if let Some(name) = self.announced.take() {
             let state = self.state.as_ref().expect("an announcement needs a state");
-            self.engine.rows.pop_version(state, &name, self.sequence(), false);
+            self.engine.rows.pop_version(state, &name, self.sequence(), LockAfterUndo::UntilEnd);
         }
     }
 

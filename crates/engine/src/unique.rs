@@ -17,6 +17,8 @@ enum Rival {
     Duplicate(Vec<u8>),
     /// A record that another transaction has changed or locked: its end decides.
     Busy(Vec<u8>),
+    /// See `Work::newest_allowed`.
+    Changed,
 }
 
 impl Work {
@@ -34,6 +36,7 @@ impl Work {
                 Some(Rival::Duplicate(existing_key)) => {
                     return Err(EngineError::DuplicateKey { existing_key });
                 }
+                Some(Rival::Changed) => return Err(EngineError::RecordChanged),
                 Some(Rival::Busy(rival)) => {
                     if self.wait_for_row(tree, &rival, duplicate_lock, wait).await? == Waited::Skip {
                         return Err(EngineError::LockNotAvailable);
@@ -52,7 +55,7 @@ impl Work {
         lock: LockMode,
     ) -> Result<Option<Rival>, EngineError> {
         let state = self.state();
-        let engine = self.engine.clone();
+        let (engine, newest_allowed) = (self.engine.clone(), self.newest_allowed);
         let handle = engine.tree(tree)?;
         let end = KeyRange::prefix(prefix).upper;
         let (mut position, mut next) = (Position::at(prefix), Position::start());
@@ -70,6 +73,7 @@ impl Work {
                         }
                         let name = found.to_vec();
                         ControlFlow::Break(Some(match engine.rows.try_lock(&state, tree, found, lock) {
+                            Attempt::Granted { newest_lsn } if newest_lsn > newest_allowed => Rival::Changed,
                             Attempt::Granted { .. } if is_live => Rival::Duplicate(name),
                             _ => Rival::Busy(name),
                         }))

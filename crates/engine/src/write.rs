@@ -132,6 +132,7 @@ impl Work {
             match self.write_once(tree, key, record, kind, duplicate_lock).await? {
                 Written::Done => return Ok(()),
                 Written::Missing => return Err(EngineError::NotFound),
+                Written::Changed => return Err(EngineError::RecordChanged),
                 Written::Duplicate => return Err(EngineError::DuplicateKey { existing_key: key.into() }),
                 Written::Gap => self.wait_for_gap(tree, key, wait).await?,
                 Written::Locked(mode) => match self.wait_for_row(tree, key, mode, wait).await? {
@@ -167,13 +168,16 @@ impl Work {
             record,
             kind,
             duplicate_lock,
+            newest_allowed: self.newest_allowed,
             sequence,
             announced: &mut self.announced,
             outcome: Written::Done,
             before_bytes: 0,
+            seen_lsn: 0,
         };
         let item = engine.modify(&handle, key, &mut edit, wal::Priority::Normal).await;
         let (outcome, before_bytes) = (edit.outcome, edit.before_bytes);
+        self.seen_lsn = self.seen_lsn.max(edit.seen_lsn);
         engine.start_due_checkpoint();
         match item {
             Ok(Some(change)) => {
@@ -205,6 +209,8 @@ enum Written {
     Gap,
     Duplicate,
     Missing,
+    /// See `Work::newest_allowed`.
+    Changed,
 }
 
 /// What a write did to the page.
@@ -224,10 +230,13 @@ struct RowEdit<'a> {
     record: &'a [u8],
     kind: Kind,
     duplicate_lock: LockMode,
+    newest_allowed: u64,
     sequence: u64,
     announced: &'a mut Option<RowName>,
     outcome: Written,
     before_bytes: usize,
+    /// An insert follows the commit that removed the key before.
+    seen_lsn: u64,
 }
 
 impl RowEdit<'_> {
@@ -252,6 +261,10 @@ impl Edit for RowEdit<'_> {
     fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
         self.outcome = Written::Done;
         let is_live = record::is_live(current);
+        let limited = self.newest_allowed != u64::MAX;
+        if limited && self.rows.newest_commit(self.tree, self.key) > self.newest_allowed {
+            return self.refuse(Written::Changed);
+        }
         match self.kind {
             Kind::Insert if is_live => return self.lock_and_refuse(self.duplicate_lock, Written::Duplicate),
             Kind::Insert if self.intervals.forbids_insert(self.state, self.tree, self.key) => {
@@ -269,6 +282,9 @@ impl Edit for RowEdit<'_> {
         match self.rows.prepare_write(self.state, self.tree, self.key, self.sequence, before) {
             Prepared::Conflict => return self.refuse(Written::Locked(LockMode::Exclusive)),
             Prepared::Ready(name) => *self.announced = Some(name),
+        }
+        if self.kind == Kind::Insert && current.is_some() {
+            self.seen_lsn = self.rows.newest_commit(self.tree, self.key);
         }
         self.before_bytes = current.map_or(0, <[u8]>::len);
         if current.is_some() { Decision::Update } else { Decision::Insert }

@@ -33,6 +33,9 @@ pub struct ExecSettings {
     /// A scan for the rows to change looks at the committed version of a row that is locked by another
     /// transaction, and waits only if that passes the filter. Below REPEATABLE READ alone.
     pub tests_before_waiting: bool,
+    /// Locking scans lock one row at a time, because something happens between one row and the next that others can
+    /// see, or that can wait or fail: a change, a join, a subquery. Set by `execute`.
+    pub locks_row_by_row: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
@@ -46,6 +49,7 @@ impl Default for ExecSettings {
             auto_increment_increment: 1,
             auto_increment_offset: 1,
             tests_before_waiting: false,
+            locks_row_by_row: false,
             share_reads: false,
             select_limit: u64::MAX,
         }

@@ -20,6 +20,7 @@ pub async fn execute(
 ) -> Result<Outcome, SqlError> {
     context.eval.slots.clear();
     context.eval.slots.resize(plan.slot_count, Value::Null);
+    context.settings.locks_row_by_row = locks_row_by_row(plan);
     match &plan.kind {
         // Pinned where it is made: awaiting it by value would copy kilobytes of state.
         PlanKind::Query(query) => pin!(execute_query(query, context, sink)).await,
@@ -28,6 +29,17 @@ pub async fn execute(
         PlanKind::Delete(delete) if delete.ignore => execute_delete(delete, context).await,
         change => execute_change(change, context).await,
     }
+}
+
+/// See `ExecSettings::locks_row_by_row`. Who reads everything from one table first, or nothing else than it, has
+/// nothing to do between two rows.
+fn locks_row_by_row(plan: &Plan) -> bool {
+    let changes_while_reading = match &plan.kind {
+        PlanKind::Update(update) => !update.collect_first,
+        PlanKind::Delete(delete) => !delete.collect_first,
+        PlanKind::Query(_) | PlanKind::Insert(_) => false,
+    };
+    changes_while_reading || plan.tables.len() > 1
 }
 
 /// A change whose warnings are errors in strict mode.

@@ -54,6 +54,8 @@ pub struct QueryPlan {
 pub struct TableUse {
     pub id: TableId,
     pub table: Arc<TableDef>,
+    /// What the statement calls it.
+    pub alias: String,
     pub usage: TableUsage,
 }
 

@@ -107,7 +107,7 @@ impl<'p> Planner<'p> {
         {
             return self.bind_common_table(position, alias);
         }
-        let source = match self.resolve_table(&named.name, usage)? {
+        let source = match self.resolve_table(&named.name, &alias, usage)? {
             ResolvedTable::Stored { table, statistics } => Source {
                 columns: columns_of(&table),
                 database: table.database.clone(),

@@ -75,7 +75,7 @@ impl<'p> Planner<'p> {
         name: &ast::ObjectName<'_>,
         usage: TableUsage,
     ) -> Result<Arc<TableDef>, SqlError> {
-        match self.resolve_table(name, usage)? {
+        match self.resolve_table(name, name.name.name, usage)? {
             ResolvedTable::Stored { table, .. } => Ok(table),
             ResolvedTable::Virtual(table) => {
                 let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };

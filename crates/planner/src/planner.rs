@@ -70,6 +70,7 @@ impl<'p> Planner<'p> {
     pub fn resolve_table(
         &mut self,
         name: &ast::ObjectName<'_>,
+        alias: &str,
         usage: TableUsage,
     ) -> Result<ResolvedTable, SqlError> {
         let database = self.database_of(name)?;
@@ -78,7 +79,8 @@ impl<'p> Planner<'p> {
             if self.subquery_depth > 0 && self.derived_depth == 0 {
                 self.subquery_reads.push(table.id);
             }
-            self.tables.push(TableUse { id: table.id, table: table.clone(), usage });
+            let alias = alias.to_owned();
+            self.tables.push(TableUse { id: table.id, table: table.clone(), alias, usage });
         }
         Ok(resolved)
     }

@@ -1,7 +1,7 @@
 //! Runs a library against a server: to compare it with the recorded answers, or to record them.
 
 use crate::library::{Entry, KnownDifferences, Library};
-use crate::parallel::in_parallel;
+use crate::parallel::in_parallel_or_alone;
 use crate::recording::first_difference;
 use crate::run::{Target, run};
 
@@ -39,7 +39,8 @@ pub fn check_all(
     known: &KnownDifferences,
     threads: usize,
 ) -> Vec<(String, Verdict)> {
-    in_parallel(threads, library.entries.len(), |index, thread| {
+    let is_alone = |index: usize| library.entries[index].schedule.alone;
+    in_parallel_or_alone(threads, library.entries.len(), is_alone, |index, thread| {
         let entry = &library.entries[index];
         let verdict = verdict(target, entry, known.reasons.contains_key(&entry.id()), &database(thread));
         (entry.id(), verdict)
@@ -62,7 +63,8 @@ fn verdict(target: &Target, entry: &Entry, is_known: bool, database: &str) -> Ve
 
 /// Records every schedule twice; those whose answers differ, or that failed, are named and not recorded.
 pub fn record_all(target: &Target, library: &mut Library, threads: usize) -> Vec<(String, String)> {
-    let recordings = in_parallel(threads, library.entries.len(), |index, thread| {
+    let is_alone = |index: usize| library.entries[index].schedule.alone;
+    let recordings = in_parallel_or_alone(threads, library.entries.len(), is_alone, |index, thread| {
         let schedule = &library.entries[index].schedule;
         let first = run(target, schedule, &database(thread))?;
         let second = run(target, schedule, &database(thread))?;

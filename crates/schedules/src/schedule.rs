@@ -14,6 +14,7 @@
 //!
 //! Lines before the first `==` belong to every schedule of the file. `with` makes one schedule for each combination of
 //! its values; `{name}` stands for the value. The variable `level` also sets every session's isolation level.
+//! `alone: yes` is for schedules that stop other sessions of the server; nothing else runs beside them.
 //! `{s2}` in a step is the connection number of that session. A backslash at the end of a line joins the next one.
 
 /// What one line of a schedule does.
@@ -35,6 +36,8 @@ pub struct Step {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
     pub name: String,
+    /// It stops sessions of other schedules too: no other may run at the same time.
+    pub alone: bool,
     /// Run one after the other in a database of its own, before the sessions begin.
     pub setup: Vec<String>,
     /// Run by every session before the first step.
@@ -101,7 +104,7 @@ pub fn parse(text: &str) -> Result<Vec<Schedule>, String> {
 }
 
 fn is_kind(kind: &str) -> bool {
-    kind == "setup" || kind == "wait" || session_number(kind).is_some()
+    matches!(kind, "setup" | "wait" | "alone") || session_number(kind).is_some()
 }
 
 fn session_number(name: &str) -> Option<usize> {
@@ -173,6 +176,7 @@ fn expand(common: &Family, family: &Family, chosen: &mut Vec<(String, String)>, 
             _ if text.is_empty() => {}
             Some(session) => schedule.steps.push(Step { session, action: Action::Query(text) }),
             None if kind == "setup" => schedule.setup.push(text),
+            None if kind == "alone" => schedule.alone = true,
             None => {
                 let session = session_number(&text).expect("wait names a session");
                 schedule.steps.push(Step { session, action: Action::Await });

@@ -9,7 +9,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bumpalo::Bump;
-use catalog::LockGuard;
 use datum::{SqlError, error_code};
 use engine::Savepoint;
 use expression::StatementSettings;
@@ -23,7 +22,7 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
-use crate::statement::{NamedStatement, PreparedStatement};
+use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, TableLocks};
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::variables::{SessionVariables, Setting};
 
@@ -46,7 +45,12 @@ pub struct Session {
     pub(crate) database: Option<Arc<str>>,
     pub(crate) transaction: TransactionControl,
     /// LOCK TABLES.
-    pub(crate) table_locks: Vec<LockGuard>,
+    pub(crate) table_locks: TableLocks,
+    pub(crate) global_read_lock: Option<GlobalReadLock>,
+    /// The running statement is inside the gate of changes.
+    pub(crate) statement_passage: Option<catalog::Passage>,
+    /// A commit has begun that may not happen: what is left of the transaction is rolled back.
+    pub(crate) commit_is_due: bool,
     /// Where the running statement began, to undo it alone.
     pub(crate) statement_savepoint: Option<Savepoint>,
     pub(crate) prepared: BTreeMap<StatementId, PreparedStatement>,
@@ -90,7 +94,10 @@ impl Session {
             viewer: None,
             database: None,
             transaction: TransactionControl::of(id),
-            table_locks: Vec::new(),
+            table_locks: TableLocks::default(),
+            global_read_lock: None,
+            statement_passage: None,
+            commit_is_due: false,
             statement_savepoint: None,
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),
@@ -201,6 +208,7 @@ impl Session {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::of(self.process.id);
         self.table_locks.clear();
+        self.global_read_lock = None;
         self.server.user_locks.release_all(self.process.id);
         self.shared.reset();
         self.privileges = Privileges::new(&self.server, &self.connection);

@@ -24,6 +24,7 @@ pub struct Settings {
     pub time_zone: TimeZone,
     pub lock_wait_timeout_s: u64,
     pub row_lock_wait_timeout_s: u64,
+    pub snapshot_isolation: bool,
     pub max_execution_time_ms: u64,
     /// Statements that take longer are counted as slow.
     pub long_query_time: Duration,
@@ -70,6 +71,7 @@ impl Settings {
             time_zone: TimeZone::parse(text("time_zone")).unwrap_or_else(TimeZone::utc),
             lock_wait_timeout_s: number("lock_wait_timeout"),
             row_lock_wait_timeout_s: number("innodb_lock_wait_timeout"),
+            snapshot_isolation: truth("innodb_snapshot_isolation"),
             max_execution_time_ms: number("max_execution_time"),
             long_query_time: seconds(variables.by_name("long_query_time").as_double()),
             select_limit: number("sql_select_limit"),

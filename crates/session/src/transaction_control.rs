@@ -66,6 +66,10 @@ impl TransactionControl {
         self.savepoints.clear();
     }
 
+    pub fn has_changes(&self) -> bool {
+        self.current.as_ref().is_some_and(Transaction::has_changes)
+    }
+
     pub async fn commit(&mut self) -> Result<(), EngineError> {
         self.locks_follow_changes();
         let transaction = self.current.take();

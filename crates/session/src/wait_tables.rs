@@ -4,7 +4,7 @@
 //! A connection is its own thread here, so `THREAD_ID` is the connection's number. Read by `session_tables` and
 //! SHOW PROCESSLIST; each row is true at the moment it is made, the table as a whole is not one moment.
 use catalog::ViewColumn::{self, NullLongText, NullNumber, NullText, Text};
-use catalog::{LockName, LockOwner, Viewer};
+use catalog::{Gate, LockName, LockOwner, Viewer};
 use datum::Value;
 
 use crate::process_list::{Activity, ProcessEntry};
@@ -31,6 +31,8 @@ pub fn state(server: &Server, entry: &ProcessEntry, activity: &Activity) -> &'st
     match server.catalog().locks().awaited(LockOwner(u64::from(entry.id.0))) {
         Some(LockName::Table(..)) => "Waiting for table metadata lock",
         Some(LockName::Database(_)) => "Waiting for schema metadata lock",
+        Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
+        Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
         None => activity.state,
     }
 }

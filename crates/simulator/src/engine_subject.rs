@@ -148,7 +148,9 @@ fn read_refusal(transaction: &Transaction, lock: bool, error: EngineError) -> Re
 
 fn refusal(error: EngineError) -> Refusal {
     match error {
-        EngineError::DuplicateKey { .. } | EngineError::NotFound => Refusal::Mismatch,
+        EngineError::DuplicateKey { .. } | EngineError::NotFound | EngineError::RecordChanged => {
+            Refusal::Mismatch
+        }
         error if error.rolled_back() => Refusal::Transaction,
         EngineError::LockWaitTimeout | EngineError::LockNotAvailable | EngineError::DiskFull => {
             Refusal::Statement(error.to_string())

@@ -128,7 +128,11 @@ impl TableHandle {
         self.layout().write_row(row, &mut value);
         let tree = self.layout().tree;
         match how.add(transaction, tree, row_key, &value, Uniqueness::Key).await {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                // The snapshot may show the entries of a row that had this key before.
+                transaction.passes_snapshot(tree, row_key);
+                Ok(())
+            }
             Err(EngineError::DuplicateKey { existing_key }) => {
                 let index = self.layout().indexes.iter().position(|index| index.clustered);
                 let index = index.ok_or_else(|| Refusal::Error(damaged(&self.definition().name)))?;

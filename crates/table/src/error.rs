@@ -7,6 +7,7 @@ use engine::EngineError;
 pub fn engine_error(table: &str, error: EngineError) -> SqlError {
     match error {
         EngineError::Deadlock => error_code::ER_LOCK_DEADLOCK.plain(),
+        EngineError::RecordChanged => error_code::ER_CHECKREAD.with(&[&table]),
         EngineError::LockWaitTimeout => error_code::ER_LOCK_WAIT_TIMEOUT.plain(),
         EngineError::LockNotAvailable => error_code::ER_LOCK_NOWAIT.plain(),
         EngineError::ReadOnly => error_code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.plain(),

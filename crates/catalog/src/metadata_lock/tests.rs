@@ -82,3 +82,13 @@ fn readers_that_forbid_writes_share_with_readers_only() {
     assert!(take(&locks, 2, "t", LockMode::SharedWrite).is_none());
     assert!(take(&locks, 1, "t", LockMode::SharedWrite).is_some(), "an own lock is no obstacle");
 }
+
+#[test]
+fn a_reader_does_not_pass_a_waiting_definition_to_write() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _reader = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let mut alter = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    let mut write = pin!(locks.acquire(LockOwner(1), name("t"), LockMode::SharedWrite));
+    assert!(matches!(poll_once(write.as_mut()), Some(Err(LockDeadlock))));
+}

@@ -20,6 +20,20 @@ pub(super) struct LockState {
 struct Holder {
     transaction: Arc<TransactionState>,
     mode: LockMode,
+    /// It holds the lock only because it has written the row and somebody waits for that.
+    implied: bool,
+}
+
+/// What becomes of a row's lock when a change of the row is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockAfterUndo {
+    /// The row stays exclusively locked: a statement or a savepoint was rolled back, not the transaction.
+    Kept,
+    /// An insert was undone and there is no row any more: who waits for it goes on, unless the transaction had
+    /// locked the key besides.
+    Freed,
+    /// Explicit locks last until the transaction's end, which comes next.
+    UntilEnd,
 }
 
 /// The answer to an attempt that does not wait.
@@ -57,15 +71,26 @@ impl LockState {
 
     /// Adds or strengthens a hold. False when the transaction has ended meanwhile.
     pub fn hold(&mut self, transaction: &Arc<TransactionState>, mode: LockMode, name: &RowName) -> bool {
+        self.hold_as(transaction, mode, false, name)
+    }
+
+    fn hold_as(
+        &mut self,
+        transaction: &Arc<TransactionState>,
+        mode: LockMode,
+        implied: bool,
+        name: &RowName,
+    ) -> bool {
         if let Some(holder) = self.holder_mut(transaction) {
             if mode == LockMode::Exclusive {
                 holder.mode = mode;
             }
+            holder.implied &= implied;
             return true;
         }
         let remembered = transaction.remember_lock(name);
         if remembered {
-            self.holders.push(Holder { transaction: transaction.clone(), mode });
+            self.holders.push(Holder { transaction: transaction.clone(), mode, implied });
         }
         remembered
     }
@@ -133,7 +158,7 @@ impl RowEntry {
             return Enqueued::Granted;
         }
         if let Some(writer) = self.versions.active_writer().cloned() {
-            let still_runs = self.lock_mut().hold(&writer, LockMode::Exclusive, name);
+            let still_runs = self.lock_mut().hold_as(&writer, LockMode::Exclusive, true, name);
             if !still_runs && self.try_lock(me, name, mode) != Attempt::Conflict {
                 return Enqueued::Granted;
             }
@@ -143,6 +168,9 @@ impl RowEntry {
         let request = Request { transaction: me.clone(), mode, cell: cell.clone() };
         if lock.mode_held(me).is_some() {
             lock.queue.push_upgrade(request);
+        } else if lock.is_compatible(me, mode) {
+            // Only the queue is in its way: in front of it, it would wait for nobody and nobody would wake it.
+            lock.queue.push_last(request);
         } else {
             lock.queue.push(request);
         }
@@ -165,8 +193,19 @@ impl RowEntry {
         self.lock.as_ref().and_then(|lock| lock.mode_held(holder))
     }
 
-    /// Who has to end before `me` gets its turn. Requests ahead of it wait for these holders alone, so they
-    /// need not be listed: any cycle through them runs through the holders too.
+    /// `me` has undone its insert of the row: gives up what it held for no other reason.
+    pub(super) fn free_written(&mut self, me: &Arc<TransactionState>, name: &RowName) {
+        let still_written = self.versions.active_writer().is_some_and(|writer| Arc::ptr_eq(writer, me));
+        let Some(lock) = self.lock.as_mut().filter(|_| !still_written) else { return };
+        if lock.holder_mut(me).is_some_and(|holder| holder.implied) {
+            me.forget_lock_since(0, name.tree, &name.key);
+            self.release(me, name);
+        }
+    }
+
+    /// Who has to end before `me` gets its turn: the holders, or the first request ahead of it if that alone stands in
+    /// its way. Other requests ahead wait for the same holders, so they need not be listed: any cycle through them
+    /// runs through the holders too.
     pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {
         let Some(lock) = &self.lock else { return Vec::new() };
         if let [holder] = lock.holders.as_slice()
@@ -179,17 +218,16 @@ impl RowEntry {
                 vec![holder.transaction.clone()]
             };
         }
-        let mut exclusive_wanted = false;
-        for request in lock.queue.iter() {
-            exclusive_wanted |= request.mode == LockMode::Exclusive;
-            if Arc::ptr_eq(&request.transaction, me) {
-                break;
-            }
+        let is_own = |request: &&Request| Arc::ptr_eq(&request.transaction, me);
+        let Some(own) = lock.queue.iter().find(is_own) else { return Vec::new() };
+        if own.mode == LockMode::Shared && lock.is_compatible(me, own.mode) {
+            let mut ahead = lock.queue.iter().take_while(|request| !is_own(request));
+            let first = ahead.find(|request| request.mode == LockMode::Exclusive);
+            return first.map(|request| request.transaction.clone()).into_iter().collect();
         }
         lock.holders
             .iter()
             .filter(|holder| !Arc::ptr_eq(&holder.transaction, me))
-            .filter(|holder| exclusive_wanted || holder.mode == LockMode::Exclusive)
             .map(|holder| holder.transaction.clone())
             .collect()
     }

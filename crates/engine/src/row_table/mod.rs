@@ -15,7 +15,7 @@ mod queue;
 mod tests;
 
 pub(crate) use chain::{Before, Visible};
-pub(crate) use lock::{Attempt, Enqueued};
+pub(crate) use lock::{Attempt, Enqueued, LockAfterUndo};
 pub(crate) use name::RowName;
 
 use crate::transaction_state::TransactionState;
@@ -146,14 +146,23 @@ impl RowTable {
         Prepared::Ready(name)
     }
 
-    /// Removes the newest version, which `me` wrote as `sequence`, after the page was restored. With
-    /// `keep_lock` the row stays exclusively locked. Answers whether older versions remain.
-    pub fn pop_version(&self, me: &Arc<TransactionState>, name: &RowName, sequence: u64, keep_lock: bool) {
+    /// Removes the newest version, which `me` wrote as `sequence`, after the page was restored.
+    pub fn pop_version(
+        &self,
+        me: &Arc<TransactionState>,
+        name: &RowName,
+        sequence: u64,
+        lock: LockAfterUndo,
+    ) {
         self.change(name, |entry| {
             assert!(entry.versions.newest_is(me, sequence), "a rollback undoes the newest version");
             entry.versions.pop();
-            if keep_lock {
-                entry.lock_mut().hold(me, LockMode::Exclusive, name);
+            match lock {
+                LockAfterUndo::Kept => {
+                    entry.lock_mut().hold(me, LockMode::Exclusive, name);
+                }
+                LockAfterUndo::Freed => entry.free_written(me, name),
+                LockAfterUndo::UntilEnd => {}
             }
         });
     }
@@ -225,7 +234,7 @@ impl RowTable {
         writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
     }
 
-    /// When the row's newest version was committed; 0 when it is older than every snapshot, or not committed.
+    /// When the row's newest committed version was committed; 0 when it is older than every snapshot.
     pub fn newest_commit(&self, tree: TreeId, key: &[u8]) -> u64 {
         let shard = self.shard(tree, key);
         if shard.is_surely_empty() {
@@ -233,7 +242,7 @@ impl RowTable {
         }
         let rows = shard.rows.lock();
         let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
-        entry.and_then(|entry| entry.versions.newest_writer()?.committed_at()).unwrap_or(0)
+        entry.map_or(0, |entry| entry.versions.newest_commit_lsn())
     }
 
     /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record

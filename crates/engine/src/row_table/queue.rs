@@ -48,6 +48,11 @@ impl LockQueue {
         self.insert(FIRST_RANK + self.arrivals - locks * HEAD_START, request);
     }
 
+    /// Adds a request behind all that wait, whatever its transaction holds.
+    pub fn push_last(&mut self, request: Request) {
+        self.insert(FIRST_RANK + self.arrivals, request);
+    }
+
     /// Adds a request of a transaction that holds this lock and needs it in a stronger mode.
     pub fn push_upgrade(&mut self, request: Request) {
         self.insert(UPGRADE_RANK, request);

@@ -61,7 +61,7 @@ fn snapshots_walk_the_chain() {
     assert_eq!(table.prune(&name, 15).dropped, vec![Before::Absent]);
     assert_eq!(seen(&table, b"k", 19, None), "one");
     assert_eq!(table.prune(&name, 20).dropped.len(), 2);
-    table.pop_version(&three, &name, 0, false);
+    table.pop_version(&three, &name, 0, LockAfterUndo::UntilEnd);
     assert_eq!(table.len(), 0);
 }
 
@@ -131,8 +131,61 @@ fn undoing_to_a_savepoint_keeps_the_lock() {
     let table = RowTable::new(1);
     let (one, two) = (transaction(1), transaction(2));
     let name = write(&table, &one, b"k", 0, record("old"));
-    table.pop_version(&one, &name, 0, true);
+    table.pop_version(&one, &name, 0, LockAfterUndo::Kept);
     assert!(conflicts(&table, &two, b"k"));
     end(&table, &one);
     assert!(!conflicts(&table, &two, b"k"));
+}
+
+#[test]
+fn who_waits_for_an_inserted_row_goes_on_when_the_insert_is_undone() {
+    let table = RowTable::new(1);
+    let (one, two) = (transaction(1), transaction(2));
+    let name = write(&table, &one, b"k", 0, Before::Absent);
+    let (_, Enqueued::Waiting(cell)) = table.enqueue(&two, TREE, b"k", Shared) else { panic!() };
+    table.pop_version(&one, &name, 0, LockAfterUndo::Freed);
+    assert_eq!(cell.outcome(), Some(Outcome::Granted));
+    assert!(one.end().names.is_empty(), "nothing is left to release");
+}
+
+#[test]
+fn a_key_that_was_locked_before_the_insert_stays_locked() {
+    let table = RowTable::new(1);
+    let (one, two) = (transaction(1), transaction(2));
+    table.try_lock(&one, TREE, b"k", Shared);
+    let name = write(&table, &one, b"k", 0, Before::Absent);
+    let (_, Enqueued::Waiting(cell)) = table.enqueue(&two, TREE, b"k", Exclusive) else { panic!() };
+    table.pop_version(&one, &name, 0, LockAfterUndo::Freed);
+    assert!(!cell.is_resolved());
+}
+
+#[test]
+fn a_row_that_was_deleted_before_the_insert_stays_locked() {
+    let table = RowTable::new(1);
+    let (one, two) = (transaction(1), transaction(2));
+    let name = write(&table, &one, b"k", 0, record("old"));
+    write(&table, &one, b"k", 1, Before::Absent);
+    let (_, Enqueued::Waiting(cell)) = table.enqueue(&two, TREE, b"k", Exclusive) else { panic!() };
+    table.pop_version(&one, &name, 1, LockAfterUndo::Freed);
+    assert!(!cell.is_resolved());
+    table.pop_version(&one, &name, 0, LockAfterUndo::Kept);
+    assert!(!cell.is_resolved());
+    end(&table, &one);
+    assert!(cell.is_resolved());
+}
+
+#[test]
+fn a_reader_with_other_locks_waits_for_the_writer_that_came_before() {
+    let table = RowTable::new(1);
+    let (reader, writer, second) = (transaction(1), transaction(2), transaction(3));
+    table.try_lock(&second, TREE, b"other", Shared);
+    table.try_lock(&reader, TREE, b"k", Shared);
+    let (name, Enqueued::Waiting(wants_write)) = table.enqueue(&writer, TREE, b"k", Exclusive) else {
+        panic!()
+    };
+    let (_, Enqueued::Waiting(wants_read)) = table.enqueue(&second, TREE, b"k", Shared) else { panic!() };
+    let blockers = |who| table.blockers(who, &name).iter().map(|state| state.id.0).collect::<Vec<_>>();
+    assert_eq!((blockers(&writer), blockers(&second)), (vec![1], vec![2]));
+    table.cancel(&name, &wants_write);
+    assert!(wants_read.is_resolved());
 }

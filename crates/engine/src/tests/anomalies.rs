@@ -197,3 +197,46 @@ fn g2_phantoms_are_kept_out_of_locked_ranges() {
         assert_eq!(look_all(&mut reader).await, ["1=10", "2=20", "3=30"]);
     });
 }
+
+#[test]
+fn with_snapshot_isolation_the_first_committer_wins() {
+    with_engine(|engine| async move {
+        fill(&engine, &[("1", "10"), ("2", "20"), ("4", "40")]).await;
+        let exclusive = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::NoWait);
+        let with_snapshot = async |wanted: bool| {
+            let mut transaction = begin(&engine, RepeatableRead);
+            transaction.set_snapshot_isolation(wanted);
+            look(&mut transaction, "4").await;
+            transaction
+        };
+        let (mut updates, mut reads, mut scans) =
+            (with_snapshot(true).await, with_snapshot(true).await, with_snapshot(true).await);
+        let (mut inserts, mut puts_back, mut loose) =
+            (with_snapshot(true).await, with_snapshot(true).await, with_snapshot(false).await);
+        let mut first = begin(&engine, RepeatableRead);
+        set(&mut first, "1", "11").await.unwrap();
+        remove(&mut first, "2").await.unwrap();
+        put(&mut first, "3", "30").await.unwrap();
+        first.commit().await.unwrap();
+        let changed = Err(EngineError::RecordChanged);
+        assert_eq!(set(&mut updates, "1", "12").await, changed);
+        assert_eq!(put(&mut inserts, "3", "31").await, changed);
+        assert_eq!(put(&mut puts_back, "2", "21").await, changed);
+        assert_eq!(read(&mut reads, "2", exclusive).await, Err(EngineError::RecordChanged));
+        assert_eq!(all(&mut scans, exclusive).await, Err(EngineError::RecordChanged));
+        // Locks that were taken before the change was seen last until the caller rolls back.
+        reads.rollback().await.unwrap();
+        scans.rollback().await.unwrap();
+        // What has not changed can be locked, and without the option what has.
+        assert_eq!(read(&mut updates, "4", exclusive).await.unwrap(), value("40"));
+        updates.rollback().await.unwrap();
+        assert_eq!(read(&mut loose, "1", exclusive).await.unwrap(), value("11"));
+        // A transaction without a snapshot has nothing that could have changed.
+        let mut late = begin(&engine, RepeatableRead);
+        late.set_snapshot_isolation(true);
+        loose.rollback().await.unwrap();
+        set(&mut late, "1", "13").await.unwrap();
+        assert_eq!(look(&mut late, "1").await, value("13"));
+        set(&mut late, "1", "14").await.unwrap();
+    });
+}

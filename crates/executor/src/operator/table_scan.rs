@@ -113,6 +113,7 @@ impl<'p> TableScan<'p> {
             }
         };
         opened.entries.clear();
+        let wanted = if opened.locks_row_by_row(access, context) { 1 } else { wanted };
         let more =
             cursor.next_batch(context.transaction, wanted, &mut opened.entries).await.map_err(to_sql)?;
         context.work.step(&access.path, access.backward, opened.entries.len(), !more);
@@ -191,6 +192,13 @@ impl Opened {
             self.ranges.reverse();
         }
         Ok(())
+    }
+
+    /// Whether a record may be locked only when the one before it is done with. An entry of a secondary index is
+    /// followed by its row, which may have to be waited for.
+    fn locks_row_by_row(&self, access: &TableAccess, context: &ExecContext<'_>) -> bool {
+        let reads_rows = self.index.is_some() && !access.covering;
+        self.mode != ReadMode::Snapshot && (context.settings.locks_row_by_row || reads_rows)
     }
 
     /// Waits for a record that another transaction has locked, if its committed version passes the filter.

@@ -38,17 +38,21 @@ impl Session {
     }
 
     /// Nothing is cached that would have to be written or forgotten; targets that promise more are refused.
-    pub(super) fn flush(&mut self, flush: Flush<'_>) -> Result<Done, SqlError> {
+    pub(super) async fn flush(&mut self, flush: Flush<'_>) -> Result<Done, SqlError> {
         self.require_global(Privilege::Reload)?;
         for target in flush.targets {
             match target {
-                FlushTarget::Tables { read_lock: true, .. } => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"FLUSH TABLES WITH READ LOCK"]));
+                FlushTarget::Tables { tables: [], read_lock: true, .. } => self.lock_all_tables().await?,
+                FlushTarget::Tables { tables, read_lock: true, .. } => {
+                    self.lock_flushed_tables(tables).await?
                 }
                 FlushTarget::Tables { for_export: true, .. } => {
                     return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"FLUSH TABLES FOR EXPORT"]));
                 }
-                FlushTarget::Tables { .. } => self.server.plan_cache.clear(),
+                FlushTarget::Tables { tables, .. } => {
+                    self.check_flushed_tables(tables)?;
+                    self.server.plan_cache.clear();
+                }
                 FlushTarget::Privileges
                 | FlushTarget::Status
                 | FlushTarget::Logs

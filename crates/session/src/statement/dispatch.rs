@@ -4,7 +4,7 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{Into, LoadColumn, Query, Statement, StatementKind};
+use parser::ast::{Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -33,6 +33,7 @@ impl Session {
             self.require_write_access()?;
         }
         self.check_locked_change(kind)?;
+        self.pass_before(kind).await?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.
         match *kind {
@@ -61,7 +62,7 @@ impl Session {
             Show(show) => Box::pin(self.show(show, request, shield)).await,
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
-            Flush(flush) => self.flush(flush),
+            Flush(flush) => Box::pin(self.flush(flush)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, request, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, sink).await,
@@ -80,6 +81,17 @@ impl Session {
             }
             _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
             _ => Err(unsupported(kind)),
+        }
+    }
+
+    /// What the lock of all tables and a server that only reads stop, as far as the kind of statement tells.
+    async fn pass_before(&mut self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
+        use StatementKind::{Delete, Insert, MaintainTable, Update};
+        match kind {
+            kind if needs_passage(kind) => self.pass_to_change().await,
+            Insert(_) | Update(_) | Delete(_) => self.check_own_read_lock(),
+            MaintainTable(maintain) if is_logged(maintain.kind) => self.check_write_protection(),
+            _ => Ok(()),
         }
     }
 
@@ -137,6 +149,22 @@ const ER_SP_FETCH_NO_DATA: datum::ErrorCode =
     datum::ErrorCode::new(1329, "02000", "No data - zero rows fetched, selected, or processed");
 const ER_SP_UNDECLARED_VAR: datum::ErrorCode =
     datum::ErrorCode::new(1327, "42000", "Undeclared variable: %s");
+
+/// Changes of definitions and accounts stop at the lock of all tables.
+/// Queries and changes of rows do when their plan tells what they use.
+fn needs_passage(kind: &StatementKind<'_>) -> bool {
+    match kind {
+        StatementKind::CreateTable(statement) => !statement.temporary,
+        StatementKind::DropTable(statement) => !statement.temporary,
+        StatementKind::SetRole(_) => false,
+        kind => is_schema_change(kind) || is_account_statement(kind),
+    }
+}
+
+/// Table maintenance that counts as a change, though it waits for no lock of all tables.
+fn is_logged(kind: MaintenanceKind) -> bool {
+    matches!(kind, MaintenanceKind::Analyze | MaintenanceKind::Optimize | MaintenanceKind::Repair)
+}
 
 /// Statements that end the open transaction before they begin (MySQL manual, "Statements That Cause an Implicit
 /// Commit").

@@ -1,35 +1,98 @@
 //! LOCK TABLES and UNLOCK TABLES.
 //!
 //! The locks are metadata locks that outlive transactions. While a session holds any, it may use the tables it
-//! named and no others, as in MySQL; aliases are not told apart.
+//! named and no others, as in MySQL: queries and changes by the alias that was locked, definitions by the table's
+//! own name.
 use auth::Privilege;
-use catalog::{LockGuard, LockMode, LockName};
+use catalog::{LockGuard, LockMode, LockName, Passage};
 use datum::{SqlError, error_code};
 use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, StatementKind};
+use plan::TableUse;
 
 use super::Done;
 use super::dispatch::is_account_statement;
+use super::planned::lock_of;
 use super::schema_change::TableName;
 use crate::session::Session;
 
+/// What LOCK TABLES holds for a session.
+#[derive(Default)]
+pub(crate) struct TableLocks {
+    guards: Vec<LockGuard>,
+    /// Tables that are locked for writing keep their session inside the gate of changes.
+    passage: Option<Passage>,
+    /// Every name that was locked; one table may be locked under several.
+    aliases: Vec<LockedAlias>,
+}
+
+struct LockedAlias {
+    table: LockName,
+    alias: String,
+    mode: LockMode,
+}
+
+impl TableLocks {
+    pub fn is_empty(&self) -> bool {
+        self.guards.is_empty()
+    }
+
+    /// The session may change what it has locked, also while others wait for the lock of all tables.
+    pub fn is_inside(&self) -> bool {
+        self.passage.is_some()
+    }
+
+    pub fn clear(&mut self) {
+        *self = TableLocks::default();
+    }
+
+    fn forget(&mut self, table: &LockName) {
+        self.guards.retain(|guard| guard.name() != table);
+        self.aliases.retain(|locked| locked.table != *table);
+    }
+
+    fn rename(&mut self, from: &LockName, to: &LockName, guards: Vec<LockGuard>) {
+        self.guards.retain(|guard| guard.name() != from);
+        self.guards.extend(guards);
+        for locked in self.aliases.iter_mut().filter(|locked| locked.table == *from) {
+            locked.table = to.clone();
+            // The new name is also what it is called from now on, unless it was locked under another one.
+            if let (LockName::Table(_, old), LockName::Table(_, new)) = (from, to)
+                && **old == *locked.alias
+            {
+                locked.alias = new.to_string();
+            }
+        }
+    }
+}
+
 impl Session {
+    /// FLUSH TABLES .. WITH READ LOCK: the same as LOCK TABLES .. READ, but it does not give up earlier locks.
+    pub(super) async fn lock_flushed_tables(&mut self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
+        if !self.table_locks.is_empty() {
+            return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
+        }
+        let kind = LockTableKind::Read;
+        let tables: Vec<_> = tables.iter().map(|&table| LockTable { table, alias: None, kind }).collect();
+        self.lock_tables(&tables).await.map(|_| ())
+    }
+
     pub(super) async fn lock_tables(&mut self, tables: &[LockTable<'_>]) -> Result<Done, SqlError> {
         self.table_locks.clear();
         let mut wanted = Vec::with_capacity(tables.len());
-        let mut aliases: Vec<&str> = Vec::with_capacity(tables.len());
+        let mut aliases: Vec<LockedAlias> = Vec::with_capacity(tables.len());
         for table in tables {
             let name = self.table_name(table.table)?;
             self.require_changeable(&name.database)?;
             self.require_table(Privilege::Select, &name.database, &name.name)?;
             let alias = table.alias.map_or(table.table.name.name, |alias| alias.name);
-            if aliases.contains(&alias) {
+            if aliases.iter().any(|earlier| same_alias(&earlier.alias, alias)) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias]));
             }
-            aliases.push(alias);
             let mode = match table.kind {
                 LockTableKind::Read | LockTableKind::ReadLocal => LockMode::NoWrite,
                 LockTableKind::Write | LockTableKind::LowPriorityWrite => LockMode::Exclusive,
             };
+            aliases.push(LockedAlias { table: name.lock(), alias: alias.to_owned(), mode });
             // The rows of virtual tables are made for each reader: nobody can change them meanwhile.
             if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
@@ -37,31 +100,62 @@ impl Session {
             self.server.catalog().require_table(&name.database, &name.name)?;
             wanted.push((name.lock(), mode));
         }
+        if wanted.iter().any(|(_, mode)| *mode == LockMode::Exclusive) {
+            self.pass_to_change().await?;
+        }
         let guards = self.lock_for_change(wanted).await?;
-        self.table_locks = guards;
+        self.table_locks = TableLocks { guards, passage: self.statement_passage.take(), aliases };
         Ok(Done::ok())
+    }
+
+    /// Under LOCK TABLES only tables that are locked for writing can be flushed.
+    pub(super) fn check_flushed_tables(&self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
+        if tables.is_empty() {
+            let read = self.table_locks.aliases.iter().find(|locked| locked.mode == LockMode::NoWrite);
+            return match read {
+                Some(locked) => check_lock(Some(locked.mode), LockMode::Exclusive, &locked.alias),
+                None => Ok(()),
+            };
+        }
+        for table in tables {
+            self.check_locked_tables(&[(self.table_name(*table)?.lock(), LockMode::Exclusive)])?;
+        }
+        Ok(())
     }
 
     pub(super) fn unlock_tables(&mut self) -> Done {
         self.table_locks.clear();
+        self.global_read_lock = None;
         Done::ok()
     }
 
     /// Errors 1099 and 1100: under LOCK TABLES a statement uses locked tables, and writes what is locked for it.
+    pub(crate) fn check_locked_uses(&self, used: &[TableUse]) -> Result<(), SqlError> {
+        if self.table_locks.is_empty() {
+            return Ok(());
+        }
+        for used in used {
+            let (table, mode) = lock_of(used);
+            let locked = self
+                .table_locks
+                .aliases
+                .iter()
+                .find(|locked| locked.table == table && same_alias(&locked.alias, &used.alias))
+                .map(|locked| locked.mode);
+            check_lock(locked, mode, &used.alias)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a statement that names tables by their own names.
     pub(crate) fn check_locked_tables(&self, used: &[(LockName, LockMode)]) -> Result<(), SqlError> {
         if self.table_locks.is_empty() {
             return Ok(());
         }
         for (name, mode) in used {
             let LockName::Table(_, table) = name else { continue };
-            let held: Option<&LockGuard> = self.table_locks.iter().find(|guard| guard.name() == name);
-            match held {
-                None => return Err(error_code::ER_TABLE_NOT_LOCKED.with(&[table])),
-                Some(guard) if guard.mode() == LockMode::NoWrite && *mode >= LockMode::SharedWrite => {
-                    return Err(error_code::ER_TABLE_NOT_LOCKED_FOR_WRITE.with(&[table]));
-                }
-                Some(_) => {}
-            }
+            let held = self.table_locks.guards.iter().find(|guard| guard.name() == name);
+            check_lock(held.map(LockGuard::mode), *mode, table)?;
         }
         Ok(())
     }
@@ -108,7 +202,7 @@ impl Session {
             StatementKind::DropTable(statement) if !statement.temporary => {
                 for table in statement.tables {
                     let dropped = self.table_name(*table)?.lock();
-                    self.table_locks.retain(|guard| *guard.name() != dropped);
+                    self.table_locks.forget(&dropped);
                 }
             }
             StatementKind::RenameTable(statement) => {
@@ -133,8 +227,21 @@ impl Session {
 
     async fn move_table_lock(&mut self, from: &TableName, to: &TableName) -> Result<(), SqlError> {
         let guards = self.lock_for_change(vec![(to.lock(), LockMode::Exclusive)]).await?;
-        self.table_locks.retain(|guard| *guard.name() != from.lock());
-        self.table_locks.extend(guards);
+        self.table_locks.rename(&from.lock(), &to.lock(), guards);
         Ok(())
     }
+}
+
+fn check_lock(held: Option<LockMode>, wanted: LockMode, shown: &str) -> Result<(), SqlError> {
+    match held {
+        None => Err(error_code::ER_TABLE_NOT_LOCKED.with(&[&shown])),
+        Some(LockMode::NoWrite) if wanted >= LockMode::SharedWrite => {
+            Err(error_code::ER_TABLE_NOT_LOCKED_FOR_WRITE.with(&[&shown]))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn same_alias(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
 }

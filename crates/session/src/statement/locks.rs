@@ -1,10 +1,7 @@
 //! The metadata locks that statements take.
-use std::time::Duration;
+use catalog::{LockGuard, LockMode, LockName};
+use datum::SqlError;
 
-use catalog::{LockGuard, LockMode, LockName, LockOwner};
-use datum::{SqlError, error_code};
-
-use super::guard::within;
 use crate::session::Session;
 
 impl Session {
@@ -38,13 +35,7 @@ impl Session {
     }
 
     async fn lock(&self, name: LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
-        let owner = LockOwner(u64::from(self.connection.id.0));
-        let request = self.server.catalog().locks().acquire(owner, name, mode);
-        let limit = Duration::from_secs(self.settings.lock_wait_timeout_s);
-        match within(self.server.timer(), limit, request).await {
-            Some(Ok(guard)) => Ok(guard),
-            Some(Err(_)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
-            None => Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain()),
-        }
+        let request = self.server.catalog().locks().acquire(self.lock_owner(), name, mode);
+        self.settled(request).await
     }
 }

@@ -13,6 +13,7 @@ mod default_value;
 mod dispatch;
 mod evaluate;
 mod explain;
+mod global_lock;
 mod guard;
 mod literals;
 mod lock_tables;
@@ -28,8 +29,10 @@ mod set;
 mod transactions;
 
 pub use cursor::CursorKind;
+pub(crate) use global_lock::GlobalReadLock;
 pub use guard::Shield;
 pub(crate) use guard::within;
+pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub(crate) use schema_change::TableName;

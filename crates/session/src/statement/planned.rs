@@ -215,7 +215,10 @@ impl Session {
         if self.settings.safe_updates {
             super::safe_updates::check(&prepared.plan)?;
         }
-        self.check_locked_tables(&prepared.locks)?;
+        self.check_locked_uses(&prepared.plan.tables)?;
+        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
+            self.pass_to_change().await?;
+        }
         self.lock_shared(&prepared.locks).await?;
         for used in &prepared.plan.tables {
             let is_same = self
@@ -285,6 +288,7 @@ impl Session {
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
             tests_before_waiting: false,
+            locks_row_by_row: false,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
         }
@@ -337,6 +341,7 @@ impl Session {
         self.transaction.touched |= uses_tables;
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         transaction.begin_statement();
+        transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
         self.statement_savepoint = Some(transaction.savepoint());
     }
 
@@ -393,7 +398,7 @@ impl Session {
 }
 
 /// Readers share a table with everybody but DDL, writers also exclude LOCK TABLES .. READ.
-fn lock_of(used: &TableUse) -> (LockName, LockMode) {
+pub(super) fn lock_of(used: &TableUse) -> (LockName, LockMode) {
     let name = LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into());
     let mode = match used.usage {
         TableUsage::Read | TableUsage::ReadLocking => LockMode::Shared,

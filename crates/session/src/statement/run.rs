@@ -170,10 +170,12 @@ impl Session {
                 Err(error_code::ER_QUERY_TIMEOUT.plain())
             }
         };
-        match result {
+        let result = match result {
             Ok(done) => Ok(done),
             Err(error) => Err(self.undo_statement(error).await),
-        }
+        };
+        self.statement_passage = None;
+        result
     }
 
     /// Ends the statement in the sink.
@@ -233,7 +235,11 @@ impl Session {
     /// Undoes a failed statement: alone inside a transaction, else with its whole transaction.
     pub(crate) async fn undo_statement(&mut self, error: SqlError) -> SqlError {
         let savepoint = self.statement_savepoint.take();
-        let ends_transaction = error.is(&error_code::ER_LOCK_DEADLOCK) || !self.transaction.explicit;
+        let commit_failed = std::mem::take(&mut self.commit_is_due);
+        let ends_transaction = commit_failed
+            || !self.transaction.explicit
+            || error.is(&error_code::ER_LOCK_DEADLOCK)
+            || error.is(&error_code::ER_CHECKREAD);
         let undone = match (&mut self.transaction.current, savepoint) {
             (Some(transaction), Some(savepoint)) if !ends_transaction => {
                 transaction.rollback_to(savepoint).await

@@ -19,7 +19,7 @@ use super::{Done, Request};
 use crate::session::Session;
 use crate::settings::isolation_named;
 use crate::sink::StateChange;
-use crate::variables::{Definition, Effect, Scope, Setting, VariableId, from_value};
+use crate::variables::{Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection};
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
@@ -186,6 +186,9 @@ impl Session {
             VariableScope::Unspecified | VariableScope::Session => {
                 self.apply_session(id, setting, shield).await
             }
+            VariableScope::Global if is_write_protection(id) => {
+                Box::pin(self.set_write_protection(id, setting)).await
+            }
             VariableScope::Global => {
                 self.server.globals.set(id, setting);
                 Ok(())
@@ -198,8 +201,12 @@ impl Session {
                 let result = stored.commit().await;
                 shield.lower();
                 result?;
-                if scope == VariableScope::Persist {
-                    self.server.globals.set(id, setting);
+                match scope {
+                    VariableScope::Persist if is_write_protection(id) => {
+                        Box::pin(self.set_write_protection(id, setting)).await?;
+                    }
+                    VariableScope::Persist => self.server.globals.set(id, setting),
+                    _ => {}
                 }
                 Ok(())
             }
@@ -227,7 +234,7 @@ impl Session {
             "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
                 self.commit_open(shield).await?;
             }
-            TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.transaction.next = Default::default(),
+            TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.forget_next_characteristic(name),
             "last_insert_id" => {
                 self.shared.set_last_insert_id(setting.as_unsigned());
                 return Ok(());

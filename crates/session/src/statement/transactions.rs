@@ -26,6 +26,9 @@ impl Session {
             None => self.settings.access,
         };
         if asked.is_some_and(|asked| asked.read_only.is_some()) {
+            if access == AccessMode::ReadWrite {
+                self.check_write_protection()?;
+            }
             self.transaction.next.access = Some(access);
         }
         let engine = self.server.engine().clone();
@@ -48,6 +51,7 @@ impl Session {
         if self.transaction.current.is_some() && self.transaction.touched {
             count(&self.process.counters.handler_commit);
         }
+        let _passage = self.pass_to_commit().await?;
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
@@ -146,6 +150,18 @@ impl Session {
         }
     }
 
+    /// What a session asks for is also for its next transaction, whatever was asked for that one before.
+    pub(super) fn forget_next_characteristic(&mut self, variable: &str) {
+        if self.transaction.is_open() {
+            return;
+        }
+        match variable {
+            "transaction_isolation" => self.transaction.next.isolation = None,
+            "transaction_read_only" => self.transaction.next.access = None,
+            _ => {}
+        }
+    }
+
     /// SET [GLOBAL | SESSION] TRANSACTION.
     pub(crate) fn set_transaction(&mut self, asked: TransactionCharacteristic) -> Result<Done, SqlError> {
         let isolation = asked.isolation.map(engine_isolation);
@@ -171,7 +187,10 @@ impl Session {
             let Some(setting) = setting else { continue };
             match asked.scope {
                 VariableScope::Global => self.server.globals.set(VariableId::known(name), setting),
-                _ => self.variables.set_by_name(name, setting),
+                _ => {
+                    self.forget_next_characteristic(name);
+                    self.variables.set_by_name(name, setting);
+                }
             }
         }
         self.refresh_settings();

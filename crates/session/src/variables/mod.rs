@@ -7,7 +7,7 @@ mod store;
 pub use convert::{from_value, parse_text};
 pub use definition::{Definition, Effect, Scope, Setting};
 pub use registry::{VariableId, all};
-pub use store::{GlobalVariables, SessionVariables};
+pub use store::{GlobalVariables, SessionVariables, WriteProtection, is_write_protection};
 
 /// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.
 pub fn storage_engine(name: &str) -> Option<&'static str> {

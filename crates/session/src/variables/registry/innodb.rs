@@ -80,6 +80,8 @@ pub(super) const INNODB: &[Definition] = &[
     boolean("innodb_read_only", Global, false).read_only().fixed(),
     unsigned("innodb_redo_log_capacity", Global, 1073741824, 8388608, 549755813888).at_start(),
     boolean("innodb_rollback_on_timeout", Global, false).read_only().fixed(),
+    boolean("innodb_snapshot_isolation", Both, false)
+        .obeyed("Whether changing or locking a row that changed after the snapshot is an error (1020)."),
     unsigned("innodb_sort_buffer_size", Global, 1048576, 65536, 67108864).read_only(),
     unsigned("innodb_spin_wait_delay", Global, 6, 0, 1000),
     unsigned("innodb_spin_wait_pause_multiplier", Global, 50, 0, 100),
