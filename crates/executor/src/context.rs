@@ -30,6 +30,8 @@ pub struct ExecSettings {
     /// A scan for the rows to change looks at the committed version of a row that is locked by another
     /// transaction, and waits only if that passes the filter. Below REPEATABLE READ alone.
     pub tests_before_waiting: bool,
+    /// Foreign keys are obeyed.
+    pub foreign_key_checks: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
@@ -43,6 +45,7 @@ impl Default for ExecSettings {
             auto_increment_increment: 1,
             auto_increment_offset: 1,
             tests_before_waiting: false,
+            foreign_key_checks: true,
             share_reads: false,
             select_limit: u64::MAX,
         }
