@@ -3,7 +3,7 @@
 //! Invariant: the copy shows what is committed in the catalog tree; only `SchemaChange::commit` changes it, under
 //! the exclusive metadata locks of the names it touches. `version` grows with each change, so that a plan kept
 //! from an earlier version can be told.
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use datum::{SqlError, error_code};
 use engine::{AccessMode, Engine, Isolation};
 use parking_lot::RwLock;
 use schema::{DatabaseDef, TableDef, TableId};
-use table::{TableHandle, TableResolver};
+use table::{Relations, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
 use crate::dictionary::{self, FORMAT_VERSION};
@@ -41,8 +41,22 @@ pub struct StoredSettings {
 #[derive(Default)]
 pub(crate) struct State {
     pub databases: BTreeMap<String, Database>,
-    pub by_id: HashMap<TableId, Arc<TableHandle>>,
+    pub by_id: HashMap<TableId, LiveTable>,
+    /// By parent: the tables with foreign keys that name it, whether it exists or not.
+    pub children: HashMap<FullName, BTreeSet<FullName>>,
+    /// Names whose tables came, changed or went since `link_changed`.
+    pub changed: BTreeSet<FullName>,
 }
+
+/// A table with what its foreign keys and those of its children say.
+#[derive(Clone)]
+pub struct LiveTable {
+    pub handle: Arc<TableHandle>,
+    pub relations: Option<Arc<Relations>>,
+}
+
+/// Database and table.
+pub(crate) type FullName = (String, String);
 
 pub(crate) struct Database {
     pub definition: DatabaseDef,
@@ -70,6 +84,7 @@ impl Catalog {
             handle.initialise(&engine, &mut transaction).await?;
             state.put_table(Arc::new(handle))?;
         }
+        state.link_all();
         drop(transaction);
         let catalog = Arc::new(Catalog {
             engine,
@@ -127,7 +142,12 @@ impl Catalog {
     pub(crate) fn publish(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state.write();
         change(&mut state);
+        state.link_changed();
         self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn state(&self) -> parking_lot::RwLockReadGuard<'_, State> {
+        self.state.read()
     }
 
     pub fn database(&self, name: &str) -> Option<DatabaseDef> {
@@ -159,6 +179,10 @@ impl Catalog {
     }
 
     pub fn table_by_id(&self, id: TableId) -> Option<Arc<TableHandle>> {
+        self.state.read().by_id.get(&id).map(|live| live.handle.clone())
+    }
+
+    pub fn live_table(&self, id: TableId) -> Option<LiveTable> {
         self.state.read().by_id.get(&id).cloned()
     }
 
@@ -195,6 +219,10 @@ impl TableResolver for Catalog {
     fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError> {
         self.table_by_id(id).ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())
     }
+
+    fn relations(&self, id: TableId) -> Option<Arc<Relations>> {
+        self.state.read().by_id.get(&id)?.relations.clone()
+    }
 }
 
 impl State {
@@ -209,18 +237,21 @@ impl State {
     }
 
     pub fn put_table(&mut self, handle: Arc<TableHandle>) -> Result<(), SqlError> {
-        let definition: &Arc<TableDef> = handle.definition();
-        let database = self.databases.get_mut(&definition.database).ok_or_else(|| {
+        let definition: Arc<TableDef> = handle.definition().clone();
+        self.databases.get(&definition.database).ok_or_else(|| {
             let what = format!("the data dictionary has a table of no database, {}", definition.database);
             error_code::ER_INTERNAL_ERROR.with(&[&what])
         })?;
-        self.by_id.insert(definition.id, handle.clone());
+        self.note_parents(&definition);
+        self.by_id.insert(definition.id, LiveTable { handle: handle.clone(), relations: None });
+        let database = self.databases.get_mut(&definition.database).expect("it was just found");
         database.tables.insert(definition.name.clone(), handle);
         Ok(())
     }
 
     pub fn remove_table(&mut self, definition: &TableDef) {
         self.by_id.remove(&definition.id);
+        self.forget_parents(definition);
         if let Some(database) = self.databases.get_mut(&definition.database) {
             database.tables.remove(&definition.name);
         }

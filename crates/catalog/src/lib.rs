@@ -13,10 +13,12 @@ mod information_schema;
 mod metadata_lock;
 mod name;
 mod rebuild;
+mod relations;
 mod row_image;
+mod validate;
 mod viewer;
 
-pub use catalog::{Catalog, StoredSettings};
+pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
 pub use global_lock::{ClosedGate, Gate, Passage};
@@ -32,4 +34,5 @@ pub use name::{
     check_database_name, check_index_name, check_table_name,
 };
 pub use rebuild::{RowConverter, build_index, copy_rows};
+pub use validate::check_rows;
 pub use viewer::{Viewer, Visibility};

@@ -28,6 +28,7 @@ pub struct Cursor {
     /// No leaf has been asked for yet.
     starts: bool,
     tests_before_waiting: bool,
+    leaves_gaps_open: bool,
     /// The last key that is dealt with, where a step stops inside a leaf; reused to save allocations.
     key: Vec<u8>,
 }
@@ -71,6 +72,7 @@ impl Transaction {
             place,
             starts: true,
             tests_before_waiting: false,
+            leaves_gaps_open: false,
             key: Vec::new(),
         }
     }
@@ -82,6 +84,12 @@ impl Cursor {
     /// the statement wants that record it must read it again with a lock, which waits.
     pub fn test_before_waiting(&mut self) {
         self.tests_before_waiting = true;
+    }
+
+    /// Locks the records only, at every level: for a caller whose other locks keep new records out of the range, or
+    /// to whom they do not matter.
+    pub fn leave_gaps_open(&mut self) {
+        self.leaves_gaps_open = true;
     }
 
     /// Appends up to `limit` further records to `out`; false when the range is exhausted. A locking
@@ -130,7 +138,8 @@ impl Cursor {
                 let state = transaction.work.state();
                 let skips = wait == WaitPolicy::SkipLocked;
                 let strict = transaction.isolation() >= Isolation::RepeatableRead;
-                let (protects, tests) = (strict && !skips, self.tests_before_waiting && !strict);
+                let (protects, tests) =
+                    (strict && !skips && !self.leaves_gaps_open, self.tests_before_waiting && !strict);
                 let seen_lsn = AtomicU64::new(0);
                 let newest_allowed = transaction.work.newest_allowed;
                 Ok(Access::Locks(Locks { state, mode, skips, newest_allowed, protects, tests, seen_lsn }))

@@ -6,6 +6,7 @@ mod assign;
 mod auto_increment;
 mod delete;
 mod duplicate;
+mod foreign_key;
 mod insert;
 mod update;
 

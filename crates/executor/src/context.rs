@@ -36,6 +36,8 @@ pub struct ExecSettings {
     /// Locking scans lock one row at a time, because something happens between one row and the next that others can
     /// see, or that can wait or fail: a change, a join, a subquery. Set by `execute`.
     pub locks_row_by_row: bool,
+    /// Foreign keys are obeyed.
+    pub foreign_key_checks: bool,
     /// Plain SELECTs lock as FOR SHARE: SERIALIZABLE inside a transaction.
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
@@ -50,6 +52,7 @@ impl Default for ExecSettings {
             auto_increment_offset: 1,
             tests_before_waiting: false,
             locks_row_by_row: false,
+            foreign_key_checks: true,
             share_reads: false,
             select_limit: u64::MAX,
         }

@@ -12,6 +12,7 @@ use std::fmt::Write;
 pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>) -> String {
     let mut lines: Vec<String> = table.columns.iter().map(|column| column_text(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_text(index, table)));
+    lines.extend(table.foreign_keys.iter().map(|key| key.clause(table)));
     let mut text = format!("CREATE TABLE {} (\n  {}\n)", quote_identifier(&table.name), lines.join(",\n  "));
     text.push_str(" ENGINE=");
     text.push_str(&table.engine);
@@ -167,6 +168,7 @@ mod tests {
             parts: vec![IndexPart::column(column)],
             tree: 0,
             invisible: false,
+            generated: false,
             comment: String::new(),
         };
         table.indexes =

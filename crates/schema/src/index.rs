@@ -29,6 +29,8 @@ pub struct IndexDef {
     /// The engine's tree that holds it; the clustering index shares the table's own tree.
     pub tree: u64,
     pub invisible: bool,
+    /// Made for a foreign key: it goes when another index does its work.
+    pub generated: bool,
     pub comment: String,
 }
 
@@ -41,6 +43,19 @@ impl IndexPart {
 impl IndexDef {
     pub fn is_unique(&self) -> bool {
         self.kind != IndexKind::Plain
+    }
+
+    /// Its first parts are these columns, whole and in this order.
+    pub fn is_led_by(&self, columns: &[usize]) -> bool {
+        let mut parts = self.parts.iter();
+        columns.iter().all(|column| {
+            parts.next().is_some_and(|part| part.column == *column && part.prefix_length.is_none())
+        })
+    }
+
+    /// At most one row has the same values in these columns, and the index has no others.
+    pub fn is_key_of(&self, columns: &[usize]) -> bool {
+        self.is_unique() && self.parts.len() == columns.len() && self.is_led_by(columns)
     }
 
     pub fn has_prefix_parts(&self) -> bool {

@@ -7,6 +7,7 @@
 mod column;
 mod create_text;
 mod database;
+mod foreign_key;
 mod identifier;
 mod index;
 mod stored;
@@ -17,6 +18,7 @@ mod virtual_table;
 pub use column::{ColumnDef, ColumnDefault};
 pub use create_text::create_table_text;
 pub use database::DatabaseDef;
+pub use foreign_key::{ForeignKeyDef, MatchOption, ReferentialAction, generated_name, generated_number};
 pub use identifier::{quote_identifier, quote_text};
 pub use index::{IndexDef, IndexId, IndexKind, IndexPart};
 pub use stored::StoredFormError;

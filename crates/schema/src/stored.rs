@@ -3,15 +3,19 @@
 //! Invariant: `from_bytes(to_bytes(t)) == t`, and bytes of any content give an error, never a panic. Unknown
 //! fields are ignored so that a later version may add some; a changed meaning needs a new `FORMAT_VERSION`.
 mod column_type_form;
+mod foreign_key_form;
 mod value_form;
 
 use crate::column::{ColumnDef, ColumnDefault};
+use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind, IndexPart};
 use crate::table::{TableDef, TableId};
 use collation::CollationId;
 use serde_json::{Value as Json, json};
 
 const FORMAT_VERSION: u64 = 1;
+/// With foreign keys: a program that does not know them must not change the table.
+const FORMAT_VERSION_FOREIGN_KEYS: u64 = 2;
 
 /// The bytes are no table descriptor; the text says which field is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +70,10 @@ fn collation(object: &Json) -> Read<CollationId> {
 
 impl TableDef {
     pub fn to_bytes(&self) -> Vec<u8> {
-        let form = json!({
-            "version": FORMAT_VERSION,
+        let has_foreign_keys = !self.foreign_keys.is_empty();
+        let version = if has_foreign_keys { FORMAT_VERSION_FOREIGN_KEYS } else { FORMAT_VERSION };
+        let mut form = json!({
+            "version": version,
             "id": self.id.0,
             "database": self.database,
             "name": self.name,
@@ -83,19 +89,27 @@ impl TableDef {
             "auto_increment_start": self.auto_increment_start,
             "created_at": self.created_at,
         });
+        if has_foreign_keys {
+            let keys: Vec<Json> = self.foreign_keys.iter().map(foreign_key_form::write).collect();
+            form["foreign_keys"] = Json::Array(keys);
+        }
         form.to_string().into_bytes()
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<TableDef, StoredFormError> {
         let form: Json = serde_json::from_slice(bytes).map_err(|cause| error(cause.to_string()))?;
         let version = number(&form, "version")?;
-        if version != FORMAT_VERSION {
+        if version != FORMAT_VERSION && version != FORMAT_VERSION_FOREIGN_KEYS {
             return Err(error(format!("format version {version} is not known")));
         }
         let mut table =
             TableDef::new(TableId(number(&form, "id")?), text(&form, "database")?, text(&form, "name")?);
         table.columns = list(&form, "columns")?.iter().map(read_column).collect::<Read<_>>()?;
         table.indexes = list(&form, "indexes")?.iter().map(read_index).collect::<Read<_>>()?;
+        table.foreign_keys = match version {
+            FORMAT_VERSION_FOREIGN_KEYS => read_foreign_keys(&form)?,
+            _ => Vec::new(),
+        };
         table.clustered_by = match field(&form, "clustered_by")? {
             Json::Null => None,
             _ => Some(IndexId(small(&form, "clustered_by")?)),
@@ -113,10 +127,17 @@ impl TableDef {
     }
 }
 
+fn read_foreign_keys(form: &Json) -> Read<Vec<ForeignKeyDef>> {
+    list(form, "foreign_keys")?.iter().map(foreign_key_form::read).collect()
+}
+
 fn check_positions(table: &TableDef) -> Read<()> {
     let count = table.columns.len();
     if table.indexes.iter().flat_map(|index| &index.parts).any(|part| part.column >= count) {
         return Err(error("an index names a column that does not exist"));
+    }
+    if table.foreign_keys.iter().flat_map(|key| &key.columns).any(|column| *column >= count) {
+        return Err(error("a foreign key names a column that does not exist"));
     }
     if table.clustered_by.is_some() && table.clustering_index().is_none() {
         return Err(error("the clustering index does not exist"));
@@ -188,10 +209,14 @@ fn index_form(index: &IndexDef) -> Json {
         .iter()
         .map(|part| json!({"column": part.column, "length": part.prefix_length, "descending": part.descending}))
         .collect();
-    json!({
+    let mut form = json!({
         "id": index.id.0, "name": index.name, "kind": kind, "parts": parts, "tree": index.tree,
         "invisible": index.invisible, "comment": index.comment,
-    })
+    });
+    if index.generated {
+        form["generated"] = json!(true);
+    }
+    form
 }
 
 fn read_index(form: &Json) -> Read<IndexDef> {
@@ -208,6 +233,7 @@ fn read_index(form: &Json) -> Read<IndexDef> {
         parts: list(form, "parts")?.iter().map(read_part).collect::<Read<_>>()?,
         tree: number(form, "tree")?,
         invisible: flag(form, "invisible"),
+        generated: flag(form, "generated"),
         comment: text(form, "comment")?,
     })
 }

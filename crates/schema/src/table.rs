@@ -3,6 +3,7 @@
 //! Invariant: index parts name existing columns, at most one column is AUTO_INCREMENT, and `clustered_by`,
 //! when set, names an index whose columns are all NOT NULL and which has no prefix parts.
 use crate::column::ColumnDef;
+use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind};
 use collation::CollationId;
 
@@ -21,6 +22,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// In MySQL's order: primary, unique without nullable columns, unique, plain.
     pub indexes: Vec<IndexDef>,
+    /// Those of which this table is the child, in the order of their names.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// The index whose key orders the rows; `None` means a hidden 8-byte row id does.
     pub clustered_by: Option<IndexId>,
     /// The engine's tree with the rows.
@@ -47,6 +50,7 @@ impl TableDef {
             name: name.into(),
             columns: Vec::new(),
             indexes: Vec::new(),
+            foreign_keys: Vec::new(),
             clustered_by: None,
             tree: 0,
             row_format: ROW_FORMAT_CURRENT,
@@ -76,6 +80,17 @@ impl TableDef {
     /// The index whose key orders the rows.
     pub fn clustering_index(&self) -> Option<&IndexDef> {
         self.clustered_by.and_then(|id| self.index_by_id(id))
+    }
+
+    /// The index through which the rows with certain values of these columns are found.
+    pub fn index_led_by(&self, columns: &[usize]) -> Option<usize> {
+        self.indexes.iter().position(|index| index.is_led_by(columns))
+    }
+
+    /// The index by which children find a row of this table: one that makes the columns unique, else any that begins
+    /// with them.
+    pub fn referenced_index(&self, columns: &[usize]) -> Option<usize> {
+        self.indexes.iter().position(|index| index.is_key_of(columns)).or_else(|| self.index_led_by(columns))
     }
 
     pub fn primary_key(&self) -> Option<&IndexDef> {
@@ -113,7 +128,8 @@ impl TableDef {
     }
 }
 
-fn same_name(left: &str, right: &str) -> bool {
+/// Names ignore letter case.
+pub(crate) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
 }
 
@@ -131,6 +147,7 @@ mod tests {
             parts: vec![IndexPart::column(column)],
             tree: 0,
             invisible: false,
+            generated: false,
             comment: String::new(),
         }
     }

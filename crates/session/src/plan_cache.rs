@@ -15,6 +15,8 @@ use crate::sink::ResultShape;
 use crate::status::PlanShape;
 use catalog::{LockMode, LockName};
 use plan::Plan;
+use schema::TableId;
+use table::Relations;
 
 /// A plan with what the session needs to run it.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct PreparedPlan {
     pub conversions: Vec<Conversion>,
     /// The tables' metadata locks, in the order in which they are taken.
     pub locks: Vec<(LockName, LockMode)>,
+    /// The tables that change with what their foreign keys said; none with `foreign_key_checks=0`.
+    pub related: Vec<(TableId, Option<Arc<Relations>>)>,
     pub catalog_version: u64,
     pub environment: PlanEnvironment,
 }
@@ -40,6 +44,7 @@ pub struct PlanEnvironment {
     /// 0 when results are sent as stored.
     pub results_collation: u16,
     pub locks_source_rows: bool,
+    pub foreign_key_checks: bool,
 }
 
 /// The text of a prepared statement and what its tree told, so that a session that prepares the same text need

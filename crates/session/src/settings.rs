@@ -37,6 +37,9 @@ pub struct Settings {
     pub keeps_notes: bool,
     pub safe_updates: bool,
     pub require_primary_key: bool,
+    pub foreign_key_checks: bool,
+    /// New foreign keys reference unique keys only.
+    pub restricts_foreign_keys: bool,
     pub default_engine: Arc<str>,
     /// COMMIT and ROLLBACK: 0 nothing, 1 chain, 2 release.
     pub completion: Completion,
@@ -83,6 +86,8 @@ impl Settings {
             keeps_notes: truth("sql_notes"),
             safe_updates: truth("sql_safe_updates"),
             require_primary_key: truth("sql_require_primary_key"),
+            foreign_key_checks: truth("foreign_key_checks"),
+            restricts_foreign_keys: truth("restrict_fk_on_non_standard_key"),
             default_engine: Arc::from(text("default_storage_engine")),
             completion: match text("completion_type") {
                 "CHAIN" => Completion::Chain,

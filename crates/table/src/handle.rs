@@ -93,6 +93,24 @@ impl TableHandle {
         Ok(())
     }
 
+    /// All columns of the row at `row_key`, or `None` when there is no such row.
+    pub async fn read_row_at(
+        &self,
+        transaction: &mut Transaction,
+        row_key: &[u8],
+        mode: ReadMode,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
+        let table = &self.definition;
+        let record = transaction.get(self.layout.tree, row_key, mode).await;
+        let Some(record) = record.map_err(|error| engine_error(&table.name, error))? else { return Ok(None) };
+        let wanted: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
+        let projection = self.layout.project_rows(&wanted);
+        let mut row = vec![Value::Null; table.columns.len()];
+        let read = self.layout.read_row(table, &projection, row_key, &record, &mut row);
+        read.map_err(|_| damaged(&table.name))?;
+        Ok(Some(row))
+    }
+
     pub fn definition(&self) -> &Arc<TableDef> {
         &self.definition
     }

@@ -53,6 +53,15 @@ pub struct Projection {
     from_row: Vec<(usize, usize, usize)>,
 }
 
+impl IndexLayout {
+    /// What the keys of all rows with these values in the first parts begin with.
+    pub fn prefix(&self, values: &[&Value]) -> Result<Vec<u8>, SqlError> {
+        let mut key = Vec::with_capacity(32);
+        self.parts.iter().zip(values).try_for_each(|(part, value)| part.write(value, &mut key))?;
+        Ok(key)
+    }
+}
+
 impl TableLayout {
     pub fn new(table: &TableDef) -> TableLayout {
         let clustered = table.clustering_index().map(|index| parts_of(table, index)).unwrap_or_default();

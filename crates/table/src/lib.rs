@@ -11,6 +11,7 @@ mod handle;
 
 mod change;
 mod duplicate;
+mod foreign_key;
 
 mod auto_increment;
 mod layout;
@@ -24,6 +25,7 @@ mod error;
 pub use auto_increment::AutoIncrement;
 pub use change::ChangeOutcome;
 pub use error::{damaged, engine_error};
+pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;
 pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};

@@ -2,10 +2,15 @@
 use crate::handle::TableHandle;
 use datum::SqlError;
 use schema::TableId;
+
+use crate::foreign_key::Relations;
 use std::sync::Arc;
 
 /// Implemented by the catalog. The statement's metadata lock keeps the table alive while the plan runs.
 pub trait TableResolver {
     /// The handle; an error when the table is gone (a plan that outlived it).
     fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError>;
+
+    /// The parents and children of the table; `None` for one that has neither.
+    fn relations(&self, id: TableId) -> Option<Arc<Relations>>;
 }

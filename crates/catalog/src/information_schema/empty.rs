@@ -168,22 +168,6 @@ pub(super) const VIEWS: &[ViewSource] = &[
         ],
     ),
     without_rows(
-        "REFERENTIAL_CONSTRAINTS",
-        &[
-            Text("CONSTRAINT_CATALOG", 64),
-            Text("CONSTRAINT_SCHEMA", 64),
-            NullText("CONSTRAINT_NAME", 64),
-            Text("UNIQUE_CONSTRAINT_CATALOG", 64),
-            Text("UNIQUE_CONSTRAINT_SCHEMA", 64),
-            NullText("UNIQUE_CONSTRAINT_NAME", 64),
-            Text("MATCH_OPTION", 7),
-            Text("UPDATE_RULE", 11),
-            Text("DELETE_RULE", 11),
-            Text("TABLE_NAME", 64),
-            Text("REFERENCED_TABLE_NAME", 64),
-        ],
-    ),
-    without_rows(
         "ROUTINES",
         &[
             Text("SPECIFIC_NAME", 64),

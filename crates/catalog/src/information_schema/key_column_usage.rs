@@ -1,5 +1,6 @@
 //! `KEY_COLUMN_USAGE`
 use datum::Value;
+use schema::TableDef;
 
 use super::tables::visible_tables;
 use super::view::{ViewColumn::*, ViewSource, catalog_name};
@@ -26,23 +27,48 @@ pub(super) const VIEW: ViewSource = ViewSource {
             let definition = table.definition();
             for index in definition.indexes.iter().filter(|index| index.is_unique()) {
                 for (position, part) in index.parts.iter().enumerate() {
-                    rows.push(vec![
-                        catalog_name(),
-                        Value::bytes(&definition.database),
-                        Value::bytes(&index.name),
-                        catalog_name(),
-                        Value::bytes(&definition.database),
-                        Value::bytes(&definition.name),
-                        Value::bytes(&definition.columns[part.column].name),
+                    rows.push(row(
+                        definition,
+                        &index.name,
+                        part.column,
+                        position,
+                        [const { Value::Null }; 4],
+                    ));
+                }
+            }
+            for key in &definition.foreign_keys {
+                for (position, (&column, parent)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                    let referenced = [
                         Value::UInt(position as u64 + 1),
-                        Value::Null,
-                        Value::Null,
-                        Value::Null,
-                        Value::Null,
-                    ]);
+                        Value::bytes(&key.parent_database),
+                        Value::bytes(&key.parent_table),
+                        Value::bytes(parent),
+                    ];
+                    rows.push(row(definition, &key.name, column, position, referenced));
                 }
             }
         }
         rows
     },
 };
+
+/// A column of a key; `referenced` is its place, database, table and name in the parent.
+fn row(
+    table: &TableDef,
+    constraint: &str,
+    column: usize,
+    position: usize,
+    referenced: [Value; 4],
+) -> Vec<Value> {
+    let own = [
+        catalog_name(),
+        Value::bytes(&table.database),
+        Value::bytes(constraint),
+        catalog_name(),
+        Value::bytes(&table.database),
+        Value::bytes(&table.name),
+        Value::bytes(&table.columns[column].name),
+        Value::UInt(position as u64 + 1),
+    ];
+    own.into_iter().chain(referenced).collect()
+}

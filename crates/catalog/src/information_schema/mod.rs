@@ -9,7 +9,9 @@ mod collations;
 mod columns;
 mod empty;
 mod engines;
+mod innodb_foreign;
 mod key_column_usage;
+mod referential_constraints;
 mod schemata;
 mod statistics;
 mod table_constraints;
@@ -34,7 +36,10 @@ pub fn information_schema_tables(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualT
         collations::APPLICABILITY,
         columns::VIEW,
         engines::VIEW,
+        innodb_foreign::KEYS,
+        innodb_foreign::COLUMNS,
         key_column_usage::VIEW,
+        referential_constraints::VIEW,
         schemata::VIEW,
         statistics::VIEW,
         table_constraints::VIEW,

@@ -20,14 +20,20 @@ pub(super) const VIEW: ViewSource = ViewSource {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {
             let definition = table.definition();
-            for index in definition.indexes.iter().filter(|index| index.is_unique()) {
+            let unique = definition.indexes.iter().filter(|index| index.is_unique());
+            let unique = unique.map(|index| match index.kind {
+                IndexKind::Primary => (&index.name, "PRIMARY KEY"),
+                _ => (&index.name, "UNIQUE"),
+            });
+            let foreign = definition.foreign_keys.iter().map(|key| (&key.name, "FOREIGN KEY"));
+            for (name, kind) in unique.chain(foreign) {
                 rows.push(vec![
                     catalog_name(),
                     Value::bytes(&definition.database),
-                    Value::bytes(&index.name),
+                    Value::bytes(name),
                     Value::bytes(&definition.database),
                     Value::bytes(&definition.name),
-                    Value::bytes(if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                    Value::bytes(kind),
                     Value::bytes("YES"),
                 ]);
             }

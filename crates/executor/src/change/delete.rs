@@ -1,4 +1,5 @@
 //! DELETE from one or more tables.
+use super::foreign_key::{ForeignKeys, pardon};
 use super::update::read_rows;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -13,6 +14,7 @@ use table::TableHandle;
 struct Target<'p> {
     plan: &'p DeleteTarget,
     handle: Arc<TableHandle>,
+    foreign_keys: ForeignKeys,
     /// With joins: rows already deleted.
     done: HashSet<Vec<u8>>,
 }
@@ -21,8 +23,10 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
         let handle = context.tables.table(target.table.id)?;
-        targets.push(Target { plan: target, handle, done: HashSet::new() });
+        let foreign_keys = ForeignKeys::of(&handle, context);
+        targets.push(Target { plan: target, handle, foreign_keys, done: HashSet::new() });
     }
+    let has_cascades = targets.iter().any(|target| target.foreign_keys.is_parent());
     let mut input = build(&plan.input);
     input.start(&[]);
     let mut outcome = Outcome::default();
@@ -31,6 +35,10 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
     while more {
         rows.clear();
         more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
+        if has_cascades {
+            outcome.affected_rows += delete_with_children(plan, &mut targets, &rows, context).await?;
+            continue;
+        }
         for frame in rows.rows() {
             context.check()?;
             for target in &mut targets {
@@ -51,4 +59,64 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         }
     }
     Ok(outcome)
+}
+
+/// Deletes rows that may have children, children among the targets first: a row counts for itself where it can.
+async fn delete_with_children(
+    plan: &DeletePlan,
+    targets: &mut [Target<'_>],
+    rows: &RowBatch,
+    context: &mut ExecContext<'_>,
+) -> Result<u64, SqlError> {
+    let mut count = 0;
+    for position in children_first(targets) {
+        let target = &mut targets[position];
+        for frame in rows.rows() {
+            context.check()?;
+            let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
+            if plan.collect_first && !target.done.insert(row_key.clone()) {
+                continue;
+            }
+            count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);
+        }
+    }
+    Ok(count)
+}
+
+/// The targets in an order in which, cycles apart, none is the parent of a later one.
+fn children_first(targets: &[Target<'_>]) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..targets.len()).collect();
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let has_child_left = |parent: usize| {
+            left.iter().any(|&child| {
+                child != parent
+                    && targets[parent].foreign_keys.has_child(targets[child].handle.definition().id)
+            })
+        };
+        let next = left.iter().position(|&target| !has_child_left(target)).unwrap_or(0);
+        ordered.push(left.remove(next));
+    }
+    ordered
+}
+
+impl Target<'_> {
+    /// Deletes a row with its children, unless a cascade of this statement has done so before; true when it did.
+    async fn delete_present(
+        &self,
+        row_key: &[u8],
+        ignore: bool,
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        let Target { handle, foreign_keys, .. } = self;
+        let Some(row) = foreign_keys.present_row(handle, row_key, context).await? else { return Ok(false) };
+        let row_begin = context.transaction.savepoint();
+        if let Err(error) = foreign_keys.before_delete(handle, row_key, &row, None, context).await {
+            pardon(error, ignore, row_begin, handle, context).await?;
+            return Ok(false);
+        }
+        let wait = context.settings.lock_wait;
+        handle.delete_row(context.transaction, row_key, &row, wait).await?;
+        Ok(true)
+    }
 }

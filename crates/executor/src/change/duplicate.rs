@@ -1,11 +1,12 @@
 //! What REPLACE and ON DUPLICATE KEY UPDATE do with the row that is already there.
 use super::auto_increment;
+use super::foreign_key::pardon;
 use super::insert::Inserter;
 use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
 use plan::Assignment;
-use table::{ChangeOutcome, TableHandle, damaged, engine_error};
+use table::{ChangeOutcome, TableHandle, damaged};
 
 /// All columns of the row at `row_key`, exclusively locked.
 async fn existing_row(
@@ -13,17 +14,9 @@ async fn existing_row(
     row_key: &[u8],
     context: &mut ExecContext<'_>,
 ) -> Result<Vec<Value>, SqlError> {
-    let table = handle.definition();
     let mode = ReadMode::Locking(LockMode::Exclusive, context.settings.lock_wait);
-    let record = context.transaction.get(handle.layout().tree, row_key, mode).await;
-    let record = record.map_err(|error| engine_error(&table.name, error))?;
-    let record = record.ok_or_else(|| error_code::ER_KEY_NOT_FOUND.with(&[&table.name]))?;
-    let wanted: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
-    let projection = handle.layout().project_rows(&wanted);
-    let mut row = vec![Value::Null; table.columns.len()];
-    let read = handle.layout().read_row(table, &projection, row_key, &record, &mut row);
-    read.map_err(|_| damaged(&table.name))?;
-    Ok(row)
+    let row = handle.read_row_at(context.transaction, row_key, mode).await?;
+    row.ok_or_else(|| error_code::ER_KEY_NOT_FOUND.with(&[&handle.definition().name]))
 }
 
 /// REPLACE: every row that has a key of the new one is deleted, then the new one inserted.
@@ -40,7 +33,9 @@ pub async fn replace_existing(
         let existing = existing_row(&inserter.handle, &conflicting, context).await?;
         context.work.deletes += 1;
         context.work.inserts += 1;
-        inserter.handle.delete_row(context.transaction, &conflicting, &existing, wait).await?;
+        let Inserter { handle, foreign_keys, .. } = &*inserter;
+        foreign_keys.before_delete(handle, &conflicting, &existing, Some(row), context).await?;
+        handle.delete_row(context.transaction, &conflicting, &existing, wait).await?;
         inserter.outcome.affected_rows += 1;
         match inserter.handle.insert_row(context.transaction, row, wait).await? {
             ChangeOutcome::Done => {
@@ -79,6 +74,11 @@ pub async fn update_existing(
     }
     let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
     inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
+    let row_begin = context.transaction.savepoint();
+    let Inserter { handle, foreign_keys, .. } = &*inserter;
+    if let Err(error) = foreign_keys.before_update(handle, row_key, &existing, &frame, context).await {
+        return pardon(error, inserter.plan.ignore, row_begin, handle, context).await;
+    }
     let wait = context.settings.lock_wait;
     context.work.updates += 1;
     let changed = inserter.handle.update_row(context.transaction, row_key, &existing, &frame, wait).await?;
@@ -92,11 +92,7 @@ pub async fn update_existing(
         }
         ChangeOutcome::Duplicate { index, .. } => {
             let error = inserter.handle.duplicate_error(index, &frame);
-            if !inserter.plan.ignore {
-                return Err(error);
-            }
-            context.eval.session.warn(error.into_warning());
-            Ok(())
+            pardon(error, inserter.plan.ignore, row_begin, &inserter.handle, context).await
         }
     }
 }

@@ -2,6 +2,7 @@
 use super::assign::Assigner;
 use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
+use super::foreign_key::{ForeignKeys, pardon};
 use super::update::read_rows;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -16,6 +17,7 @@ use table::{ChangeOutcome, TableHandle};
 pub struct Inserter<'p> {
     pub plan: &'p InsertPlan,
     pub handle: Arc<TableHandle>,
+    pub foreign_keys: ForeignKeys,
     pub assigner: Assigner<'p>,
     pub outcome: Outcome,
     generator: Generator,
@@ -32,8 +34,10 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         InsertSource::Rows(rows) => Some(rows.len() as u64),
         InsertSource::Query(_) => None,
     };
+    let handle = context.tables.table(plan.table.id)?;
     let mut inserter = Inserter {
-        handle: context.tables.table(plan.table.id)?,
+        foreign_keys: ForeignKeys::of(&handle, context),
+        handle,
         assigner: Assigner::new(&plan.table, context, plan.ignore),
         outcome: Outcome::default(),
         generator: Generator::new(&plan.table, rows),
@@ -137,6 +141,12 @@ impl Inserter<'_> {
     ) -> Result<(), SqlError> {
         context.check()?;
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
+        if self.foreign_keys.is_child() {
+            let row_begin = context.transaction.savepoint();
+            if let Err(error) = self.foreign_keys.before_insert(&self.handle, &row, context).await {
+                return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
+            }
+        }
         let wait = context.settings.lock_wait;
         context.work.inserts += 1;
         let done = self.handle.insert_row(context.transaction, &row, wait).await?;

@@ -1,6 +1,7 @@
 //! UPDATE of one or more tables.
 use super::assign::Assigner;
 use super::auto_increment;
+use super::foreign_key::{ForeignKeys, pardon};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::row_bytes;
@@ -16,6 +17,7 @@ use table::{ChangeOutcome, TableHandle};
 struct Target<'p> {
     plan: &'p UpdateTarget,
     handle: Arc<TableHandle>,
+    foreign_keys: ForeignKeys,
     assigner: Assigner<'p>,
     /// With joins: rows already updated, since each is changed once.
     done: HashSet<Vec<u8>>,
@@ -27,8 +29,10 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
     context.settings.tests_before_waiting = plan.targets.len() == 1 && !is_join(plan);
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
+        let handle = context.tables.table(target.table.id)?;
         targets.push(Target {
-            handle: context.tables.table(target.table.id)?,
+            foreign_keys: ForeignKeys::of(&handle, context),
+            handle,
             assigner: Assigner::new(&target.table, context, plan.ignore),
             plan: target,
             done: HashSet::new(),
@@ -114,25 +118,50 @@ async fn update_row(
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
+    write_row(plan, target, &row_key, old, new, context, outcome).await
+}
+
+/// Brings the new values into the table, and to the row's children.
+async fn write_row(
+    plan: &UpdatePlan,
+    target: &Target<'_>,
+    row_key: &[u8],
+    mut old: Vec<Value>,
+    mut new: Vec<Value>,
+    context: &mut ExecContext<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), SqlError> {
+    let Target { handle, foreign_keys, .. } = target;
+    let is_assigned =
+        |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
+    if plan.targets.len() > 1 && foreign_keys.is_child() {
+        // A cascade from another target may have passed here.
+        let present = foreign_keys.present_row(handle, row_key, context).await?;
+        let Some(present) = present else { return Ok(()) };
+        for (column, value) in present.iter().enumerate().filter(|(column, _)| !is_assigned(*column)) {
+            new[column] = value.clone();
+        }
+        old = present;
+    }
+    let row_begin = context.transaction.savepoint();
+    if let Err(error) = foreign_keys.before_update(handle, row_key, &old, &new, context).await {
+        return pardon(error, plan.ignore, row_begin, handle, context).await;
+    }
     let wait = context.settings.lock_wait;
     context.work.updates += 1;
-    let changed = target.handle.update_row(context.transaction, &row_key, &old, &new, wait).await?;
-    match changed {
+    match handle.update_row(context.transaction, row_key, &old, &new, wait).await? {
         ChangeOutcome::Done => {
             outcome.affected_rows += 1;
             if target.plan.table.auto_increment_column().is_some_and(is_assigned) {
-                auto_increment::observe_update(&target.handle, &new);
+                auto_increment::observe_update(handle, &new);
             }
+            Ok(())
         }
         ChangeOutcome::Duplicate { index, .. } => {
-            let error = target.handle.duplicate_error(index, &new);
-            if !plan.ignore {
-                return Err(error);
-            }
-            context.eval.session.warn(error.into_warning());
+            let error = handle.duplicate_error(index, &new);
+            pardon(error, plan.ignore, row_begin, handle, context).await
         }
     }
-    Ok(())
 }
 
 /// More than one table is read.

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
-use table::{TableHandle, TableResolver};
+use table::{Relations, TableHandle, TableResolver};
 
 /// Longer than any statement of these tests takes on a busy machine.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -110,6 +110,10 @@ impl TableResolver for Database {
     fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError> {
         Ok(self.tables[&id].clone())
     }
+
+    fn relations(&self, _: TableId) -> Option<Arc<Relations>> {
+        None
+    }
 }
 
 /// `"id int key"`-style descriptions: name, type, then any of `null`, `auto`, `default=..`.
@@ -186,7 +190,16 @@ impl Database {
             let id = IndexId(number as u32 + 1);
             let name = name.to_owned();
             let comment = String::new();
-            table.indexes.push(IndexDef { id, name, kind, parts, tree, invisible: false, comment });
+            table.indexes.push(IndexDef {
+                id,
+                name,
+                kind,
+                parts,
+                tree,
+                invisible: false,
+                generated: false,
+                comment,
+            });
         }
         table.arrange_indexes();
         table.choose_clustering();

@@ -1,5 +1,6 @@
 //! The stored form reads back equal, and damaged bytes give errors.
 use super::*;
+use crate::{MatchOption, ReferentialAction};
 use datum::{ColumnType, TypeKind, Value};
 
 fn table() -> TableDef {
@@ -32,7 +33,18 @@ fn table() -> TableDef {
         parts: vec![IndexPart { column: 0, prefix_length: None, descending: true }],
         tree: 88,
         invisible: false,
+        generated: true,
         comment: String::new(),
+    });
+    table.foreign_keys.push(ForeignKeyDef {
+        name: "k".to_owned(),
+        columns: vec![1, 0],
+        parent_database: "e".to_owned(),
+        parent_table: "p".to_owned(),
+        parent_columns: vec!["x".to_owned(), "y".to_owned()],
+        match_option: MatchOption::Full,
+        on_delete: ReferentialAction::Cascade,
+        on_update: ReferentialAction::SetDefault,
     });
     table.create_options.push(("ROW_FORMAT".to_owned(), "DYNAMIC".to_owned()));
     table.arrange_indexes();
@@ -54,7 +66,10 @@ fn damage_is_an_error() {
     }
     let text = String::from_utf8(bytes).expect("JSON is UTF-8");
     for (from, to) in [
-        ("\"version\":1", "\"version\":2"),
+        ("\"version\":2", "\"version\":3"),
+        ("\"on_delete\":\"CASCADE\"", "\"on_delete\":\"CASCADES\""),
+        ("\"columns\":[1,0]", "\"columns\":[1,80]"),
+        ("\"columns\":[1,0]", "\"columns\":[1]"),
         ("\"column\":0", "\"column\":9"),
         ("\"clustered_by\":4", "\"clustered_by\":5"),
         ("\"kind\":\"varchar\"", "\"kind\":\"varchat\""),

@@ -9,9 +9,10 @@ use schema::IndexKind;
 
 use super::column::{default_of, draft_of_column};
 use super::conditions;
-use super::create::add_elements;
+use super::create::{add_column, add_elements, add_references};
 use super::data_type::choose_collation;
 use super::draft::{ColumnSource, DefinitionContext, IndexDraft, TableDraft, same_name};
+use super::foreign_key::add_foreign_key;
 use super::index::draft_of_index;
 use super::options::apply_options;
 
@@ -35,6 +36,7 @@ pub fn apply_alterations<'a>(
     for specification in specifications {
         apply_drop(specification, draft)?;
     }
+    check_foreign_key_columns(draft)?;
     if draft.columns.is_empty() {
         return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
@@ -53,10 +55,14 @@ fn apply_drop(specification: &Spec<'_>, draft: &mut TableDraft) -> Result<(), Sq
         Spec::DropColumn(name) => drop_column(name.name, draft),
         Spec::DropPrimaryKey => drop_index("PRIMARY", draft),
         Spec::DropIndex(name) => drop_index(name.name, draft),
-        Spec::DropForeignKey(name) => Err(cannot_drop(name.name)),
+        Spec::DropForeignKey(name) => match drop_foreign_key(name.name, draft) {
+            true => Ok(()),
+            false => Err(cannot_drop(name.name)),
+        },
         Spec::DropCheck(name) => Err(conditions::ER_CHECK_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
         Spec::DropConstraint(name) => match draft.index_position(name.name) {
             Some(at) if draft.indexes[at].kind != IndexKind::Plain => drop_index(name.name, draft),
+            _ if drop_foreign_key(name.name, draft) => Ok(()),
             _ => Err(conditions::ER_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
         },
         _ => Ok(()),
@@ -78,6 +84,21 @@ fn drop_column(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
     Ok(())
 }
 
+fn drop_foreign_key(name: &str, draft: &mut TableDraft) -> bool {
+    let position = draft.foreign_keys.iter().position(|key| same_name(&key.name, name));
+    position.map(|position| draft.foreign_keys.remove(position)).is_some()
+}
+
+/// Error 1828 for a dropped column of a foreign key that stays.
+fn check_foreign_key_columns(draft: &TableDraft) -> Result<(), SqlError> {
+    for key in &draft.foreign_keys {
+        if let Some(column) = key.columns.iter().find(|column| draft.column_position(column).is_none()) {
+            return Err(error_code::ER_FK_COLUMN_CANNOT_DROP.with(&[column, &key.name]));
+        }
+    }
+    Ok(())
+}
+
 fn drop_index(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
     let position = draft.index_position(name).ok_or_else(|| cannot_drop(name))?;
     draft.indexes.remove(position);
@@ -92,8 +113,7 @@ fn apply<'a>(
 ) -> Result<(), SqlError> {
     match specification {
         Spec::AddColumn { column, position } => {
-            let column = draft_of_column(column, draft.collation, context)?;
-            draft.columns.push(column);
+            add_column(column, draft, context)?;
             move_last_column(draft, position)
         }
         Spec::AddElements(elements) => add_elements(elements, draft, context),
@@ -105,6 +125,7 @@ fn apply<'a>(
             draft.indexes.push(index);
             Ok(())
         }
+        Spec::AddForeignKey(key) => add_foreign_key(key, draft),
         Spec::ModifyColumn { column, position } => {
             change_column(column.name.name, column, position, draft, context)
         }
@@ -170,7 +191,6 @@ fn apply<'a>(
 
 fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
     let what = match specification {
-        Spec::AddForeignKey(_) => "foreign keys",
         Spec::AddCheck(_) | Spec::AlterCheckEnforced { .. } => "CHECK constraints",
         Spec::DiscardTablespace | Spec::ImportTablespace => "transportable tablespaces",
         Spec::SecondaryLoad | Spec::SecondaryUnload => "secondary engines",
@@ -220,19 +240,23 @@ fn change_column(
         draft.columns.push(changed);
         move_last_column(draft, position)?;
     }
-    rename_in_indexes(old_name, &new_name, draft);
-    Ok(())
+    rename_in_keys(old_name, &new_name, draft);
+    add_references(column, draft)
 }
 
 fn rename_column(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
     check_column_name(to)?;
     let position = require_column(from, draft)?;
     draft.columns[position].definition.name = to.to_owned();
-    rename_in_indexes(from, to, draft);
+    rename_in_keys(from, to, draft);
     Ok(())
 }
 
-fn rename_in_indexes(from: &str, to: &str, draft: &mut TableDraft) {
+fn rename_in_keys(from: &str, to: &str, draft: &mut TableDraft) {
+    let keys = draft.foreign_keys.iter_mut().filter(|key| key.exists);
+    for column in keys.flat_map(|key| &mut key.columns).filter(|column| same_name(column, from)) {
+        *column = to.to_owned();
+    }
     for part in draft.indexes.iter_mut().flat_map(|index: &mut IndexDraft| &mut index.parts) {
         if same_name(&part.column, from) {
             part.column = to.to_owned();

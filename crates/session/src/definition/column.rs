@@ -99,7 +99,8 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             | ColumnAttribute::NotSecondary => {}
             ColumnAttribute::Generated { .. } => return unsupported("generated columns"),
             ColumnAttribute::Check(_) => return unsupported("CHECK constraints"),
-            ColumnAttribute::References(_) => return unsupported("foreign keys"),
+            // The table's: `add_references`.
+            ColumnAttribute::References(_) => {}
             ColumnAttribute::Srid(_) => return unsupported("SRID"),
             ColumnAttribute::EngineAttribute(_) | ColumnAttribute::SecondaryEngineAttribute(_) => {
                 return unsupported("ENGINE_ATTRIBUTE");

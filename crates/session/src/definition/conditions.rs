@@ -56,3 +56,22 @@ pub const ER_CONSTRAINT_NOT_FOUND: ErrorCode =
     ErrorCode::new(3940, "HY000", "Constraint '%s' does not exist.");
 pub const ER_ILLEGAL_HA: ErrorCode =
     ErrorCode::new(1031, "HY000", "Table storage engine for '%s' doesn't have this option");
+pub const ER_DROP_INDEX_FK: ErrorCode =
+    ErrorCode::new(1553, "HY000", "Cannot drop index '%s': needed in a foreign key constraint");
+pub const ER_FOREIGN_KEY_WITH_CREATE_SELECT: ErrorCode = ErrorCode::new(
+    3978,
+    "HY000",
+    "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION \
+     statement.",
+);
+pub const ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY: ErrorCode = ErrorCode::new(
+    6124,
+    "HY000",
+    "Foreign key '%s' refers to non-unique key or partial key. This is deprecated and will be removed in a future \
+     release.",
+);
+pub const ER_FK_NO_UNIQUE_INDEX_PARENT: ErrorCode = ErrorCode::new(
+    6125,
+    "HY000",
+    "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'",
+);

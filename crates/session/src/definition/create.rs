@@ -2,10 +2,11 @@
 use catalog::{NAME_LENGTH_MAX, check_table_name};
 use collation::CollationId;
 use datum::{SqlError, error_code};
-use parser::ast::{CreateTable, TableElement};
+use parser::ast::{ColumnAttribute, ColumnDefinition, CreateTable, TableElement};
 
 use super::column::draft_of_column;
 use super::draft::{DefinitionContext, TableDraft};
+use super::foreign_key::{add_column_reference, add_foreign_key};
 use super::index::draft_of_index;
 use super::options::{apply_options, choose_engine};
 
@@ -30,6 +31,26 @@ pub fn draft_of_create(
     Ok(draft)
 }
 
+/// A new last column, with the foreign key that its REFERENCES is.
+pub fn add_column(
+    column: &ColumnDefinition<'_>,
+    draft: &mut TableDraft,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    let made = draft_of_column(column, draft.collation, context)?;
+    draft.columns.push(made);
+    add_references(column, draft)
+}
+
+pub fn add_references(column: &ColumnDefinition<'_>, draft: &mut TableDraft) -> Result<(), SqlError> {
+    for attribute in column.attributes {
+        if let ColumnAttribute::References(references) = attribute {
+            add_column_reference(column.name, references, draft)?;
+        }
+    }
+    Ok(())
+}
+
 pub fn add_elements(
     elements: &[TableElement<'_>],
     draft: &mut TableDraft,
@@ -38,16 +59,13 @@ pub fn add_elements(
     for element in elements {
         match element {
             TableElement::Column(column) => {
-                let column = draft_of_column(column, draft.collation, context)?;
-                draft.columns.push(column);
+                add_column(column, draft, context)?;
             }
             TableElement::Index(index) => {
                 let index = draft_of_index(index, context)?;
                 draft.indexes.push(index);
             }
-            TableElement::ForeignKey(_) => {
-                return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"foreign keys"]));
-            }
+            TableElement::ForeignKey(key) => add_foreign_key(key, draft)?,
             TableElement::Check(_) => {
                 return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CHECK constraints"]));
             }

@@ -5,6 +5,10 @@ use parser::ast;
 use schema::{ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
 
 use super::conditions;
+use super::foreign_key::{
+    ForeignKeyDraft, drop_redundant_indexes, foreign_key_draft, foreign_keys_of, last_generated_number,
+    name_foreign_keys,
+};
 use super::index::{check_index, name_indexes};
 
 /// What definitions depend on outside their own words.
@@ -47,6 +51,8 @@ pub struct IndexDraft {
     pub kind: IndexKind,
     pub parts: Vec<PartDraft>,
     pub invisible: bool,
+    /// Made for a foreign key.
+    pub generated: bool,
     pub comment: String,
 }
 
@@ -64,6 +70,9 @@ pub struct TableDraft {
     pub name: String,
     pub columns: Vec<ColumnDraft>,
     pub indexes: Vec<IndexDraft>,
+    pub foreign_keys: Vec<ForeignKeyDraft>,
+    /// The last number among the names that the server made for the table's foreign keys.
+    pub foreign_key_number: u32,
     pub collation: CollationId,
     pub engine: String,
     pub comment: String,
@@ -93,6 +102,8 @@ impl TableDraft {
             name: table.name.clone(),
             columns: table.columns.iter().enumerate().map(|(at, column)| column_draft(column, at)).collect(),
             indexes: table.indexes.iter().map(|index| index_draft(index, table)).collect(),
+            foreign_keys: table.foreign_keys.iter().map(|key| foreign_key_draft(key, table)).collect(),
+            foreign_key_number: last_generated_number(table),
             collation: table.collation,
             engine: table.engine.clone(),
             comment: table.comment.clone(),
@@ -117,7 +128,9 @@ impl TableDraft {
         self.check_columns()?;
         self.collect_column_keys()?;
         self.make_primary_key_not_null()?;
+        drop_redundant_indexes(&mut self);
         name_indexes(&mut self)?;
+        name_foreign_keys(&mut self)?;
         if self.indexes.len() > INDEXES_MAX {
             return Err(error_code::ER_TOO_MANY_KEYS.with(&[&INDEXES_MAX]));
         }
@@ -129,7 +142,8 @@ impl TableDraft {
         if context.require_primary_key && !self.indexes.iter().any(|index| index.kind == IndexKind::Primary) {
             return Err(conditions::ER_TABLE_WITHOUT_PK.plain());
         }
-        Ok(self.into_table())
+        let foreign_keys = foreign_keys_of(&self)?;
+        Ok(TableDef { foreign_keys, ..self.into_table() })
     }
 
     fn check_columns(&self) -> Result<(), SqlError> {
@@ -244,6 +258,7 @@ impl TableDraft {
                 parts: parts.collect(),
                 tree,
                 invisible: index.invisible,
+                generated: index.generated,
                 comment: index.comment.clone(),
             });
         }
@@ -270,6 +285,7 @@ impl IndexDraft {
             kind,
             parts: vec![part],
             invisible: false,
+            generated: false,
             comment: String::new(),
         }
     }
@@ -297,6 +313,7 @@ fn index_draft(index: &IndexDef, table: &TableDef) -> IndexDraft {
         kind: index.kind,
         parts: parts.collect(),
         invisible: index.invisible,
+        generated: index.generated,
         comment: index.comment.clone(),
     }
 }

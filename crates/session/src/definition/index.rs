@@ -44,8 +44,15 @@ pub fn draft_of_index(
             return Err(error_code::ER_WRONG_NAME_FOR_INDEX.with(&[&name]));
         }
     }
-    let mut draft =
-        IndexDraft { existing: None, name, kind, parts, invisible: false, comment: String::new() };
+    let mut draft = IndexDraft {
+        existing: None,
+        name,
+        kind,
+        parts,
+        invisible: false,
+        generated: false,
+        comment: String::new(),
+    };
     read_options(index, &mut draft, context)?;
     Ok(draft)
 }

@@ -6,15 +6,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use auth::Privilege;
-use catalog::{LockGuard, LockMode, RowConverter, SchemaChange, build_index, check_table_name, copy_rows};
+use catalog::{
+    LockGuard, LockMode, RowConverter, SchemaChange, build_index, check_rows, check_table_name, copy_rows,
+};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use parser::ast::{
     AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
 };
 use schema::{ColumnDefault, IndexDef, TableDef};
-use table::TableHandle;
+use table::{ParentLink, TableHandle};
 
 use super::default_value::Conversion;
+use super::foreign_key::{Followers, follow_renames};
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
 use crate::definition::{AlterContext, ColumnSource, TableDraft, apply_alterations};
@@ -79,25 +82,22 @@ impl Session {
             _ => None,
         });
         let new_name = new_name.transpose()?.filter(|to| *to != name);
-        let _locks = self.lock_altered(&name, new_name.as_ref()).await?;
+        let _locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
         let mut alteration = self.alteration(&name, specifications, request)?;
-        if let Some(to) = new_name {
-            alteration.after.database = to.database;
-            alteration.after.name = to.name;
-        }
+        let (followers, added) = self.relate(&mut alteration, new_name, options)?;
         alteration.rebuild |= needs_rebuild(&alteration);
         if alteration.rebuild && options.algorithm == Some(AlgorithmOption::Instant) {
             return Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
                 .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"]));
         }
         let mut change = self.server.catalog().begin_change();
-        let copied = match alteration.rebuild {
+        self.put_followers(&mut change, followers).await?;
+        let (table, copied) = match alteration.rebuild {
             true => self.rebuild(&mut change, alteration).await?,
-            false => {
-                self.change_in_place(&mut change, alteration).await?;
-                0
-            }
+            false => (self.change_in_place(&mut change, alteration).await?, 0),
         };
+        let checked = self.check_added(&mut change, &table, &added).await?;
+        let copied = copied.max(checked);
         self.commit_change(change, shield).await?;
         if is_only_named(specifications) {
             return Ok(Done::ok());
@@ -111,6 +111,7 @@ impl Session {
         &self,
         name: &TableName,
         to: Option<&TableName>,
+        specifications: &[AlterSpecification<'_>],
     ) -> Result<Vec<LockGuard>, SqlError> {
         let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         if let Some(to) = to {
@@ -120,7 +121,7 @@ impl Session {
             locks.push((to.database_lock(), LockMode::Shared));
             locks.push((to.lock(), LockMode::Exclusive));
         }
-        let guards = self.lock_for_change(locks).await?;
+        let guards = self.lock_with_relatives(locks, || self.altered_relatives(name, specifications)).await?;
         if let Some(to) = to {
             let catalog = self.server.catalog();
             catalog.require_database(&to.database)?;
@@ -159,12 +160,75 @@ impl Session {
         Ok(alteration)
     }
 
+    /// Checks the table against its parents and children, and gives it its new name. The result: the children whose
+    /// descriptors change with it, and the names of the keys that its rows have to be checked against.
+    fn relate(
+        &self,
+        alteration: &mut Alteration,
+        new_name: Option<TableName>,
+        options: SchemaChangeOption,
+    ) -> Result<(Followers, Vec<String>), SqlError> {
+        let Alteration { before, after, sources, .. } = alteration;
+        let before = before.definition();
+        let names: Vec<String> = after.columns.iter().map(|column| column.name.clone()).collect();
+        let new_column = |old: usize| {
+            let position = sources.iter().position(|source| *source == ColumnSource::Old(old));
+            position.map(|position| names[position].clone())
+        };
+        let mut followers = self.check_children(before, after, new_column)?;
+        let added = self.check_foreign_keys(Some(before), after)?;
+        if !added.is_empty() {
+            check_algorithm(options)?;
+        }
+        let Some(to) = new_name else { return Ok((followers, added)) };
+        let from = TableName::of(before);
+        for (child, _) in self.server.catalog().children_of(&from.database, &from.name) {
+            let child = child.definition();
+            if child.id != before.id {
+                followers.entry(TableName::of(child)).or_insert_with(|| (child.clone(), (**child).clone()));
+            }
+        }
+        let renamed = |name: &TableName| (*name == from).then(|| to.clone());
+        follow_renames(after, renamed);
+        followers.values_mut().for_each(|(_, follower)| follow_renames(follower, renamed));
+        after.foreign_keys.iter().try_for_each(|key| self.check_key_name(after, &key.name))?;
+        self.check_waiting_children(after)?;
+        Ok((followers, added))
+    }
+
+    async fn put_followers(&self, change: &mut SchemaChange, followers: Followers) -> Result<(), SqlError> {
+        for (before, after) in followers.into_values() {
+            change.remove_definition(&before).await?;
+            self.put_renamed(change, &before, after).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks the rows against new foreign keys; the number of rows, if there are such keys.
+    async fn check_added(
+        &self,
+        change: &mut SchemaChange,
+        table: &Arc<TableHandle>,
+        added: &[String],
+    ) -> Result<u64, SqlError> {
+        let definition = table.definition();
+        let mut count = 0;
+        for key in definition.foreign_keys.iter().filter(|key| added.contains(&key.name)) {
+            let parent = match key.references(&definition.database, &definition.name) {
+                true => Some(table.clone()),
+                false => self.server.catalog().table(&key.parent_database, &key.parent_table),
+            };
+            count = check_rows(change, table, &ParentLink::new(key, parent.as_ref())).await?;
+        }
+        Ok(count)
+    }
+
     /// New index trees and a new descriptor over the old rows.
     async fn change_in_place(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Arc<TableHandle>, SqlError> {
         let Alteration { before, mut after, auto_increment, .. } = alteration;
         let old = before.definition();
         let mut built = Vec::new();
@@ -188,13 +252,17 @@ impl Session {
         }
         change.remove_definition(old).await?;
         match auto_increment {
-            Some(_) => change.put_table(after).await.map(|_| ()),
+            Some(_) => change.put_table(after).await,
             None => self.put_renamed(change, old, after).await,
         }
     }
 
     /// A copy of all rows into new trees under a new table id.
-    async fn rebuild(&self, change: &mut SchemaChange, alteration: Alteration) -> Result<u64, SqlError> {
+    async fn rebuild(
+        &self,
+        change: &mut SchemaChange,
+        alteration: Alteration,
+    ) -> Result<(Arc<TableHandle>, u64), SqlError> {
         let Alteration { before, mut after, sources, .. } = alteration;
         let old = before.definition();
         after.choose_clustering();
@@ -207,11 +275,22 @@ impl Session {
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
-        change.put_table(after).await?;
+        let table = change.put_table(after).await?;
         // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));
-        Ok(if converts { copied } else { 0 })
+        Ok((table, if converts { copied } else { 0 }))
     }
+}
+
+/// Error 1846: rows are checked by a way that MySQL calls a copy.
+fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {
+    let (algorithm, other) = match options.algorithm {
+        Some(AlgorithmOption::InPlace) => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
+        Some(AlgorithmOption::Instant) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        _ => return Ok(()),
+    };
+    let reason = "Adding foreign keys needs foreign_key_checks=OFF";
+    Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON.with(&[&algorithm, &reason, &other]))
 }
 
 /// Renames and key switches report no rows at all.
@@ -238,7 +317,8 @@ fn old_and_new<'a>(
     })
 }
 
-fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
+/// The same values, which may be NULL in one of the two only.
+pub(super) fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
     let nullable = before.nullable;
     is_stored_alike(before, &ColumnType { nullable, ..after.clone() })
 }

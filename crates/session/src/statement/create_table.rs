@@ -1,4 +1,5 @@
 //! CREATE TABLE: from a list of columns, like another table, from a query.
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use auth::Privilege;
@@ -10,7 +11,7 @@ use schema::TableDef;
 use super::create_select::{add_query_columns, unpublished};
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
-use crate::definition::draft_of_create;
+use crate::definition::{ER_FOREIGN_KEY_WITH_CREATE_SELECT, draft_of_create};
 use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
 
@@ -36,7 +37,11 @@ impl Session {
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
-        let _locks = self.lock_created(&name, like.as_ref()).await?;
+        let parents = self.referenced_by(&name.database, statement.elements);
+        if !parents.is_empty() && statement.query.is_some() {
+            return Err(ER_FOREIGN_KEY_WITH_CREATE_SELECT.plain());
+        }
+        let _locks = self.lock_created(&name, like.as_ref(), parents).await?;
         self.server.catalog().require_database(&name.database)?;
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
@@ -48,6 +53,8 @@ impl Session {
         };
         definition.created_at = seconds_now();
         definition.choose_clustering();
+        self.check_foreign_keys(None, &mut definition)?;
+        self.check_waiting_children(&definition)?;
         self.create_and_fill(definition, source, request, shield).await
     }
 
@@ -68,12 +75,13 @@ impl Session {
         &self,
         name: &TableName,
         like: Option<&TableName>,
+        parents: BTreeSet<TableName>,
     ) -> Result<Vec<LockGuard>, SqlError> {
         let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         if let Some(like) = like {
             locks.push((like.lock(), LockMode::Shared));
         }
-        self.lock_for_change(locks).await
+        self.lock_with_relatives(locks, || &self.relatives(name) | &parents).await
     }
 
     fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
@@ -83,6 +91,7 @@ impl Session {
             database: name.database.clone(),
             name: name.name.clone(),
             auto_increment_start: 1,
+            foreign_keys: Vec::new(),
             ..(**source.definition()).clone()
         })
     }

@@ -15,9 +15,12 @@ use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
+use schema::TableId;
+use table::{Relations, TableResolver};
 
 use super::guard::Shield;
 use super::literals::literal_value;
+use super::reach::Reach;
 use super::{Done, Effects, Request};
 use crate::counters::count;
 use crate::plan_cache::{PlanEnvironment, PreparedPlan};
@@ -71,6 +74,7 @@ impl Session {
                 .results_charset
                 .map_or(0, |_| self.settings.results_collation.number()),
             locks_source_rows: self.locks_source_rows(),
+            foreign_key_checks: self.settings.foreign_key_checks,
         }
     }
 
@@ -150,7 +154,12 @@ impl Session {
     }
 
     pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
+        let mut reach = Reach::new(self.server.catalog());
+        if self.settings.foreign_key_checks {
+            reach.follow(&plan);
+        }
         let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
+        locks.extend(reach.locks());
         locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
         locks.dedup_by(|later, earlier| later.0 == earlier.0);
         let (shape, conversions) = match &plan.kind {
@@ -164,7 +173,8 @@ impl Session {
         let catalog_version = self.server.catalog().version();
         let environment = self.plan_environment();
         let counted = PlanShape::of(&plan);
-        PreparedPlan { plan, counted, shape, conversions, locks, catalog_version, environment }
+        let related = reach.related();
+        PreparedPlan { plan, counted, shape, conversions, locks, related, catalog_version, environment }
     }
 
     /// Whether a plan that was kept may still run in this session.
@@ -231,7 +241,20 @@ impl Session {
                 return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
             }
         }
+        if !prepared.related.iter().all(|(table, relations)| self.is_related_as(*table, relations)) {
+            self.plan_is_stale = true;
+            return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
+        }
         Ok(())
+    }
+
+    fn is_related_as(&self, table: TableId, relations: &Option<Arc<Relations>>) -> bool {
+        let present = self.server.catalog().relations(table);
+        match (relations, &present) {
+            (None, None) => true,
+            (Some(planned), Some(present)) => Arc::ptr_eq(planned, present),
+            _ => false,
+        }
     }
 
     /// Runs a plan inside the session's transaction, which begins here if none is open.
@@ -289,6 +312,7 @@ impl Session {
             auto_increment_offset: self.settings.auto_increment_offset,
             tests_before_waiting: false,
             locks_row_by_row: false,
+            foreign_key_checks: self.settings.foreign_key_checks,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
         }

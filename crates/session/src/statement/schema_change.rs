@@ -1,6 +1,7 @@
 //! CREATE, DROP, RENAME and TRUNCATE of tables and databases.
 //!
 //! Each statement locks what it names, checks, and makes one `SchemaChange` that is committed as a whole.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use auth::Privilege;
@@ -11,8 +12,10 @@ use parser::ast::{
     AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase, DropTable, ObjectName, RenameTable,
     StatementKind, TruncateTable,
 };
-use schema::{DatabaseDef, TableDef};
+use schema::{DatabaseDef, TableDef, quote_identifier};
+use table::TableHandle;
 
+use super::foreign_key::follow_renames;
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
@@ -107,7 +110,8 @@ impl Session {
             names.push(name);
         }
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
-        let _locks = self.lock_for_change(locks).await?;
+        let relatives = || names.iter().flat_map(|name| self.relatives(name)).collect();
+        let _locks = self.lock_with_relatives(locks, relatives).await?;
         let catalog = self.server.catalog().clone();
         let is_missing =
             |name: &&TableName| statement.temporary || catalog.table(&name.database, &name.name).is_none();
@@ -115,6 +119,7 @@ impl Session {
         if !missing.is_empty() && !statement.if_exists {
             return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
         }
+        self.check_drop(&names)?;
         for name in missing {
             self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
         }
@@ -162,7 +167,9 @@ impl Session {
             self.require_table(Privilege::Create, &to.database, &to.name)?;
             renames.push((from, to));
         }
-        let _locks = self.lock_for_change(locks).await?;
+        let involved = renames.iter().flat_map(|(from, to)| [from, to]);
+        let relatives = || involved.clone().flat_map(|name| self.relatives(name)).collect();
+        let _locks = self.lock_with_relatives(locks, relatives).await?;
         let catalog = self.server.catalog().clone();
         let mut names = Names::default();
         for (from, to) in &renames {
@@ -170,15 +177,49 @@ impl Session {
         }
         let mut change = catalog.begin_change();
         let moved: Vec<(TableName, Arc<TableDef>)> = names.moved();
-        for (_, definition) in &moved {
-            change.remove_definition(definition).await?;
+        let changed = self.renamed_definitions(&moved)?;
+        for (before, _) in &changed {
+            change.remove_definition(before).await?;
         }
-        for (name, definition) in moved {
-            let renamed = TableDef { database: name.database, name: name.name, ..(*definition).clone() };
-            self.put_renamed(&mut change, &definition, renamed).await?;
+        for (before, after) in changed {
+            self.put_renamed(&mut change, &before, after).await?;
         }
         self.commit_change(change, shield).await?;
         Ok(Done::ok())
+    }
+
+    /// The descriptors that a rename changes, as they were and as they will be: those of the tables that move, and of
+    /// the children that follow them.
+    fn renamed_definitions(
+        &self,
+        moved: &[(TableName, Arc<TableDef>)],
+    ) -> Result<Vec<(Arc<TableDef>, TableDef)>, SqlError> {
+        let mut before: BTreeMap<TableName, Arc<TableDef>> = BTreeMap::new();
+        for (_, table) in moved {
+            before.insert(TableName::of(table), table.clone());
+            for (child, _) in self.server.catalog().children_of(&table.database, &table.name) {
+                before.insert(TableName::of(child.definition()), child.definition().clone());
+            }
+        }
+        let new_name = |old: &TableName| {
+            let found = moved.iter().find(|(_, table)| TableName::of(table) == *old);
+            found.map(|(name, _)| name.clone())
+        };
+        let mut changed = Vec::with_capacity(before.len());
+        for (name, table) in before {
+            let mut after = (*table).clone();
+            follow_renames(&mut after, new_name);
+            if new_name(&name).is_some() {
+                for key in &after.foreign_keys {
+                    self.check_key_name(&after, &key.name)?;
+                }
+                if self.server.catalog().table(&after.database, &after.name).is_none() {
+                    self.check_waiting_children(&after)?;
+                }
+            }
+            changed.push((table, after));
+        }
+        Ok(changed)
     }
 
     /// Stores a descriptor of the same rows; the live counters go with it.
@@ -187,15 +228,14 @@ impl Session {
         change: &mut SchemaChange,
         before: &Arc<TableDef>,
         mut after: TableDef,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Arc<TableHandle>, SqlError> {
         let old = self.server.catalog().table_by_id(before.id);
         if let Some(old) = &old
             && old.auto_increment().is_initialised()
         {
             after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
         }
-        change.put_table(after).await?;
-        Ok(())
+        change.put_table(after).await
     }
 
     /// TRUNCATE: the same table with new, empty trees.
@@ -211,6 +251,11 @@ impl Session {
         let catalog = self.server.catalog().clone();
         let handle = catalog.require_table(&name.database, &name.name)?;
         let before = handle.definition();
+        if let Some((child, key)) = self.first_reference(&name, std::slice::from_ref(&name)) {
+            let table = format!("{}.{}", quote_identifier(&child.database), quote_identifier(&child.name));
+            let what = format!("{table}, CONSTRAINT {}", quote_identifier(&key.name));
+            return Err(error_code::ER_TRUNCATE_ILLEGAL_FK.with(&[&what]));
+        }
         let mut change = catalog.begin_change();
         change.drop_table(before).await?;
         change.create_table(TableDef { auto_increment_start: 1, ..(**before).clone() }).await?;
@@ -315,12 +360,12 @@ impl Session {
             return Ok(Done::affected(0));
         }
         // Nobody creates a table while the database is locked, so the list stays complete.
-        let locks = catalog.tables(name).into_iter().map(|handle| {
-            let table = handle.definition();
-            let lock = LockName::Table(table.database.as_str().into(), table.name.as_str().into());
-            (lock, LockMode::Exclusive)
-        });
-        let _tables = self.lock_for_change(locks.collect()).await?;
+        let tables = catalog.tables(name).into_iter().map(|handle| TableName::of(handle.definition()));
+        let tables: Vec<TableName> = tables.collect();
+        let locks = tables.iter().map(|table| (table.lock(), LockMode::Exclusive)).collect();
+        let relatives = || tables.iter().flat_map(|table| self.relatives(table)).collect();
+        let _tables = self.lock_with_relatives(locks, relatives).await?;
+        self.check_drop(&tables)?;
         let mut change = catalog.begin_change();
         let table_count = change.drop_database(name).await?;
         self.commit_change(change, shield).await?;

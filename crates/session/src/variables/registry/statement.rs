@@ -61,6 +61,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     unsigned("pseudo_thread_id", Session, 0, 0, 4294967295).obeyed("The number of this connection."),
     unsigned("rand_seed1", Session, 0, 0, u64::MAX).fixed(),
     unsigned("rand_seed2", Session, 0, 0, u64::MAX).fixed(),
+    boolean("restrict_fk_on_non_standard_key", Both, true).obeyed("Whether foreign keys may reference unique keys only."),
     choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).fixed(),
     boolean("session_track_schema", Both, true).obeyed("Whether the client is told of a new current database."),
     boolean("session_track_state_change", Both, false).obeyed("Whether the client is told that session state changed."),
