@@ -40,11 +40,9 @@ impl Transaction {
 
     /// Makes sure that what the transaction's locking reads returned cannot be lost: call it before the
     /// rows of a locking read leave the server, unless `commit` follows anyway.
-    pub async fn settle_reads(&self) -> Result<(), EngineError> {
-        match self.work.seen_lsn {
-            0 => Ok(()),
-            lsn => self.work.engine.acknowledge(lsn).await,
-        }
+    pub fn settle_reads(&self) -> impl Future<Output = Result<(), EngineError>> + Send + use<> {
+        let (engine, lsn) = (self.work.engine.clone(), self.work.seen_lsn);
+        async move { if lsn == 0 { Ok(()) } else { engine.acknowledge(lsn).await } }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! There are four modes here, shown under the names of MySQL's that exclude the same things.
 use catalog::ViewColumn::{self, NullNumber, NullText, Number, Text};
-use catalog::{LockMode, LockName, Viewer};
+use catalog::{Gate, LockMode, LockName, Viewer};
 use datum::Value;
 
 use crate::server::Server;
@@ -30,12 +30,14 @@ pub(crate) fn metadata_locks(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>
     let mut rows = Vec::new();
     for (number, lock) in locks.into_iter().enumerate() {
         let (object, schema, name) = match &lock.name {
-            LockName::Database(database) => ("SCHEMA", database, Value::Null),
-            LockName::Table(database, table) => ("TABLE", database, Value::bytes(&**table)),
+            LockName::Database(database) => ("SCHEMA", Value::bytes(&**database), Value::Null),
+            LockName::Table(database, table) => ("TABLE", Value::bytes(&**database), Value::bytes(&**table)),
+            LockName::Gate(Gate::Changes) => ("GLOBAL", Value::Null, Value::Null),
+            LockName::Gate(Gate::Commits) => ("COMMIT", Value::Null, Value::Null),
         };
         rows.push(vec![
             Value::bytes(object),
-            Value::bytes(&**schema),
+            schema,
             name,
             Value::Null,
             // The key of MySQL's table: any number that no other row has.
@@ -53,7 +55,10 @@ pub(crate) fn metadata_locks(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>
 
 fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
     match (name, mode) {
-        (LockName::Database(_), LockMode::Shared | LockMode::SharedWrite) => "INTENTION_EXCLUSIVE",
+        (LockName::Gate(_), LockMode::NoWrite) => "SHARED",
+        (LockName::Database(_) | LockName::Gate(_), LockMode::Shared | LockMode::SharedWrite) => {
+            "INTENTION_EXCLUSIVE"
+        }
         (LockName::Table(..), LockMode::Shared) => "SHARED_READ",
         (LockName::Table(..), LockMode::SharedWrite) => "SHARED_WRITE",
         (_, LockMode::NoWrite) => "SHARED_READ_ONLY",
