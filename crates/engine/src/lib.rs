@@ -10,6 +10,7 @@ mod api;
 mod chains;
 mod checkpoint;
 mod commit;
+mod damage;
 mod deadlock;
 mod engine;
 mod error;

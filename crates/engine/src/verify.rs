@@ -47,6 +47,19 @@ impl Engine {
         Ok(report)
     }
 
+    /// Checks the structure of one tree while others use it; the first fault is the error.
+    pub async fn check_tree(&self, tree: TreeId) -> Result<(), EngineError> {
+        let tree = self.tree(tree)?;
+        let mut next = Some(Vec::new());
+        while let Some(key) = next {
+            let checked = self.pool.run(|| tree.check_path(&self.pool, &self.space, &key)).await;
+            next = checked.map_err(|error| self.tree_error(&tree, error))?;
+            // Pages in memory never make this wait: others get their turn here.
+            env::yield_now().await;
+        }
+        Ok(())
+    }
+
     async fn used_pages(&self, region: u64) -> Result<Option<Vec<PageId>>, EngineError> {
         let used = self.pool.run(|| self.space.used_pages(&self.pool, region)).await;
         used.map_err(|error| self.pool_error(error))

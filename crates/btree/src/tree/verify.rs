@@ -1,12 +1,13 @@
-//! Checking a whole tree: for tests, the `verify` command and recovery's own doubts.
+//! Checking a tree: `verify` as a whole, for tests and the `verify` command, when nobody changes it; `check_path` leaf by
+//! leaf while others work on it, for CHECK TABLE.
 //!
-//! It walks all nodes one by one, so it works with a small pool. Nobody may change the tree meanwhile.
+//! Both look at one node at a time, so they work with a small pool; `check_path` needs no other memory either.
 
 use crate::node::{self, Node};
 use crate::space::Space;
 use crate::tree::Tree;
-use crate::tree::descend::{Bounds, broken_rule};
-use buffer::{BufferError, BufferPool};
+use crate::tree::descend::{Bounds, broken_rule, check_bounds};
+use buffer::{Access, BufferError, BufferPool, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
 use std::collections::HashSet;
 use std::fmt;
@@ -99,6 +100,27 @@ impl Tree {
             }
         }
         Ok(report)
+    }
+
+    /// Checks the nodes from the root to the leaf that holds `key`, each against what its parent says. Answers where the
+    /// next leaf begins, `None` behind the last.
+    pub fn check_path(&self, pool: &BufferPool, space: &Space, key: &[u8]) -> Result<Option<Vec<u8>>, Stop> {
+        let mut guard = self.read_node(pool, self.root, None, Access::Scan)?;
+        let (mut page, mut bounds) = (self.root, Bounds::default());
+        loop {
+            let node = Node::new(&guard);
+            node::check(&guard).map_err(|fault| CorruptPage { page, fault })?;
+            check_bounds(page, node, &bounds)?;
+            if !space.is_used(pool, page)? {
+                let fault = PageFault::Structure("the space map has it as free");
+                return Err(Stop::Corrupt(CorruptPage { page, fault }));
+            }
+            let Some(below) = node.level().checked_sub(1) else { return Ok(bounds.upper) };
+            let index = node.child_index(key);
+            page = node.child(index);
+            bounds = bounds.of_child(node, index);
+            guard = self.read_node(pool, page, Some(below), Access::Scan)?;
+        }
     }
 
     fn verify_node(&self, bytes: &[u8], task: &Task) -> Result<(), &'static str> {

@@ -5,7 +5,7 @@ use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
 use plan::Assignment;
-use table::{ChangeOutcome, TableHandle, damaged, engine_error};
+use table::{ChangeOutcome, TableHandle, damaged, table_error};
 
 /// All columns of the row at `row_key`, exclusively locked.
 async fn existing_row(
@@ -16,7 +16,7 @@ async fn existing_row(
     let table = handle.definition();
     let mode = ReadMode::Locking(LockMode::Exclusive, context.settings.lock_wait);
     let record = context.transaction.get(handle.layout().tree, row_key, mode).await;
-    let record = record.map_err(|error| engine_error(&table.name, error))?;
+    let record = record.map_err(|error| table_error(table, error))?;
     let record = record.ok_or_else(|| error_code::ER_KEY_NOT_FOUND.with(&[&table.name]))?;
     let wanted: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
     let projection = handle.layout().project_rows(&wanted);
