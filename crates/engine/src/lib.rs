@@ -36,6 +36,7 @@ mod scan_access;
 mod snapshot;
 mod stats;
 mod superblock;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -57,5 +58,6 @@ pub use error::EngineError;
 pub use log_record::is_engine_log_record;
 pub use scan::Cursor;
 pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
+pub use survey::{Fault, Survey};
 pub use transaction::Transaction;
 pub use verify::VerifyReport;

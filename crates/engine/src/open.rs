@@ -289,7 +289,15 @@ async fn open_store(
         Err(StoreError::NoSuperblock { .. }) if !log_exists(env).await => return Ok(None),
         Err(error) => return Err(store_error(error)),
     };
-    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else { return Ok(None) };
+    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else {
+        // The record is written last at a first start, and before anything is acknowledged.
+        if recovery::log_has_commits(env, LOG_DIRECTORY).await {
+            let what =
+                "the newest superblock of the page store is lost, and an older one holds no checkpoint";
+            return Err(EngineError::Corrupt { what: what.into() });
+        }
+        return Ok(None);
+    };
     let superblock = Superblock::decode(&bytes).map_err(|what| EngineError::Corrupt { what })?;
     Ok(Some((store, superblock)))
 }

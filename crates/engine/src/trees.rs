@@ -99,6 +99,13 @@ impl Trees {
     }
 }
 
+impl Engine {
+    /// The trees that exist, without the engine's own.
+    pub fn tree_ids(&self) -> Vec<TreeId> {
+        self.trees.all().into_iter().map(|(tree, _)| tree).collect()
+    }
+}
+
 impl Transaction {
     /// Creates an empty tree; undone if the transaction does not commit.
     pub async fn create_tree(&mut self) -> Result<TreeId, EngineError> {

@@ -5,8 +5,8 @@ use crate::engine::Engine;
 use crate::record::{Record, stub_of};
 use crate::trees::META_TREE;
 use crate::{EngineError, TreeId};
-use btree::Tree;
 use btree::overflow::Stub;
+use btree::{Tree, TreeReport};
 use pagestore::PageId;
 use std::collections::HashSet;
 
@@ -75,6 +75,19 @@ impl Engine {
         let fault = |what: String| EngineError::Corrupt { what: format!("tree {}: {what}", id.0) };
         let structure =
             tree.verify(&self.pool, &self.space).await.map_err(|error| fault(error.to_string()))?;
+        self.verify_content(id, tree, structure, pages, report).await
+    }
+
+    /// What a tree of sound structure holds.
+    pub(crate) async fn verify_content(
+        &self,
+        id: TreeId,
+        tree: &Tree,
+        structure: TreeReport,
+        pages: &mut HashSet<PageId>,
+        report: &mut VerifyReport,
+    ) -> Result<(), EngineError> {
+        let fault = |what: String| EngineError::Corrupt { what: format!("tree {}: {what}", id.0) };
         report.trees += 1;
         report.tree_pages += structure.pages.len() as u64;
         for page in structure.pages {
@@ -105,7 +118,7 @@ impl Engine {
         let page_data_bytes = (self.pool.page_bytes() - OVERFLOW_HEADER_BYTES) as u64;
         for stub in stubs {
             report.long_value_pages += stub.length.div_ceil(page_data_bytes);
-            self.read_chain(stub).await?;
+            self.read_chain(stub).await.map_err(|error| error.of(id))?;
         }
         Ok(())
     }

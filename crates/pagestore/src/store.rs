@@ -39,6 +39,11 @@ pub trait PageStore: Send + Sync {
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// Checks what the store itself keeps, beside the pages: says what is wrong. Nobody may write meanwhile.
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Ends background work. Nothing is written afterwards, so the store can be opened anew.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })

@@ -41,6 +41,18 @@ impl fmt::Display for VerifyError {
     }
 }
 
+impl VerifyError {
+    /// The page at fault, if it is one.
+    pub fn page(&self) -> Option<PageId> {
+        match self {
+            Self::Broken { page, .. } | Self::Read(BufferError::Corrupt(CorruptPage { page, .. })) => {
+                Some(*page)
+            }
+            Self::Read(_) => None,
+        }
+    }
+}
+
 impl std::error::Error for VerifyError {}
 
 impl From<BufferError> for VerifyError {
@@ -62,26 +74,31 @@ struct Task {
 }
 
 impl Tree {
-    /// Checks structure, order, fences, prefixes and the space map's opinion of every page.
+    /// Checks structure, order, fences, prefixes and the space map's opinion of every page; the first fault is the error.
     pub async fn verify(&self, pool: &BufferPool, space: &Space) -> Result<TreeReport, VerifyError> {
+        let (report, faults) = self.survey(pool, space).await;
+        faults.into_iter().next().map_or(Ok(report), Err)
+    }
+
+    /// The same, but goes on behind a fault: everything that can be reached is checked, and every fault told.
+    pub async fn survey(&self, pool: &BufferPool, space: &Space) -> (TreeReport, Vec<VerifyError>) {
+        let mut faults = Vec::new();
         let mut report = TreeReport::default();
         let mut seen = HashSet::new();
         let mut tasks = vec![Task { page: self.root, level: None, bounds: Bounds::default() }];
         while let Some(task) = tasks.pop() {
             let page = task.page;
             if !seen.insert(page) {
-                return Err(VerifyError::Broken { page, rule: "it has two parents" });
+                faults.push(VerifyError::Broken { page, rule: "it has two parents" });
+                continue;
             }
-            let (bytes, used) = pool
-                .run(|| {
-                    let bytes = pool.read(page)?.to_vec();
-                    Ok((bytes, space.is_used(pool, page)?))
-                })
-                .await?;
-            if !used {
-                return Err(VerifyError::Broken { page, rule: "the space map has it as free" });
-            }
-            self.verify_node(&bytes, &task).map_err(|rule| VerifyError::Broken { page, rule })?;
+            let bytes = match self.verify_task(pool, space, &task).await {
+                Ok(bytes) => bytes,
+                Err(fault) => {
+                    faults.push(fault);
+                    continue;
+                }
+            };
             let node = Node::new(&bytes);
             if task.level.is_none() {
                 report.height = node.level() + 1;
@@ -99,7 +116,27 @@ impl Tree {
                 tasks.push(Task { page: node.child(index), level: Some(below), bounds });
             }
         }
-        Ok(report)
+        (report, faults)
+    }
+
+    /// Reads a node and checks it by itself.
+    async fn verify_task(
+        &self,
+        pool: &BufferPool,
+        space: &Space,
+        task: &Task,
+    ) -> Result<Vec<u8>, VerifyError> {
+        let page = task.page;
+        let read = pool.run(|| {
+            let bytes = pool.read(page)?.to_vec();
+            Ok((bytes, space.is_used(pool, page)?))
+        });
+        let (bytes, used) = read.await?;
+        if !used {
+            return Err(VerifyError::Broken { page, rule: "the space map has it as free" });
+        }
+        self.verify_node(&bytes, task).map_err(|rule| VerifyError::Broken { page, rule })?;
+        Ok(bytes)
     }
 
     /// Checks the nodes from the root to the leaf that holds `key`, each against what its parent says. Answers where the
