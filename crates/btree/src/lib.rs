@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod fuzz;
+pub mod lost;
 mod mtr;
 pub mod node;
 pub mod overflow;

@@ -13,9 +13,10 @@
 //! are latched after all tree pages and in ascending order. At most one call that allocates or frees is made for
 //! one mini-transaction, because planned bits do not show in the page yet.
 
+use crate::lost;
 use crate::mtr::Mtr;
 use crate::redo::{BitList, Change};
-use buffer::{BufferPool, Stop};
+use buffer::{BufferPool, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, TreeId, header};
 use parking_lot::Mutex;
 
@@ -79,6 +80,7 @@ impl Space {
             }
             let map = PageId(region * self.region_pages + MAP_PAGE);
             let guard = mtr.pool().write(map)?;
+            check_map(&guard, map)?;
             let bits = find_free(&guard, self.local(placement, region), count);
             if bits.is_empty() {
                 self.set_full(region, true);
@@ -100,6 +102,7 @@ impl Space {
             let map = PageId(number * self.region_pages + MAP_PAGE);
             let bits: Vec<u32> = region.iter().map(|page| (page.0 % self.region_pages) as u32).collect();
             let guard = mtr.latch(map)?;
+            check_map(guard, map)?;
             if bits.iter().any(|bit| !bit_is_set(guard, *bit as usize)) {
                 return Err(corrupt(map, "a page in use is free in the space map"));
             }
@@ -116,7 +119,7 @@ impl Space {
         if region >= self.region_count(pool)? {
             return Ok(false);
         }
-        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
+        let map = self.read_map(pool, region)?;
         Ok(bit_is_set(&map, (page.0 % self.region_pages) as usize))
     }
 
@@ -125,7 +128,7 @@ impl Space {
         if region >= self.region_count(pool)? {
             return Ok(None);
         }
-        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
+        let map = self.read_map(pool, region)?;
         let used = (0..self.region_pages).filter(|bit| bit_is_set(&map, *bit as usize));
         Ok(Some(used.map(|bit| PageId(region * self.region_pages + bit)).collect()))
     }
@@ -136,11 +139,14 @@ impl Space {
     }
 
     fn region_count(&self, pool: &BufferPool) -> Result<u64, Stop> {
-        let first = pool.read(PageId(MAP_PAGE))?;
-        if header::kind(&first) != Some(PageKind::SpaceMap) {
-            return Err(corrupt(PageId(MAP_PAGE), "the first map page is missing"));
-        }
-        Ok(u64::from(region_field(&first)))
+        Ok(u64::from(region_field(&self.read_map(pool, 0)?)))
+    }
+
+    fn read_map<'p>(&self, pool: &'p BufferPool, region: u64) -> Result<SharedGuard<'p>, Stop> {
+        let page = PageId(region * self.region_pages + MAP_PAGE);
+        let map = pool.read(page)?;
+        check_map(&map, page)?;
+        Ok(map)
     }
 
     fn allocate_in_new_region(
@@ -201,6 +207,16 @@ impl Space {
             full.resize(region + 1, false);
         }
         full[region] = is_full;
+    }
+}
+
+fn check_map(bytes: &[u8], page: PageId) -> Result<(), Stop> {
+    match header::kind(bytes) {
+        Some(PageKind::SpaceMap) => Ok(()),
+        _ => {
+            Err(CorruptPage { page, fault: lost::fault_of(bytes, "it is not a page of the space map") }
+                .into())
+        }
     }
 }
 

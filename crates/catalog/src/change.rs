@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use datum::SqlError;
-use engine::{AccessMode, Isolation, Transaction, TreeId};
+use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
 use schema::{DatabaseDef, TableDef};
 use table::{TableHandle, engine_error};
 
@@ -29,6 +29,10 @@ impl SchemaChange {
     pub(crate) fn new(catalog: Arc<Catalog>) -> SchemaChange {
         let transaction = catalog.engine().begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
         SchemaChange { catalog, transaction, edits: Vec::new() }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.catalog.engine()
     }
 
     /// For moving rows between trees within the same change.

@@ -1,11 +1,12 @@
-//! CHECK TABLE and CHECKSUM TABLE: every row of a table against every index, and the sum over all rows.
+//! CHECK TABLE and CHECKSUM TABLE: the trees of a table page by page, then every row against every index; and the sum
+//! over all rows.
 //!
-//! Both read one snapshot, so sessions that change the table meanwhile do not disturb them. Reading checks each
+//! Rows are read in one snapshot, so sessions that change the table meanwhile do not disturb them. Reading checks each
 //! page's own checksum. The session calls them under the table's shared metadata lock.
-use datum::SqlError;
+use datum::{SqlError, error_code};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, TreeId};
 use env::yield_now;
-use table::{TableHandle, engine_error};
+use table::{TableHandle, table_error};
 
 use crate::change::SchemaChange;
 use crate::rebuild::{BATCH_ROWS, TableRows};
@@ -13,6 +14,36 @@ use crate::row_image::RowImage;
 
 /// What is wrong with a table, in the words of CHECK TABLE; nothing for a sound one.
 pub async fn check_table(table: &TableHandle, change: &mut SchemaChange) -> Result<Vec<String>, SqlError> {
+    let mut faults = check_trees(table, change).await?;
+    if faults.is_empty() {
+        match check_rows(table, change).await {
+            // A long value: it lies outside of the trees.
+            Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => faults.push(error.message),
+            checked => faults = checked?,
+        }
+    }
+    Ok(faults)
+}
+
+/// The structure of every tree of the table, page by page.
+async fn check_trees(table: &TableHandle, change: &SchemaChange) -> Result<Vec<String>, SqlError> {
+    let definition = table.definition();
+    let mut trees: Vec<u64> = definition.indexes.iter().map(|index| index.tree).collect();
+    if !trees.contains(&definition.tree) {
+        trees.insert(0, definition.tree);
+    }
+    let mut faults = Vec::new();
+    for tree in trees {
+        let checked = change.engine().check_tree(TreeId(tree)).await;
+        match checked.map_err(|error| table_error(definition, error)) {
+            Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => faults.push(error.message),
+            checked => checked?,
+        }
+    }
+    Ok(faults)
+}
+
+async fn check_rows(table: &TableHandle, change: &mut SchemaChange) -> Result<Vec<String>, SqlError> {
     let definition = table.definition();
     let mut missing = vec![0u64; definition.indexes.len()];
     let mut row_count = 0u64;
@@ -69,7 +100,7 @@ async fn has_entry(
     table.layout().write_entry_key(index, row, row_key, &mut key)?;
     table.layout().write_entry_value(row_key, &mut value);
     let found = change.transaction().get(layout.tree, &key, ReadMode::Snapshot).await;
-    let found = found.map_err(|error| engine_error(&table.definition().name, error))?;
+    let found = found.map_err(|error| table_error(table.definition(), error))?;
     Ok(found.is_some_and(|found| found == value))
 }
 
@@ -82,7 +113,7 @@ async fn entry_count(table: &TableHandle, change: &mut SchemaChange, index: usiz
     loop {
         batch.clear();
         let read = cursor.next_batch(change.transaction(), BATCH_ROWS, &mut batch).await;
-        let more = read.map_err(|error| engine_error(&table.definition().name, error))?;
+        let more = read.map_err(|error| table_error(table.definition(), error))?;
         count += batch.iter().count() as u64;
         if !more {
             return Ok(count);

@@ -4,7 +4,7 @@
 //! leaves nothing behind, because the change is then dropped.
 use datum::{SqlError, Value};
 use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness};
-use table::{ChangeOutcome, Projection, TableHandle, damaged, engine_error};
+use table::{ChangeOutcome, Projection, TableHandle, damaged, table_error};
 
 use crate::change::SchemaChange;
 
@@ -44,7 +44,7 @@ impl<'t> TableRows<'t> {
         while rows.is_empty() && self.more {
             batch.clear();
             let read = self.cursor.next_batch(change.transaction(), BATCH_ROWS, batch).await;
-            self.more = read.map_err(|error| engine_error(&definition.name, error))?;
+            self.more = read.map_err(|error| table_error(definition, error))?;
             for (key, value) in batch.iter() {
                 let mut row = vec![Value::Null; definition.columns.len()];
                 let decoded =
@@ -110,7 +110,7 @@ pub async fn build_index(
             match change.transaction().load(tree, &key, &value, unique).await {
                 Ok(()) => {}
                 Err(EngineError::DuplicateKey { .. }) => return Err(table.duplicate_error(index, &row)),
-                Err(error) => return Err(engine_error(&table.definition().name, error)),
+                Err(error) => return Err(table_error(table.definition(), error)),
             }
         }
     }

@@ -214,6 +214,7 @@ error_codes! {
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698, "28000", "Access denied for user '%s'@'%s'";
     ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%s)";
     ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %d bytes.";
+    ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
     ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
     ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";

@@ -93,7 +93,11 @@ impl Engine {
                 }
                 Ok((rest, mtr.commit()))
             });
-            let (rest, committed) = step.await.map_err(|error| self.pool_error(error))?;
+            let (rest, committed) = match step.await.map_err(|error| self.pool_error(error)) {
+                // Nothing refers to the chain. What cannot be followed stays in use.
+                Err(error) if error.is_corruption() => return Ok(()),
+                done => done?,
+            };
             committed.map_err(|error| self.log_failed(&error))?;
             let Some(rest) = rest else { return Ok(()) };
             if let Some(state) = state {
@@ -108,7 +112,13 @@ impl Engine {
         for chain in chains {
             let mut next = Some(PageId(chain));
             while let Some(first) = next {
-                next = self.free_chain_step(first).await?;
+                next = match self.free_chain_step(first).await {
+                    Err(error) if error.is_corruption() => {
+                        self.forget_chain(first);
+                        None
+                    }
+                    done => done?,
+                };
             }
         }
         Ok(())

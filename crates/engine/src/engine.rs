@@ -4,6 +4,7 @@
 //! `trees` and `overflow`; so every change is in the log before its page can be written.
 
 use crate::checkpoint::Checkpointer;
+use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
@@ -59,6 +60,7 @@ pub struct Engine {
     pub(crate) closed: AtomicBool,
     /// Until the losers are undone nothing can move the checkpoint, so nothing waits for it.
     pub(crate) recovering: AtomicBool,
+    pub(crate) damage: Damage,
     /// The first failure that stops all changes.
     pub(crate) failure: Mutex<Option<EngineError>>,
 }
@@ -74,7 +76,7 @@ impl Engine {
         let tree = self.tree(tree)?;
         let (lower, upper) = (range.lower.as_deref(), range.upper.as_deref());
         let estimate = self.pool.run(|| tree.estimate_range(&self.pool, lower, upper)).await;
-        estimate.map_err(|error| self.pool_error(error))
+        estimate.map_err(|error| self.tree_error(&tree, error))
     }
 
     /// Changes `innodb_flush_log_at_trx_commit` for all later commits.
@@ -115,7 +117,7 @@ impl Engine {
         mut read: impl FnMut(Option<&[u8]>, Lsn) -> R,
     ) -> Result<R, EngineError> {
         let found = pin!(self.pool.run(|| tree.lookup(&self.pool, key, &mut read))).await;
-        found.map_err(|error| self.pool_error(error))
+        found.map_err(|error| self.tree_error(tree, error))
     }
 
     /// Changes one key's record together with what `edit` logs, as one atomic group.
@@ -132,7 +134,7 @@ impl Engine {
             let is_sparse = mtr.is_sparse();
             Ok((output, is_sparse, mtr.commit()))
         });
-        let (output, is_sparse, committed) = changed.await.map_err(|error| self.pool_error(error))?;
+        let (output, is_sparse, committed) = changed.await.map_err(|error| self.tree_error(tree, error))?;
         committed.map_err(|error| self.log_failed(&error))?;
         if is_sparse {
             self.merge(tree, key);
@@ -210,13 +212,20 @@ impl Engine {
         if error.is_no_space() {
             return EngineError::DiskFull;
         }
-        if error.is_corruption() {
-            return EngineError::Corrupt { what: error.to_string() };
-        }
         match error {
+            BufferError::Corrupt(corrupt) => {
+                self.damage.note(corrupt);
+                EngineError::CorruptPage { tree: None, corrupt }
+            }
+            error if error.is_corruption() => EngineError::Corrupt { what: error.to_string() },
             BufferError::Log(error) => self.log_error(error),
             other => EngineError::Io { what: other.to_string() },
         }
+    }
+
+    /// The error of an operation on one tree.
+    pub(crate) fn tree_error(&self, tree: &Tree, error: BufferError) -> EngineError {
+        self.pool_error(error).of(TreeId(tree.id.0))
     }
 
     fn fail(&self, error: EngineError) -> EngineError {
@@ -226,7 +235,8 @@ impl Engine {
 
     /// A background task could not do its work: nobody else would hear of it.
     pub(crate) fn background_failed(&self, task: &'static str, error: &EngineError) {
-        if !matches!(error, EngineError::DiskFull | EngineError::Closed) {
+        // A damaged page is an error for who needs it, not for the server; `damage` has noted it.
+        if !matches!(error, EngineError::DiskFull | EngineError::Closed) && !error.is_corruption() {
             self.fail(EngineError::Io { what: format!("{task}: {error}") });
         }
     }

@@ -1,6 +1,7 @@
 //! What can go wrong in the engine, as its callers need to tell it apart.
 
 use crate::TreeId;
+use pagestore::CorruptPage;
 
 /// An error of one engine call. Unless said otherwise the transaction stays open and only the failed
 /// operation had no effect; [`EngineError::rolled_back`] tells the exception.
@@ -45,7 +46,14 @@ pub enum EngineError {
         /// What the log allows.
         limit: u64,
     },
-    /// A page or log record failed its checks; `what` names it.
+    /// A page failed its checks. Other trees are not concerned.
+    CorruptPage {
+        /// The one that was being used.
+        tree: Option<TreeId>,
+        /// Which page, and what is wrong with it.
+        corrupt: CorruptPage,
+    },
+    /// Something else that was stored failed its checks.
     Corrupt {
         /// For people.
         what: String,
@@ -63,6 +71,18 @@ impl EngineError {
     /// True when the whole transaction is already rolled back, not only the failed operation.
     pub fn rolled_back(&self) -> bool {
         matches!(self, EngineError::Deadlock)
+    }
+
+    /// Says which tree was being used, if it is the error of a page and does not say so yet.
+    pub(crate) fn of(self, used: TreeId) -> Self {
+        match self {
+            Self::CorruptPage { tree: None, corrupt } => Self::CorruptPage { tree: Some(used), corrupt },
+            other => other,
+        }
+    }
+
+    pub(crate) fn is_corruption(&self) -> bool {
+        matches!(self, Self::CorruptPage { .. } | Self::Corrupt { .. })
     }
 }
 
@@ -86,6 +106,8 @@ impl std::fmt::Display for EngineError {
                     "the transaction's undo records have {bytes} bytes, more than the {limit} that the log allows"
                 )
             }
+            EngineError::CorruptPage { tree: Some(tree), corrupt } => write!(f, "tree {}: {corrupt}", tree.0),
+            EngineError::CorruptPage { tree: None, corrupt } => corrupt.fmt(f),
             EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),
             EngineError::Io { what } => write!(f, "input/output error: {what}"),
             EngineError::Closed => write!(f, "the engine is shutting down"),

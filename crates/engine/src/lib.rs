@@ -45,6 +45,7 @@ mod api;
 mod chains;
 mod checkpoint;
 mod commit;
+mod damage;
 mod deadlock;
 mod engine;
 mod error;
@@ -71,6 +72,7 @@ mod scan_access;
 mod snapshot;
 mod stats;
 mod superblock;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -97,5 +99,6 @@ pub use observe::{
 pub use pagestore::SegmentStats;
 pub use scan::Cursor;
 pub use stats::EngineStats;
+pub use survey::{Fault, Survey};
 pub use transaction::Transaction;
 pub use verify::VerifyReport;

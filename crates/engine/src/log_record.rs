@@ -111,6 +111,10 @@ impl LogRecord<'_> {
     }
 }
 
+pub(crate) fn is_commit(kind: u8) -> bool {
+    kind == COMMIT
+}
+
 /// Decodes a record of the engine (`kind >= KIND_FIRST`).
 pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownRecord> {
     let unknown = UnknownRecord { kind };

@@ -4,6 +4,7 @@
 //! off left behind is removed and made again.
 
 use crate::checkpoint::Checkpointer;
+use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
 use crate::engine::{Engine, flush_mode};
 use crate::ghosts::GhostQueue;
@@ -98,13 +99,14 @@ impl Engine {
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
-        recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
+        let lost = recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
         let next_txn = superblock.next_transaction.max(analysis.transaction_max + 1);
         let checkpoint = Checkpoint { lsn: from.0, next_txn };
         let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
         engine.last_commit_lsn.store(end.0, Ordering::Release);
+        lost.into_iter().for_each(|corrupt| engine.damage.note(corrupt));
         let pin = engine.pin_checkpoint(from.0);
         engine.finish_recovery(analysis).await?;
         drop(pin);
@@ -257,6 +259,7 @@ impl Parts {
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),
+            damage: Damage::default(),
             failure: Mutex::new(None),
             env,
             wal,
@@ -302,12 +305,27 @@ async fn open_store(
 ) -> Result<Option<(Arc<dyn PageStore>, Superblock)>, EngineError> {
     let store = match open_existing(env, options.store).await {
         Ok(store) => store,
-        Err(StoreError::Io(error)) if error.is_not_found() => return Ok(None),
+        Err(StoreError::Io(error)) if error.is_not_found() => {
+            // A first start that was cut off leaves no log without a store: the store's files were taken away.
+            if log_exists(env).await {
+                let what = format!("the log is there, but the page store is not: {error}");
+                return Err(EngineError::Corrupt { what });
+            }
+            return Ok(None);
+        }
         // The log is made after the store: without it, the store's creation was cut off.
         Err(StoreError::NoSuperblock { .. }) if !log_exists(env).await => return Ok(None),
         Err(error) => return Err(store_error(error)),
     };
-    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else { return Ok(None) };
+    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else {
+        // The record is written last at a first start, and before anything is acknowledged.
+        if recovery::log_has_commits(env, LOG_DIRECTORY).await {
+            let what =
+                "the newest superblock of the page store is lost, and an older one holds no checkpoint";
+            return Err(EngineError::Corrupt { what: what.into() });
+        }
+        return Ok(None);
+    };
     let superblock = Superblock::decode(&bytes).map_err(|what| EngineError::Corrupt { what })?;
     Ok(Some((store, superblock)))
 }

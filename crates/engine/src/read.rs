@@ -32,7 +32,10 @@ impl Transaction {
         match found {
             Found::Absent => Ok(None),
             Found::Value(value) => Ok(Some(value)),
-            Found::Chain(stub) => self.work.engine.read_chain(stub).await.map(Some),
+            Found::Chain(stub) => {
+                let value = self.work.engine.read_chain(stub).await;
+                value.map(Some).map_err(|error| error.of(tree))
+            }
             Found::Damaged => Err(damaged(tree)),
         }
     }

@@ -49,7 +49,13 @@ impl Work {
         let sequence = self.sequence() - 1;
         match state.newest_undo().expect("the caller checked that there is one") {
             UndoItem::Row { name, operation, .. } => {
-                let left_ghost = engine.restore(&state, &name, sequence).await?;
+                let left_ghost = match engine.restore(&state, &name, sequence).await {
+                    Ok(left_ghost) => left_ghost,
+                    Err(error) => {
+                        engine.give_up_undo(name.tree, &name.key, error).await?;
+                        false
+                    }
+                };
                 let lock = match (keep_locks, operation) {
                     (true, Operation::Insert) => LockAfterUndo::Freed,
                     (true, _) => LockAfterUndo::Kept,
@@ -157,7 +163,10 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let tree = self.tree(tree)?;
         let mut edit = RestoreEdit { state: None, record, transaction: transaction.0, sequence };
-        self.modify(&tree, key, &mut edit, Priority::Reserve).await
+        match self.modify(&tree, key, &mut edit, Priority::Reserve).await {
+            Ok(()) => Ok(()),
+            Err(error) => self.give_up_undo(TreeId(tree.id.0), key, error).await,
+        }
     }
 }
 

@@ -115,7 +115,7 @@ impl Cursor {
                 Pause::Full | Pause::LeafEnd => {}
                 Pause::RangeEnd => self.done = true,
                 Pause::Chain(stub) => {
-                    let value = engine.read_chain(stub).await?;
+                    let value = engine.read_chain(stub).await.map_err(|error| error.of(self.tree))?;
                     out.push(&self.key, &value);
                 }
                 // What was found so far is complete; the next call waits.
@@ -187,7 +187,7 @@ impl Cursor {
                 pause
             })
         });
-        let pause = stepped.await.map_err(|error| engine.pool_error(error))?;
+        let pause = stepped.await.map_err(|error| engine.tree_error(&handle, error))?;
         match &pause {
             Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
             Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),

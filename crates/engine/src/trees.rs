@@ -13,6 +13,7 @@ use crate::transaction::Transaction;
 use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
 use crate::{EngineError, TreeId};
 use btree::{Decision, Edit, Extra, LeafContext, Mtr, Tree};
+use buffer::BufferError;
 use foldhash::HashMap;
 use pagestore::{PageId, PageKind, header};
 use parking_lot::RwLock;
@@ -98,6 +99,13 @@ impl Trees {
     }
 }
 
+impl Engine {
+    /// The trees that exist, without the engine's own.
+    pub fn tree_ids(&self) -> Vec<TreeId> {
+        self.trees.all().into_iter().map(|(tree, _)| tree).collect()
+    }
+}
+
 impl Transaction {
     /// Creates an empty tree; undone if the transaction does not commit.
     pub async fn create_tree(&mut self) -> Result<TreeId, EngineError> {
@@ -164,13 +172,16 @@ impl Engine {
         let compensated = LogRecord::Compensated { sequence };
         let payload = compensated.payload();
         assert_eq!(payload.len(), COMPENSATED_BYTES);
-        self.free_tree(&tree, |mtr| {
+        let freed = self.free_tree(&tree, |mtr| {
             if let Some(state) = state {
                 state.begin_step();
             }
             mtr.log_extra(compensated.kind(), txn.0, &payload);
-        })
-        .await
+        });
+        match freed.await {
+            Err(error) if error.is_corruption() => Ok(()),
+            done => done,
+        }
     }
 
     /// Frees the pages of a tree in bounded steps; `last` adds to the group that frees the root.
@@ -185,7 +196,14 @@ impl Engine {
                 }
                 Ok((finished, mtr.commit()))
             });
-            let (finished, committed) = step.await.map_err(|error| self.pool_error(error))?;
+            let (finished, committed) = match step.await {
+                Err(BufferError::Corrupt(corrupt)) => {
+                    self.damage.note(corrupt);
+                    self.empty_lost(tree, &corrupt).await?;
+                    continue;
+                }
+                done => done.map_err(|error| self.pool_error(error))?,
+            };
             committed.map_err(|error| self.log_failed(&error))?;
             if finished {
                 return Ok(());
@@ -294,16 +312,28 @@ impl Engine {
     }
 
     async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
-        for LiveTree { tree, with_chains, .. } in trees {
-            if self.root_exists(&tree).await? {
-                if with_chains {
-                    self.free_chains_of(&tree).await?;
-                }
-                self.free_tree(&tree, |_| {}).await?;
+        for live in trees {
+            match self.free_dropped(&live).await {
+                // What cannot be reached stays in use; the tree is gone all the same.
+                Err(error) if error.is_corruption() => {}
+                done => done?,
             }
-            self.put_row(TreeId(tree.id.0), None).await?;
+            self.put_row(TreeId(live.tree.id.0), None).await?;
         }
         Ok(())
+    }
+
+    async fn free_dropped(&self, live: &LiveTree) -> Result<(), EngineError> {
+        if !self.root_exists(&live.tree).await? {
+            return Ok(());
+        }
+        if live.with_chains {
+            match self.free_chains_of(&live.tree).await {
+                Err(error) if error.is_corruption() => {}
+                done => done?,
+            }
+        }
+        self.free_tree(&live.tree, |_| {}).await
     }
 }
 

@@ -83,7 +83,7 @@ impl Work {
                     (found.break_value(), goes_on)
                 })
             });
-            match scanned.await.map_err(|error| engine.pool_error(error))? {
+            match scanned.await.map_err(|error| engine.tree_error(&handle, error))? {
                 (Some(rival), _) => return Ok(rival),
                 (None, false) => return Ok(None),
                 (None, true) => std::mem::swap(&mut position, &mut next),

@@ -5,8 +5,8 @@ use crate::engine::Engine;
 use crate::record::{Record, stub_of};
 use crate::trees::META_TREE;
 use crate::{EngineError, TreeId};
-use btree::Tree;
 use btree::overflow::Stub;
+use btree::{Tree, TreeReport};
 use pagestore::PageId;
 use std::collections::HashSet;
 
@@ -52,6 +52,19 @@ impl Engine {
         Ok(report)
     }
 
+    /// Checks the structure of one tree while others use it; the first fault is the error.
+    pub async fn check_tree(&self, tree: TreeId) -> Result<(), EngineError> {
+        let tree = self.tree(tree)?;
+        let mut next = Some(Vec::new());
+        while let Some(key) = next {
+            let checked = self.pool.run(|| tree.check_path(&self.pool, &self.space, &key)).await;
+            next = checked.map_err(|error| self.tree_error(&tree, error))?;
+            // Pages in memory never make this wait: others get their turn here.
+            env::yield_now().await;
+        }
+        Ok(())
+    }
+
     async fn used_pages(&self, region: u64) -> Result<Option<Vec<PageId>>, EngineError> {
         let used = self.pool.run(|| self.space.used_pages(&self.pool, region)).await;
         used.map_err(|error| self.pool_error(error))
@@ -67,6 +80,19 @@ impl Engine {
         let fault = |what: String| EngineError::Corrupt { what: format!("tree {}: {what}", id.0) };
         let structure =
             tree.verify(&self.pool, &self.space).await.map_err(|error| fault(error.to_string()))?;
+        self.verify_content(id, tree, structure, pages, report).await
+    }
+
+    /// What a tree of sound structure holds.
+    pub(crate) async fn verify_content(
+        &self,
+        id: TreeId,
+        tree: &Tree,
+        structure: TreeReport,
+        pages: &mut HashSet<PageId>,
+        report: &mut VerifyReport,
+    ) -> Result<(), EngineError> {
+        let fault = |what: String| EngineError::Corrupt { what: format!("tree {}: {what}", id.0) };
         report.trees += 1;
         report.tree_pages += structure.pages.len() as u64;
         for page in structure.pages {
@@ -97,7 +123,7 @@ impl Engine {
         let page_data_bytes = (self.pool.page_bytes() - OVERFLOW_HEADER_BYTES) as u64;
         for stub in stubs {
             report.long_value_pages += stub.length.div_ceil(page_data_bytes);
-            self.read_chain(stub).await?;
+            self.read_chain(stub).await.map_err(|error| error.of(id))?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Engine {
                     });
                 })
             });
-            scanned.await.map_err(|error| self.pool_error(error))?;
+            scanned.await.map_err(|error| self.tree_error(tree, error))?;
             std::mem::swap(&mut position, &mut next);
         }
         Ok(())

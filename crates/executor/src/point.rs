@@ -10,7 +10,7 @@ use crate::sink::RowSink;
 use datum::{SqlError, Value};
 use plan::{AccessPath, NodeKind, QueryPlan};
 use std::pin::pin;
-use table::{damaged, engine_error};
+use table::{damaged, table_error};
 
 /// `None` when the query is of another shape.
 pub async fn try_point_query(
@@ -42,7 +42,7 @@ pub async fn try_point_query(
     let mode = context.read_mode(access.lock);
     context.work.key_reads += 1;
     let record = pin!(context.transaction.get(handle.layout().tree, &row_key, mode)).await;
-    let Some(record) = record.map_err(|error| engine_error(&access.table.name, error))? else {
+    let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(Some(Outcome::default()));
     };
     let projection = handle.layout().project_rows(&access.projection);

@@ -19,6 +19,8 @@ pub enum PageFault {
     Absent,
     /// A page id beyond the end of the store.
     BeyondEnd,
+    /// It was damaged when a change had to be made to it, and has been given up since.
+    Lost,
     /// Intact bytes that contradict the rules of their page kind; says which rule.
     Structure(&'static str),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for CorruptPage {
             PageFault::UnknownFormat => write!(f, "unknown page kind or version"),
             PageFault::Stale => write!(f, "it holds an older version; a write was lost"),
             PageFault::Absent => write!(f, "it was never written"),
+            PageFault::Lost => write!(f, "its content was lost to an earlier damage"),
             PageFault::BeyondEnd => write!(f, "it lies beyond the end of the store"),
             PageFault::Structure(rule) => write!(f, "{rule}"),
         }

@@ -30,6 +30,8 @@ pub enum PageKind {
     Overflow = 2,
     /// One bit for each page of a region.
     SpaceMap = 3,
+    /// Nothing: the page was found damaged when it had to be changed, so whatever was in it is lost for good.
+    Lost = 4,
 }
 
 impl PageKind {
@@ -38,6 +40,7 @@ impl PageKind {
             1 => Some(Self::Node),
             2 => Some(Self::Overflow),
             3 => Some(Self::SpaceMap),
+            4 => Some(Self::Lost),
             _ => None,
         }
     }

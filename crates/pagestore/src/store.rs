@@ -49,8 +49,14 @@ pub trait PageStore: Send + Sync {
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// What it has done and what it holds.
     fn store_stats(&self) -> StoreStats {
         StoreStats::default()
+    }
+
+    /// Checks what the store itself keeps, beside the pages: says what is wrong. Nobody may write meanwhile.
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { Ok(()) })
     }
 
     /// Ends background work. Nothing is written afterwards, so the store can be opened anew.

@@ -50,24 +50,39 @@ impl DataDirectory {
     }
 }
 
+/// Keeps servers away from a directory that is only looked at. Nothing is written, so a copy without a lock file is
+/// taken as it is.
+pub(crate) fn hold_for_reading(directory: &Path) -> Result<Option<File>, String> {
+    if !directory.join("data").is_dir() {
+        return Err(format!("{} is not a data directory: it has no 'data' in it", directory.display()));
+    }
+    let path = directory.join(LOCK_FILE);
+    match File::open(&path) {
+        Ok(file) => take(&file, &path, directory).map(|()| Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("cannot open {}: {error}", path.display())),
+    }
+}
+
+fn take(file: &File, path: &Path, directory: &Path) -> Result<(), String> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let owner = fs::read_to_string(path).unwrap_or_default();
+            let owner = owner.trim();
+            let who = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            Err(format!("another server{who} is running on the data directory {}", directory.display()))
+        }
+        Err(TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", path.display())),
+    }
+}
+
 fn lock(directory: &Path) -> Result<File, String> {
     let path = directory.join(LOCK_FILE);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(OWNER_ONLY_FILE);
     let mut file = options.open(&path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let owner = fs::read_to_string(&path).unwrap_or_default();
-            let owner = owner.trim();
-            let who = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
-            return Err(format!(
-                "another server{who} is running on the data directory {}",
-                directory.display()
-            ));
-        }
-        Err(TryLockError::Error(error)) => return Err(format!("cannot lock {}: {error}", path.display())),
-    }
+    take(&file, &path, directory)?;
     // The number is only for the message above, so failing to write it is no reason not to start.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
     Ok(file)

@@ -16,9 +16,11 @@ mod panics;
 mod shared;
 mod signals;
 mod start;
+mod verify;
 mod worker;
 
 mod connection;
 
 pub use start::run;
+pub use verify::verify;
 pub use version::version_text;

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
             println!("{}", server::version_text());
             Ok(())
         }
+        Ok(Command::Verify(directory)) => return verify(&directory),
         Ok(Command::Serve(settings)) => server::run(*settings),
         Err(message) => Err(message),
     };
@@ -27,6 +28,17 @@ fn main() -> ExitCode {
         Err(message) => {
             eprintln!("evenkeel: {message}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn verify(directory: &std::path::Path) -> ExitCode {
+    match server::verify(directory) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            eprintln!("evenkeel: {message}");
+            ExitCode::from(2)
         }
     }
 }

@@ -92,6 +92,9 @@ async fn wait_for_end(signals: &mut StopSignals, server: &Server) -> Result<(), 
                 return Ok(());
             }
             () = tokio::time::sleep(FAILURE_CHECK_INTERVAL) => {
+                for damage in server.engine().take_damage_news() {
+                    log::error(&format!("{damage}; CHECK TABLE and 'evenkeel verify' tell what is concerned"));
+                }
                 if let Some(error) = server.engine().failure() {
                     let message = format!("the store has failed and the server stops: {error}");
                     log::error(&message);

@@ -1,9 +1,11 @@
 //! `simulator`: runs seeds against the storage engine until one fails, a count is reached or time is up.
 
 use engine::Engine;
-use simulator::{Budget, RunOptions, StoreOptions, run_fault, run_many, run_store_many};
+use simulator::{
+    Budget, RotReport, RunOptions, StoreOptions, Violation, run_fault, run_many, run_rot, run_store_many,
+};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const HELP: &str = "\
 usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
@@ -19,13 +21,14 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --damages COUNT   damaged copies per seed (default 32)
   --transactions N  transactions per seed
   --clients N       clients per seed
+  --rot COUNT       nothing but damages at rest, so many per seed, table by table and counted by kind of file
   --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
 
 fn main() -> ExitCode {
-    let Request { options, budget, fault, store } = match parse(std::env::args().skip(1)) {
+    let Request { options, budget, fault, store, rot } = match parse(std::env::args().skip(1)) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => {
             print!("{HELP}");
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
             run_store_many(&store, &budget).map(|summary| summary.to_string())
         }
+        _ if rot > 0 => run_rot_many(&options, &budget, rot),
         Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
         None => run_many::<Engine>(&options, &budget).map(|summary| summary.to_string()),
     };
@@ -61,6 +65,20 @@ struct Request {
     budget: Budget,
     fault: Option<u64>,
     store: bool,
+    /// Damages per seed.
+    rot: u64,
+}
+
+fn run_rot_many(options: &RunOptions, budget: &Budget, samples: u64) -> Result<String, Violation> {
+    let start = Instant::now();
+    let mut report = RotReport::default();
+    for seed in (options.seed..).take(usize::try_from(budget.seeds).unwrap_or(usize::MAX)) {
+        if budget.time.is_some_and(|time| start.elapsed() >= time) {
+            break;
+        }
+        report.add(&run_rot::<Engine>(&RunOptions { seed, ..options.clone() }, samples)?);
+    }
+    Ok(format!("{report} in {:.1} s", start.elapsed().as_secs_f64()))
 }
 
 /// None asks for help.
@@ -69,6 +87,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     let mut budget = Budget { seeds: 1, time: None, crash_points_min: 0, threads: 1, faults: 8, damages: 32 };
     let mut fault = None;
     let mut store = false;
+    let mut rot = 0;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
         if name == "--help" || name == "-h" {
@@ -90,6 +109,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
                 budget.damages = 0;
             }
             "--store" => store = number > 0,
+            "--rot" => rot = number,
             "--fault" => fault = Some(number),
             "--faults" => budget.faults = number,
             "--damages" => budget.damages = number,
@@ -101,5 +121,5 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     if budget.time.is_some() && !seeds_given {
         budget.seeds = u64::MAX;
     }
-    Ok(Some(Request { options, budget, fault, store }))
+    Ok(Some(Request { options, budget, fault, store, rot }))
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a call that reports a duplicate or an error may have written some entries; the caller rolls back to a
 //! savepoint taken before the call. `InsertOutcome::Duplicate` has done that itself.
-use crate::error::{damaged, engine_error};
+use crate::error::{damaged, table_error};
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
 use engine::{EngineError, Transaction, TreeId, Uniqueness, WaitPolicy};
@@ -90,6 +90,7 @@ impl TableHandle {
         row: &[Value],
         how: Addition,
     ) -> Result<(), Refusal> {
+        self.check_counters()?;
         let row_id = if self.layout().clustered.is_empty() { self.take_row_id() } else { 0 };
         let mut row_key = Vec::with_capacity(32);
         self.layout().write_row_key(row, row_id, &mut row_key)?;
@@ -138,7 +139,7 @@ impl TableHandle {
                 let index = index.ok_or_else(|| Refusal::Error(damaged(&self.definition().name)))?;
                 Err(Refusal::Duplicate { index, row_key: existing_key })
             }
-            Err(error) => Err(Refusal::Error(engine_error(&self.definition().name, error))),
+            Err(error) => Err(Refusal::Error(table_error(self.definition(), error))),
         }
     }
 
@@ -165,7 +166,7 @@ impl TableHandle {
                 Err(Refusal::Duplicate { index, row_key })
             }
             Err(EngineError::DuplicateKey { .. }) => Err(Refusal::Error(damaged(&self.definition().name))),
-            Err(error) => Err(Refusal::Error(engine_error(&self.definition().name, error))),
+            Err(error) => Err(Refusal::Error(table_error(self.definition(), error))),
         }
     }
 
@@ -179,7 +180,7 @@ impl TableHandle {
             Refusal::Error(error) => Err(error),
             Refusal::Duplicate { index, row_key } => {
                 let undone = transaction.rollback_to(savepoint).await;
-                undone.map_err(|error| engine_error(&self.definition().name, error))?;
+                undone.map_err(|error| table_error(self.definition(), error))?;
                 Ok(ChangeOutcome::Duplicate { index, row_key })
             }
         }
@@ -209,7 +210,7 @@ impl TableHandle {
         new: &[Value],
         wait: WaitPolicy,
     ) -> Result<(), Refusal> {
-        let table = &self.definition().name;
+        let table = self.definition();
         let mut new_key = old_key.to_vec();
         if !self.layout().clustered.is_empty() {
             new_key.clear();
@@ -222,12 +223,12 @@ impl TableHandle {
             // The new place is checked first: its refusal is what the user sees.
             self.insert_record(transaction, new, &new_key, Addition::Insert(wait)).await?;
             let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
-            deleted.map_err(|error| engine_error(table, error))?;
+            deleted.map_err(|error| table_error(table, error))?;
         } else {
             let mut value = Vec::with_capacity(128);
             self.layout().write_row(new, &mut value);
             let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
-            updated.map_err(|error| engine_error(table, error))?;
+            updated.map_err(|error| table_error(table, error))?;
         }
         let (mut old_entry, mut new_entry) = (Vec::with_capacity(64), Vec::with_capacity(64));
         for (index, layout) in self.layout().indexes.iter().enumerate() {
@@ -241,14 +242,14 @@ impl TableHandle {
             let unique = self.layout().write_entry_key(index, new, &new_key, &mut new_entry)?;
             if old_entry != new_entry {
                 let deleted = transaction.delete(layout.tree, &old_entry, wait).await;
-                deleted.map_err(|error| engine_error(table, error))?;
+                deleted.map_err(|error| table_error(table, error))?;
                 self.insert_entry(transaction, index, &new_entry, unique, &new_key, Addition::Insert(wait))
                     .await?;
             } else if renewed {
                 let mut value = Vec::new();
                 self.layout().write_entry_value(&new_key, &mut value);
                 let updated = transaction.update(layout.tree, &new_entry, &value, wait).await;
-                updated.map_err(|error| engine_error(table, error))?;
+                updated.map_err(|error| table_error(table, error))?;
             }
         }
         Ok(())
@@ -262,7 +263,7 @@ impl TableHandle {
         row: &[Value],
         wait: WaitPolicy,
     ) -> Result<(), SqlError> {
-        let to_sql = |error| engine_error(&self.definition().name, error);
+        let to_sql = |error| table_error(self.definition(), error);
         transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
         let mut key = Vec::with_capacity(64);
         for (index, layout) in self.layout().indexes.iter().enumerate() {

@@ -1,6 +1,21 @@
 //! Engine errors as MySQL numbers them.
 use datum::{SqlError, error_code};
 use engine::EngineError;
+use schema::TableDef;
+
+/// MySQL's name for the rows of a table without a key to order them by.
+const HIDDEN_INDEX: &str = "GEN_CLUST_INDEX";
+
+/// The SQL error for an engine error met in a tree of the table. A damaged page is an error of the index that it
+/// belongs to (MySQL itself gives up and aborts there, so only the error's number and text are its own).
+pub fn table_error(table: &TableDef, error: EngineError) -> SqlError {
+    let EngineError::CorruptPage { tree, corrupt } = &error else { return engine_error(&table.name, error) };
+    let used = tree.map_or(table.tree, |tree| tree.0);
+    let index = table.indexes.iter().find(|index| index.tree == used);
+    let index = index.map_or(HIDDEN_INDEX, |index| &index.name);
+    let what = format!("{index} of table {}.{} ({corrupt})", table.database, table.name);
+    error_code::ER_INDEX_CORRUPT.with(&[&what])
+}
 
 /// The SQL error for an engine error met while working on `table`. 1213 means that the whole transaction is rolled
 /// back already. `DuplicateKey` and `NotFound` are expected to be handled before; here they mean a damaged index.
@@ -17,6 +32,9 @@ pub fn engine_error(table: &str, error: EngineError) -> SqlError {
         EngineError::TooLarge { limit, .. } => error_code::ER_TOO_BIG_ROWSIZE.with(&[&limit]),
         // MySQL's answer to a transaction that has outgrown what the server keeps for it.
         EngineError::TransactionTooLarge { .. } => error_code::ER_LOCK_TABLE_FULL.plain(),
+        EngineError::CorruptPage { corrupt, .. } => {
+            error_code::ER_INDEX_CORRUPT.with(&[&format!("of {table} ({corrupt})")])
+        }
         EngineError::Closed => error_code::ER_SERVER_SHUTDOWN.plain(),
         other => error_code::ER_INTERNAL_ERROR.with(&[&format!("table {table}: {other}")]),
     }

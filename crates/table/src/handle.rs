@@ -1,12 +1,12 @@
 //! A live table: its descriptor and what changes while it is used.
 use crate::auto_increment::AutoIncrement;
-use crate::error::{damaged, engine_error};
+use crate::error::{damaged, table_error};
 use crate::layout::{ROW_ID_WIDTH, TableLayout};
-use datum::{SqlError, TypeKind, Value};
+use datum::{SqlError, TypeKind, Value, error_code};
 use engine::{Direction, Engine, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
 use schema::{ColumnDef, TableDef};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// One for each table, shared by all sessions; the catalog keeps it from the first use until DDL replaces it.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct TableHandle {
     /// The next hidden row id of a table without a clustering index; 0 until initialised. Only uniqueness counts, so
     /// `Relaxed` is enough.
     next_row_id: AtomicU64,
+    /// Why the counters could not be read: rows that need one are refused, lest a number be given twice.
+    unknown_counters: OnceLock<SqlError>,
     /// Estimated rows; changed by inserts and deletes of transactions that may yet roll back, so never exact.
     rows: AtomicI64,
 }
@@ -30,14 +32,29 @@ impl TableHandle {
             layout: TableLayout::new(&definition),
             auto_increment: AutoIncrement::new(maximum.unwrap_or(u64::MAX)),
             next_row_id: AtomicU64::new(0),
+            unknown_counters: OnceLock::new(),
             rows: AtomicI64::new(0),
             definition,
         }
     }
 
     /// Sets the counters from the largest values in the table, and the row estimate. `transaction` must be a new one
-    /// that sees everything committed; nothing may be inserted by others meanwhile.
+    /// that sees everything committed; nothing may be inserted by others meanwhile. A damaged index is no error here: the
+    /// table can be opened, read where it is sound, and dropped.
     pub async fn initialise(&self, engine: &Engine, transaction: &mut Transaction) -> Result<(), SqlError> {
+        match self.read_counters(transaction).await {
+            Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => {
+                self.unknown_counters.get_or_init(|| error);
+            }
+            read => read?,
+        }
+        match self.refresh_statistics(engine).await {
+            Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => Ok(()),
+            refreshed => refreshed,
+        }
+    }
+
+    async fn read_counters(&self, transaction: &mut Transaction) -> Result<(), SqlError> {
         if self.layout.clustered.is_empty() {
             let last = self.last_key(transaction, self.layout.tree, Direction::Backward).await?;
             let last = match last.as_deref() {
@@ -52,7 +69,12 @@ impl TableHandle {
         if let Some(largest) = self.largest_auto_increment(transaction).await? {
             self.auto_increment.observe(largest);
         }
-        self.refresh_statistics(engine).await
+        Ok(())
+    }
+
+    /// Refuses new rows while the counters are unknown.
+    pub(crate) fn check_counters(&self) -> Result<(), SqlError> {
+        self.unknown_counters.get().cloned().map_or(Ok(()), Err)
     }
 
     async fn largest_auto_increment(&self, transaction: &mut Transaction) -> Result<Option<u64>, SqlError> {
@@ -81,14 +103,14 @@ impl TableHandle {
         let mut cursor = transaction.scan(tree, KeyRange::all(), direction, ReadMode::Snapshot);
         let mut batch = EntryBatch::default();
         let read = cursor.next_batch(transaction, 1, &mut batch).await;
-        read.map_err(|error| engine_error(&self.definition.name, error))?;
+        read.map_err(|error| table_error(&self.definition, error))?;
         Ok(if batch.is_empty() { None } else { Some(batch.get(0).0.to_vec()) })
     }
 
     /// Asks the engine for the number of rows.
     pub async fn refresh_statistics(&self, engine: &Engine) -> Result<(), SqlError> {
         let rows = engine.estimate_range(self.layout.tree, &KeyRange::all()).await;
-        let rows = rows.map_err(|error| engine_error(&self.definition.name, error))?;
+        let rows = rows.map_err(|error| table_error(&self.definition, error))?;
         self.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Relaxed);
         Ok(())
     }
@@ -102,7 +124,7 @@ impl TableHandle {
     ) -> Result<Option<Vec<Value>>, SqlError> {
         let table = &self.definition;
         let record = transaction.get(self.layout.tree, row_key, mode).await;
-        let Some(record) = record.map_err(|error| engine_error(&table.name, error))? else { return Ok(None) };
+        let Some(record) = record.map_err(|error| table_error(table, error))? else { return Ok(None) };
         let wanted: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();
         let projection = self.layout.project_rows(&wanted);
         let mut row = vec![Value::Null; table.columns.len()];

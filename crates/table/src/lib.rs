@@ -24,7 +24,7 @@ mod error;
 
 pub use auto_increment::AutoIncrement;
 pub use change::ChangeOutcome;
-pub use error::{damaged, engine_error};
+pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;
 pub use key_codec::{DecodeError, KeyPart};

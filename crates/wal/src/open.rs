@@ -5,6 +5,7 @@
 
 use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, align_up, segment_before, segment_path};
 use crate::log::{Shared, State};
+use crate::reader::wrong_size;
 use crate::segments::{PREPARE_NAME, create_segment, list_segments};
 use crate::staging::Staging;
 use crate::{LogTail, Lsn, Wal, WalError, WalOptions, WalReader, flusher, segments};
@@ -49,7 +50,10 @@ impl Wal {
 
     /// Continues the log behind the tail that a reader found. The segment size is the log's, not the option's.
     pub async fn resume(env: &Env, mut options: WalOptions, tail: LogTail) -> Result<Self, WalError> {
-        options.segment_bytes = tail.segment_bytes;
+        if !options.fit_to(tail.segment_bytes) {
+            let current = tail.position / tail.segment_bytes;
+            return Err(wrong_size(&options.directory, current, tail.segment_bytes, options.segment_bytes));
+        }
         options.check();
         let (disk, directory) = (&*env.disk, &*options.directory);
         let numbers = list_segments(disk, directory).await?;
@@ -75,8 +79,9 @@ impl Wal {
                 continue;
             }
             let file = disk.open(&segment_path(directory, number), OpenOptions::existing().direct()).await?;
-            if file.len().await? != tail.segment_bytes {
-                return Err(wrong_size(directory, number, tail.segment_bytes));
+            let size = file.len().await?;
+            if size != tail.segment_bytes {
+                return Err(wrong_size(directory, number, size, tail.segment_bytes));
             }
             file.sync().await?;
             files.insert(number, file);
@@ -144,14 +149,4 @@ async fn open_epoch(file: &dyn File, tail: &LogTail, epoch: u64) -> Result<(), I
 /// Zero is kept for "none".
 fn random_id(env: &Env) -> u64 {
     env.random.u64().max(1)
-}
-
-fn wrong_size(directory: &str, number: u64, segment_bytes: u64) -> WalError {
-    let lsn = Lsn(number * segment_bytes);
-    WalError::Damaged {
-        file: segment_path(directory, number),
-        offset: 0,
-        lsn,
-        reason: "the file does not have the size of a segment",
-    }
 }

@@ -2,6 +2,9 @@
 
 use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES};
 
+/// The smallest segment that holds anything worth a file.
+const SEGMENT_BYTES_MIN: u64 = 8 * BLOCK_BYTES as u64;
+
 /// When a commit is acknowledged (`innodb_flush_log_at_trx_commit`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushMode {
@@ -80,6 +83,19 @@ impl WalOptions {
         }
     }
 
+    /// Takes over the size of the segments that are there, and makes the other sizes fit to it. False for a size that no
+    /// log has.
+    pub(crate) fn fit_to(&mut self, segment_bytes: u64) -> bool {
+        if segment_bytes < SEGMENT_BYTES_MIN || segment_bytes > u64::from(u32::MAX) {
+            return false;
+        }
+        self.segment_bytes = segment_bytes;
+        self.group_bytes_max = self.group_bytes_max.min(segment_bytes as usize / 4);
+        self.reserve_bytes = self.reserve_bytes.min(segment_bytes / 4);
+        self.capacity_bytes = self.capacity_bytes.max(3 * segment_bytes);
+        true
+    }
+
     /// # Panics
     /// If the sizes contradict each other.
     pub(crate) fn check(&self) {
@@ -98,6 +114,18 @@ impl WalOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_fit_to_the_segments_that_are_there() {
+        for segment_bytes in [SEGMENT_BYTES_MIN, 128 << 10, 1 << 20, 64 << 20] {
+            for mut options in [WalOptions::tiny(), WalOptions::default(), WalOptions::with_capacity(8 << 20)]
+            {
+                assert!(options.fit_to(segment_bytes));
+                options.check();
+            }
+        }
+        assert!(!WalOptions::default().fit_to(4096), "a file that was cut off");
+    }
 
     #[test]
     fn every_capacity_gives_sizes_that_fit_together() {

@@ -50,6 +50,8 @@ pub struct WalReader {
     /// False until the first chunk was accepted, whose epoch is taken as it is.
     started: bool,
     finished: bool,
+    /// The first segment that is still there.
+    oldest_segment: u64,
 }
 
 /// A valid group.
@@ -77,15 +79,8 @@ impl WalReader {
     pub async fn open(env: &Env, directory: &str, from: Lsn, known_durable: Lsn) -> Result<Self, WalError> {
         let missing = || WalError::Missing { directory: directory.into() };
         let numbers = list_segments(&*env.disk, directory).await?.ok_or_else(missing)?;
-        // All have one size; a log that is running renames only its oldest ones.
-        let newest = *numbers.last().ok_or_else(missing)?;
-        let file = env.disk.open(&segment_path(directory, newest), OpenOptions::existing().direct()).await?;
-        let segment_bytes = file.len().await?;
-        if segment_bytes == 0 || !segment_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            let file = segment_path(directory, newest);
-            let reason = "the file does not have the size of a segment";
-            return Err(WalError::Damaged { file, offset: 0, lsn: from, reason });
-        }
+        let oldest_segment = *numbers.first().ok_or_else(missing)?;
+        let segment_bytes = segment_size(env, directory, &numbers).await?;
         let number = segment_before(from, segment_bytes);
         let position = number * segment_bytes;
         let tail = LogTail { position, end: Lsn(position), epoch: 0, log_id: 0, segment_bytes, from };
@@ -98,9 +93,15 @@ impl WalReader {
             tail,
             next: Lsn(position),
             segment_ended: false,
+            oldest_segment,
             started: false,
             finished: false,
         })
+    }
+
+    /// False when the log has been used so much that its beginning was given up.
+    pub fn begins_at_start(&self) -> bool {
+        self.oldest_segment == 0
     }
 
     /// The next group that ends behind `from`, or None at the end of the log.
@@ -200,6 +201,37 @@ impl WalReader {
     fn damaged(&self, lsn: Lsn, reason: &'static str) -> WalError {
         let file = segment_path(&self.directory, lsn.0 / self.tail.segment_bytes);
         WalError::Damaged { file, offset: lsn.0 % self.tail.segment_bytes, lsn, reason }
+    }
+}
+
+/// The size that all segments have: a file gets a segment's name only when it is complete.
+async fn segment_size(env: &Env, directory: &str, numbers: &[u64]) -> Result<u64, WalError> {
+    let mut sizes = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let path = segment_path(directory, *number);
+        match env.disk.open(&path, OpenOptions::existing().direct()).await {
+            Ok(file) => sizes.push((*number, file.len().await?)),
+            // A log that is running renames its oldest segments.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let largest = sizes.iter().map(|(_, size)| *size).max();
+    let largest = largest.ok_or_else(|| WalError::Missing { directory: directory.into() })?;
+    let is_odd = |size: u64| size != largest || size == 0 || !size.is_multiple_of(BLOCK_BYTES as u64);
+    match sizes.into_iter().find(|(_, size)| is_odd(*size)) {
+        Some((number, size)) => Err(wrong_size(directory, number, size, largest)),
+        None => Ok(largest),
+    }
+}
+
+/// A segment's file ends early.
+pub(crate) fn wrong_size(directory: &str, number: u64, size: u64, segment_bytes: u64) -> WalError {
+    WalError::Damaged {
+        file: segment_path(directory, number),
+        offset: size,
+        lsn: Lsn(number.saturating_mul(segment_bytes)),
+        reason: "the file does not have the size of a segment",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Replaying log groups after a crash.
 
+use crate::lost;
 use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
 use buffer::{BufferError, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, header};
@@ -17,6 +18,8 @@ pub struct Replayer<'p> {
     imaged: HashMap<PageId, usize>,
     /// Where the group begins that was applied last, or could not be.
     reached: Lsn,
+    /// The pages that could not be changed, because what is on disk is damaged, and that no image has replaced since.
+    lost: Vec<CorruptPage>,
 }
 
 /// A group in the window, with its page changes only.
@@ -28,12 +31,17 @@ struct Waiting {
 
 impl<'p> Replayer<'p> {
     pub fn new(pool: &'p BufferPool) -> Self {
-        Self { pool, window: VecDeque::new(), imaged: HashMap::new(), reached: Lsn(0) }
+        Self { pool, window: VecDeque::new(), imaged: HashMap::new(), reached: Lsn(0), lost: Vec::new() }
     }
 
     /// The start of the group that was applied last; after an error, of the one that could not be applied.
     pub fn reached(&self) -> Lsn {
         self.reached
+    }
+
+    /// The pages that are given up (`lost`), with the reasons.
+    pub fn lost(&self) -> &[CorruptPage] {
+        &self.lost
     }
 
     /// Takes the next group. It is applied when the window is full or by `finish`.
@@ -76,14 +84,38 @@ impl<'p> Replayer<'p> {
         let Some(Waiting { start, end, changes }) = self.window.pop_front() else { return Ok(()) };
         self.reached = start;
         let changes = decode_changes(changes.record_bytes())?;
-        self.pool.run(|| replay_changes(self.pool, start, end, &changes)).await?;
+        self.apply_or_give_up(start, end, &changes).await?;
         for (page, _) in changes.iter().filter(|(_, change)| change.is_image()) {
+            self.lost.retain(|lost| lost.page != *page);
             if let Some(count) = self.imaged.get_mut(page) {
                 *count -= 1;
                 if *count == 0 {
                     self.imaged.remove(page);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A page that cannot be changed is given up; the others of the group get their changes.
+    async fn apply_or_give_up(
+        &mut self,
+        start: Lsn,
+        end: Lsn,
+        changes: &[(PageId, Change<'_>)],
+    ) -> Result<(), BufferError> {
+        let mut given_up = Vec::new();
+        while let Err(error) =
+            self.pool.run(|| replay_changes(self.pool, start, end, changes, &self.lost)).await
+        {
+            let BufferError::Corrupt(corrupt) = error else { return Err(error) };
+            let is_of_group = changes.iter().any(|(page, _)| *page == corrupt.page);
+            if !is_of_group || given_up.contains(&corrupt.page) {
+                return Err(error);
+            }
+            self.pool.run(|| lost::give_up_before(self.pool, corrupt.page, start)).await?;
+            given_up.push(corrupt.page);
+            self.lost.push(corrupt);
         }
         Ok(())
     }
@@ -94,7 +126,7 @@ impl<'p> Replayer<'p> {
 pub fn replay(pool: &BufferPool, group: &LogGroup<'_>) -> Result<(), Stop> {
     let changes = group.records().filter(|(_, record)| record.kind < ENGINE_KINDS_FROM);
     let changes: Vec<_> = changes.map(|(_, record)| decode(&record)).collect::<Result<_, _>>()?;
-    replay_changes(pool, group.start, group.end, &changes)
+    replay_changes(pool, group.start, group.end, &changes, &[])
 }
 
 /// The page changes among a group's encoded records.
@@ -122,6 +154,7 @@ fn replay_changes(
     start: Lsn,
     end: Lsn,
     changes: &[(PageId, Change<'_>)],
+    lost: &[CorruptPage],
 ) -> Result<(), Stop> {
     let mut pages: Vec<ExclusiveGuard<'_>> = Vec::new();
     for (page, change) in changes {
@@ -129,7 +162,11 @@ fn replay_changes(
             continue;
         }
         // An image needs no read; what is on disk may even be damaged.
-        let guard = if change.is_image() { pool.create(*page)? } else { pool.write(*page)? };
+        let is_lost = lost.iter().any(|lost| lost.page == *page);
+        let mut guard = if change.is_image() || is_lost { pool.create(*page)? } else { pool.write(*page)? };
+        if is_lost && header::kind(&guard).is_none() {
+            lost::mark(guard.bytes_mut(), *page, start);
+        }
         pages.push(guard);
     }
     for guard in &mut pages {
@@ -139,6 +176,9 @@ fn replay_changes(
         let page = guard.page_id();
         guard.mark_dirty(start);
         for (_, change) in changes.iter().filter(|(target, _)| *target == page) {
+            if lost::is_lost(guard) && !change.is_image() {
+                continue;
+            }
             apply(guard.bytes_mut(), page, change).map_err(|fault| CorruptPage { page, fault })?;
         }
         header::set_lsn(guard.bytes_mut(), end.0);

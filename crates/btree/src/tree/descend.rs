@@ -1,9 +1,12 @@
 //! Finding the way from the root to a node.
 
+use crate::lost;
 use crate::node::{LEVEL_MAX, Node, shared_prefix};
 use crate::tree::Tree;
 use buffer::{Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
+
+const NOT_THE_CHILD: &str = "it is not the node that its parent refers to";
 
 /// An exclusively latched inner node above the wanted level, with the keys it is responsible for.
 pub(super) struct Parent<'p> {
@@ -86,8 +89,7 @@ impl Tree {
         if is_node && level.is_none_or(|level| Node::new(bytes).level() == level) {
             return Ok(());
         }
-        let fault = PageFault::Structure("it is not the node that its parent refers to");
-        Err(Stop::Corrupt(CorruptPage { page, fault }))
+        Err(Stop::Corrupt(CorruptPage { page, fault: lost::fault_of(bytes, NOT_THE_CHILD) }))
     }
 
     /// The leaf that holds the key, for reading.

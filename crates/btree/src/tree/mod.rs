@@ -57,6 +57,7 @@ pub fn check_page(page: &[u8]) -> Result<(), PageFault> {
         Some(PageKind::Node) => node::check(page),
         Some(PageKind::Overflow) => overflow::check(page),
         Some(PageKind::SpaceMap) => Ok(()),
+        Some(PageKind::Lost) => Err(PageFault::Lost),
         None => Err(PageFault::UnknownFormat),
     }
 }

@@ -14,7 +14,7 @@ mod undo;
 pub(crate) use analysis::Analysis;
 pub(crate) use redo::redo;
 
-use crate::EngineError;
+use crate::{EngineError, log_record};
 use env::Env;
 use wal::{LogTail, Lsn, WalError, WalReader};
 
@@ -34,6 +34,21 @@ pub(crate) async fn analyse(
         }
     }
     Ok((analysis, reader.into_tail()))
+}
+
+/// Whether something was ever committed to this log. One that a first start left unfinished may be in any state, but
+/// it begins at its beginning and has no commit.
+pub(crate) async fn log_has_commits(env: &Env, directory: &str) -> bool {
+    let Ok(mut reader) = WalReader::open(env, directory, Lsn::ZERO, Lsn::ZERO).await else { return false };
+    if !reader.begins_at_start() {
+        return true;
+    }
+    while let Ok(Some(group)) = reader.next_group().await {
+        if group.records().any(|(_, record)| log_record::is_commit(record.kind)) {
+            return true;
+        }
+    }
+    false
 }
 
 pub(crate) fn log_error(error: &WalError) -> EngineError {

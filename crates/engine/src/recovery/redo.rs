@@ -8,16 +8,18 @@ use crate::EngineError;
 use btree::redo::Replayer;
 use buffer::BufferPool;
 use env::Env;
+use pagestore::CorruptPage;
 use wal::{Lsn, WalReader};
 
-/// Replays every group that ends behind `from` and at or before `end`.
+/// Replays every group that ends behind `from` and at or before `end`. Answers the pages whose changes had to be left
+/// out, which are marked as lost.
 pub(crate) async fn redo(
     env: &Env,
     directory: &str,
     pool: &BufferPool,
     from: Lsn,
     end: Lsn,
-) -> Result<(), EngineError> {
+) -> Result<Vec<CorruptPage>, EngineError> {
     let mut reader = WalReader::open(env, directory, from, end).await.map_err(|error| log_error(&error))?;
     let mut replayer = Replayer::new(pool);
     let mut replayed = Ok(());
@@ -38,5 +40,6 @@ pub(crate) async fn redo(
     }
     replayed.map_err(|error| EngineError::Corrupt {
         what: format!("replay of the log group at LSN {}: {error}", replayer.reached()),
-    })
+    })?;
+    Ok(replayer.lost().to_vec())
 }

@@ -2,6 +2,7 @@
 
 mod anomalies;
 mod crash;
+mod damage;
 mod isolation;
 mod load;
 mod locking;

@@ -8,12 +8,14 @@ mod clock;
 mod disk;
 mod pool;
 mod random;
+mod scratch;
 pub mod uring;
 
 pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use pool::dedicate_thread;
 pub use random::SystemRandom;
+pub use scratch::ScratchDisk;
 
 use crate::{Env, IoError, Spawner};
 use std::path::Path;
@@ -22,6 +24,12 @@ use std::sync::Arc;
 /// Opens (creating it if absent) a root directory as a disk.
 pub fn real_disk(root: &Path) -> Result<Arc<RealDisk>, IoError> {
     RealDisk::open(root).map(Arc::new)
+}
+
+/// The environment of a look at a directory that leaves it as it is: what is written stays in memory.
+pub fn scratch_env(root: &Path, spawner: Arc<dyn Spawner>) -> Env {
+    let disk = Arc::new(ScratchDisk::new(root));
+    Env { disk, clock: Arc::new(SystemClock::new()), random: Arc::new(SystemRandom), spawner }
 }
 
 /// The environment of a real process; the spawner comes from whoever runs the tasks.

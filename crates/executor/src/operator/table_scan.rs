@@ -14,7 +14,7 @@ use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
 use plan::{AccessPath, TableAccess};
 use schema::LocalFuture;
 use std::sync::Arc;
-use table::{Projection, TableHandle, damaged, engine_error};
+use table::{Projection, TableHandle, damaged, table_error};
 
 pub struct TableScan<'p> {
     access: &'p TableAccess,
@@ -86,7 +86,7 @@ impl<'p> TableScan<'p> {
             let is_open = all_hold(&access.gate, &self.base, context).await?;
             opened.find_ranges(access, &self.base, is_open, context)?;
         }
-        let to_sql = |error| engine_error(&access.table.name, error);
+        let to_sql = |error| table_error(&access.table, error);
         if let Some(key) = opened.point.take() {
             let tree = opened.handle.layout().tree;
             context.work.key_reads += 1;
@@ -221,7 +221,7 @@ impl Opened {
             return Ok(());
         }
         let record = context.transaction.get(layout.tree, key, self.mode).await;
-        match record.map_err(|error| engine_error(&access.table.name, error))? {
+        match record.map_err(|error| table_error(&access.table, error))? {
             Some(record) => self.take_entry(access, base, key, &record, context, out).await,
             None => Ok(()),
         }
@@ -270,7 +270,7 @@ impl Opened {
             }
             Some(_) => {
                 let record = context.transaction.get(layout.tree, row_key, self.mode).await;
-                let record = record.map_err(|error| engine_error(&access.table.name, error))?;
+                let record = record.map_err(|error| table_error(&access.table, error))?;
                 // A locking read may find the entry and then wait; the row can be gone afterwards.
                 let Some(record) = record else { return Ok(()) };
                 let frame = out.push_copy(base);
@@ -311,7 +311,7 @@ impl Opened {
         let table = &access.table;
         let layout = self.handle.layout();
         let record = context.transaction.get(layout.tree, row_key, self.mode).await;
-        let Some(record) = record.map_err(|error| engine_error(&table.name, error))? else {
+        let Some(record) = record.map_err(|error| table_error(table, error))? else {
             return Ok(false);
         };
         let all: Vec<(usize, usize)> = (0..table.columns.len()).map(|column| (column, column)).collect();

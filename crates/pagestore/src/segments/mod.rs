@@ -145,6 +145,10 @@ impl PageStore for SegmentStore {
         Box::pin(self.core.put_superblock(|superblock| superblock.record = bytes.to_vec()))
     }
 
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.core.check())
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.core.closed.store(true, Ordering::Release);
         Box::pin(self.core.settle())

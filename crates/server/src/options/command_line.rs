@@ -2,6 +2,8 @@
 //!
 //! Called by `main`. Option files are read by `settings`, which needs `--defaults-file` from here first.
 
+use std::path::PathBuf;
+
 use super::settings::{Given, Settings};
 use super::table::{Kind, OPTIONS};
 
@@ -9,12 +11,17 @@ use super::table::{Kind, OPTIONS};
 #[derive(Debug)]
 pub enum Command {
     Serve(Box<Settings>),
+    /// Checks a data directory.
+    Verify(PathBuf),
     Help,
     Version,
 }
 
 /// The arguments after the program's name.
 pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
+    if let Some(("verify", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return verify_command(rest);
+    }
     let mut given = Vec::new();
     let mut rest = arguments.iter();
     let mut is_first = true;
@@ -41,6 +48,14 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         given.push(Given { name: name.to_owned(), value, place: "command line".to_owned() });
     }
     Settings::from_given(given).map(|settings| Command::Serve(Box::new(settings)))
+}
+
+fn verify_command(arguments: &[String]) -> Result<Command, String> {
+    match arguments {
+        [word] if matches!(word.as_str(), "--help" | "-?") => Ok(Command::Help),
+        [directory] if !directory.starts_with('-') => Ok(Command::Verify(PathBuf::from(directory))),
+        _ => Err("verify takes one argument, the data directory".to_owned()),
+    }
 }
 
 /// The two short options that scripts really use.

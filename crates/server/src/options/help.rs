@@ -6,6 +6,7 @@ const INTRODUCTION: &str = "\
 evenkeel: a transactional database server that speaks the MySQL protocol.
 
 Usage: evenkeel [serve] [options]
+       evenkeel verify DATADIR
 
 Start a server with its data in ./evenkeel-data and connect to it:
   evenkeel
@@ -19,6 +20,10 @@ option file (--defaults-file) under [mysqld], [server] or [evenkeel]. What comes
 const ENDING: &str = "
   --help, -?      This text.
   --version, -V   The version.
+
+verify checks everything in the data directory of a stopped server (superblocks, log, every page, every tree, the
+dictionary, rows against indexes) without writing there, names the tables that are damaged and says what to do. Its
+exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not look.
 
 Signals: SIGTERM and SIGINT stop the server cleanly. A second server on the same data directory is refused.
 ";

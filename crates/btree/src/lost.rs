@@ -1,0 +1,71 @@
+//! Giving a damaged page up: when a change has to be made to a page that cannot be read, the page is replaced by one
+//! that says that its content is lost.
+//!
+//! Invariant: a change that was left out can never be seen as missing. The damage may have been one of reading only;
+//! without the mark a later read could find the page intact, in the state before the change, and take that for the
+//! truth. A lost page is an error for whoever needs it, until it is written as a whole or its tree is dropped.
+
+use crate::mtr::Mtr;
+use crate::node::{NodeBuilder, NodeIdentity};
+use crate::redo::Change;
+use buffer::{BufferPool, Stop};
+use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, TreeId, header};
+use wal::Lsn;
+
+/// Whether the fault is the page's own. A page that is sound in itself and not what its neighbours say may belong to
+/// somebody else: it must not be touched.
+pub fn is_own_fault(corrupt: &CorruptPage) -> bool {
+    corrupt.page >= FIRST_FREE_PAGE
+        && match corrupt.fault {
+            PageFault::Checksum
+            | PageFault::WrongPage
+            | PageFault::UnknownFormat
+            | PageFault::Stale
+            | PageFault::Absent
+            | PageFault::Lost => true,
+            PageFault::BeyondEnd | PageFault::Structure(_) => false,
+        }
+}
+
+/// Plans in `mtr`, which must be fresh, that the page is lost. Call `Mtr::reserve` before committing.
+pub fn give_up(mtr: &mut Mtr<'_>, page: PageId) -> Result<(), Stop> {
+    let mut image = vec![0; mtr.pool().page_bytes()];
+    header::format(&mut image, page, PageKind::Lost, TreeId(0));
+    mtr.hold(mtr.pool().create(page)?);
+    mtr.change(page, &Change::image_of(&image));
+    Ok(())
+}
+
+/// The same for an inner page of a tree that is being discarded: it becomes an empty leaf, so that its parent can cut
+/// it off. The pages below it stay in use for ever.
+pub fn empty(mtr: &mut Mtr<'_>, page: PageId, tree: TreeId) -> Result<(), Stop> {
+    let identity = NodeIdentity { page, tree, level: 0 };
+    let image = NodeBuilder::new(mtr.pool().page_bytes(), identity, &[]).finish();
+    mtr.hold(mtr.pool().create(page)?);
+    mtr.change(page, &Change::image_of(&image));
+    Ok(())
+}
+
+/// Redo: the page is lost before the group at `start`, which has changes for it.
+pub(crate) fn give_up_before(pool: &BufferPool, page: PageId, start: Lsn) -> Result<(), Stop> {
+    let mut guard = pool.create(page)?;
+    guard.mark_dirty(start);
+    mark(guard.bytes_mut(), page, start);
+    guard.confirm();
+    Ok(())
+}
+
+pub(crate) fn mark(bytes: &mut [u8], page: PageId, lsn: Lsn) {
+    bytes.fill(0);
+    header::format(bytes, page, PageKind::Lost, TreeId(0));
+    header::set_lsn(bytes, lsn.0);
+}
+
+pub(crate) fn is_lost(page: &[u8]) -> bool {
+    header::kind(page) == Some(PageKind::Lost)
+}
+
+/// What to say of a page that is not what it should be.
+pub(crate) fn fault_of(page: &[u8], rule: &'static str) -> PageFault {
+    if is_lost(page) { PageFault::Lost } else { PageFault::Structure(rule) }
+}
