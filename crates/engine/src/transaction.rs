@@ -165,10 +165,11 @@ impl Transaction {
     /// To be called before a plain read. What the transaction has locked or changed may follow a commit that is not durable
     /// yet, hence not visible: a snapshot that shows the own change and not what it was based on would be of two times.
     pub(crate) async fn prepare_snapshot(&mut self) -> Result<(), EngineError> {
-        if self.snapshot.is_some() || self.work.seen_lsn <= self.work.engine.visible_lsn() {
+        let (engine, seen_lsn) = (&self.work.engine, self.work.seen_lsn);
+        if self.snapshot.is_some() || seen_lsn <= engine.visible_lsn() {
             return Ok(());
         }
-        self.settle_reads().await
+        engine.clone().acknowledge(seen_lsn).await
     }
 
     /// The snapshot of the transaction or statement, taken at its first use.

@@ -164,29 +164,3 @@ fn nothing_is_visible_before_it_is_durable() {
     };
     world.block_on(run).unwrap();
 }
-
-#[test]
-fn a_snapshot_shows_what_the_own_changes_were_based_on() {
-    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead] {
-        with_engine(|engine| async move {
-            fill(&engine, &[("a", "old"), ("b", "old")]).await;
-            let mut writer = repeatable(&engine);
-            set(&mut writer, "a", "new").await.unwrap();
-            set(&mut writer, "b", "new").await.unwrap();
-            let mut commit = pin!(writer.commit());
-            assert!(waits(&mut commit), "the disk takes time");
-            // Its locks are gone before its commit is durable: the next writer goes on.
-            let mut next = begin(&engine, isolation);
-            set(&mut next, "a", "newer").await.unwrap();
-            next.begin_statement();
-            let seen = {
-                let mut read = pin!(read(&mut next, "b", ReadMode::Snapshot));
-                assert!(waits(&mut read), "a snapshot of now would not show the commit");
-                commit.await.unwrap();
-                read.await.unwrap()
-            };
-            assert_eq!(seen.as_deref(), Some("new"));
-            next.commit().await.unwrap();
-        });
-    }
-}
