@@ -1,7 +1,7 @@
 //! LOCK TABLES and UNLOCK TABLES.
 //!
 //! The locks are metadata locks that outlive transactions. While a session holds any, it may use the tables it
-//! named and no others, as in MySQL; aliases are not told apart.
+//! named, those that foreign keys make it need, and no others, as in MySQL; aliases are not told apart.
 use auth::Privilege;
 use catalog::{LockGuard, LockMode, LockName};
 use datum::{SqlError, error_code};
@@ -9,12 +9,15 @@ use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, Stat
 
 use super::Done;
 use super::dispatch::is_account_statement;
+use super::reach::Reach;
 use super::schema_change::TableName;
 use crate::session::Session;
 
 impl Session {
     pub(super) async fn lock_tables(&mut self, tables: &[LockTable<'_>]) -> Result<Done, SqlError> {
         self.table_locks.clear();
+        let catalog = self.server.catalog().clone();
+        let mut reach = Reach::new(&catalog);
         let mut wanted = Vec::with_capacity(tables.len());
         let mut aliases: Vec<&str> = Vec::with_capacity(tables.len());
         for table in tables {
@@ -34,9 +37,17 @@ impl Session {
             if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
             }
-            self.server.catalog().require_table(&name.database, &name.name)?;
+            let handle = self.server.catalog().require_table(&name.database, &name.name)?;
+            if mode == LockMode::Exclusive && self.settings.foreign_key_checks {
+                reach.follow_table(handle.definition().id);
+            }
             wanted.push((name.lock(), mode));
         }
+        // Relatives are locked as if they had been named.
+        wanted.extend(reach.locks().map(|(name, mode)| match mode {
+            LockMode::Shared => (name, LockMode::NoWrite),
+            _ => (name, LockMode::Exclusive),
+        }));
         let guards = self.lock_for_change(wanted).await?;
         self.table_locks = guards;
         Ok(Done::ok())
