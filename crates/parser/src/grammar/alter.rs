@@ -56,14 +56,14 @@ impl<'a> Parser<'a> {
             K::Modify => {
                 self.advance();
                 self.accept_keyword(K::Column);
-                let column = self.column_definition()?;
+                let column = self.changed_column()?;
                 Ok(AlterSpecification::ModifyColumn { column, position: self.column_position()? })
             }
             K::Change => {
                 self.advance();
                 self.accept_keyword(K::Column);
                 let old_name = self.ident()?;
-                let column = self.column_definition()?;
+                let column = self.changed_column()?;
                 Ok(AlterSpecification::ChangeColumn { old_name, column, position: self.column_position()? })
             }
             K::Convert => self.alter_convert(),

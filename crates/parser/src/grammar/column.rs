@@ -6,12 +6,18 @@ use crate::lexer::{Keyword as K, TokenKind as T, scan};
 use bumpalo::collections::Vec;
 
 impl<'a> Parser<'a> {
+    /// A column of CREATE TABLE and ADD COLUMN: REFERENCES may stand at its end.
     pub fn column_definition(&mut self) -> Result<ColumnDefinition<'a>> {
-        let name = self.ident()?;
-        self.column_after_name(name)
+        self.column(true)
     }
 
-    pub fn column_after_name(&mut self, name: Ident<'a>) -> Result<ColumnDefinition<'a>> {
+    /// A column of MODIFY and CHANGE.
+    pub fn changed_column(&mut self) -> Result<ColumnDefinition<'a>> {
+        self.column(false)
+    }
+
+    fn column(&mut self, may_reference: bool) -> Result<ColumnDefinition<'a>> {
+        let name = self.ident()?;
         let mut data_type = self.data_type()?;
         if self.accept_keyword(K::Collate) {
             data_type.collation = Some(self.collation_name()?);
@@ -22,6 +28,9 @@ impl<'a> Parser<'a> {
                 data_type.collation = Some(collation);
             }
             attributes.push(attribute);
+        }
+        if may_reference && self.at_keyword(K::References) {
+            attributes.push(ColumnAttribute::References(self.references()?));
         }
         Ok(ColumnDefinition { name, data_type, attributes: attributes.into_bump_slice() })
     }
@@ -181,9 +190,6 @@ impl<'a> Parser<'a> {
         }
         if matches!(word, K::Generated | K::As) {
             return self.generated_column().map(Some);
-        }
-        if word == K::References {
-            return Ok(Some(ColumnAttribute::References(self.references()?)));
         }
         if !begins_longer_attribute(word) {
             return Ok(None);

@@ -9,7 +9,7 @@ use schema::IndexKind;
 
 use super::column::{default_of, draft_of_column};
 use super::conditions;
-use super::create::{add_column, add_elements, add_references};
+use super::create::{add_column, add_elements};
 use super::data_type::choose_collation;
 use super::draft::{ColumnSource, DefinitionContext, IndexDraft, TableDraft, same_name};
 use super::foreign_key::add_foreign_key;
@@ -241,7 +241,7 @@ fn change_column(
         move_last_column(draft, position)?;
     }
     rename_in_keys(old_name, &new_name, draft);
-    add_references(column, draft)
+    Ok(())
 }
 
 fn rename_column(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {

@@ -99,7 +99,7 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             | ColumnAttribute::NotSecondary => {}
             ColumnAttribute::Generated { .. } => return unsupported("generated columns"),
             ColumnAttribute::Check(_) => return unsupported("CHECK constraints"),
-            // The table's: `add_references`.
+            // The table's: `add_column`.
             ColumnAttribute::References(_) => {}
             ColumnAttribute::Srid(_) => return unsupported("SRID"),
             ColumnAttribute::EngineAttribute(_) | ColumnAttribute::SecondaryEngineAttribute(_) => {

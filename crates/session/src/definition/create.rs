@@ -39,10 +39,6 @@ pub fn add_column(
 ) -> Result<(), SqlError> {
     let made = draft_of_column(column, draft.collation, context)?;
     draft.columns.push(made);
-    add_references(column, draft)
-}
-
-pub fn add_references(column: &ColumnDefinition<'_>, draft: &mut TableDraft) -> Result<(), SqlError> {
     for attribute in column.attributes {
         if let ColumnAttribute::References(references) = attribute {
             add_column_reference(column.name, references, draft)?;

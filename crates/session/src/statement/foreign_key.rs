@@ -94,16 +94,13 @@ impl Session {
                 Spec::AddElements(elements) => {
                     relatives.extend(self.referenced_by(&name.database, elements));
                 }
-                Spec::AddColumn { column, .. } | Spec::ModifyColumn { column, .. } => {
+                Spec::AddColumn { column, .. } => {
                     relatives.extend(column_parents(&name.database, column));
                 }
-                Spec::ChangeColumn { column, .. } => {
-                    relatives.extend(column_parents(&name.database, column));
-                    changes = true;
-                }
-                Spec::DropForeignKey(_) | Spec::DropConstraint(_) | Spec::RenameColumn { .. } => {
-                    changes = true
-                }
+                Spec::ChangeColumn { .. }
+                | Spec::DropForeignKey(_)
+                | Spec::DropConstraint(_)
+                | Spec::RenameColumn { .. } => changes = true,
                 Spec::RenameTable(to) => {
                     changes = true;
                     relatives.extend(self.table_name(*to).iter().flat_map(|to| self.relatives(to)));
@@ -129,6 +126,10 @@ impl Session {
         for key in &mut after.foreign_keys {
             let is_new = before.is_none_or(|before| !has_key(before, key, &own));
             if is_new {
+                // A name that this statement gives up is not free yet.
+                if before.is_some_and(|before| before.foreign_keys.iter().any(|old| old.name == key.name)) {
+                    return Err(error_code::ER_FK_DUP_NAME.with(&[&key.name]));
+                }
                 self.check_key_name(&own, &key.name)?;
                 self.require_table(Privilege::References, &key.parent_database, &key.parent_table)?;
             }
@@ -276,7 +277,8 @@ impl Session {
             let (old, new) = (&before.columns[old], &after.columns[new]);
             let is_kept = super::alter_table::is_same_value(&old.column_type, &new.column_type);
             if self.settings.foreign_key_checks && !is_kept {
-                let names: [&dyn std::fmt::Display; 3] = [&old.name, &key.name, &child.name];
+                let child = TableName::of(child).dotted();
+                let names: [&dyn std::fmt::Display; 3] = [&old.name, &key.name, &child];
                 return Err(error_code::ER_FK_COLUMN_CANNOT_CHANGE_CHILD.with(&names));
             }
         }
@@ -332,6 +334,7 @@ fn has_key(before: &TableDef, key: &ForeignKeyDef, own: &TableDef) -> bool {
         old.name == key.name
             && old.parent_database == key.parent_database
             && old.parent_table == key.parent_table
+            && (old.on_delete, old.on_update) == (key.on_delete, key.on_update)
             && old.columns.len() == key.columns.len()
             && (old.parent_columns == key.parent_columns || key.references(&own.database, &own.name))
             && columns

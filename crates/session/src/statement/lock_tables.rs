@@ -1,8 +1,8 @@
 //! LOCK TABLES and UNLOCK TABLES.
 //!
 //! The locks are metadata locks that outlive transactions. While a session holds any, it may use the tables it
-//! named and no others, as in MySQL: queries and changes by the alias that was locked, definitions by the table's
-//! own name.
+//! named, those that foreign keys make it need, and no others, as in MySQL: queries and changes by the alias that was
+//! locked, definitions by the table's own name.
 use auth::Privilege;
 use catalog::{LockGuard, LockMode, LockName, Passage};
 use datum::{SqlError, error_code};
@@ -12,6 +12,7 @@ use plan::TableUse;
 use super::Done;
 use super::dispatch::is_account_statement;
 use super::planned::lock_of;
+use super::reach::Reach;
 use super::schema_change::TableName;
 use crate::session::Session;
 
@@ -78,6 +79,8 @@ impl Session {
 
     pub(super) async fn lock_tables(&mut self, tables: &[LockTable<'_>]) -> Result<Done, SqlError> {
         self.table_locks.clear();
+        let catalog = self.server.catalog().clone();
+        let mut reach = Reach::new(&catalog);
         let mut wanted = Vec::with_capacity(tables.len());
         let mut aliases: Vec<LockedAlias> = Vec::with_capacity(tables.len());
         for table in tables {
@@ -97,8 +100,19 @@ impl Session {
             if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
             }
-            self.server.catalog().require_table(&name.database, &name.name)?;
+            let handle = self.server.catalog().require_table(&name.database, &name.name)?;
+            if mode == LockMode::Exclusive && self.settings.foreign_key_checks {
+                reach.follow_table(handle.definition().id);
+            }
             wanted.push((name.lock(), mode));
+        }
+        // Relatives are locked as if they had been named.
+        for (name, mode) in reach.locks() {
+            let mode = if mode == LockMode::Shared { LockMode::NoWrite } else { LockMode::Exclusive };
+            if let LockName::Table(_, table) = &name {
+                aliases.push(LockedAlias { table: name.clone(), alias: table.to_string(), mode });
+            }
+            wanted.push((name, mode));
         }
         if wanted.iter().any(|(_, mode)| *mode == LockMode::Exclusive) {
             self.pass_to_change().await?;

@@ -48,6 +48,12 @@ impl<'c> Reach<'c> {
         }
     }
 
+    /// Whatever may change in a table.
+    pub fn follow_table(&mut self, table: TableId) {
+        self.change(table, Change::Update);
+        self.change(table, Change::Delete);
+    }
+
     pub fn locks(&self) -> impl Iterator<Item = (LockName, LockMode)> + '_ {
         self.locks.iter().map(|(name, mode)| (name.clone(), *mode))
     }
