@@ -18,6 +18,7 @@ mod forward;
 mod ghosts;
 mod history;
 mod in_memory;
+mod inspect;
 mod intervals;
 mod load;
 mod lock_wait;
@@ -55,6 +56,7 @@ pub use api::{
 };
 pub use engine::Engine;
 pub use error::EngineError;
+pub use inspect::{Inspected, inspect};
 pub use log_record::is_engine_log_record;
 pub use scan::Cursor;
 pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
