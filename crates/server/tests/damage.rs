@@ -86,8 +86,8 @@ fn a_damaged_page_is_an_error_of_its_table_alone() {
         assert!(status == Some(0) && text.contains("wrong checksum") && text.contains("kind Node"), "{text}");
         for (arguments, expected) in [
             (&["superblock"][..], "checkpoint_lsn"),
-            (&["page", "2"], "of the region are in use"),
-            (&["log"], "end of"),
+            (&["page", "2"][..], "of the region are in use"),
+            (&["log"][..], "end of"),
         ] {
             let (status, text) = ask(&directory, "inspect", arguments);
             assert!(status == Some(0) && text.contains(expected), "{text}");
