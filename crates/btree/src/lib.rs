@@ -5,6 +5,7 @@
 //! and so one log group; bytes from disk are checked before they are used and never panic.
 #![forbid(unsafe_code)]
 
+mod describe;
 mod fuzz;
 pub mod lost;
 mod mtr;
@@ -14,6 +15,7 @@ pub mod redo;
 mod space;
 mod tree;
 
+pub use describe::describe_page;
 pub use fuzz::fuzz_one;
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, inline_value_max, key_bytes_max};

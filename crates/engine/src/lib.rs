@@ -53,6 +53,7 @@ mod forward;
 mod ghosts;
 mod history;
 mod in_memory;
+mod inspect;
 mod intervals;
 mod load;
 mod lock_wait;
@@ -92,6 +93,7 @@ pub use api::{
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;
+pub use inspect::{Inspected, inspect};
 pub use log_record::is_engine_log_record;
 pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,

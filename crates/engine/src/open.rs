@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use wal::{Lsn, Wal, WalOptions};
 
-const DATA_DIRECTORY: &str = "data";
-const LOG_DIRECTORY: &str = "wal";
+pub(crate) const DATA_DIRECTORY: &str = "data";
+pub(crate) const LOG_DIRECTORY: &str = "wal";
 
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
@@ -284,7 +284,7 @@ async fn create_store(
 }
 
 /// Opens the store whose files are there.
-async fn open_existing(env: &Env, kind: StoreKind) -> Result<Arc<dyn PageStore>, StoreError> {
+pub(crate) async fn open_existing(env: &Env, kind: StoreKind) -> Result<Arc<dyn PageStore>, StoreError> {
     let options = match kind {
         StoreKind::Segments(options) => options,
         StoreKind::InPlace => SegmentOptions::default(),
@@ -362,7 +362,7 @@ fn io_error(error: env::IoError) -> EngineError {
     if error.is_no_space() { EngineError::DiskFull } else { EngineError::Io { what: error.to_string() } }
 }
 
-fn store_error(error: StoreError) -> EngineError {
+pub(crate) fn store_error(error: StoreError) -> EngineError {
     if error.is_no_space() {
         EngineError::DiskFull
     } else if error.is_corruption() {

@@ -51,9 +51,9 @@ impl Engine {
         let mut surveyor = Surveyor { engine: self, survey, pages, at_fault, progress };
         surveyor.survey_trees().await;
         surveyor.survey_pages().await;
-        if surveyor.survey.faults.is_empty()
-            && let Err(what) = self.pool.store().check().await
-        {
+        // The store knows nothing of use: damage that harms nobody would be told there.
+        let is_intact = surveyor.survey.faults.is_empty() && surveyor.survey.pages_damaged_unused == 0;
+        if is_intact && let Err(what) = self.pool.store().check().await {
             surveyor.survey.faults.push(Fault { tree: None, what: format!("the page store: {what}") });
         }
         surveyor.survey

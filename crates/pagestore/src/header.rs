@@ -122,6 +122,21 @@ pub fn verify(page: &[u8], expected: PageId) -> Result<(), CorruptPage> {
     Ok(())
 }
 
+/// The fields, for people; any bytes of a page's length have some.
+pub fn describe(page: &[u8]) -> String {
+    let kind = kind(page).map_or_else(|| format!("unknown ({})", page[4]), |kind| format!("{kind:?}"));
+    format!(
+        "page {}, kind {kind}, flags {}, format {}, LSN {}, tree {}, chunk sequence {}, checksum {:08x}",
+        id(page),
+        flags(page),
+        u16::from_le_bytes([page[6], page[7]]),
+        lsn(page),
+        tree(page),
+        chunk_sequence(page),
+        checksum(page),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

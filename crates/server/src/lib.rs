@@ -22,5 +22,5 @@ mod worker;
 mod connection;
 
 pub use start::run;
-pub use verify::verify;
+pub use verify::{inspect, verify};
 pub use version::version_text;

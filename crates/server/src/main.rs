@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Command::Verify(directory)) => return verify(&directory),
+        Ok(Command::Inspect(directory, what)) => server::inspect(&directory, what),
         Ok(Command::Serve(settings)) => server::run(*settings),
         Err(message) => Err(message),
     };

@@ -1,4 +1,5 @@
-//! `evenkeel verify`: everything in a data directory is checked, and what is wrong is told by the names of tables.
+//! `evenkeel verify`: everything in a data directory is checked, and what is wrong is told by the names of tables; and
+//! `evenkeel inspect`, which shows one thing of it.
 //!
 //! Invariant: the directory is not written. Recovery, which a killed server leaves to do, happens in memory, so what is
 //! checked is what the next start would find. Called by `main`.
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use catalog::Catalog;
-use engine::{Engine, EngineOptions, Fault, Survey, TreeId};
+use engine::{Engine, EngineOptions, Fault, Inspected, Survey, TreeId};
 use env::local::{ThreadSpawner, block_on};
 
 use crate::data_directory::hold_for_reading;
@@ -65,6 +66,15 @@ pub fn verify(directory: &Path) -> Result<bool, String> {
     }
     println!("{}", if is_sound { "everything is sound" } else { "there is damage, see above" });
     Ok(is_sound)
+}
+
+/// Shows one thing of a data directory.
+pub fn inspect(directory: &Path, what: Inspected) -> Result<(), String> {
+    let _lock = hold_for_reading(directory)?;
+    let environment = env::real::scratch_env(directory, Arc::new(ThreadSpawner::new(1)));
+    let text = block_on(engine::inspect(&environment, what)).map_err(|error| error.to_string())?;
+    print!("{text}");
+    Ok(())
 }
 
 /// One line that is written over and over, for people; nothing when the output goes to a file.

@@ -3,6 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::{RawClient, TestDirectory, TestServer, evenkeel};
 
 /// Changes a byte of every stored image that holds the text.
@@ -24,9 +25,16 @@ fn damage(directory: &Path, text: &str) {
 }
 
 fn verify(directory: &TestDirectory) -> (Option<i32>, String) {
-    let output = evenkeel(directory).args(["verify", &directory.path().display().to_string()]).output();
+    ask(directory, "verify", &[])
+}
+
+/// Runs a command on the data directory of a stopped server; answers its exit status and what it says.
+fn ask(directory: &TestDirectory, command: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut program = Command::new(evenkeel(directory).get_program());
+    let output = program.arg(command).arg(directory.path().join("data")).args(arguments).output();
     let output = output.expect("the program was built");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     (output.status.code(), text)
 }
 
@@ -59,16 +67,31 @@ fn a_damaged_page_is_an_error_of_its_table_alone() {
         let (_, _, directory) = server.terminate();
         let (sound, text) = verify(&directory);
         assert_eq!(sound, Some(0), "{text}");
-        assert!(text.contains("rows and indexes of 3 agree") && text.contains("everything is sound"), "{text}");
+        assert!(
+            text.contains("rows and indexes of 3 agree") && text.contains("everything is sound"),
+            "{text}"
+        );
 
-        damage(directory.path(), "row 200 of rows_bad");
+        damage(&directory.path().join("data"), "row 200 of rows_bad");
         // Rows have it too, in another order of the columns' bytes: only entries of the index end like this.
-        damage_index(directory.path(), "key 201 of index_bad");
+        damage_index(&directory.path().join("data"), "key 201 of index_bad");
         let (damaged, text) = verify(&directory);
         assert_eq!(damaged, Some(1), "{text}");
         assert!(text.contains("table d.rows_bad: page"), "{text}");
         assert!(text.contains("table d.index_bad, index kk: page"), "{text}");
         assert!(text.contains("rows and indexes of 1 agree"), "{text}");
+
+        let page = text.split("table d.rows_bad: page ").nth(1).expect("it is named").split(' ').next();
+        let (status, text) = ask(&directory, "inspect", &["page", page.expect("a number")]);
+        assert!(status == Some(0) && text.contains("wrong checksum") && text.contains("kind Node"), "{text}");
+        for (arguments, expected) in [
+            (&["superblock"][..], "checkpoint_lsn"),
+            (&["page", "2"][..], "of the region are in use"),
+            (&["log"][..], "end of"),
+        ] {
+            let (status, text) = ask(&directory, "inspect", arguments);
+            assert!(status == Some(0) && text.contains(expected), "{text}");
+        }
 
         let server = TestServer::start_in(directory, options);
         let mut client = server.log_in();
@@ -104,7 +127,8 @@ fn damage_index(directory: &Path, text: &str) {
         let found: Vec<usize> = (0..content.len().saturating_sub(text.len()))
             .filter(|at| content[*at..].starts_with(text.as_bytes()))
             .filter(|at| {
-                let around = &content[at.saturating_sub(PAGE_BYTES / 4)..(at + PAGE_BYTES / 4).min(content.len())];
+                let around =
+                    &content[at.saturating_sub(PAGE_BYTES / 4)..(at + PAGE_BYTES / 4).min(content.len())];
                 !around.windows(40).any(|bytes| bytes.iter().all(|byte| *byte == b'x'))
             })
             .collect();

@@ -90,6 +90,12 @@ impl InPlaceStore {
         Ok(Self::assemble(page_size, data, copies, length, sequence, superblock))
     }
 
+    /// The superblock slots, for people.
+    pub async fn describe_superblocks(env: &Env, directory: &str) -> Result<String, StoreError> {
+        let data = open_file(env, directory, DATA_FILE, OpenOptions::existing().direct()).await?;
+        superblock::describe(&data).await
+    }
+
     fn assemble(
         page_size: PageSize,
         data: Arc<dyn File>,

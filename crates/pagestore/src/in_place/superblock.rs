@@ -88,6 +88,28 @@ pub(super) async fn load(data: &Arc<dyn File>) -> Result<(PageSize, SuperblockSt
     }
 }
 
+/// Both slots, for people.
+pub(super) async fn describe(data: &Arc<dyn File>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for slot in 0..2 {
+        let offset = slot * SLOT_BYTES as u64;
+        let (block, result) = data.read_at(offset, IoBuf::zeroed(SLOT_BYTES)).await;
+        result?;
+        let described = match decode(block.as_slice()) {
+            Slot::Valid(page_size, state) => format!(
+                "number {}, pages of {} bytes, checkpoint record of {} bytes",
+                state.sequence,
+                page_size.bytes(),
+                state.record.len()
+            ),
+            Slot::UnknownVersion(version) => format!("unknown format version {version}"),
+            Slot::Invalid => "not valid".to_owned(),
+        };
+        text.push_str(&format!("{} at {offset}: {described}\n", data.path()));
+    }
+    Ok(text)
+}
+
 enum Slot {
     Valid(PageSize, SuperblockState),
     UnknownVersion(u32),

@@ -1,12 +1,12 @@
 //! Checks the whole store against itself: words, map tree, segment table and what the summaries on disk say.
 
 use super::core::Core;
-use super::place::Place;
+use super::place::{BLOCK_BYTES, Place};
 use super::reader::verify_image;
-use super::summary::Effect;
+use super::summary::{Effect, Summary};
 use super::table::Use;
 use super::tree::BlockName;
-use crate::PageId;
+use crate::{PageId, StoreError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,6 +59,39 @@ impl Core {
             None => Ok(()),
             Some((word, page)) => Err(format!("no summary names page {page} at {word:x}")),
         }
+    }
+
+    /// The chunks of a segment and what of them is alive, for people.
+    pub(super) async fn describe_segment(&self, segment: u32) -> Result<Option<String>, StoreError> {
+        if segment >= self.state.lock().table.len() {
+            return Ok(None);
+        }
+        let bytes = self.read_segment(segment).await?;
+        let Some(first) = Summary::decode(&bytes[..BLOCK_BYTES]) else {
+            return Ok(Some(format!("segment {segment}: no chunk begins it\n")));
+        };
+        let live = self.state.lock().table.get(segment).live;
+        let mut text = format!("segment {segment}: generation {}, {live} bytes alive\n", first.generation);
+        for summary in self.walk(segment, first.generation, &bytes) {
+            text.push_str(&format!(
+                "chunk at {}: {:?}, sequence {}, durable through {}, incarnation {}\n",
+                summary.offset,
+                summary.stream,
+                summary.sequence,
+                summary.durable_through,
+                summary.incarnation
+            ));
+            for (entry, place) in summary.places(self.geometry) {
+                let is_page = entry.effect != Effect::MapBlock;
+                let is_live = is_page && self.map.load(PageId(entry.subject)) == place;
+                let end = if is_live { ", alive" } else { "" };
+                text.push_str(&format!(
+                    "  {:?} {}: {} bytes{end}\n",
+                    entry.effect, entry.subject, entry.bytes
+                ));
+            }
+        }
+        Ok(Some(text))
     }
 
     /// Every image that a word names here is announced by a summary, and intact. Takes those words out.

@@ -79,6 +79,16 @@ impl SegmentStore {
         self.core.settle().await
     }
 
+    /// The superblock slots, for people.
+    pub async fn describe_superblocks(env: &Env, directory: &str) -> Result<String, StoreError> {
+        superblock::describe(&files::open_superblock(env, directory, false).await?).await
+    }
+
+    /// The chunks of a segment, for people; `None` if there is no such segment.
+    pub async fn describe_segment(&self, segment: u32) -> Result<Option<String>, StoreError> {
+        self.core.describe_segment(segment).await
+    }
+
     /// Checks everything against everything; says what is wrong. Nobody may write meanwhile.
     pub async fn check(&self) -> Result<(), String> {
         self.core.check().await

@@ -97,6 +97,37 @@ pub(super) async fn load(file: &Arc<dyn File>) -> Result<Superblock, StoreError>
     }
 }
 
+/// All blocks, for people.
+pub(super) async fn describe(file: &Arc<dyn File>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for block in 0..2 * COPIES as u64 {
+        let offset = block * BLOCK_BYTES as u64;
+        let (bytes, result) = file.read_at(offset, IoBuf::zeroed(BLOCK_BYTES)).await;
+        let described = match result.map(|()| decode(bytes.as_slice())) {
+            Ok(Slot::Valid(state)) => format!(
+                "number {}, store {:016x}, incarnation {}, {} segments of {} bytes, {} pages of {} bytes, scan from {}, \
+                 durable through {}, map root at {}, checkpoint record of {} bytes",
+                state.number,
+                state.store,
+                state.incarnation,
+                state.segment_count,
+                state.geometry.segment_bytes,
+                state.page_count,
+                state.geometry.page_size.bytes(),
+                state.scan_from,
+                state.durable_through,
+                state.root.place.address(),
+                state.record.len()
+            ),
+            Ok(Slot::UnknownVersion(version)) => format!("unknown format version {version}"),
+            Ok(Slot::Invalid) => "not valid".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        text.push_str(&format!("{} at {offset}: {described}\n", file.path()));
+    }
+    Ok(text)
+}
+
 enum Slot {
     Valid(Box<Superblock>),
     UnknownVersion(u32),

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use engine::Inspected;
+
 use super::settings::{Given, Settings};
 use super::table::{Kind, OPTIONS};
 
@@ -13,6 +15,8 @@ pub enum Command {
     Serve(Box<Settings>),
     /// Checks a data directory.
     Verify(PathBuf),
+    /// Shows one thing of a data directory.
+    Inspect(PathBuf, Inspected),
     Help,
     Version,
 }
@@ -21,6 +25,9 @@ pub enum Command {
 pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
     if let Some(("verify", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return verify_command(rest);
+    }
+    if let Some(("inspect", rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return inspect_command(rest);
     }
     let mut given = Vec::new();
     let mut rest = arguments.iter();
@@ -56,6 +63,28 @@ fn verify_command(arguments: &[String]) -> Result<Command, String> {
         [directory] if !directory.starts_with('-') => Ok(Command::Verify(PathBuf::from(directory))),
         _ => Err("verify takes one argument, the data directory".to_owned()),
     }
+}
+
+fn inspect_command(arguments: &[String]) -> Result<Command, String> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
+    let (directory, what) = match words[..] {
+        ["--help" | "-?"] => return Ok(Command::Help),
+        [directory, "superblock"] => (directory, Inspected::Superblock),
+        [directory, "page", page] => (directory, Inspected::Page(number(page)?)),
+        [directory, "segment", segment] => {
+            let segment =
+                u32::try_from(number(segment)?).map_err(|_| "no segment has this number".to_owned())?;
+            (directory, Inspected::Segment(segment))
+        }
+        [directory, "log"] => (directory, Inspected::Log(None)),
+        [directory, "log", lsn] => (directory, Inspected::Log(Some(number(lsn)?))),
+        _ => {
+            let forms = "superblock, page NUMBER, segment NUMBER, log or log LSN";
+            return Err(format!("inspect takes the data directory and one of: {forms}"));
+        }
+    };
+    Ok(Command::Inspect(PathBuf::from(directory), what))
 }
 
 /// The two short options that scripts really use.
