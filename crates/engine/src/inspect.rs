@@ -19,8 +19,11 @@ const GROUPS_MAX: usize = 200;
 /// What to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inspected {
+    /// The checkpoint record.
     Superblock,
+    /// One page by its id.
     Page(u64),
+    /// One segment of the segment store.
     Segment(u32),
     /// From this LSN on, or from the checkpoint.
     Log(Option<u64>),
