@@ -5,6 +5,7 @@
 //! and so one log group; bytes from disk are checked before they are used and never panic.
 #![forbid(unsafe_code)]
 
+mod freed;
 mod fuzz;
 mod mtr;
 pub mod node;
@@ -16,7 +17,7 @@ mod tree;
 pub use fuzz::fuzz_one;
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, inline_value_max, key_bytes_max};
-pub use space::{Placement, Space};
+pub use space::{LeavingPages, Placement, Space};
 pub use tree::{
     Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, check_page,
 };

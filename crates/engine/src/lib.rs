@@ -14,6 +14,7 @@ mod deadlock;
 mod engine;
 mod error;
 mod forward;
+mod freed;
 mod ghosts;
 mod history;
 mod in_memory;

@@ -293,7 +293,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
+    async fn finish_drops(self: &Arc<Self>, trees: Vec<LiveTree>) -> Result<(), EngineError> {
         for LiveTree { tree, with_chains, .. } in trees {
             if self.root_exists(&tree).await? {
                 if with_chains {
@@ -303,6 +303,7 @@ impl Engine {
             }
             self.put_row(TreeId(tree.id.0), None).await?;
         }
+        self.checkpoint_if_much_is_free();
         Ok(())
     }
 }

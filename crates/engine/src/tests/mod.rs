@@ -2,6 +2,7 @@
 
 mod anomalies;
 mod crash;
+mod freed;
 mod isolation;
 mod load;
 mod locking;
