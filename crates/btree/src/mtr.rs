@@ -8,10 +8,12 @@
 //!
 //! Because run time and recovery share `redo::apply`, a record that does not describe its change shows at once.
 
+use crate::freed::FreedPages;
 use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
 use buffer::{BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, header};
 use std::cell::Cell;
+use std::sync::Arc;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
 
 /// See the module's documentation. Like the latches it holds, it cannot live across an await.
@@ -22,6 +24,8 @@ pub struct Mtr<'p> {
     pages: Vec<ExclusiveGuard<'p>>,
     room: Option<(Reservation, usize)>,
     sparse: bool,
+    /// What becomes free with the commit, and whom to tell.
+    freed: Option<(Arc<FreedPages>, Vec<PageId>)>,
 }
 
 /// A mini-transaction that is in the log (not yet durable) and in the pages.
@@ -44,7 +48,15 @@ impl<'p> Mtr<'p> {
 
     /// `Priority::Reserve` is for rollback, which must be able to go on when the log is nearly full.
     pub fn begin_with(pool: &'p BufferPool, priority: Priority) -> Self {
-        Self { pool, priority, group: take_group(), pages: Vec::new(), room: None, sparse: false }
+        Self {
+            pool,
+            priority,
+            group: take_group(),
+            pages: Vec::new(),
+            room: None,
+            sparse: false,
+            freed: None,
+        }
     }
 
     pub fn pool(&self) -> &'p BufferPool {
@@ -128,6 +140,12 @@ impl<'p> Mtr<'p> {
         self.group.push_with(change.kind(), 0, |bytes| change.encode(page, bytes));
     }
 
+    /// Pages that nobody uses once this is committed; their map pages are held.
+    pub(crate) fn free_at_commit(&mut self, freed: &Arc<FreedPages>, pages: Vec<PageId>) {
+        assert!(self.freed.is_none(), "one call for each mini-transaction");
+        self.freed = Some((freed.clone(), pages));
+    }
+
     /// Commits a change of the tree's structure, for which nothing is set aside in advance.
     pub(crate) fn finish_structure(mut self) -> Result<(), Stop> {
         self.reserve(0)?;
@@ -164,6 +182,9 @@ impl<'p> Mtr<'p> {
             guard.confirm();
         }
         std::mem::forget(half_applied);
+        if let Some((freed, pages)) = self.freed.take() {
+            freed.note(&pages);
+        }
         self.pages.clear();
         self.pool.note_log_bytes(self.group.encoded_len() as u64);
         Ok(Committed { group: std::mem::take(&mut self.group), lsns: Some(lsns), sparse: self.sparse })

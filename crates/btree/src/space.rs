@@ -13,12 +13,17 @@
 //! are latched after all tree pages and in ascending order. At most one call that allocates or frees is made for
 //! one mini-transaction, because planned bits do not show in the page yet.
 
+use crate::freed::FreedPages;
 use crate::lost;
 use crate::mtr::Mtr;
 use crate::redo::{BitList, Change};
 use buffer::{BufferPool, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, TreeId, header};
 use parking_lot::Mutex;
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use wal::Lsn;
 
 const REGIONS: usize = 40;
 const BITS: usize = 64;
@@ -41,11 +46,44 @@ pub struct Space {
     region_pages: u64,
     /// Regions in which the last search found nothing. A leaf lock.
     full: Mutex<Vec<bool>>,
+    /// `None`: the store does not want to know.
+    freed: Option<Arc<FreedPages>>,
+}
+
+/// Freed pages that the store is being told about: until this is dropped nobody can allocate them.
+pub struct LeavingPages<'s> {
+    space: &'s Space,
+    pages: Vec<PageId>,
+}
+
+impl LeavingPages<'_> {
+    pub fn pages(&self) -> &[PageId] {
+        &self.pages
+    }
+
+    /// The store could not be told: they wait for another turn.
+    pub fn stay(self) {
+        if let Some(freed) = &self.space.freed {
+            freed.note(&self.pages);
+        }
+    }
+}
+
+impl Drop for LeavingPages<'_> {
+    fn drop(&mut self) {
+        if let Some(freed) = &self.space.freed {
+            freed.left(&self.pages);
+        }
+    }
 }
 
 impl Space {
     pub fn new(pool: &BufferPool) -> Self {
-        Self { region_pages: bits_in(pool.page_bytes()) as u64, full: Mutex::new(Vec::new()) }
+        Self {
+            region_pages: bits_in(pool.page_bytes()) as u64,
+            full: Mutex::new(Vec::new()),
+            freed: pool.store().wants_frees().then(Arc::default),
+        }
     }
 
     /// Makes the first map page of a new store.
@@ -74,23 +112,47 @@ impl Space {
             Placement::Near(page) | Placement::Extent(page) => page.0 / self.region_pages,
         };
         let others = (0..regions).filter(|region| *region != wanted);
-        for region in std::iter::once(wanted).chain(others).filter(|region| *region < regions) {
-            if self.full.lock().get(region as usize) == Some(&true) {
-                continue;
+        let order = std::iter::once(wanted).chain(others).filter(|region| *region < regions);
+        // On a full disk a hole is better than a page for which the store would have to grow.
+        let limits = [mtr.pool().growth_refused_at(), Some(u64::MAX)];
+        for limit in limits.into_iter().flatten() {
+            for region in order.clone() {
+                if self.full.lock().get(region as usize) == Some(&true) {
+                    continue;
+                }
+                if let Some(pages) = self.allocate_in(mtr, region, placement, count, limit)? {
+                    return Ok(pages);
+                }
             }
-            let map = PageId(region * self.region_pages + MAP_PAGE);
-            let guard = mtr.pool().write(map)?;
-            check_map(&guard, map)?;
-            let bits = find_free(&guard, self.local(placement, region), count);
-            if bits.is_empty() {
-                self.set_full(region, true);
-                continue;
-            }
-            mtr.hold(guard);
-            plan_bits(mtr, map, true, &bits);
-            return self.hold_new(mtr, region, &bits);
         }
         self.allocate_in_new_region(mtr, regions, count)
+    }
+
+    /// Takes free pages of one region below `limit`; `None` if there are none.
+    fn allocate_in(
+        &self,
+        mtr: &mut Mtr<'_>,
+        region: u64,
+        placement: Placement,
+        count: usize,
+        limit: u64,
+    ) -> Result<Option<Vec<PageId>>, Stop> {
+        let map = PageId(region * self.region_pages + MAP_PAGE);
+        let guard = mtr.pool().write(map)?;
+        check_map(&guard, map)?;
+        let leaving = self.leaving(region);
+        let below = limit.saturating_sub(region * self.region_pages).min(self.region_pages) as usize;
+        let placement = self.local(placement, region);
+        let bits = find_free(&with_bits(&guard, &leaving), placement, count, below);
+        if bits.is_empty() {
+            if limit == u64::MAX {
+                self.set_full(region, leaving.is_empty());
+            }
+            return Ok(None);
+        }
+        mtr.hold(guard);
+        plan_bits(mtr, map, true, &bits);
+        self.hold_new(mtr, region, &bits).map(Some)
     }
 
     /// Marks pages as free. Nothing may refer to them once the mini-transaction is committed.
@@ -110,7 +172,63 @@ impl Space {
             self.set_full(number, false);
             region.iter().for_each(|page| mtr.pool().cool(*page));
         }
+        if let Some(freed) = &self.freed {
+            mtr.free_at_commit(freed, pages);
+        }
         Ok(())
+    }
+
+    /// How many freed pages the store does not know of.
+    pub fn freed_count(&self) -> u64 {
+        self.freed.as_ref().map_or(0, |freed| freed.count())
+    }
+
+    /// A checkpoint begins: when it is durable at or behind `log_end`, what is free now may leave the store.
+    pub fn seal_freed(&self, log_end: impl FnOnce() -> Lsn) {
+        if let Some(freed) = &self.freed {
+            freed.seal(log_end);
+        }
+    }
+
+    /// Some of the pages whose frees lie before the durable checkpoint; `None` when there are no more.
+    pub fn take_freed(
+        &self,
+        pool: &BufferPool,
+        durable: Lsn,
+        count: usize,
+    ) -> Result<Option<LeavingPages<'_>>, Stop> {
+        let Some(freed) = &self.freed else { return Ok(None) };
+        let Some(first) = freed.first_ripe(durable) else { return Ok(None) };
+        let region = first.0 / self.region_pages;
+        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
+        let is_used = |page: PageId| bit_is_set(&map, (page.0 % self.region_pages) as usize);
+        let pages = freed.take(self.range(region), count, is_used);
+        Ok(Some(LeavingPages { space: self, pages }))
+    }
+
+    /// After a start: notes the free pages of a region that the store still holds. False behind the last region.
+    pub fn note_free_pages(&self, pool: &BufferPool, region: u64) -> Result<bool, Stop> {
+        let Some(freed) = &self.freed else { return Ok(false) };
+        if region >= self.region_count(pool)? {
+            return Ok(false);
+        }
+        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
+        let free = (0..self.region_pages).filter(|bit| !bit_is_set(&map, *bit as usize));
+        let pages = free.map(|bit| PageId(region * self.region_pages + bit));
+        let held: Vec<PageId> = pages.filter(|page| pool.store().holds(*page)).collect();
+        freed.note(&held);
+        Ok(true)
+    }
+
+    fn range(&self, region: u64) -> RangeInclusive<u64> {
+        region * self.region_pages..=(region + 1) * self.region_pages - 1
+    }
+
+    /// The bits of a region's pages that the store is being told about.
+    fn leaving(&self, region: u64) -> Vec<u32> {
+        let Some(freed) = &self.freed else { return Vec::new() };
+        let pages = freed.leaving(self.range(region));
+        pages.iter().map(|page| (page.0 % self.region_pages) as u32).collect()
     }
 
     /// Whether the map says that the page is in use.
@@ -163,7 +281,7 @@ impl Space {
         let map = PageId(region * self.region_pages + MAP_PAGE);
         mtr.hold(mtr.pool().create(map)?);
         let mut image = self.map_image(mtr.pool().page_bytes(), map);
-        let bits = find_free(&image, Placement::Near(PageId(0)), count);
+        let bits = find_free(&image, Placement::Near(PageId(0)), count, self.region_pages as usize);
         for bit in &bits {
             set_bit(&mut image, *bit as usize);
         }
@@ -226,9 +344,17 @@ fn plan_bits(mtr: &mut Mtr<'_>, map: PageId, used: bool, bits: &[u32]) {
     mtr.change(map, &Change::SpaceBits { used, bits });
 }
 
-/// Up to `count` free bits, the best places first found.
-fn find_free(map: &[u8], placement: Placement, count: usize) -> Vec<u32> {
-    let total = bits_in(map.len());
+/// The map with these bits set as well.
+fn with_bits<'m>(map: &'m [u8], bits: &[u32]) -> Cow<'m, [u8]> {
+    let mut map = Cow::Borrowed(map);
+    for bit in bits {
+        set_bit(map.to_mut(), *bit as usize);
+    }
+    map
+}
+
+/// Up to `count` free bits below `total`, the best places first found.
+fn find_free(map: &[u8], placement: Placement, count: usize, total: usize) -> Vec<u32> {
     let mut found = Vec::new();
     let take = |range: std::ops::Range<usize>, found: &mut Vec<u32>| {
         let mut bit = range.start;
@@ -245,9 +371,9 @@ fn find_free(map: &[u8], placement: Placement, count: usize) -> Vec<u32> {
         }
     };
     let hint = match placement {
-        Placement::Near(page) => page.0 as usize,
+        Placement::Near(page) => (page.0 as usize).min(total),
         Placement::Extent(page) => {
-            let hint = page.0 as usize;
+            let hint = (page.0 as usize).min(total);
             let extent = hint / EXTENT_PAGES * EXTENT_PAGES;
             take(hint..(extent + EXTENT_PAGES).min(total), &mut found);
             take(extent..hint, &mut found);
@@ -323,17 +449,19 @@ mod tests {
     fn pages_are_found_where_they_are_wanted() {
         let mut map = vec![0u8; 4096];
         (0..40).for_each(|bit| set_bit(&mut map, bit));
+        let total = bits_in(4096);
         // The rest of the extent of page 35, then a free extent.
-        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 2), [40, 41]);
+        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 2, total), [40, 41]);
         (40..64).for_each(|bit| set_bit(&mut map, bit));
         set_bit(&mut map, 70);
-        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 1), [96]);
-        assert_eq!(find_free(&map, Placement::Near(PageId(35)), 1), [64]);
-        let total = bits_in(4096);
+        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 1, total), [96]);
+        assert_eq!(find_free(&map, Placement::Near(PageId(35)), 1, total), [64]);
+        // Below a limit, the free extents do not count.
+        assert_eq!(find_free(&map, Placement::Extent(PageId(90)), 2, 72), [64, 65]);
         (0..total).for_each(|bit| set_bit(&mut map, bit));
-        assert!(find_free(&map, Placement::Near(PageId(35)), 1).is_empty());
+        assert!(find_free(&map, Placement::Near(PageId(35)), 1, total).is_empty());
         map[BITS + 1] = 0b1110_1111;
-        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 4), [12]);
+        assert_eq!(find_free(&map, Placement::Extent(PageId(35)), 4, total), [12]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ mod stats;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vanishing_tests;
 
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};

@@ -87,7 +87,7 @@ impl BufferPool {
                 let index = self.take_frame().await?;
                 self.give_to_creators(index);
             }
-            Stop::Extend(page) => self.store.extend(page.0 + 1).await?,
+            Stop::Extend(page) => self.extend(page).await?,
             Stop::LogFull { bytes, priority } => {
                 self.flusher.wake.notify();
                 self.wal.wait_for_space(bytes as usize, priority).await?;
@@ -96,6 +96,19 @@ impl BufferPool {
             Stop::Corrupt(corrupt) => return Err(BufferError::Corrupt(corrupt)),
         }
         Ok(PagePin::nothing())
+    }
+
+    /// Grows the store. The first time that the disk is full it just notes that: the caller looks again, now for a page
+    /// that needs no growth.
+    async fn extend(&self, page: PageId) -> Result<(), BufferError> {
+        match self.store.extend(page.0 + 1).await {
+            Err(error) if error.is_no_space() => {
+                let count = self.store.page_count();
+                let known = self.growth_refused_at.swap(count, Ordering::Relaxed) == count;
+                if known { Err(error.into()) } else { Ok(()) }
+            }
+            result => Ok(result?),
+        }
     }
 
     async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {

@@ -17,7 +17,7 @@ use crate::run::Slots;
 use crate::stats::{Counters, PoolStats, bump};
 use env::Env;
 use pagestore::{CorruptPage, PageFault, PageId, PageStore};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use wal::Wal;
 
@@ -66,6 +66,8 @@ pub struct BufferPool {
     pub(crate) dirty: DirtyPages,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
+    /// The number of pages when the disk had no room for more.
+    pub(crate) growth_refused_at: AtomicU64,
     pub(crate) weak: Weak<BufferPool>,
 }
 
@@ -90,6 +92,7 @@ impl BufferPool {
             dirty: DirtyPages::default(),
             flusher: FlusherState::default(),
             counters: Counters::default(),
+            growth_refused_at: AtomicU64::new(0),
             weak: weak.clone(),
         });
         env.spawner.spawn("page-flusher", Box::pin(crate::flusher::work(pool.clone())));
@@ -110,6 +113,12 @@ impl BufferPool {
 
     pub fn frame_count(&self) -> usize {
         self.frames.len()
+    }
+
+    /// The number of pages, if the disk had no room for more when that was last tried.
+    pub fn growth_refused_at(&self) -> Option<u64> {
+        let count = self.store.page_count();
+        (self.growth_refused_at.load(Ordering::Relaxed) == count).then_some(count)
     }
 
     #[inline]

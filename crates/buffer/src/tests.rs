@@ -9,10 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use wal::{Wal, WalGroup, WalOptions};
 
-const PAGE_BYTES: usize = PageSize::K4.bytes();
+pub(super) const PAGE_BYTES: usize = PageSize::K4.bytes();
 
 async fn open(env: &Env, frames: usize) -> Arc<BufferPool> {
-    let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::create(env, "", PageSize::K4).await.unwrap());
+    open_with(env, Arc::new(InPlaceStore::create(env, "", PageSize::K4).await.unwrap()), frames).await
+}
+
+pub(super) async fn open_with(env: &Env, store: Arc<dyn PageStore>, frames: usize) -> Arc<BufferPool> {
     let wal = Arc::new(Wal::create(env, WalOptions::default()).await.unwrap());
     let options = PoolOptions::new(frames * (PAGE_BYTES + 64), |_| Ok(()));
     BufferPool::open(env, store, wal, options)
@@ -35,18 +38,18 @@ fn stamp(pool: &BufferPool, page: PageId, create: bool, byte: u8) -> Result<(), 
     Ok(())
 }
 
-async fn fill(pool: &BufferPool, pages: std::ops::Range<u64>) {
+pub(super) async fn fill(pool: &BufferPool, pages: std::ops::Range<u64>) {
     for page in pages {
         pool.run(|| stamp(pool, PageId(page), true, page as u8)).await.unwrap();
     }
 }
 
-async fn check(pool: &BufferPool, page: u64) {
+pub(super) async fn check(pool: &BufferPool, page: u64) {
     let byte = pool.run(|| Ok(pool.read(PageId(page))?[100])).await.unwrap();
     assert_eq!(byte, page as u8);
 }
 
-fn run<F: Future<Output = ()>>(seed: u64, test: impl FnOnce(Env) -> F) {
+pub(super) fn run<F: Future<Output = ()>>(seed: u64, test: impl FnOnce(Env) -> F) {
     let world = World::new(seed, SimOptions::default());
     world.block_on(test(world.env())).unwrap();
 }

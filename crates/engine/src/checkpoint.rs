@@ -48,6 +48,8 @@ pub(crate) struct Checkpointer {
     running: AtomicBool,
     /// A checkpoint is being made.
     writing: AtomicBool,
+    /// The page store is being told about free pages.
+    pub(crate) freeing: AtomicBool,
     checkpoint_lsn: AtomicU64,
     pins: Mutex<BTreeMap<u64, usize>>,
 }
@@ -68,6 +70,7 @@ impl Checkpointer {
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
             writing: AtomicBool::new(false),
+            freeing: AtomicBool::new(false),
             checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
             pins: Mutex::default(),
         }
@@ -86,6 +89,11 @@ impl Checkpointer {
         if log_end >= self.due_lsn.load(Ordering::Relaxed) {
             self.is_due.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Makes a checkpoint due, however little log there is.
+    pub fn request(&self) {
+        self.is_due.store(true, Ordering::Relaxed);
     }
 
     fn oldest_pin(&self) -> Option<u64> {
@@ -130,6 +138,7 @@ impl Engine {
             let result = engine.checkpoint_until_roomy().await;
             engine.checkpointer.is_due.store(false, Ordering::Relaxed);
             engine.checkpointer.running.store(false, Ordering::Release);
+            engine.start_freeing();
             result
         });
     }
@@ -153,7 +162,7 @@ impl Engine {
             if waited_us > ROOM_WAIT_US_MAX {
                 return Err(EngineError::DiskFull);
             }
-            self.checkpointer.is_due.store(true, Ordering::Relaxed);
+            self.checkpointer.request();
             self.start_due_checkpoint();
             self.env.clock.sleep(ROOM_RETRY_US).await;
             waited_us += ROOM_RETRY_US;
@@ -164,8 +173,11 @@ impl Engine {
     /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
-            let behind =
-                self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE);
+            let end = self.wal.end_lsn().0;
+            let behind = match self.has_many_freed_pages() {
+                true => end,
+                false => end.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE),
+            };
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();
             self.checkpoint(false).await?;
@@ -189,6 +201,7 @@ impl Engine {
     }
 
     async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
+        self.space.seal_freed(|| self.wal.end_lsn());
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes, Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;

@@ -50,6 +50,7 @@ mod deadlock;
 mod engine;
 mod error;
 mod forward;
+mod freed;
 mod ghosts;
 mod history;
 mod in_memory;

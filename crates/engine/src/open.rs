@@ -112,6 +112,9 @@ impl Engine {
         drop(pin);
         engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(false).await?;
+        if engine.pool.store().wants_frees() {
+            engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
+        }
         Ok(engine)
     }
 

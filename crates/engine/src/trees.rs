@@ -311,7 +311,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn finish_drops(&self, trees: Vec<LiveTree>) -> Result<(), EngineError> {
+    async fn finish_drops(self: &Arc<Self>, trees: Vec<LiveTree>) -> Result<(), EngineError> {
         for live in trees {
             match self.free_dropped(&live).await {
                 // What cannot be reached stays in use; the tree is gone all the same.
@@ -320,6 +320,7 @@ impl Engine {
             }
             self.put_row(TreeId(live.tree.id.0), None).await?;
         }
+        self.checkpoint_if_much_is_free();
         Ok(())
     }
 

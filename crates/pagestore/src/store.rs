@@ -40,6 +40,16 @@ pub trait PageStore: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
+    /// Whether `free` gains anything. Pages that were freed need not be reported to a store that says no.
+    fn wants_frees(&self) -> bool {
+        false
+    }
+
+    /// Whether the store has an image of the page, as far as it knows.
+    fn holds(&self, page: PageId) -> bool {
+        page.0 < self.page_count()
+    }
+
     /// Grows the store to at least `page_count` pages. A full disk is an error that changes nothing.
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 

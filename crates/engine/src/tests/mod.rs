@@ -3,6 +3,7 @@
 mod anomalies;
 mod crash;
 mod damage;
+mod freed;
 mod isolation;
 mod load;
 mod locking;

@@ -141,6 +141,14 @@ impl PageStore for SegmentStore {
         Box::pin(self.core.free_pages(pages))
     }
 
+    fn wants_frees(&self) -> bool {
+        true
+    }
+
+    fn holds(&self, page: PageId) -> bool {
+        !self.core.map.load(page).is_nowhere()
+    }
+
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.core.extend_to(page_count))
     }
