@@ -27,8 +27,6 @@ pub enum EngineError {
     NoSuchTree(TreeId),
     /// A key or value beyond the engine's limits, in bytes.
     TooLarge { bytes: usize, limit: usize },
-    /// The transaction has changed so much that the log could not undo it; it can only be ended.
-    TransactionTooLarge { bytes: u64, limit: u64 },
     /// A page or log record failed its checks; `what` names it.
     Corrupt { what: String },
     /// The log or the data files failed; the engine refuses all further changes.
@@ -57,12 +55,6 @@ impl std::fmt::Display for EngineError {
             EngineError::DiskFull => write!(f, "no space left on the disk"),
             EngineError::NoSuchTree(tree) => write!(f, "no tree {}", tree.0),
             EngineError::TooLarge { bytes, limit } => write!(f, "{bytes} bytes exceed the limit of {limit}"),
-            EngineError::TransactionTooLarge { bytes, limit } => {
-                write!(
-                    f,
-                    "the transaction's undo records have {bytes} bytes, more than the {limit} that the log allows"
-                )
-            }
             EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),
             EngineError::Io { what } => write!(f, "input/output error: {what}"),
             EngineError::Closed => write!(f, "the engine is shutting down"),

@@ -7,10 +7,12 @@ use crate::engine::Engine;
 use crate::read::View;
 use crate::record::Record;
 use crate::row_table::{Attempt, Before, RowName, Visible};
+use crate::spill::RowPlace;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EntryBatch, LockMode, TreeId};
 use btree::overflow::Stub;
+use buffer::Stop;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,19 +54,20 @@ impl Access {
         record: &[u8],
         page_lsn: wal::Lsn,
         out: &mut EntryBatch,
-    ) -> Judged {
+    ) -> Result<Judged, Stop> {
+        let row = RowPlace { tree, key, page_lsn: page_lsn.0 };
         match self {
             Access::View(view) => {
-                if record == crate::record::GHOST_RECORD && !engine.rows.has_versions(tree, key) {
+                if record == crate::record::GHOST_RECORD && !engine.has_versions(row) {
                     engine.ghosts.offer(&RowName { tree, key: key.into() });
-                    return Judged::Done;
+                    return Ok(Judged::Done);
                 }
-                view.visible(&engine.rows, tree, key, Some(record), page_lsn, |record| match record {
+                view.visible(engine, tree, key, Some(record), page_lsn, |record| match record {
                     None => Judged::Done,
                     Some(record) => take(key, record, out),
                 })
             }
-            Access::Locks(locks) => locks.judge(engine, tree, key, record, out),
+            Access::Locks(locks) => locks.judge(engine, row, record, out),
         }
     }
 
@@ -80,41 +83,41 @@ impl Locks {
     fn judge(
         &self,
         engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
+        row: RowPlace<'_>,
         record: &[u8],
         out: &mut EntryBatch,
-    ) -> Judged {
+    ) -> Result<Judged, Stop> {
         let is_ghost = Record::decode(record) == Some(Record::Ghost);
-        if is_ghost && !engine.rows.has_versions(tree, key) {
-            engine.ghosts.offer(&RowName { tree, key: key.into() });
-            return Judged::Done;
+        if is_ghost && !engine.has_versions(row) {
+            engine.ghosts.offer(&RowName { tree: row.tree, key: row.key.into() });
+            return Ok(Judged::Done);
         }
-        if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
-            return Judged::Done;
+        if is_ghost && !engine.is_written_by_other(&self.state, row)? {
+            return Ok(Judged::Done);
         }
-        match engine.rows.try_lock(&self.state, tree, key, self.mode) {
+        Ok(match engine.try_lock_row(&self.state, row, self.mode)? {
             Attempt::Granted { newest_lsn } => {
                 self.seen_lsn.fetch_max(newest_lsn, Relaxed);
-                take(key, record, out)
+                take(row.key, record, out)
             }
             Attempt::Conflict if self.skips => Judged::Done,
-            Attempt::Conflict if self.tests => self.judge_committed(engine, tree, key, record, out),
+            Attempt::Conflict if self.tests => return self.judge_committed(engine, row, record, out),
             Attempt::Conflict => Judged::Locked,
-        }
+        })
     }
 
     /// The newest committed version of a record that another transaction has locked.
     fn judge_committed(
         &self,
         engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
+        row: RowPlace<'_>,
         record: &[u8],
         out: &mut EntryBatch,
-    ) -> Judged {
-        engine.rows.committed(tree, key, |version, newest_lsn| {
-            self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+    ) -> Result<Judged, Stop> {
+        let in_memory_lsn = engine.rows.committed_lsn(row.tree, row.key);
+        let spilled_lsn = engine.spills.newest_commit(row.tree, row.key, row.page_lsn);
+        self.seen_lsn.fetch_max(in_memory_lsn.max(spilled_lsn), Relaxed);
+        engine.visible(row, u64::MAX, None, |version| {
             let record = match version {
                 Visible::Page => record,
                 // Inserted by the other, or deleted before.
@@ -123,7 +126,7 @@ impl Locks {
             };
             match Record::decode(record) {
                 Some(Record::Value(value)) => {
-                    out.push_unlocked(key, value);
+                    out.push_unlocked(row.key, value);
                     Judged::Unlocked
                 }
                 // Without a lock or a snapshot its chain may be freed at any moment.

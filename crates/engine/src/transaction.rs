@@ -9,7 +9,8 @@ use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::row_table::{Attempt, RowName};
 use crate::snapshot::Snapshot;
-use crate::transaction_state::{TransactionState, UndoItem};
+use crate::transaction_state::TransactionState;
+use crate::undo_stack::UndoItem;
 use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
 use std::sync::Arc;
 
@@ -19,8 +20,6 @@ pub struct Transaction {
     pub(crate) work: Work,
     pub(crate) access: AccessMode,
     snapshot: Option<Snapshot>,
-    /// Held locks before the current statement: see `unlock_unmatched`.
-    pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
     pub(crate) duplicate_lock: LockMode,
     /// `passes_snapshot` was true once.
@@ -41,17 +40,19 @@ pub(crate) struct Work {
     pub kept: Vec<Box<dyn Send>>,
     /// The caller's own number for whoever runs this, for observers.
     pub label: u64,
+    /// Held locks before the current statement: see `Transaction::unlock_unmatched`.
+    pub statement_mark: usize,
+    /// The row table's number of moves before the present operation: see `RowTable::moves`.
+    pub moves_seen: u64,
 }
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work =
-            Work { engine, isolation, state: None, announced: None, seen_lsn: 0, kept: Vec::new(), label: 0 };
+        let work = Work::new(engine, isolation);
         Transaction {
             work,
             access,
             snapshot: None,
-            statement_mark: 0,
             duplicate_lock: LockMode::Exclusive,
             passed_snapshot: false,
         }
@@ -82,7 +83,10 @@ impl Transaction {
     /// change of it makes visible what the snapshot did not show.
     pub fn passes_snapshot(&mut self, tree: TreeId, key: &[u8]) -> bool {
         let Some(snapshot) = self.snapshot else { return false };
-        let passes = self.work.engine.rows.newest_commit(tree, key) > snapshot.lsn;
+        let engine = &self.work.engine;
+        // Of what is spilled only the bounds are known here: one that passes too often costs work, not more.
+        let spilled_lsn = engine.spills.newest_commit(tree, key, u64::MAX);
+        let passes = engine.rows.newest_commit(tree, key).max(spilled_lsn) > snapshot.lsn;
         self.passed_snapshot |= passes;
         passes
     }
@@ -94,7 +98,7 @@ impl Transaction {
 
     /// True once the transaction has changed anything.
     pub fn has_changes(&self) -> bool {
-        self.work.sequence() > 0
+        self.work.has_undo()
     }
 
     /// Marks the start of a statement: at ReadCommitted the next snapshot read sees all that is committed now.
@@ -102,7 +106,7 @@ impl Transaction {
         if self.isolation() < Isolation::RepeatableRead {
             self.drop_snapshot();
         }
-        self.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
+        self.work.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
     }
 
     /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
@@ -132,7 +136,7 @@ impl Transaction {
         if self.isolation() >= Isolation::RepeatableRead {
             return;
         }
-        self.work.unlock_row(tree, key, self.statement_mark);
+        self.work.unlock_row(tree, key, self.work.statement_mark);
     }
 
     /// The snapshot of the transaction or statement, taken at its first use.
@@ -161,19 +165,36 @@ impl Drop for Transaction {
         self.drop_snapshot();
         let engine = self.work.engine.clone();
         let rest = Work {
-            engine,
-            isolation: self.work.isolation,
             state: self.work.state.take(),
             announced: self.work.announced.take(),
-            seen_lsn: 0,
             kept: std::mem::take(&mut self.work.kept),
             label: self.work.label,
+            ..Work::new(engine, self.work.isolation)
         };
         rest.abandon();
     }
 }
 
 impl Work {
+    fn new(engine: Arc<Engine>, isolation: Isolation) -> Work {
+        Work {
+            engine,
+            isolation,
+            state: None,
+            announced: None,
+            seen_lsn: 0,
+            kept: Vec::new(),
+            label: 0,
+            statement_mark: 0,
+            moves_seen: 0,
+        }
+    }
+
+    /// Takes over a transaction of an earlier life, to undo it.
+    pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
+        Work { state: Some(state), ..Work::new(engine, isolation) }
+    }
+
     /// The shared state, registered at first use.
     pub fn state(&mut self) -> Arc<TransactionState> {
         let Work { engine, isolation, state, label, .. } = self;
@@ -182,7 +203,12 @@ impl Work {
 
     /// The number of the next change.
     pub fn sequence(&self) -> u64 {
-        self.state.as_ref().map_or(0, |state| state.undo_len())
+        self.state.as_ref().map_or(0, |state| state.next_sequence())
+    }
+
+    /// True when a rollback has something to do.
+    pub fn has_undo(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.has_undo())
     }
 
     /// Records a change that has just happened.
@@ -207,10 +233,12 @@ impl Work {
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
         let state = self.state();
+        self.moves_seen = self.engine.rows.moves();
         while self.engine.rows.try_lock(&state, tree, key, mode) == Attempt::Conflict {
             if self.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
                 return Err(EngineError::LockNotAvailable);
             }
+            self.moves_seen = self.engine.rows.moves();
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::analysis::UndoMap;
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::log_record::{LogRecord, Operation, UndoRecord};
+use crate::spill::FoundSpill;
 use crate::transaction_state::TransactionId;
 use btree::Tree;
 use pagestore::PageId;
@@ -16,10 +17,18 @@ impl Engine {
     pub(crate) async fn undo_losers(
         self: &Arc<Self>,
         losers: BTreeMap<u64, UndoMap>,
+        spills: &[FoundSpill],
     ) -> Result<(), EngineError> {
         for (txn, undo) in losers {
             let txn = TransactionId(txn);
+            let spill = spills.iter().find(|spill| spill.owner == txn);
             for (sequence, record) in undo.iter().rev() {
+                if let Some(spill) = spill
+                    && record.operation == Operation::CreateChain
+                {
+                    // It may be there too, and must not be freed twice.
+                    self.forget_spilled_chain(&spill.live.tree, *sequence).await?;
+                }
                 self.undo_from_log(txn, *sequence, record).await?;
             }
             let mut group = WalGroup::new();

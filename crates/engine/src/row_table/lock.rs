@@ -161,6 +161,19 @@ impl RowEntry {
         lock.hand_over(name);
     }
 
+    pub(super) fn holds_lock(&self, me: &Arc<TransactionState>) -> bool {
+        self.lock.as_ref().is_some_and(|lock| lock.mode_held(me).is_some())
+    }
+
+    /// Forgets the lock if `me` alone has to do with it. The caller has it on record elsewhere.
+    pub(super) fn give_up_unwaited(&mut self, me: &Arc<TransactionState>) {
+        let Some(lock) = &self.lock else { return };
+        let is_alone = lock.holders.iter().all(|holder| Arc::ptr_eq(&holder.transaction, me));
+        if is_alone && lock.queue.is_empty() {
+            self.lock = None;
+        }
+    }
+
     /// Who has to end before `me` gets its turn. Requests ahead of it wait for these holders alone, so they
     /// need not be listed: any cycle through them runs through the holders too.
     pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {

@@ -7,6 +7,7 @@ mod load;
 mod locking;
 mod recovery;
 mod scans;
+mod spill;
 mod stress;
 mod writes;
 
