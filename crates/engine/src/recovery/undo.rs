@@ -29,7 +29,12 @@ impl Engine {
                     // It may be there too, and must not be freed twice.
                     self.forget_spilled_chain(&spill.live.tree, *sequence).await?;
                 }
-                self.undo_from_log(txn, *sequence, record).await?;
+                match self.undo_from_log(txn, *sequence, record).await {
+                    // The record is also in the spill, from a batch that was cut off, and the rollback has undone
+                    // the creation of its tree before the crash.
+                    Err(EngineError::NoSuchTree(_)) if spill.is_some() => {}
+                    undone => undone?,
+                }
             }
             let mut group = WalGroup::new();
             group.push(LogRecord::RolledBack.kind(), txn.0, &[]);
