@@ -70,7 +70,7 @@ impl Engine {
                     break;
                 }
             }
-            if next == from {
+            if group.is_empty() {
                 return Chunk::Finished;
             }
             match self.wal.append_reserve(&group) {
