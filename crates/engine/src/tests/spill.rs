@@ -432,3 +432,47 @@ fn a_transaction_may_outgrow_the_log() {
         settle(&engine).await;
     });
 }
+
+#[test]
+fn with_snapshot_isolation_spilled_changes_count_and_their_neighbours_do_not() {
+    with_rows(|engine| async move {
+        let with_snapshot = async || {
+            let mut transaction = repeatable(&engine);
+            transaction.set_snapshot_isolation(true);
+            transaction.get(CATALOG, &key(199), ReadMode::Snapshot).await.unwrap();
+            transaction
+        };
+        let (mut writes, mut reads, mut scans) =
+            (with_snapshot().await, with_snapshot().await, with_snapshot().await);
+        let mut first = repeatable(&engine);
+        for number in (0..40).step_by(2) {
+            first.update(CATALOG, &key(number), b"new", WAIT).await.unwrap();
+        }
+        first.delete(CATALOG, &key(20), WAIT).await.unwrap();
+        first.insert(CATALOG, &key_of_new(30), b"more", Uniqueness::Key, WAIT).await.unwrap();
+        first.work.spill().await.unwrap();
+        assert!(first.work.state().with_undo(|undo| undo.iter().next().is_none()));
+        first.commit().await.unwrap();
+        assert!(engine.spills.exist());
+
+        let exclusive = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::NoWait);
+        let changed = Err(EngineError::RecordChanged);
+        assert_eq!(writes.update(CATALOG, &key(2), b"late", WAIT).await, changed);
+        assert_eq!(writes.delete(CATALOG, &key(20), WAIT).await, changed);
+        assert_eq!(writes.insert(CATALOG, &key(20), b"late", Uniqueness::Key, WAIT).await, changed);
+        let key_of_new = key_of_new(30);
+        assert_eq!(writes.insert(CATALOG, &key_of_new, b"late", Uniqueness::Key, WAIT).await, changed);
+        writes.update(CATALOG, &key(3), b"late", WAIT).await.unwrap();
+        writes.commit().await.unwrap();
+
+        assert_eq!(reads.get(CATALOG, &key(4), exclusive).await, Err(EngineError::RecordChanged));
+        reads.get(CATALOG, &key(5), exclusive).await.unwrap();
+        reads.rollback().await.unwrap();
+        let changed_range = KeyRange { lower: Some(key(20).to_vec()), ..KeyRange::all() };
+        let mut cursor = scans.scan(CATALOG, changed_range, Direction::Forward, exclusive);
+        let found = cursor.next_batch(&mut scans, 1, &mut EntryBatch::default()).await;
+        assert_eq!(found, Err(EngineError::RecordChanged), "a ghost of a spilled change");
+        scans.rollback().await.unwrap();
+        settle(&engine).await;
+    });
+}
