@@ -1,14 +1,14 @@
-//! Reading ahead: neighbours on disk come in one read.
+//! Reading ahead: pages that lie close together come in one read, and scattered ones are brought together.
 //!
 //! The pages are claimed at once, so whoever misses one of them a moment later waits for this read and starts none of
 //! its own. It is a hint all the same: frames are taken only if that needs no waiting, and a page that cannot be had
 //! is left to whoever really needs it.
 
-use crate::BufferError;
 use crate::frame::FrameIndex;
 use crate::load::{FreeFrame, Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
+use crate::stats::bump;
 use env::IoBuf;
 use pagestore::{PageId, header};
 use std::sync::Arc;
@@ -34,10 +34,8 @@ impl BufferPool {
         }
         wanted.sort_unstable();
         let longest = (self.frame_count() / 16).min(RUN_PAGES_MAX);
-        for neighbours in wanted.chunk_by(|one, other| one.0 + 1 == other.0) {
-            for run in neighbours.chunks(longest) {
-                self.prefetch_run(run);
-            }
+        for run in wanted.chunks(longest) {
+            self.prefetch_run(run);
         }
     }
 
@@ -47,8 +45,8 @@ impl BufferPool {
             return;
         }
         let permit = PrefetchPermit(pool);
-        // Somebody else may have claimed a page since; then the run ends before it.
-        let claimed = pages.iter().map_while(|page| match self.choose_role(*page) {
+        // Somebody else may have claimed a page since.
+        let claimed = pages.iter().filter_map(|page| match self.choose_role(*page) {
             Role::Load(loader) => Some(loader),
             Role::Wait(_) | Role::LookAgain => None,
         });
@@ -61,6 +59,26 @@ impl BufferPool {
     }
 }
 
+impl BufferPool {
+    /// Whether pages that are read together now should be written again, so that they lie side by side: updates have
+    /// scattered them, and who reads a short range once is likely to read it again.
+    fn is_worth_gathering(&self, pages: &[PageId]) -> bool {
+        let short = (2..=GATHERED_PAGES_MAX).contains(&pages.len());
+        short && self.eviction.waiters.is_empty() && self.store.is_scattered(pages)
+    }
+
+    /// Makes a page dirty without a change. Pages that become dirty together are written together, and a batch is in
+    /// order of page ids. The caller has a pin.
+    fn mark_for_writing(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        frame.latch.lock_exclusive();
+        // There is nothing to replay for it; the position only gives it its turn.
+        self.mark_dirty(index, self.wal.end_lsn());
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { frame.latch.unlock_exclusive() }
+    }
+}
+
 /// One of the reads ahead that may be in flight.
 struct PrefetchPermit(Arc<BufferPool>);
 
@@ -70,32 +88,34 @@ impl Drop for PrefetchPermit {
     }
 }
 
-/// Reads neighbours and publishes them.
+/// A short range's pages are written again when they are scattered. A longer list belongs to a scan that may never come
+/// again.
+const GATHERED_PAGES_MAX: usize = 8;
+
+/// Reads the pages and publishes them. A loader that is dropped says nothing about its page: who waits for it reads it
+/// alone and learns what is wrong with it, if anything is; it may just have moved while it was read here.
 async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
     let pool = &*permit.0;
     let _slot = pool.loads.slots.take().await;
     let mut run = Vec::with_capacity(loaders.len());
     for loader in loaders {
-        // Without a frame the loader is dropped: who waits for the page starts again.
         let Some(index) = pool.try_take_frame() else { break };
         run.push((loader, FreeFrame::new(pool, index)));
     }
-    let Some((first, _)) = run.first() else { return };
+    let pages: Vec<PageId> = run.iter().map(|(loader, _)| loader.page).collect();
     let page_bytes = pool.page_bytes();
-    let buffer = IoBuf::for_overwriting(run.len() * page_bytes);
-    let (buffer, result) = pool.store.read_run(first.page, buffer).await;
-    pool.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
+    let gathering = pool.is_worth_gathering(&pages);
+    let buffer = pool.store.read_many(&pages, IoBuf::for_overwriting(pages.len() * page_bytes)).await;
     for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
-        let read: Result<(), BufferError> = result.clone().map_err(BufferError::from);
-        if read.is_ok() && header::verify(bytes, loader.page).is_err() {
-            // It may have moved while it was read, or be free by now. Whoever waits for it reads it himself, and is
-            // told if it is really damaged.
+        if header::verify(bytes, loader.page).is_err() {
             continue;
         }
-        let published: Result<FrameIndex, BufferError> = read.and_then(|()| loader.publish(frame, bytes));
-        loader.conclude(&published);
-        if let Ok(index) = published {
-            pool.unpin(index);
+        let Ok(index) = loader.publish(frame, bytes) else { continue };
+        bump(&pool.counters.pages_read);
+        loader.conclude(&Ok(index));
+        if gathering {
+            pool.mark_for_writing(index);
         }
+        pool.unpin(index);
     }
 }

@@ -5,12 +5,13 @@ use crate::{BufferError, BufferPool};
 use env::{BoxFuture, Env, IoBuf};
 use pagestore::{CorruptPage, InPlaceStore, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Runs of pages cannot be read, and single pages only from the given attempt on.
+/// Several pages cannot be read at once unless the store is scattered, and single pages only from the given attempt on.
 struct Vanishing {
     store: InPlaceStore,
     absences: AtomicUsize,
+    scattered: AtomicBool,
 }
 
 impl PageStore for Vanishing {
@@ -32,11 +33,19 @@ impl PageStore for Vanishing {
         Box::pin(async move { (buffer, Err(absent.into())) })
     }
 
-    fn read_run(&self, _: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
+    fn read_many<'a>(&'a self, pages: &'a [PageId], mut buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
+        if self.scattered.load(Ordering::SeqCst) {
+            return self.store.read_many(pages, buffer);
+        }
         Box::pin(async move {
             env::yield_now().await;
-            (buffer, Ok(()))
+            buffer.as_mut_slice().fill(0);
+            buffer
         })
+    }
+
+    fn is_scattered(&self, _: &[PageId]) -> bool {
+        self.scattered.load(Ordering::SeqCst)
     }
 
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -58,7 +67,8 @@ impl PageStore for Vanishing {
 
 async fn open(env: &Env) -> (Arc<BufferPool>, Arc<Vanishing>) {
     let store = InPlaceStore::create(env, "", PageSize::K4).await.unwrap();
-    let store = Arc::new(Vanishing { store, absences: AtomicUsize::new(0) });
+    let store =
+        Arc::new(Vanishing { store, absences: AtomicUsize::new(0), scattered: AtomicBool::new(false) });
     let pool = open_with(env, store.clone(), 32).await;
     fill(&pool, 10..200).await;
     (pool, store)
@@ -86,5 +96,26 @@ fn a_vanished_page_is_looked_for_again_and_a_missing_one_is_reported() {
         let missing = pool.run(|| Ok(pool.read(PageId(11))?[PAGE_BYTES - 1])).await;
         let absent = CorruptPage { page: PageId(11), fault: PageFault::Absent };
         assert_eq!(missing, Err(BufferError::Corrupt(absent)));
+    });
+}
+
+#[test]
+fn a_short_range_of_scattered_pages_is_written_again_together() {
+    run(23, |env| async move {
+        let (pool, store) = open(&env).await;
+        pool.flush_all().await.unwrap();
+        store.scattered.store(true, Ordering::SeqCst);
+        let before = pool.stats();
+        assert_eq!(before.pages_dirty, 0);
+        pool.prefetch((10..12).map(PageId));
+        for page in 10..12 {
+            check(&pool, page).await;
+        }
+        assert_eq!(pool.stats().pages_dirty, 2);
+        // Their turn comes when the log has moved on.
+        fill(&pool, 20..21).await;
+        pool.flush_all().await.unwrap();
+        let after = pool.stats();
+        assert_eq!((after.pages_dirty, after.pages_written - before.pages_written), (0, 3));
     });
 }

@@ -80,14 +80,15 @@ async fn open_accounts(engine: &Arc<Engine>) -> Result<TreeId, EngineError> {
 async fn work(engine: &Arc<Engine>, accounts: TreeId, teller: u64) -> Result<(), EngineError> {
     for number in 0..TRANSFERS {
         let (from, to) = ((number * 7 + teller) % ACCOUNTS, (number * 11 + teller * 13 + 1) % ACCOUNTS);
-        // Tellers lock in any order, so they may deadlock; the victim is rolled back and tries again.
-        while from != to {
-            let done = transfer(engine, accounts, from, to).await;
-            if done != Err(EngineError::Deadlock) {
-                done?;
-                break;
-            }
+        if from == to {
+            continue;
         }
+        // Tellers lock in any order, so they may deadlock; the victim is rolled back and tries again.
+        let mut done = Err(EngineError::Deadlock);
+        while done == Err(EngineError::Deadlock) {
+            done = transfer(engine, accounts, from, to).await;
+        }
+        done?;
     }
     Ok(())
 }

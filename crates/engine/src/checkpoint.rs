@@ -179,10 +179,12 @@ impl Engine {
     /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
-            let end = self.wal.end_lsn().0;
-            let behind = match self.has_many_freed_pages() {
-                true => end,
-                false => end.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE),
+            let behind = if self.has_many_freed_pages() {
+                // Sealed before the flush, so that this very checkpoint lies behind their frees.
+                self.space.seal_freed(|| self.wal.end_lsn());
+                self.wal.end_lsn().0
+            } else {
+                self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE)
             };
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();

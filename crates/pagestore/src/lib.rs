@@ -8,6 +8,7 @@ mod error;
 pub mod header;
 pub mod in_place;
 mod page;
+mod pieces;
 pub mod segments;
 mod store;
 mod turn;

@@ -26,9 +26,15 @@ pub trait PageStore: Send + Sync {
     /// Reads one page into a buffer of exactly one page and verifies checksum and id.
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
 
-    /// Reads the pages from `first` on into a buffer of whole pages, with as few disk operations as their places
-    /// allow. The pages are not verified (`header::verify`): some may never have been written.
-    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
+    /// Reads pages into a buffer of as many pages, in their order, with as few disk operations as their places allow.
+    /// What cannot be read, was never written or moves meanwhile is left as zeros: nothing is verified
+    /// (`header::verify`), and only `read` tells what is wrong.
+    fn read_many<'a>(&'a self, pages: &'a [PageId], buffer: IoBuf) -> BoxFuture<'a, IoBuf>;
+
+    /// Whether `read_many` would need far fewer operations for these pages after they were written in one batch.
+    fn is_scattered(&self, _pages: &[PageId]) -> bool {
+        false
+    }
 
     /// Resolves when all pages of the batch are durable. After a crash in between, each page is found in its
     /// old or its new version, never torn. A failed batch leaves that guarantee intact.

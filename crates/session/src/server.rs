@@ -108,7 +108,7 @@ impl Server {
 
     pub(crate) fn log(&self, message: &str) {
         if let Some(log) = self.log.get() {
-            message.lines().for_each(|line| log(line));
+            message.lines().for_each(log);
         }
     }
 

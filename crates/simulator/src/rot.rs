@@ -10,6 +10,7 @@ use crate::subject::{Refusal, Rows, Subject, Table};
 use env::Random;
 use env::sim::{Outcome, SECTOR_BYTES, SeededRandom, SimOptions, World};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -175,15 +176,19 @@ async fn change<S: Subject>(
         let key = format!("key {:03}", random.below(ROWS_PER_TABLE)).into_bytes();
         let length = if random.below(24) == 0 { 9000 } else { 20 + random.below(200) };
         let value: Vec<u8> = (0..length).map(|_| random.u64() as u8).collect();
-        if !rows.contains_key(&key) {
-            done(S::insert(&mut transaction, table, &key, &value).await)?;
-            rows.insert(key, value);
-        } else if random.below(6) == 0 {
-            done(S::delete(&mut transaction, table, &key).await)?;
-            rows.remove(&key);
-        } else {
-            done(S::update(&mut transaction, table, &key, &value).await)?;
-            rows.insert(key, value);
+        match rows.entry(key) {
+            Entry::Vacant(row) => {
+                done(S::insert(&mut transaction, table, row.key(), &value).await)?;
+                row.insert(value);
+            }
+            Entry::Occupied(row) if random.below(6) == 0 => {
+                done(S::delete(&mut transaction, table, row.key()).await)?;
+                row.remove();
+            }
+            Entry::Occupied(mut row) => {
+                done(S::update(&mut transaction, table, row.key(), &value).await)?;
+                row.insert(value);
+            }
         }
     }
     done(S::commit(transaction).await)?;

@@ -99,9 +99,10 @@ impl WalReader {
         })
     }
 
-    /// False when the log has been used so much that its beginning was given up.
-    pub fn begins_at_start(&self) -> bool {
-        self.oldest_segment == 0
+    /// Where the oldest segment begins that is there. Not 0 when the log has been used so much that its beginning was
+    /// given up, or when a first start was cut off and the name of its first segment is lost.
+    pub fn begin(&self) -> Lsn {
+        Lsn(self.oldest_segment * self.tail.segment_bytes)
     }
 
     /// The next group that ends behind `from`, or None at the end of the log.

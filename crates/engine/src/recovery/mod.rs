@@ -36,12 +36,16 @@ pub(crate) async fn analyse(
     Ok((analysis, reader.into_tail()))
 }
 
-/// Whether something was ever committed to this log. One that a first start left unfinished may be in any state, but
-/// it begins at its beginning and has no commit.
+/// Whether something was ever committed to this log. One that a first start left unfinished may be in any state, but it
+/// has no commit.
 pub(crate) async fn log_has_commits(env: &Env, directory: &str) -> bool {
     let Ok(mut reader) = WalReader::open(env, directory, Lsn::ZERO, Lsn::ZERO).await else { return false };
-    if !reader.begins_at_start() {
-        return true;
+    if reader.begin() > Lsn::ZERO {
+        let begin = reader.begin();
+        match WalReader::open(env, directory, begin, Lsn::ZERO).await {
+            Ok(from_oldest) => reader = from_oldest,
+            Err(_) => return false,
+        }
     }
     while let Ok(Some(group)) = reader.next_group().await {
         if group.records().any(|(_, record)| log_record::is_commit(record.kind)) {

@@ -13,6 +13,7 @@ mod superblock;
 #[cfg(test)]
 mod tests;
 
+use crate::pieces::{Part, distribute, pieces, span};
 use crate::turn::Turn;
 use crate::{
     BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError,
@@ -190,15 +191,24 @@ impl PageStore for InPlaceStore {
         })
     }
 
-    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
-        let count = buffer.len() / self.page_size.bytes();
-        assert!(count > 0 && buffer.len().is_multiple_of(self.page_size.bytes()));
+    fn read_many<'a>(&'a self, pages: &'a [PageId], mut buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
+        let size = self.page_size.bytes();
+        assert_eq!(buffer.len(), pages.len() * size);
         Box::pin(async move {
-            if first.0 + count as u64 > self.page_count() {
-                return (buffer, Err(CorruptPage { page: first, fault: PageFault::BeyondEnd }.into()));
+            buffer.as_mut_slice().fill(0);
+            let inside = pages.iter().enumerate().filter(|(_, page)| page.0 < self.page_count());
+            let parts = inside.map(|(index, page)| Part { index, address: self.offset(*page) }).collect();
+            let read = |piece: Vec<Part>| {
+                let target = IoBuf::for_overwriting(span(&piece, size as u64) as usize);
+                (self.data.read_at(piece[0].address, target), piece)
+            };
+            let reads: Vec<_> = pieces(parts, size as u64, u64::MAX).into_iter().map(read).collect();
+            for (read, piece) in reads {
+                if let (bytes, Ok(())) = read.await {
+                    distribute(&piece, bytes.as_slice(), size, &mut buffer, |_, _| true);
+                }
             }
-            let (buffer, result) = self.data.read_at(self.offset(first), buffer).await;
-            (buffer, result.map_err(StoreError::from))
+            buffer
         })
     }
 

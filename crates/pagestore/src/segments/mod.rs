@@ -120,9 +120,13 @@ impl PageStore for SegmentStore {
         Box::pin(self.core.read_page(page, buffer))
     }
 
-    fn read_run(&self, first: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)> {
-        assert!(!buffer.is_empty() && buffer.len().is_multiple_of(self.page_size().bytes()));
-        Box::pin(self.core.read_run(first, buffer))
+    fn read_many<'a>(&'a self, pages: &'a [PageId], buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
+        assert_eq!(buffer.len(), pages.len() * self.page_size().bytes());
+        Box::pin(self.core.read_many(pages, buffer))
+    }
+
+    fn is_scattered(&self, pages: &[PageId]) -> bool {
+        2 * self.core.pieces_of(pages).len() > pages.len()
     }
 
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {

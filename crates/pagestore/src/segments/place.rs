@@ -52,6 +52,11 @@ impl Place {
         self.0 & ADDRESS_MAX
     }
 
+    /// In bytes from the start of segment 0, which begins with a summary: no image starts at 0.
+    pub(super) fn start(self) -> u64 {
+        self.address() * UNIT_BYTES
+    }
+
     pub(super) fn bytes(self) -> u64 {
         (self.0 >> ADDRESS_BITS & LENGTH_MAX) * UNIT_BYTES
     }

@@ -1,7 +1,8 @@
 //! Reading pages: word, gate, disk, checks; and again if the page has moved meanwhile.
 
 use super::core::Core;
-use super::place::Place;
+use super::place::{Place, UNIT_BYTES};
+use crate::pieces::{Part, distribute, pieces, span};
 use crate::{CorruptPage, PageFault, PageId, StoreError, header};
 use env::IoBuf;
 use std::sync::atomic::Ordering;
@@ -45,62 +46,43 @@ impl Core {
         }
     }
 
-    /// Reads neighbours by page id. Those that also lie side by side come with one read. What cannot be read or has
-    /// moved is left as zeros, which nobody takes for a page.
-    pub(super) async fn read_run(&self, first: PageId, mut buffer: IoBuf) -> (IoBuf, Result<(), StoreError>) {
+    /// Reads several pages. What cannot be read or moves meanwhile is left as zeros, which nobody takes for a page.
+    pub(super) async fn read_many(&self, pages: &[PageId], mut buffer: IoBuf) -> IoBuf {
         let size = self.geometry.page_size.bytes();
-        let count = buffer.len() / size;
-        if first.0 + count as u64 > self.page_count() {
-            return (buffer, Err(CorruptPage { page: first, fault: PageFault::BeyondEnd }.into()));
-        }
-        let places: Vec<Place> =
-            (0..count as u64).map(|index| self.map.load(PageId(first.0 + index))).collect();
         buffer.as_mut_slice().fill(0);
-        let mut runs = Vec::new();
-        let mut start = 0;
-        while start < count {
-            let mut end = start + 1;
-            while end < count && self.adjoins(places[end - 1], places[end]) {
-                end += 1;
+        let mut reads = Vec::new();
+        for piece in self.pieces_of(pages) {
+            let place = Place::new(piece[0].address / UNIT_BYTES, size as u64);
+            let segment = self.geometry.segment_of(place);
+            let reading = self.gates.enter(segment);
+            let generation = self.gates.generation(segment);
+            // A page that moved between the two looks may have left the segment to be used again.
+            if piece.iter().all(|part| self.map.load(pages[part.index]).start() == part.address) {
+                let target = IoBuf::for_overwriting(span(&piece, size as u64) as usize);
+                let read = self.files.read(segment, self.geometry.offset_of(place), target);
+                reads.push((read, piece, generation, reading));
             }
-            if places[start].bytes() == size as u64 {
-                let segment = self.geometry.segment_of(places[start]);
-                let reading = self.gates.enter(segment);
-                let generation = self.gates.generation(segment);
-                // A page that moved between the two looks may have left the segment to be used again.
-                let still =
-                    (start..end).all(|index| self.map.load(PageId(first.0 + index as u64)) == places[index]);
-                if still {
-                    let offset = self.geometry.offset_of(places[start]);
-                    let read = self.files.read(segment, offset, IoBuf::zeroed((end - start) * size));
-                    runs.push((start, generation, reading, read));
-                }
-            }
-            start = end;
         }
-        for (start, generation, reading, read) in runs {
+        for (read, piece, generation, reading) in reads {
             let (bytes, result) = read.await;
             drop(reading);
-            if result.is_err() {
-                continue;
-            }
-            for (index, image) in bytes.as_slice().chunks_exact(size).enumerate() {
-                let page = PageId(first.0 + (start + index) as u64);
-                if verify_image(image, page, generation).is_ok() {
-                    let target = (start + index) * size;
-                    buffer.as_mut_slice()[target..target + size].copy_from_slice(image);
-                }
+            if result.is_ok() {
+                distribute(&piece, bytes.as_slice(), size, &mut buffer, |part, image| {
+                    verify_image(image, pages[part.index], generation).is_ok()
+                });
             }
         }
-        (buffer, Ok(()))
+        buffer
     }
 
-    fn adjoins(&self, one: Place, other: Place) -> bool {
+    /// The pages that have a place, by the reads that they need.
+    pub(super) fn pieces_of(&self, pages: &[PageId]) -> Vec<Vec<Part>> {
         let size = self.geometry.page_size.bytes() as u64;
-        one.bytes() == size
-            && other.bytes() == size
-            && other.address() == one.address() + size / super::place::UNIT_BYTES
-            && self.geometry.segment_of(one) == self.geometry.segment_of(other)
+        let placed = pages.iter().enumerate().filter(|(_, page)| page.0 < self.page_count());
+        let placed = placed.map(|(index, page)| (index, self.map.load(*page)));
+        let parts = placed.filter(|(_, place)| place.bytes() == size);
+        let parts = parts.map(|(index, place)| Part { index, address: place.start() }).collect();
+        pieces(parts, size, self.geometry.segment_bytes)
     }
 }
 

@@ -213,3 +213,29 @@ fn damage_is_noticed_or_does_not_matter() {
     }
     assert!(refused > 2 && noticed > 10 && harmless > 10, "{refused} {noticed} {harmless}");
 }
+
+/// Neighbours that were written one by one lie apart; written in one batch they come with one read.
+#[test]
+fn a_batch_brings_scattered_pages_together() {
+    let world = World::new(4, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let options = SegmentOptions { segment_bytes: 1 << 20, ..SegmentOptions::default() };
+        let store = SegmentStore::create(&env, "", PageSize::K4, options).await.unwrap();
+        store.extend(40).await.unwrap();
+        let wanted = [PageId(6), PageId(5), PageId(38), PageId(8), PageId(7)];
+        for page in [5, 6, 7, 8] {
+            write(&store, &[(page, 1), (page + 10, 1), (page + 20, 1), (page + 30, 1)]).await.unwrap();
+        }
+        assert!(store.is_scattered(&wanted[..2]) && store.is_scattered(&wanted));
+        write(&store, &[(5, 2), (6, 3), (7, 4), (8, 5)]).await.unwrap();
+        assert!(!store.is_scattered(&wanted));
+        let buffer = store.read_many(&wanted, IoBuf::zeroed(5 * 4096)).await;
+        let lsns = buffer.as_slice().chunks(4096).zip(wanted).map(|(bytes, page)| {
+            header::verify(bytes, page).unwrap();
+            header::lsn(bytes)
+        });
+        assert_eq!(lsns.collect::<Vec<_>>(), [3, 2, 1, 5, 4]);
+    };
+    world.block_on(run).unwrap();
+}

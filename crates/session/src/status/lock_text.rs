@@ -109,9 +109,9 @@ pub fn lock_id(lock: &LockInfo) -> String {
     format!("{}:{}:{:016x}", lock.transaction, lock.tree.0, hasher.finish())
 }
 
-/// Whether `held` is what keeps `wanted` waiting.
+/// Whether `held`, which its transaction holds or asked for earlier, is what keeps `wanted` waiting.
 pub fn is_in_the_way(held: &LockInfo, wanted: &LockInfo) -> bool {
-    if !held.granted || held.tree != wanted.tree {
+    if held.tree != wanted.tree {
         return false;
     }
     match (&held.what, &wanted.what) {

@@ -152,7 +152,9 @@ fn waits(server: &Server) -> Vec<Wait> {
         for id in &waiting.blockers {
             // Whoever has ended in between is in nobody's way any more.
             let (Some(blocker), Some(theirs)) = (by_id.get(id), locks.get(id)) else { continue };
-            if let Some(held) = theirs.iter().find(|held| is_in_the_way(held, wanted)) {
+            let in_the_way = || theirs.iter().filter(|held| is_in_the_way(held, wanted));
+            // A request that stands in front in the queue counts where nothing is held.
+            if let Some(held) = in_the_way().find(|held| held.granted).or_else(|| in_the_way().next()) {
                 found.push(Wait {
                     waiter: waiter.clone(),
                     wanted: wanted.clone(),

@@ -91,7 +91,7 @@ impl Life {
                     let found = read(&self.store, page).await?;
                     self.model.lock().expect(page, found)?;
                 }
-                17 => self.read_run(&random).await?,
+                17 => self.read_several(&random).await?,
                 18 if client == 0 => self.write_record().await?,
                 19 if client == 0 => self.extend(&random).await?,
                 _ => {}
@@ -160,14 +160,13 @@ impl Life {
     }
 
     /// Pages of all clients: nothing is promised about them but that what looks intact is.
-    async fn read_run(&self, random: &SeededRandom) -> Result<(), String> {
+    async fn read_several(&self, random: &SeededRandom) -> Result<(), String> {
         let count = 1 + random.below(6);
         let Some(last) = self.store.page_count().checked_sub(count as u64) else { return Ok(()) };
         let first = PageId(random.below(last as usize + 1) as u64);
-        let (buffer, result) = self.store.read_run(first, IoBuf::zeroed(count * PAGE_BYTES)).await;
-        result.map_err(|error| format!("a run cannot be read: {error}"))?;
-        for (index, bytes) in buffer.as_slice().chunks(PAGE_BYTES).enumerate() {
-            let page = PageId(first.0 + index as u64);
+        let pages: Vec<PageId> = (0..count as u64).map(|index| PageId(first.0 + index)).collect();
+        let buffer = self.store.read_many(&pages, IoBuf::zeroed(count * PAGE_BYTES)).await;
+        for (page, bytes) in pages.into_iter().zip(buffer.as_slice().chunks(PAGE_BYTES)) {
             if header::verify(bytes, page).is_ok() {
                 version_of(page, bytes)?;
             }
