@@ -4,6 +4,7 @@
 //! are evicted; no latch is held across an await (guards are not `Send`). Page code is synchronous: what it
 //! lacks is a `Stop`, which `BufferPool::run` resolves before it calls the code again.
 
+mod caps;
 mod dirty;
 mod error;
 mod eviction;
@@ -16,6 +17,8 @@ mod memory;
 mod page_table;
 mod pool;
 mod prefetch;
+mod queues;
+mod resize;
 mod run;
 mod stats;
 
@@ -25,4 +28,5 @@ mod tests;
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
 pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
+pub use resize::ResizeStatus;
 pub use stats::PoolStats;

@@ -5,7 +5,7 @@
 //! is left to whoever really needs it.
 
 use crate::BufferError;
-use crate::frame::FrameIndex;
+use crate::frame::{FrameIndex, Place};
 use crate::load::{FreeFrame, Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
@@ -49,7 +49,11 @@ impl BufferPool {
         let permit = PrefetchPermit(pool);
         // Somebody else may have claimed a page since; then the run ends before it.
         let claimed = pages.iter().map_while(|page| match self.choose_role(*page) {
-            Role::Load(loader) => Some(loader),
+            Role::Load(mut loader) => {
+                // Nobody has asked for the page itself yet.
+                loader.place = Place::Cold;
+                Some(loader)
+            }
             Role::Wait(_) | Role::LookAgain => None,
         });
         let loaders: Vec<Loader> = claimed.collect();

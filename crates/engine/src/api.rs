@@ -183,6 +183,8 @@ pub struct EngineOptions {
     /// Used when the store is created; afterwards the store's own size holds. 4096, 8192 or 16384.
     pub page_size_bytes: usize,
     pub buffer_pool_bytes: u64,
+    /// How far `Engine::set_buffer_pool_bytes` can go.
+    pub buffer_pool_bytes_max: u64,
     pub redo_capacity_bytes: u64,
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
@@ -204,6 +206,7 @@ impl Default for EngineOptions {
         EngineOptions {
             page_size_bytes: 8192,
             buffer_pool_bytes: 128 << 20,
+            buffer_pool_bytes_max: 128 << 20,
             redo_capacity_bytes: 1 << 30,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,

@@ -39,8 +39,7 @@ const CHAINS_PER_RECORD: usize = 4096;
 
 pub(crate) struct Checkpointer {
     /// How long the log should be at most; the log itself takes twice as much before it refuses.
-    capacity_bytes: u64,
-    interval_bytes: u64,
+    capacity_bytes: AtomicU64,
     /// The log end at which the next one is due.
     due_lsn: AtomicU64,
     is_due: AtomicBool,
@@ -60,11 +59,9 @@ pub(crate) struct CheckpointPin {
 
 impl Checkpointer {
     pub fn new(capacity_bytes: u64, checkpoint_lsn: u64) -> Checkpointer {
-        let interval_bytes = (capacity_bytes / CAPACITY_SHARE).max(1);
         Checkpointer {
-            capacity_bytes,
-            interval_bytes,
-            due_lsn: AtomicU64::new(checkpoint_lsn + interval_bytes),
+            capacity_bytes: AtomicU64::new(capacity_bytes),
+            due_lsn: AtomicU64::new(checkpoint_lsn + (capacity_bytes / CAPACITY_SHARE).max(1)),
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
             writing: AtomicBool::new(false),
@@ -78,7 +75,17 @@ impl Checkpointer {
     }
 
     pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
+        self.capacity_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The next checkpoint is due at once, for it may be late by the new measure.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.capacity_bytes.store(bytes, Ordering::Relaxed);
+        self.due_lsn.store(0, Ordering::Relaxed);
+    }
+
+    fn interval_bytes(&self) -> u64 {
+        (self.capacity_bytes() / CAPACITY_SHARE).max(1)
     }
 
     /// Called after every change; one load and one comparison.
@@ -135,7 +142,7 @@ impl Engine {
     }
 
     /// How much log a recovery would have to read now.
-    fn log_age(&self) -> u64 {
+    pub(crate) fn log_age(&self) -> u64 {
         self.wal.end_lsn().0.saturating_sub(self.checkpointer.checkpoint_lsn())
     }
 
@@ -144,9 +151,10 @@ impl Engine {
         if self.recovering.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let limit = self.checkpointer.capacity_bytes() / 8 * 5;
-        let mut waited_us = 0;
-        while self.log_age() > limit {
+        self.pool.wait_for_dirty_room().await.map_err(|error| self.pool_error(error))?;
+        let limit = || self.checkpointer.capacity_bytes() / 8 * 5;
+        let (mut waited_us, mut written) = (0, self.pool.pages_written());
+        while self.log_age() > limit() {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
@@ -157,6 +165,11 @@ impl Engine {
             self.start_due_checkpoint();
             self.env.clock.sleep(ROOM_RETRY_US).await;
             waited_us += ROOM_RETRY_US;
+            // As long as pages are written there will be room, however slowly the user lets them be written.
+            let now_written = self.pool.pages_written();
+            if std::mem::replace(&mut written, now_written) != now_written {
+                waited_us = 0;
+            }
         }
         Ok(())
     }
@@ -190,7 +203,7 @@ impl Engine {
 
     async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
         let start = self.wal.end_lsn();
-        self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes, Ordering::Relaxed);
+        self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.

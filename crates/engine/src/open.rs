@@ -33,7 +33,7 @@ const LOG_DIRECTORY: &str = "wal";
 const FIRST_USER_TREE: u64 = 1000;
 
 /// A smaller log would be nothing but its reserves.
-const LOG_BYTES_MIN: u64 = 4 << 20;
+pub(crate) const LOG_BYTES_MIN: u64 = 4 << 20;
 
 /// A smaller buffer pool could not hold the pages of a few operations at once.
 const POOL_FRAMES_MIN: u64 = 33;
@@ -42,7 +42,10 @@ const FRAME_BYTES: u64 = 256;
 
 /// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
 /// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
-const LOG_SLACK: u64 = 2;
+pub(crate) const LOG_SLACK: u64 = 2;
+
+/// A dirty page is written before the log has grown by this part of its capacity.
+pub(crate) const POOL_LOG_PART: u64 = 8;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -136,6 +139,7 @@ impl Engine {
         while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
+        self.pool.set_write_cap(None);
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         self.pool.stop();
@@ -168,6 +172,7 @@ struct Parts {
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
     space: Space,
+    redo_bytes: u64,
 }
 
 struct Checkpoint {
@@ -180,10 +185,11 @@ impl Parts {
         let page_bytes = store.page_size().bytes() as u64;
         let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
-        pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
+        pool_options.memory_bytes_max = options.buffer_pool_bytes_max.max(pool_bytes) as usize;
+        pool_options.log_budget_bytes = redo_bytes(options) / POOL_LOG_PART;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
-        Parts { env, wal, pool, space }
+        Parts { env, wal, pool, space, redo_bytes: redo_bytes(options) }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -209,7 +215,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, wal, pool, space } = self;
+        let Parts { env, wal, pool, space, redo_bytes } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -221,7 +227,8 @@ impl Parts {
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
-            checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
+            checkpointer: Checkpointer::new(redo_bytes, checkpoint.lsn),
+            redo_bytes_asked: AtomicU64::new(redo_bytes),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),
             merge_running: AtomicBool::new(false),
@@ -296,9 +303,13 @@ async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
     env.disk.sync_dir(directory).await.map_err(io_error)
 }
 
+fn redo_bytes(options: &EngineOptions) -> u64 {
+    options.redo_capacity_bytes.max(LOG_BYTES_MIN)
+}
+
 fn wal_options(options: &EngineOptions) -> WalOptions {
     const BLOCK: u64 = 4096;
-    let redo_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
+    let redo_bytes = redo_bytes(options);
     let segment_bytes = (redo_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
     let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
     WalOptions {

@@ -63,7 +63,7 @@ impl WalOptions {
             capacity_bytes,
             reserve_bytes: segment_bytes / 4,
             buffer_bytes: (segment_bytes as usize / 2).clamp(128 << 10, 16 << 20),
-            group_bytes_max: (segment_bytes as usize / 2 - 2 * BLOCK_BYTES).min(4 << 20),
+            group_bytes_max: Self::group_bytes_max_for(segment_bytes).min(4 << 20),
             ..Self::default()
         }
     }
@@ -80,6 +80,16 @@ impl WalOptions {
         }
     }
 
+    /// The largest group of which two fit into a segment.
+    pub(crate) fn group_bytes_max_for(segment_bytes: u64) -> usize {
+        segment_bytes as usize / 2 - 2 * BLOCK_BYTES
+    }
+
+    /// The least capacity that leaves room to work in: two segments, the reserve and the largest group.
+    pub(crate) fn capacity_bytes_min(&self) -> u64 {
+        2 * self.segment_bytes + self.reserve_bytes + crate::space::cost(self.group_bytes_max)
+    }
+
     /// # Panics
     /// If the sizes contradict each other.
     pub(crate) fn check(&self) {
@@ -90,8 +100,7 @@ impl WalOptions {
         assert!(2 * group_cost <= self.segment_bytes, "a group must fit into half a segment");
         assert!(self.reserve_bytes < self.segment_bytes, "the reserve must fit into a segment");
         assert!(self.group_bytes_max <= self.buffer_bytes, "the buffer must hold a group");
-        let least = 2 * self.segment_bytes + self.reserve_bytes + group_cost;
-        assert!(self.capacity_bytes >= least, "the capacity must be at least two segments and the reserve");
+        assert!(self.capacity_bytes >= self.capacity_bytes_min(), "the capacity must be at least two segments and the reserve");
     }
 }
 
