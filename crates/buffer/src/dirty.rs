@@ -159,8 +159,7 @@ impl BufferPool {
         let _moves = self.dirty.moves.lock();
         let end = self.wal.end_lsn();
         let frames = self.memory().headers().iter();
-        let dirty =
-            frames.map(|frame| frame.rec_lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn != 0);
+        let dirty = frames.map(|frame| frame.rec_lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn != 0);
         dirty.map(Lsn).min().map_or(end, |oldest| oldest.min(end))
     }
 }

@@ -171,6 +171,7 @@ impl BufferPool {
         frame.begin_usage(self.eviction.epoch());
         self.eviction.count_arrival();
         self.eviction.queues.lock().enter(frame, index, place);
+        self.note_arrival();
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {

@@ -11,6 +11,7 @@ mod eviction;
 mod flusher;
 mod frame;
 mod guard;
+mod hot_list;
 mod latch;
 mod load;
 mod memory;
@@ -21,6 +22,7 @@ mod queues;
 mod resize;
 mod run;
 mod stats;
+mod warm_up;
 
 #[cfg(test)]
 mod tests;
@@ -30,3 +32,4 @@ pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
 pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
 pub use resize::ResizeStatus;
 pub use stats::PoolStats;
+pub use warm_up::WarmUp;

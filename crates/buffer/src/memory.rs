@@ -34,7 +34,10 @@ impl Reservation {
                 0,
             )
         };
-        assert!(start != libc::MAP_FAILED, "the system refused {bytes} bytes of addresses for the buffer pool");
+        assert!(
+            start != libc::MAP_FAILED,
+            "the system refused {bytes} bytes of addresses for the buffer pool"
+        );
         let start = NonNull::new(start.cast::<u8>()).expect("a mapping is never at address zero");
         Self { start, bytes }
     }

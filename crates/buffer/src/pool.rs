@@ -11,6 +11,7 @@ use crate::eviction::Eviction;
 use crate::flusher::FlusherState;
 use crate::frame::{Frame, FrameIndex};
 use crate::guard::{ExclusiveGuard, SharedGuard};
+use crate::hot_list::HotList;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
 use crate::page_table::{PageTable, Word};
@@ -35,11 +36,19 @@ pub struct PoolOptions {
     /// A dirty page is written before the log has grown by about this much: it bounds the time of recovery.
     pub log_budget_bytes: u64,
     pub check: PageCheck,
+    /// The file with the list of pages in memory (see `hot_list`); without one nothing is kept.
+    pub hot_list: Option<String>,
 }
 
 impl PoolOptions {
     pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
-        Self { memory_bytes, memory_bytes_max: memory_bytes, log_budget_bytes: 256 << 20, check }
+        Self {
+            memory_bytes,
+            memory_bytes_max: memory_bytes,
+            log_budget_bytes: 256 << 20,
+            check,
+            hot_list: None,
+        }
     }
 }
 
@@ -78,6 +87,7 @@ pub struct BufferPool {
     pub(crate) descents: Slots,
     pub(crate) resize: Resize,
     pub(crate) caps: Caps,
+    pub(crate) hot_list: HotList,
     pub(crate) dirty: DirtyPages,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
@@ -105,6 +115,7 @@ impl BufferPool {
             loads: Loads::new(count),
             descents: Slots::new(descents_max(count)),
             resize: Resize::default(),
+            hot_list: HotList::new(),
             dirty: DirtyPages::default(),
             flusher: FlusherState::default(),
             counters: Counters::default(),

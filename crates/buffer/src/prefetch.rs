@@ -61,7 +61,12 @@ impl BufferPool {
             return;
         }
         self.counters.pages_prefetched.fetch_add(loaders.len() as u64, Ordering::Relaxed);
-        self.env.spawner.spawn("page-prefetch", Box::pin(load_run(permit, loaders)));
+        let read = async move {
+            let pool = &*permit.0;
+            let _slot = pool.loads.slots.take().await;
+            load_run(pool, loaders, BufferPool::try_take_frame).await;
+        };
+        self.env.spawner.spawn("page-prefetch", Box::pin(read));
     }
 }
 
@@ -74,21 +79,28 @@ impl Drop for PrefetchPermit {
     }
 }
 
-/// Reads neighbours and publishes them.
-async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
-    let pool = &*permit.0;
-    let _slot = pool.loads.slots.take().await;
-    let mut run = Vec::with_capacity(loaders.len());
+/// Reads pages that lie close together, in order, with one read and publishes them. False when there were not frames
+/// for all of them; then the loaders without one are dropped, and who waits for their pages starts again.
+pub(crate) async fn load_run(
+    pool: &BufferPool,
+    loaders: Vec<Loader>,
+    take_frame: impl Fn(&BufferPool) -> Option<FrameIndex>,
+) -> bool {
+    let wanted = loaders.len();
+    let mut run = Vec::with_capacity(wanted);
     for loader in loaders {
-        // Without a frame the loader is dropped: who waits for the page starts again.
-        let Some(index) = pool.try_take_frame() else { break };
+        let Some(index) = take_frame(pool) else { break };
         run.push((loader, FreeFrame::new(pool, index)));
     }
-    let Some((first, _)) = run.first() else { return };
-    let page_bytes = pool.page_bytes();
-    let (buffer, result) = pool.store.read_run(first.page, IoBuf::zeroed(run.len() * page_bytes)).await;
+    let all_came = run.len() == wanted;
+    let (Some((first, _)), Some((last, _))) = (run.first(), run.last()) else { return all_came };
+    let (first, page_bytes) = (first.page, pool.page_bytes());
+    let span = (last.page.0 - first.0 + 1) as usize;
+    let (buffer, result) = pool.store.read_run(first, IoBuf::zeroed(span * page_bytes)).await;
     pool.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
-    for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
+    for (loader, frame) in run {
+        let start = (loader.page.0 - first.0) as usize * page_bytes;
+        let bytes = &buffer.as_slice()[start..start + page_bytes];
         let read: Result<(), BufferError> = result.clone().map_err(BufferError::from);
         let read = read.and_then(|()| header::verify(bytes, loader.page).map_err(BufferError::from));
         let published: Result<FrameIndex, BufferError> = read.and_then(|()| loader.publish(frame, bytes));
@@ -97,4 +109,5 @@ async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
             pool.unpin(index);
         }
     }
+    all_came
 }

@@ -225,11 +225,6 @@ impl Queues {
         }
     }
 
-    /// The pages of these frames in the order in which they will be evicted last, with their places.
-    pub(crate) fn hottest_last(&self) -> impl Iterator<Item = FrameIndex> {
-        self.cold.iter().chain(&self.main).copied()
-    }
-
     /// Whether every frame of the range is empty and will stay so.
     pub(crate) fn are_idle(&self, memory: &FrameMemory, frames: Range<u32>) -> bool {
         assert!(frames.start >= self.limit);

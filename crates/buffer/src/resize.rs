@@ -7,10 +7,10 @@
 //!
 //! Invariant: behind the limit no frame is given to anybody, so a frame found empty there stays empty.
 
+use crate::eviction::Patience;
 use crate::frame::{FrameIndex, Place};
 use crate::page_table::Word;
 use crate::pool::{BufferPool, FRAMES_MIN, descents_max, frames_in};
-use crate::eviction::Patience;
 use env::sync::Mutex;
 use env::yield_now;
 use std::ops::Range;
@@ -66,13 +66,28 @@ impl BufferPool {
         let mut state = self.resize.state.lock();
         let from_bytes = match state.is_running {
             true => state.status.from_bytes,
+            false if self.has_size(memory_bytes) => memory_bytes as u64,
             false => (self.frame_count() * self.frame_cost()) as u64,
         };
-        state.status =
-            ResizeStatus { from_bytes, to_bytes: memory_bytes as u64, completed_unix_us: None, is_refused: false };
+        state.status = ResizeStatus {
+            from_bytes,
+            to_bytes: memory_bytes as u64,
+            completed_unix_us: None,
+            is_refused: false,
+        };
         if !std::mem::replace(&mut state.is_running, true) {
             self.env.spawner.spawn("pool-resize", Box::pin(work(pool.clone())));
         }
+    }
+
+    /// Whether the pool has as many frames as fit into this memory.
+    pub fn has_size(&self, memory_bytes: usize) -> bool {
+        frames_in(memory_bytes, self.page_bytes()) == self.frame_count()
+    }
+
+    /// The most memory that `resize` can give the pool.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.options.memory_bytes_max
     }
 
     pub fn resize_status(&self) -> ResizeStatus {

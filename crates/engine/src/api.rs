@@ -185,6 +185,8 @@ pub struct EngineOptions {
     pub buffer_pool_bytes: u64,
     /// How far `Engine::set_buffer_pool_bytes` can go.
     pub buffer_pool_bytes_max: u64,
+    /// Whether the pages that were in memory at the end of the last run are read again after a start.
+    pub loads_hot_pages: bool,
     pub redo_capacity_bytes: u64,
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
@@ -207,6 +209,7 @@ impl Default for EngineOptions {
             page_size_bytes: 8192,
             buffer_pool_bytes: 128 << 20,
             buffer_pool_bytes_max: 128 << 20,
+            loads_hot_pages: true,
             redo_capacity_bytes: 1 << 30,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,

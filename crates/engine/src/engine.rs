@@ -46,6 +46,8 @@ pub struct Engine {
     /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
     pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
+    /// Whether an orderly end writes the list of pages in memory.
+    pub(crate) saves_hot_pages: AtomicBool,
     /// The log capacity that was asked for last; a lower one takes effect when the log is short enough.
     pub(crate) redo_bytes_asked: AtomicU64,
     pub(crate) stats: Counters,

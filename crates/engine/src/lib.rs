@@ -58,5 +58,5 @@ pub use log_record::is_engine_log_record;
 pub use scan::Cursor;
 pub use stats::{EngineStats, LockWaitInfo, TransactionInfo};
 pub use transaction::Transaction;
-pub use tuning::PoolResize;
+pub use tuning::{PoolResize, PoolWarmUp};
 pub use verify::VerifyReport;

@@ -28,6 +28,8 @@ use wal::{Lsn, Wal, WalOptions};
 
 const DATA_DIRECTORY: &str = "data";
 const LOG_DIRECTORY: &str = "wal";
+/// The list of pages in memory.
+const HOT_LIST: &str = "hot-pages";
 
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
@@ -83,6 +85,7 @@ impl Engine {
         engine.last_commit_lsn.store(end, Ordering::Release);
         engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(true).await?;
+        engine.pool.warm_up(false);
         Ok(engine)
     }
 
@@ -94,6 +97,7 @@ impl Engine {
     ) -> Result<Arc<Engine>, EngineError> {
         let from = Lsn(superblock.checkpoint_lsn);
         let known_durable = Lsn(superblock.known_durable_lsn);
+        let loads_hot_pages = options.loads_hot_pages;
         let (analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
@@ -111,6 +115,7 @@ impl Engine {
         drop(pin);
         engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(false).await?;
+        engine.pool.warm_up(loads_hot_pages);
         Ok(engine)
     }
 
@@ -142,6 +147,9 @@ impl Engine {
         self.pool.set_write_cap(None);
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
+        if self.saves_hot_pages.load(Ordering::Relaxed) {
+            self.pool.save_hot_list().await;
+        }
         self.pool.stop();
         self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
         self.wal.close().await.map_err(|error| self.log_failed(&error))
@@ -186,6 +194,7 @@ impl Parts {
         let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
         pool_options.memory_bytes_max = options.buffer_pool_bytes_max.max(pool_bytes) as usize;
+        pool_options.hot_list = Some(HOT_LIST.into());
         pool_options.log_budget_bytes = redo_bytes(options) / POOL_LOG_PART;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
@@ -228,6 +237,7 @@ impl Parts {
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
             checkpointer: Checkpointer::new(redo_bytes, checkpoint.lsn),
+            saves_hot_pages: AtomicBool::new(true),
             redo_bytes_asked: AtomicU64::new(redo_bytes),
             stats: Counters::default(),
             prune_running: AtomicBool::new(false),

@@ -5,7 +5,7 @@
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::open::{LOG_BYTES_MIN, LOG_SLACK, POOL_LOG_PART};
-pub use buffer::ResizeStatus as PoolResize;
+pub use buffer::{ResizeStatus as PoolResize, WarmUp as PoolWarmUp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wal::Lsn;
@@ -19,8 +19,33 @@ impl Engine {
         self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
+    /// Whether the pool has as many pages as fit into this memory.
+    pub fn has_buffer_pool_bytes(&self, bytes: u64) -> bool {
+        self.pool.has_size(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// The most that `set_buffer_pool_bytes` can give.
+    pub fn buffer_pool_bytes_max(&self) -> u64 {
+        self.pool.memory_bytes_max() as u64
+    }
+
     pub fn buffer_pool_resize(&self) -> PoolResize {
         self.pool.resize_status()
+    }
+
+    /// How far the pages of the last run are in memory again.
+    pub fn buffer_pool_warm_up(&self) -> PoolWarmUp {
+        self.pool.warm_up_status()
+    }
+
+    /// `innodb_buffer_pool_dump_at_shutdown`. The list is written while the engine works in any case.
+    pub fn set_saves_hot_pages(&self, saves: bool) {
+        self.saves_hot_pages.store(saves, Ordering::Relaxed);
+    }
+
+    /// `innodb_buffer_pool_dump_pct`: how many of the pages in memory the list names.
+    pub fn set_hot_percent(&self, percent: u32) {
+        self.pool.set_hot_percent(percent);
     }
 
     /// `innodb_io_capacity`: page writes per second of the background; `None` leaves the pace to the engine.

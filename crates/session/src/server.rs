@@ -74,7 +74,7 @@ impl Server {
                 accounts
             }
         };
-        Ok(Arc::new_cyclic(|server| Server {
+        let server = Arc::new_cyclic(|server| Server {
             virtual_tables: VirtualTables::new(&catalog, server),
             catalog,
             accounts: Arc::new(accounts),
@@ -87,7 +87,11 @@ impl Server {
             processes: ProcessList::default(),
             next_connection_id: AtomicU32::new(1),
             started: Instant::now(),
-        }))
+        });
+        let stored = server.catalog.stored_settings();
+        let names = stored.variables.iter().chain(&server.config.variables).map(|(name, _)| name.as_str());
+        server.obey_given(names);
+        Ok(server)
     }
 
     /// The number of the next connection, for the handshake; taken before the client is authenticated.

@@ -51,7 +51,8 @@ impl Wal {
     pub async fn resume(env: &Env, mut options: WalOptions, tail: LogTail) -> Result<Self, WalError> {
         options.segment_bytes = tail.segment_bytes;
         // The log may have been made for another capacity.
-        options.group_bytes_max = options.group_bytes_max.min(WalOptions::group_bytes_max_for(tail.segment_bytes));
+        options.group_bytes_max =
+            options.group_bytes_max.min(WalOptions::group_bytes_max_for(tail.segment_bytes));
         options.reserve_bytes = options.reserve_bytes.min(tail.segment_bytes / 4);
         options.buffer_bytes = options.buffer_bytes.max(options.group_bytes_max);
         options.capacity_bytes = options.capacity_bytes.max(options.capacity_bytes_min());

@@ -100,7 +100,10 @@ impl WalOptions {
         assert!(2 * group_cost <= self.segment_bytes, "a group must fit into half a segment");
         assert!(self.reserve_bytes < self.segment_bytes, "the reserve must fit into a segment");
         assert!(self.group_bytes_max <= self.buffer_bytes, "the buffer must hold a group");
-        assert!(self.capacity_bytes >= self.capacity_bytes_min(), "the capacity must be at least two segments and the reserve");
+        assert!(
+            self.capacity_bytes >= self.capacity_bytes_min(),
+            "the capacity must be at least two segments and the reserve"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod caps;
 mod resize;
+mod warm_up;
 
 use crate::{Access, BufferError, BufferPool, PoolOptions, Stop};
 use env::sim::{Fault, SimOptions, World};

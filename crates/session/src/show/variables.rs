@@ -72,6 +72,8 @@ impl Session {
             ("Ssl_cipher", self.connection.tls.as_ref().map(|tls| tls.cipher.clone()).unwrap_or_default()),
             ("Ssl_version", self.connection.tls.as_ref().map(|tls| tls.version.clone()).unwrap_or_default()),
         ]);
+        values.push(("Innodb_buffer_pool_load_status", self.server.pool_load_status()));
+        values.push(("Innodb_buffer_pool_resize_status", self.server.pool_resize_status()));
         values.extend(engine_status(&self.server.engine().stats()));
         values.sort_by_key(|(name, _)| *name);
         values
