@@ -4,8 +4,8 @@
 //! share of the reads that changed it. It is a hint: what cannot be written or read is left out, and a checksum tells
 //! a list that a power cut has spoiled.
 //!
-//! File: magic, number of entries, crc32c of the entries, then 8 bytes for each: page id times two, plus one if the page
-//! was in the main queue. All little-endian.
+//! File: magic, number of entries, crc32c of the entries, then 8 bytes for each: page id times two, plus one if the
+//! page was in the main queue. All little-endian.
 
 use crate::frame::{FrameIndex, Place};
 use crate::pool::BufferPool;

@@ -73,7 +73,8 @@ fn an_orderly_end_saves_the_hottest_pages() {
         pool.stop();
         let again = restart(&env, pool.wal().clone()).await;
         assert_eq!(again.warm_up_status().pages_total, FRAMES as u64 * 30 / 100);
-        assert!(resident(&again) >= 295, "{} hot pages are back", resident(&again));
+        // Without the order by heat there would be 180.
+        assert!(resident(&again) >= 240, "{} hot pages are back", resident(&again));
     });
 }
 

@@ -8,6 +8,7 @@ mod locking;
 mod recovery;
 mod scans;
 mod stress;
+mod tuning;
 mod writes;
 
 use crate::{
