@@ -124,7 +124,8 @@ impl BufferPool {
         unsafe { frame.latch.unlock_shared() }
     }
 
-    fn settle(&self, index: FrameIndex) {
+    /// A wanted page is clean, or was: its frame goes back into a queue.
+    pub(crate) fn settle(&self, index: FrameIndex) {
         let frame = self.frame(index);
         if frame.place() == Place::Wanted {
             self.eviction.queues.lock().settle(frame, index);

@@ -301,7 +301,12 @@ fn wanted_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
         for index in taken {
             let frame = pool.frame(index);
             let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Acquire));
-            if rec_lsn == Lsn::ZERO || frame.writing.load(Ordering::Relaxed) {
+            if rec_lsn == Lsn::ZERO {
+                // It became clean in the moment in which it was listed.
+                pool.settle(index);
+                continue;
+            }
+            if frame.writing.load(Ordering::Relaxed) {
                 continue;
             }
             if let Some(page) = frame.page() {
