@@ -1,7 +1,7 @@
 //! `simulator`: runs seeds against the storage engine until one fails, a count is reached or time is up.
 
 use engine::Engine;
-use simulator::{Budget, RunOptions, StoreOptions, run_fault, run_many, run_store_many};
+use simulator::{Budget, RunOptions, StoreOptions, run_fault, run_many, run_store_error, run_store_many};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --damages COUNT   damaged copies per seed (default 32)
   --transactions N  transactions per seed
   --clients N       clients per seed
-  --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
+  --store 1         the page store without an engine; --damages, --transactions, --clients and --threads do not count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
@@ -39,7 +39,10 @@ fn main() -> ExitCode {
     let result = match fault {
         _ if store => {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
-            run_store_many(&store, &budget).map(|summary| summary.to_string())
+            match fault {
+                Some(fault) => run_store_error(&store, fault).map(|report| format!("{report:?}")),
+                None => run_store_many(&store, &budget).map(|summary| summary.to_string()),
+            }
         }
         Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
         None => run_many::<Engine>(&options, &budget).map(|summary| summary.to_string()),

@@ -1,11 +1,14 @@
-//! Making room: segments are added at the end, filled with zeros and synced before anybody may use them, so that later
-//! writes change no file metadata.
+//! Making room: segments are added at the end. Their space is reserved and durable before anybody may use them; zeros
+//! are written to them when there is nothing else to do, so that later writes change no file metadata. A segment that
+//! is needed before is used as it is.
 
 use super::core::Core;
 use super::map::{MAP_PAGES_MAX, blocks_for};
 use super::pace::Limits;
 use crate::StoreError;
-use env::IoBuf;
+use env::sync::Event;
+use env::{File, IoBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 const ZEROS_BYTES: u64 = 1 << 20;
@@ -14,7 +17,7 @@ const STEP_BYTES_MAX: u64 = 1 << 30;
 
 impl Core {
     /// Adds segments until there are `wanted`. On a full disk those that fitted stay.
-    pub(super) async fn grow_to(&self, wanted: u32) -> Result<(), StoreError> {
+    pub(super) async fn grow_to(self: &Arc<Self>, wanted: u32) -> Result<(), StoreError> {
         let _turn = self.growth_turn.take().await;
         loop {
             self.check_healthy()?;
@@ -30,19 +33,12 @@ impl Core {
     }
 
     /// Adds segments of one file.
-    async fn add_segments(&self, first: u32, count: u32) -> Result<(), StoreError> {
+    async fn add_segments(self: &Arc<Self>, first: u32, count: u32) -> Result<(), StoreError> {
         let file = self.files.file_or_new(&self.env, first).await?;
         let start = self.geometry.file_of(first).1;
         let end = start + u64::from(count) * self.geometry.segment_bytes;
         file.allocate(end).await?;
-        let mut offset = start;
-        while offset < end {
-            let length = ZEROS_BYTES.min(end - offset);
-            let (_, result) = file.write_at(offset, IoBuf::zeroed(length as usize)).await;
-            result?;
-            offset += length;
-        }
-        self.note_failure(file.sync().await.map_err(StoreError::from))?;
+        self.sync_between_epochs(file).await?;
         self.gates.grow(count);
         let mut state = self.state.lock();
         state.table.grow(count);
@@ -50,8 +46,66 @@ impl Core {
         Ok(())
     }
 
+    /// Syncs a file while no epoch does: a failed sync takes the errors of all writes before it along, and an epoch's own
+    /// sync after that would succeed although its chunks are lost. A task of its own, because it cannot be given up.
+    async fn sync_between_epochs(self: &Arc<Self>, file: Arc<dyn File>) -> Result<(), StoreError> {
+        let done = Arc::new(Event::new());
+        let (core, finished) = (self.clone(), done.clone());
+        let work = async move {
+            if core.begin_sync().await.is_ok() {
+                match file.sync().await {
+                    Ok(()) => {
+                        core.end_sync();
+                        while core.flush_epoch().await {}
+                    }
+                    Err(error) => core.fail(error.into()),
+                }
+            }
+            finished.set();
+        };
+        self.env.spawner.spawn("segment-growth", Box::pin(work));
+        done.wait().await;
+        self.check_healthy()
+    }
+
+    async fn begin_sync(&self) -> Result<(), StoreError> {
+        loop {
+            let waiter = self.progress.register();
+            self.check_healthy()?;
+            if !std::mem::replace(&mut self.state.lock().syncing, true) {
+                return Ok(());
+            }
+            waiter.await;
+        }
+    }
+
+    fn end_sync(&self) {
+        self.state.lock().syncing = false;
+        self.progress.wake_all();
+    }
+
+    /// Writes zeros to a new segment; stops when somebody needs it.
+    pub(super) async fn fill_step(&self) {
+        let Some(segment) = self.state.lock().table.start_filling() else { return };
+        let mut offset = 0;
+        while offset < self.geometry.segment_bytes && self.space.is_empty() && !self.is_closed() {
+            let length = ZEROS_BYTES.min(self.geometry.segment_bytes - offset);
+            let (_, result) = self.files.write(segment, offset, IoBuf::zeroed(length as usize)).await;
+            if result.is_err() {
+                // Nothing is lost. If the disk is broken, the first chunk will say so.
+                self.state.lock().pace.no_filling = true;
+                break;
+            }
+            offset += length;
+        }
+        // No sync: it could swallow the error of a chunk's write in the same file.
+        let is_filled = offset >= self.geometry.segment_bytes;
+        self.state.lock().table.finish_filling(segment, is_filled);
+        self.space.wake_all();
+    }
+
     /// Unasked growth when the space is well used: an eighth at a time, less if the disk has no more.
-    pub(super) async fn grow_step(&self) -> Result<(), StoreError> {
+    pub(super) async fn grow_step(self: &Arc<Self>) -> Result<(), StoreError> {
         let count = self.state.lock().table.len();
         let step_max = (STEP_BYTES_MAX / self.geometry.segment_bytes).max(1) as u32;
         let step = (count / 8).clamp(1, step_max);
@@ -67,7 +121,7 @@ impl Core {
     }
 
     /// Promises that pages below `page_count` can be written: there is space for all of them, or an error.
-    pub(super) async fn extend_to(&self, page_count: u64) -> Result<(), StoreError> {
+    pub(super) async fn extend_to(self: &Arc<Self>, page_count: u64) -> Result<(), StoreError> {
         self.check_healthy()?;
         let current = self.page_count();
         if page_count <= current {
@@ -96,7 +150,7 @@ impl Core {
         Limits::new(self.geometry, &self.options, segments, blocks_for(guess)).pages_max * spread
     }
 
-    async fn make_space_for(&self, pages: u64) -> Result<(), StoreError> {
+    async fn make_space_for(self: &Arc<Self>, pages: u64) -> Result<(), StoreError> {
         let blocks = blocks_for(pages);
         let pages = pages / u64::from(self.options.ids_per_page.max(1));
         let mut segments = self.state.lock().table.len();

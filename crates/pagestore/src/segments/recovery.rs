@@ -62,14 +62,15 @@ pub(super) async fn create(
     // Left by a creation that was cut off: their chunks have another store's identity.
     let count = files.open_existing(env).await?;
     let identity = Identity { store: first.store, incarnation: first.incarnation };
-    let core = Core::new(env, options, files, file, first, State::new(geometry, identity, 1));
+    let core = Arc::new(Core::new(env, options, files, file, first, State::new(geometry, identity, 1)));
     core.gates.grow(count);
     core.state.lock().table.grow(count);
     core.grow_to(options.segments_min).await?;
     let segments = core.state.lock().table.len();
     core.page_count.store(core.pages_for(segments), Ordering::Release);
     core.put_superblock(|_| {}).await?;
-    Ok(Arc::new(core))
+    core.kick();
+    Ok(core)
 }
 
 /// Opens an existing store.
@@ -278,7 +279,8 @@ fn rebuild(
         core.gates.set_generation(index as u32, segment.generation);
     }
     let next_sequence = state.next_sequence;
-    state.table = SegmentTable::rebuild(segments, &logged, next_sequence);
+    let segment_bytes = core.geometry.segment_bytes;
+    state.table = SegmentTable::rebuild(segments, segment_bytes, &logged, next_sequence);
     state.mapped_pages = mapped;
     state.scan_from = superblock.scan_from;
     Ok(())

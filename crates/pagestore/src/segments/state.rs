@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) scan_from: u64,
     /// The same of the checkpoint that is being written.
     pub(super) next_scan_from: Option<u64>,
-    /// An epoch is being flushed.
+    /// An epoch is being flushed, or a file that has grown. It stays so after a failure.
     pub(super) syncing: bool,
     /// Leaves of the map that changed since they were captured last.
     pub(super) dirty_leaves: Vec<u32>,
@@ -61,7 +61,7 @@ impl State {
         Self {
             geometry,
             identity,
-            table: SegmentTable::default(),
+            table: SegmentTable::new(geometry.segment_bytes),
             next_sequence,
             durable_through: next_sequence - 1,
             queue: VecDeque::new(),
@@ -159,13 +159,13 @@ impl State {
         {
             let chunk = self.queue.pop_front().expect("just seen");
             for (entry, place) in chunk.effects {
-                self.apply(entry, place, map);
+                self.apply(chunk.sequence, entry, place, map);
             }
             self.durable_through = chunk.sequence;
         }
     }
 
-    fn apply(&mut self, entry: Entry, place: Place, map: &PageMap) {
+    fn apply(&mut self, sequence: u64, entry: Entry, place: Place, map: &PageMap) {
         let page = PageId(entry.subject);
         match entry.effect {
             Effect::MapBlock => return,
@@ -173,6 +173,7 @@ impl State {
                 let current = map.load(page);
                 if current.is_nowhere() || current.address() != from {
                     // The page was rewritten meanwhile: the copy is garbage.
+                    self.table.note_stale_copy(self.geometry.segment_at(from), sequence);
                     self.release(place);
                     return;
                 }
@@ -191,9 +192,15 @@ impl State {
     }
 
     /// Frees the retired segments that nothing needs any more; returns how many of pages and of the map.
-    pub(super) fn promote(&mut self) -> (u32, u32) {
-        let horizon = self.next_scan_from.unwrap_or(self.durable_through + 1);
-        self.table.promote(self.scan_from, horizon)
+    pub(super) fn promote(&mut self, carelessly: bool) -> (u32, u32) {
+        let next_scan_from = self.next_scan_from.filter(|_| !carelessly);
+        self.table.promote(self.scan_from, self.durable_through, next_scan_from)
+    }
+
+    /// How many bytes can be written before fresh pages have to wait for the cleaner.
+    pub(super) fn headroom(&self, fresh_floor: u32) -> u64 {
+        let free = u64::from(self.table.free_count().saturating_sub(fresh_floor));
+        free * self.geometry.segment_bytes + self.room(Stream::Fresh) + self.room(Stream::Relocated)
     }
 
     /// The image at a place died.
