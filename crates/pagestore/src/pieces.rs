@@ -2,10 +2,6 @@
 
 use env::IoBuf;
 
-/// Two pages with at most this many pages between them come with one read: a volume counts it as one operation, and a
-/// fast disk reads over the gap in less time than it needs for a second operation.
-const GAP_PAGES_MAX: u64 = 2;
-
 /// One page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -15,11 +11,17 @@ pub(crate) struct Part {
     pub(crate) address: u64,
 }
 
-/// Parts for one read each, in order of address. No read crosses a border between areas of `area_bytes`.
-pub(crate) fn pieces(mut parts: Vec<Part>, page_bytes: u64, area_bytes: u64) -> Vec<Vec<Part>> {
+/// Parts for one read each, in order of address: between two of them lie at most `gap_pages` others, and no read crosses
+/// a border between areas of `area_bytes`. Nobody may write in a gap meanwhile.
+pub(crate) fn pieces(
+    mut parts: Vec<Part>,
+    page_bytes: u64,
+    gap_pages: u64,
+    area_bytes: u64,
+) -> Vec<Vec<Part>> {
     parts.sort_unstable_by_key(|part| part.address);
     let close = |one: &Part, other: &Part| {
-        other.address - one.address <= (GAP_PAGES_MAX + 1) * page_bytes
+        other.address - one.address <= (gap_pages + 1) * page_bytes
             && one.address / area_bytes == other.address / area_bytes
     };
     parts.chunk_by(close).map(<[Part]>::to_vec).collect()
@@ -61,7 +63,7 @@ mod tests {
     #[test]
     fn small_gaps_are_read_over_and_areas_are_not_crossed() {
         let list = vec![part(0, 13), part(1, 2), part(2, 5), part(3, 9), part(4, 16)];
-        let found = pieces(list, 8192, 16 * 8192);
+        let found = pieces(list, 8192, 2, 16 * 8192);
         assert_eq!(
             found,
             [vec![part(1, 2), part(2, 5)], vec![part(3, 9)], vec![part(0, 13)], vec![part(4, 16)]]

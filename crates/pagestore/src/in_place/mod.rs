@@ -202,7 +202,8 @@ impl PageStore for InPlaceStore {
                 let target = IoBuf::for_overwriting(span(&piece, size as u64) as usize);
                 (self.data.read_at(piece[0].address, target), piece)
             };
-            let reads: Vec<_> = pieces(parts, size as u64, u64::MAX).into_iter().map(read).collect();
+            // No gaps: what lies in them may be being written.
+            let reads: Vec<_> = pieces(parts, size as u64, 0, u64::MAX).into_iter().map(read).collect();
             for (read, piece) in reads {
                 if let (bytes, Ok(())) = read.await {
                     distribute(&piece, bytes.as_slice(), size, &mut buffer, |_, _| true);
