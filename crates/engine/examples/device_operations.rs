@@ -1,4 +1,4 @@
-//! What transactions cost in device operations, on a disk that is only counted: figures without the noise of a device.
+//! What transactions cost in device operations, as the engine counts them: figures without the noise of a device.
 //!
 //!     cargo run --release -p engine --example device_operations -- [segments|in-place] [ROWS] [DIRECTORY]
 //!
@@ -11,7 +11,7 @@ use engine::{
     StoreKind, TreeId, Uniqueness, WaitPolicy,
 };
 use env::local::{ThreadSpawner, block_on};
-use env::{BoxFuture, Completion, Disk, Env, File, IoBuf, IoError, OpenOptions, SyncCompletion, real_env};
+use env::{BoxFuture, Env, real_env};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,80 +20,6 @@ const ROW_BYTES: usize = 190;
 const WAIT: WaitPolicy = WaitPolicy::Wait { timeout_us: 10_000_000 };
 const CLIENTS: u64 = 16;
 const WINDOWS: usize = 8;
-
-#[derive(Default)]
-struct Counts {
-    reads: AtomicU64,
-    bytes_read: AtomicU64,
-    writes: AtomicU64,
-    bytes_written: AtomicU64,
-}
-
-struct CountedDisk {
-    disk: Arc<dyn Disk>,
-    counts: Arc<Counts>,
-}
-
-struct CountedFile {
-    file: Arc<dyn File>,
-    counts: Arc<Counts>,
-}
-
-impl Disk for CountedDisk {
-    fn open<'a>(
-        &'a self,
-        path: &'a str,
-        options: OpenOptions,
-    ) -> BoxFuture<'a, Result<Arc<dyn File>, IoError>> {
-        Box::pin(async move {
-            let file = self.disk.open(path, options).await?;
-            Ok(Arc::new(CountedFile { file, counts: self.counts.clone() }) as Arc<dyn File>)
-        })
-    }
-    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.disk.remove(path)
-    }
-    fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.disk.rename(from, to)
-    }
-    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<String>, IoError>> {
-        self.disk.list(path)
-    }
-    fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.disk.create_dir(path)
-    }
-    fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
-        self.disk.sync_dir(path)
-    }
-}
-
-impl File for CountedFile {
-    fn path(&self) -> &str {
-        self.file.path()
-    }
-    fn read_at(&self, offset: u64, buffer: IoBuf) -> Completion {
-        self.counts.reads.fetch_add(1, Relaxed);
-        self.counts.bytes_read.fetch_add(buffer.len() as u64, Relaxed);
-        self.file.read_at(offset, buffer)
-    }
-    fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion {
-        self.counts.writes.fetch_add(1, Relaxed);
-        self.counts.bytes_written.fetch_add(buffer.len() as u64, Relaxed);
-        self.file.write_at(offset, buffer)
-    }
-    fn sync(&self) -> SyncCompletion {
-        self.file.sync()
-    }
-    fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
-        self.file.len()
-    }
-    fn set_len(&self, len: u64) -> BoxFuture<'_, Result<(), IoError>> {
-        self.file.set_len(len)
-    }
-    fn allocate(&self, len: u64) -> BoxFuture<'_, Result<(), IoError>> {
-        self.file.allocate(len)
-    }
-}
 
 /// xorshift: the same keys in each run.
 struct Keys(u64, u64);
@@ -117,21 +43,30 @@ fn main() {
     let rows: u64 = arguments.get(1).and_then(|rows| rows.parse().ok()).unwrap_or(400_000);
     let directory = arguments.get(2).map_or("/dev/shm/evenkeel-device-operations", String::as_str);
     let _ = std::fs::remove_dir_all(directory);
-    let counts = Arc::new(Counts::default());
     let env = real_env(Path::new(directory), Arc::new(ThreadSpawner::new(2))).expect("a writable directory");
-    let disk = Arc::new(CountedDisk { disk: env.disk.clone(), counts: counts.clone() });
-    let env = Env { disk, ..env };
     let options = EngineOptions {
         buffer_pool_bytes: (rows * ROW_BYTES as u64 / 7).max(8 << 20),
         redo_capacity_bytes: 64 << 20,
         store,
         ..EngineOptions::default()
     };
-    block_on(measure(env, options, rows, &counts));
+    block_on(measure(env, options, rows));
     let _ = std::fs::remove_dir_all(directory);
 }
 
-async fn measure(env: Env, options: EngineOptions, rows: u64, counts: &Counts) {
+/// Reads, bytes read, writes and bytes written so far, of pages and log together.
+fn operations(engine: &Engine) -> [u64; 4] {
+    let stats = engine.stats();
+    let (data, log) = (stats.data_io, stats.log_io);
+    [
+        data.reads + log.reads,
+        data.bytes_read + log.bytes_read,
+        data.writes + log.writes,
+        data.bytes_written + log.bytes_written,
+    ]
+}
+
+async fn measure(env: Env, options: EngineOptions, rows: u64) {
     let engine = Engine::open(env, options).await.expect("an engine");
     let tree = load(&engine, rows).await;
     let start = std::time::Instant::now();
@@ -140,12 +75,10 @@ async fn measure(env: Env, options: EngineOptions, rows: u64, counts: &Counts) {
     println!("reads/tx  KB read/tx  writes/tx  KB written/tx");
     let per_client = rows / 400 / CLIENTS;
     for _ in 0..WINDOWS {
-        let loaded = |counter: &AtomicU64| counter.load(Relaxed) as f64;
-        let all = [&counts.reads, &counts.bytes_read, &counts.writes, &counts.bytes_written];
-        let before = all.map(loaded);
+        let before = operations(&engine);
         together(&engine, rows, per_client, tree, Client::mixed).await;
-        let after = all.map(loaded);
-        let each = |index: usize| (after[index] - before[index]) / (per_client * CLIENTS) as f64;
+        let after = operations(&engine);
+        let each = |index: usize| (after[index] - before[index]) as f64 / (per_client * CLIENTS) as f64;
         println!("{:8.2}  {:10.1}  {:9.2}  {:13.1}", each(0), each(1) / 1024.0, each(2), each(3) / 1024.0);
     }
     engine.close().await.expect("a clean end");
@@ -180,7 +113,7 @@ where
 {
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let seed = 0x9E37_79B9_7F4A_7C15 ^ (number + 1) ^ counts_seed();
+            let seed = 0x9E37_79B9_7F4A_7C15 ^ (number + 1) ^ next_seed();
             let mut client = Client { engine: engine.clone(), keys: Keys(seed, rows), tree };
             scope.spawn(move || {
                 for _ in 0..steps {
@@ -192,7 +125,7 @@ where
 }
 
 /// Another sequence of keys for each window.
-fn counts_seed() -> u64 {
+fn next_seed() -> u64 {
     static WINDOW: AtomicU64 = AtomicU64::new(1);
     WINDOW.fetch_add(0x1_0000_0001, Relaxed)
 }

@@ -121,16 +121,8 @@ fn a_deadlock_rolls_one_transaction_back() {
     with_engine(|engine| async move {
         fill(&engine, &[("a", "1"), ("b", "1")]).await;
         let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
-        set(&mut one, "a", "one").await.unwrap();
-        set(&mut one, "a", "one again").await.unwrap();
-        set(&mut two, "b", "two").await.unwrap();
-        {
-            let mut first = pin!(set(&mut one, "b", "one"));
-            assert!(waits(&mut first));
-            assert_eq!(set(&mut two, "a", "two").await, Err(EngineError::Deadlock));
-            assert!(!two.has_changes());
-            first.await.unwrap();
-        }
+        run_into_deadlock(&mut one, &mut two).await;
+        assert!(!two.has_changes());
         one.commit().await.unwrap();
         two.commit().await.unwrap();
         assert_eq!(committed(&engine, "b").await.as_deref(), Some("one"));

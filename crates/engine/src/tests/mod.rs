@@ -56,6 +56,17 @@ pub(super) fn begin(engine: &Arc<Engine>, isolation: Isolation) -> Transaction {
     engine.begin(isolation, AccessMode::ReadWrite)
 }
 
+/// Two transactions that each change what the other has changed: `two`, which has done less, is the victim.
+pub(super) async fn run_into_deadlock(one: &mut Transaction, two: &mut Transaction) {
+    set(one, "a", "one").await.unwrap();
+    set(one, "a", "one again").await.unwrap();
+    set(two, "b", "two").await.unwrap();
+    let mut first = pin!(set(one, "b", "one"));
+    assert!(waits(&mut first));
+    assert_eq!(set(two, "a", "two").await, Err(EngineError::Deadlock));
+    first.await.unwrap();
+}
+
 pub(super) fn repeatable(engine: &Arc<Engine>) -> Transaction {
     begin(engine, Isolation::RepeatableRead)
 }

@@ -73,15 +73,7 @@ fn the_latest_deadlock_is_kept() {
         let (mut one, mut two) = (repeatable(&engine), repeatable(&engine));
         one.set_label(11);
         two.set_label(22);
-        set(&mut one, "a", "one").await.unwrap();
-        set(&mut one, "a", "one again").await.unwrap();
-        set(&mut two, "b", "two").await.unwrap();
-        {
-            let mut first = pin!(set(&mut one, "b", "one"));
-            assert!(waits(&mut first));
-            assert_eq!(set(&mut two, "a", "two").await, Err(EngineError::Deadlock));
-            first.await.unwrap();
-        }
+        run_into_deadlock(&mut one, &mut two).await;
         one.commit().await.unwrap();
         let report = engine.latest_deadlock().expect("it was kept");
         assert_eq!((report.victim, witness.0.lock().as_slice()), (0, &[0][..]));
