@@ -14,6 +14,7 @@ pub mod node;
 pub mod overflow;
 pub mod redo;
 mod space;
+mod space_bits;
 mod tree;
 
 pub use describe::describe_page;

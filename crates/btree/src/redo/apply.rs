@@ -3,7 +3,7 @@
 use crate::check_page;
 use crate::node::{CHILD_BYTES, Node, NodeMut, SLOT_BYTES};
 use crate::redo::Change;
-use crate::space;
+use crate::space_bits;
 use pagestore::{PageFault, PageId, PageKind, header};
 
 /// Makes the change to the bytes of page `id`. The page must be intact by `check_page`, except before an image.
@@ -14,8 +14,10 @@ pub fn apply(page: &mut [u8], id: PageId, change: &Change<'_>) -> Result<(), Pag
     }
     match (header::kind(page), change) {
         (Some(PageKind::Node), _) => apply_to_node(page, change),
-        (Some(PageKind::SpaceMap), Change::SpaceBits { used, bits }) => space::apply_bits(page, *used, *bits),
-        (Some(PageKind::SpaceMap), Change::SpaceRegions { count }) => space::apply_regions(page, *count),
+        (Some(PageKind::SpaceMap), Change::SpaceBits { used, bits }) => {
+            space_bits::apply_bits(page, *used, *bits)
+        }
+        (Some(PageKind::SpaceMap), Change::SpaceRegions { count }) => space_bits::apply_regions(page, *count),
         _ => fault("a log record is for another kind of page"),
     }
 }
