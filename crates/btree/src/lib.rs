@@ -20,7 +20,7 @@ mod tree;
 pub use describe::describe_page;
 pub use fuzz::fuzz_one;
 pub use mtr::{Committed, Extra, Mtr};
-pub use node::{entry_bytes_max, inline_value_max, key_bytes_max};
+pub use node::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
 pub use space::{LeavingPages, Placement, Space};
 pub use tree::{
     Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, check_page,

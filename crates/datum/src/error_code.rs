@@ -115,7 +115,6 @@ error_codes! {
     ER_UNKNOWN_SYSTEM_VARIABLE = 1193, "HY000", "Unknown system variable '%s'";
     ER_SET_CONSTANTS_ONLY = 1204, "HY000", "You may only use constant expressions with SET";
     ER_LOCK_WAIT_TIMEOUT = 1205, "HY000", "Lock wait timeout exceeded; try restarting transaction";
-    ER_LOCK_TABLE_FULL = 1206, "HY000", "The total number of locks exceeds the lock table size";
     ER_WRONG_ARGUMENTS = 1210, "HY000", "Incorrect arguments to %s";
     ER_LOCK_DEADLOCK = 1213, "40001", "Deadlock found when trying to get lock; try restarting transaction";
     ER_TABLE_CANT_HANDLE_FT = 1214, "HY000", "The used table type doesn't support FULLTEXT indexes";

@@ -211,6 +211,9 @@ pub struct EngineOptions {
     pub buffer_pool_bytes: u64,
     /// Checkpoints keep the log below this size.
     pub redo_capacity_bytes: u64,
+    /// What undo records and row versions of running transactions may take in memory before the large ones move
+    /// theirs to pages; 0: a share of the buffer pool's size.
+    pub undo_memory_bytes: u64,
     /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
@@ -233,6 +236,7 @@ impl Default for EngineOptions {
             page_size_bytes: 8192,
             buffer_pool_bytes: 128 << 20,
             redo_capacity_bytes: 1 << 30,
+            undo_memory_bytes: 0,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,
         }

@@ -101,6 +101,12 @@ impl Checkpointer {
     }
 }
 
+impl CheckpointPin {
+    pub fn lsn(&self) -> u64 {
+        self.lsn
+    }
+}
+
 impl Drop for CheckpointPin {
     fn drop(&mut self) {
         let mut pins = self.engine.checkpointer.pins.lock();

@@ -10,7 +10,8 @@ use crate::history::Committed;
 use crate::log_record::{LogRecord, Operation};
 use crate::row_table::RowName;
 use crate::transaction::{Transaction, Work};
-use crate::transaction_state::{TransactionState, UndoItem};
+use crate::transaction_state::TransactionState;
+use crate::undo_stack::{UndoItem, UndoStack};
 use crate::{EngineError, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -49,12 +50,21 @@ impl Transaction {
 impl Work {
     async fn append_commit(&mut self) -> Result<u64, EngineError> {
         let state = self.state();
+        if state.with_undo(UndoStack::has_cut_off_batch) {
+            // A change counts once, and so does the chain that it has replaced.
+            Box::pin(self.spill()).await?;
+        }
         let (chains, dropped_trees, mut rows) = state.with_undo(|undo| {
-            let chains: Vec<u64> = undo.iter().filter_map(old_chain).collect();
-            let dropped: Vec<TreeId> = undo.iter().filter_map(dropped_tree).collect();
+            let chains: Vec<u64> = undo.iter().filter_map(|change| old_chain(&change.item)).collect();
+            let dropped: Vec<TreeId> = undo.iter().filter_map(|change| dropped_tree(&change.item)).collect();
             (chains, dropped, committed_rows(undo))
         });
-        let record = LogRecord::Commit { dropped_trees: dropped_trees.clone(), freed_chains: chains.clone() };
+        let spill = state.spill();
+        let spill_tree = spill.iter().map(|spill| spill.id());
+        let record = LogRecord::Commit {
+            dropped_trees: dropped_trees.iter().copied().chain(spill_tree).collect(),
+            freed_chains: chains.clone(),
+        };
         // Before the commit record can be at the end of the log.
         let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
         let mut group = WalGroup::new();
@@ -62,6 +72,11 @@ impl Work {
         loop {
             match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
                 Ok(lsn) => {
+                    if let Some(spill) = spill {
+                        state.set_spill(None);
+                        let pin = self.engine.pin_checkpoint(pin.lsn());
+                        self.engine.spill_committed(pin, spill);
+                    }
                     if !dropped_trees.is_empty() {
                         self.engine.drop_committed(pin, &dropped_trees);
                     }
@@ -86,7 +101,16 @@ impl Work {
             state.stamp_aborted();
             self.engine.writers.seen(&state);
         }
-        state.take_undo().len()
+        state.clear_undo()
+    }
+
+    /// Commits what concerns no snapshot, without waiting until that is durable.
+    pub async fn commit_unseen(&mut self) -> Result<(), EngineError> {
+        self.append_commit().await?;
+        let state = self.state();
+        self.finish_commit(true);
+        self.engine.writers.seen(&state);
+        Ok(())
     }
 }
 
@@ -134,9 +158,9 @@ fn old_chain(item: &UndoItem) -> Option<u64> {
 }
 
 /// The rows whose chains can be pruned later, each with whether it became a ghost.
-fn committed_rows(undo: &[UndoItem]) -> Vec<(RowName, bool)> {
+fn committed_rows(undo: &UndoStack) -> Vec<(RowName, bool)> {
     undo.iter()
-        .filter_map(|item| match item {
+        .filter_map(|change| match &change.item {
             UndoItem::Row { name, operation, .. } => Some((name.clone(), *operation == Operation::Delete)),
             UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
         })

@@ -57,7 +57,7 @@ impl Engine {
         if !error.is_corruption() {
             return Err(error);
         }
-        match self.lookup(&self.tree(tree)?, key, |_, _| ()).await {
+        match self.lookup(&self.tree(tree)?, key, |_, _| Ok(())).await {
             Err(EngineError::CorruptPage { corrupt, .. }) if self.may_give_up(&corrupt) => {
                 self.replace_lost(&corrupt, |mtr| lost::give_up(mtr, corrupt.page)).await
             }

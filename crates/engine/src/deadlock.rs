@@ -90,7 +90,8 @@ fn find_cycle(me: &State, blockers: impl Fn(&State, &WaitTarget) -> Vec<State>) 
 mod tests {
     use super::*;
     use crate::row_table::{Enqueued, RowTable};
-    use crate::transaction_state::{TransactionId, UndoItem, Waiting};
+    use crate::transaction_state::{TransactionId, Waiting};
+    use crate::undo_stack::UndoItem;
     use crate::{Isolation, LockMode, TreeId};
     use LockMode::{Exclusive, Shared};
 

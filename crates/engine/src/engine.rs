@@ -12,6 +12,7 @@ use crate::intervals::IntervalLocks;
 use crate::read::View;
 use crate::row_table::RowTable;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
+use crate::spill::Spills;
 use crate::stats::Counters;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
@@ -39,6 +40,9 @@ pub struct Engine {
     pub(crate) deadlocks: DeadlockDetector,
     pub(crate) snapshots: SnapshotRegistry,
     pub(crate) writers: Writers,
+    pub(crate) spills: Spills,
+    /// What undo records and versions of running transactions may take in memory before the large ones spill.
+    pub(crate) undo_memory_bytes: u64,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
     pub(crate) history: Mutex<History>,
     pub(crate) ghosts: GhostQueue,
@@ -109,14 +113,14 @@ impl Engine {
         })
     }
 
-    /// Reads one key's record under the leaf latch.
+    /// Reads one key's record under the leaf latch. `read` may need further pages.
     pub(crate) async fn lookup<R>(
         &self,
         tree: &Tree,
         key: &[u8],
-        mut read: impl FnMut(Option<&[u8]>, Lsn) -> R,
+        mut read: impl FnMut(Option<&[u8]>, Lsn) -> Result<R, Stop>,
     ) -> Result<R, EngineError> {
-        let found = pin!(self.pool.run(|| tree.lookup(&self.pool, key, &mut read))).await;
+        let found = pin!(self.pool.run(|| tree.lookup(&self.pool, key, &mut read)?)).await;
         found.map_err(|error| self.tree_error(tree, error))
     }
 
@@ -128,9 +132,24 @@ impl Engine {
         edit: &mut E,
         priority: Priority,
     ) -> Result<E::Output, EngineError> {
+        self.modify_or_stop(tree, key, edit, priority, |_| None).await
+    }
+
+    /// The same for an edit that may need further pages to decide: then it keeps the record and `stop` tells why.
+    pub(crate) async fn modify_or_stop<E: Edit>(
+        &self,
+        tree: &Tree,
+        key: &[u8],
+        edit: &mut E,
+        priority: Priority,
+        stop: impl Fn(&mut E) -> Option<Stop>,
+    ) -> Result<E::Output, EngineError> {
         let changed = self.pool.run(|| {
             let mut mtr = Mtr::begin_with(&self.pool, priority);
             let output = tree.modify(&self.space, &mut mtr, key, edit)?;
+            if let Some(stop) = stop(edit) {
+                return Err(stop);
+            }
             let is_sparse = mtr.is_sparse();
             Ok((output, is_sparse, mtr.commit()))
         });

@@ -39,13 +39,6 @@ pub enum EngineError {
         /// What is possible.
         limit: usize,
     },
-    /// The transaction has changed so much that the log could not undo it; it can only be ended.
-    TransactionTooLarge {
-        /// Of its undo records.
-        bytes: u64,
-        /// What the log allows.
-        limit: u64,
-    },
     /// A page failed its checks. Other trees are not concerned.
     CorruptPage {
         /// The one that was being used.
@@ -100,12 +93,6 @@ impl std::fmt::Display for EngineError {
             EngineError::DiskFull => write!(f, "no space left on the disk"),
             EngineError::NoSuchTree(tree) => write!(f, "no tree {}", tree.0),
             EngineError::TooLarge { bytes, limit } => write!(f, "{bytes} bytes exceed the limit of {limit}"),
-            EngineError::TransactionTooLarge { bytes, limit } => {
-                write!(
-                    f,
-                    "the transaction's undo records have {bytes} bytes, more than the {limit} that the log allows"
-                )
-            }
             EngineError::CorruptPage { tree: Some(tree), corrupt } => write!(f, "tree {}: {corrupt}", tree.0),
             EngineError::CorruptPage { tree: None, corrupt } => corrupt.fmt(f),
             EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),

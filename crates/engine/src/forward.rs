@@ -1,5 +1,6 @@
 //! Forwarding: logging the undo records of an old active transaction again, so that it does not hold the
-//! checkpoint back and the log does not fill up behind it.
+//! checkpoint back and the log does not fill up behind it. What is spilled (`spill`) needs no forwarding, and only
+//! so much is not.
 //!
 //! Why this is right: undo records carry their sequence, so a second copy replaces the first. A chunk is
 //! appended under the commit mutex and the transaction's undo mutex, hence before any later compensation or
@@ -9,19 +10,14 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::log_record::{LogRecord, Operation};
 use crate::row_table::Before;
-use crate::transaction_state::{TransactionState, UndoItem};
+use crate::transaction_state::TransactionState;
+use crate::undo_stack::{NumberedItem, UndoItem};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wal::{AppendError, WalGroup};
 
 /// A transaction whose undo records begin further back than this share of the log is forwarded.
 const CAPACITY_SHARE: u64 = 4;
-
-/// All undo records together may take this share of the log, so that forwarding them always fits.
-const UNDO_SHARE: u64 = 4;
-
-/// A transaction below this share of the log is never refused.
-const SMALL_UNDO_SHARE: u64 = 64;
 
 /// One group holds about this many bytes of undo records.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -34,16 +30,6 @@ impl Engine {
             if state.first_lsn() < limit {
                 self.forward(&state).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// Refuses to let large transactions grow beyond what can be forwarded.
-    pub(crate) fn check_undo_size(&self, state: &TransactionState) -> Result<(), EngineError> {
-        let capacity_bytes = self.checkpointer.capacity_bytes();
-        let (bytes, limit) = (state.undo_bytes(), capacity_bytes / UNDO_SHARE);
-        if bytes > capacity_bytes / SMALL_UNDO_SHARE && self.writers.undo_bytes() > limit {
-            return Err(EngineError::TransactionTooLarge { bytes, limit });
         }
         Ok(())
     }
@@ -77,14 +63,14 @@ impl Engine {
         let appended = state.with_settled_undo(|undo| {
             let mut group = WalGroup::new();
             let mut next = from;
-            for item in undo.iter().skip(from as usize) {
-                self.encode_undo(state, next, item, &mut group);
-                next += 1;
+            for change in undo.iter().filter(|change| change.sequence >= from) {
+                self.encode_undo(state, change, &mut group);
+                next = change.sequence + 1;
                 if group.encoded_len() > CHUNK_BYTES {
                     break;
                 }
             }
-            if next == from {
+            if group.is_empty() {
                 return Chunk::Finished;
             }
             match self.wal.append_reserve(&group) {
@@ -95,19 +81,14 @@ impl Engine {
         appended.unwrap_or(Chunk::Unsettled)
     }
 
-    fn encode_undo(
-        &self,
-        state: &Arc<TransactionState>,
-        sequence: u64,
-        item: &UndoItem,
-        group: &mut WalGroup,
-    ) {
+    fn encode_undo(&self, state: &Arc<TransactionState>, change: &NumberedItem, group: &mut WalGroup) {
+        let sequence = change.sequence;
         let mut push = |operation, tree, key: &[u8], before: &[u8]| {
             let record = LogRecord::Undo { operation, sequence, tree, key, before };
             group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         };
         let no_tree = crate::TreeId(0);
-        match item {
+        match &change.item {
             UndoItem::Row { name, operation, .. } => {
                 let before = self.rows.before(state, name, sequence);
                 let image = match &before {

@@ -3,12 +3,15 @@
 //! A ghost stays in its leaf while a version of its row may be visible. It is removed by pruning, or here
 //! after a scan came by: the leaf is in memory then. Losing an entry is harmless, the next scan finds it.
 
+use crate::EngineError;
 use crate::engine::Engine;
 use crate::record;
-use crate::row_table::{RowName, RowTable};
+use crate::row_table::RowName;
+use crate::spill::RowPlace;
 use btree::{Decision, Edit, Extra, LeafContext, Mtr};
 use buffer::Stop;
 use parking_lot::Mutex;
+use wal::Priority;
 
 const GHOSTS_MAX: usize = 4096;
 
@@ -34,12 +37,19 @@ impl GhostQueue {
 }
 
 impl Engine {
+    /// Removes a ghost if nobody needs it, wherever its leaf is.
+    pub(crate) async fn remove_ghost_in_time(&self, name: &RowName) -> Result<(), EngineError> {
+        let Ok(tree) = self.tree(name.tree) else { return Ok(()) };
+        let mut edit = GhostEdit { engine: self, name };
+        self.modify(&tree, &name.key, &mut edit, Priority::Normal).await
+    }
+
     /// Removes a ghost if its leaf is in memory and nobody needs it. Never waits.
     pub(crate) fn remove_ghost(&self, name: &RowName) {
         let Ok(tree) = self.tree(name.tree) else { return };
         for _ in 0..3 {
             let mut mtr = Mtr::begin(&self.pool);
-            let mut edit = GhostEdit { rows: &self.rows, name };
+            let mut edit = GhostEdit { engine: self, name };
             match tree.modify(&self.space, &mut mtr, &name.key, &mut edit) {
                 Ok(()) => {
                     let is_sparse = mtr.is_sparse();
@@ -58,16 +68,17 @@ impl Engine {
 }
 
 struct GhostEdit<'a> {
-    rows: &'a RowTable,
+    engine: &'a Engine,
     name: &'a RowName,
 }
 
 impl Edit for GhostEdit<'_> {
     type Output = ();
 
-    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+    fn inspect(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision {
         let is_ghost = current.is_some() && !record::is_live(current);
-        let needed = self.rows.has_versions(self.name.tree, &self.name.key);
+        let row = RowPlace { tree: self.name.tree, key: &self.name.key, page_lsn: leaf.page_lsn.0 };
+        let needed = self.engine.has_versions(row);
         if is_ghost && !needed { Decision::Delete } else { Decision::Keep }
     }
 

@@ -36,9 +36,10 @@ impl Work {
             WaitPolicy::SkipLocked => return Ok(Waited::Skip),
         };
         let state = self.state();
-        match self.engine.rows.enqueue(&state, tree, key, mode) {
-            (_, Enqueued::Granted) => Ok(Waited::Granted),
-            (name, Enqueued::Waiting(cell)) => {
+        match self.engine.rows.enqueue_unmoved(&state, tree, key, mode, self.moves_seen) {
+            // Not granted but moved to a spill, perhaps: trying again tells.
+            None | Some((_, Enqueued::Granted)) => Ok(Waited::Granted),
+            Some((name, Enqueued::Waiting(cell))) => {
                 self.wait(state, WaitTarget::Row(name, mode), cell, timeout_us).await
             }
         }

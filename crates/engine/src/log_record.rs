@@ -8,10 +8,11 @@
 //! | `ROLLED_BACK` | nothing: the transaction is completely undone |
 //! | `PENDING_FREES` | pages (8 each) of overflow chains that committed transactions have left to free |
 //! | `FREED` | page (8): the overflow chain that starts there is freed |
+//! | `SPILLED` | sequence (8): undo records before it are in the spill and count no more, but for these (8 each) |
 //!
 //! All numbers are little-endian; the transaction is in the record's header. The decoder takes any bytes.
-//! A sequence is the change's place on its transaction's undo stack; an undo record with a sequence that is
-//! already there is the same one, logged again so that the log before it can be given up.
+//! A sequence is the change's number within its transaction; an undo record with a sequence that is already there is
+//! the same one, logged again so that the log before it can be given up.
 
 use crate::TreeId;
 use crate::transaction_state::TransactionId;
@@ -31,6 +32,7 @@ const COMMIT: u8 = KIND_FIRST + 2;
 const ROLLED_BACK: u8 = KIND_FIRST + 3;
 const PENDING_FREES: u8 = KIND_FIRST + 4;
 const FREED: u8 = KIND_FIRST + 5;
+const SPILLED: u8 = KIND_FIRST + 6;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,19 @@ pub(crate) enum Operation {
     CreateChain = 5,
 }
 
+impl Operation {
+    pub fn decode(number: u8) -> Option<Operation> {
+        match number {
+            1 => Some(Operation::Insert),
+            2 => Some(Operation::Update),
+            3 => Some(Operation::Delete),
+            4 => Some(Operation::CreateTree),
+            5 => Some(Operation::CreateChain),
+            _ => None,
+        }
+    }
+}
+
 /// A decoded record. Borrowed from the log's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogRecord<'a> {
@@ -57,6 +72,7 @@ pub(crate) enum LogRecord<'a> {
     RolledBack,
     PendingFrees { chains: Vec<u64> },
     Freed { chain: u64 },
+    Spilled { through: u64, kept: Vec<u64> },
 }
 
 /// The bytes are no record that this version writes.
@@ -74,6 +90,7 @@ impl LogRecord<'_> {
             LogRecord::RolledBack => ROLLED_BACK,
             LogRecord::PendingFrees { .. } => PENDING_FREES,
             LogRecord::Freed { .. } => FREED,
+            LogRecord::Spilled { .. } => SPILLED,
         }
     }
 
@@ -100,6 +117,10 @@ impl LogRecord<'_> {
             }
             LogRecord::Freed { chain } => out.extend_from_slice(&chain.to_le_bytes()),
             LogRecord::Compensated { sequence } => out.extend_from_slice(&sequence.to_le_bytes()),
+            LogRecord::Spilled { through, kept } => {
+                out.extend_from_slice(&through.to_le_bytes());
+                kept.iter().for_each(|sequence| out.extend_from_slice(&sequence.to_le_bytes()));
+            }
             LogRecord::RolledBack => {}
         }
     }
@@ -125,6 +146,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         COMMIT => decode_commit(payload).ok_or(unknown),
         PENDING_FREES => Ok(LogRecord::PendingFrees { chains: numbers(payload).ok_or(unknown)? }),
         FREED => Ok(LogRecord::Freed { chain: number(payload).ok_or(unknown)? }),
+        SPILLED => decode_spilled(payload).ok_or(unknown),
         _ => Err(unknown),
     }
 }
@@ -141,20 +163,18 @@ pub fn is_engine_log_record(kind: u8, payload: &[u8]) -> bool {
 
 fn decode_undo(payload: &[u8]) -> Option<LogRecord<'_>> {
     let (operation, rest) = payload.split_first()?;
-    let operation = match operation {
-        1 => Operation::Insert,
-        2 => Operation::Update,
-        3 => Operation::Delete,
-        4 => Operation::CreateTree,
-        5 => Operation::CreateChain,
-        _ => return None,
-    };
+    let operation = Operation::decode(*operation)?;
     let (sequence, rest) = rest.split_first_chunk::<8>()?;
     let (tree, rest) = rest.split_first_chunk::<8>()?;
     let (key_len, rest) = rest.split_first_chunk::<4>()?;
     let (key, before) = rest.split_at_checked(u32::from_le_bytes(*key_len) as usize)?;
     let (sequence, tree) = (u64::from_le_bytes(*sequence), TreeId(u64::from_le_bytes(*tree)));
     Some(LogRecord::Undo { operation, sequence, tree, key, before })
+}
+
+fn decode_spilled(payload: &[u8]) -> Option<LogRecord<'_>> {
+    let (through, kept) = payload.split_first_chunk::<8>()?;
+    Some(LogRecord::Spilled { through: u64::from_le_bytes(*through), kept: numbers(kept)? })
 }
 
 fn decode_commit(payload: &[u8]) -> Option<LogRecord<'_>> {
@@ -213,6 +233,7 @@ mod tests {
         check(LogRecord::Commit { dropped_trees: vec![], freed_chains: vec![] });
         check(LogRecord::PendingFrees { chains: vec![9, 8, 7] });
         check(LogRecord::Freed { chain: 5 });
+        check(LogRecord::Spilled { through: 6, kept: vec![1, 4] });
     }
 
     proptest! {

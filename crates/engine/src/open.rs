@@ -13,9 +13,10 @@ use crate::intervals::IntervalLocks;
 use crate::recovery::{self, Analysis};
 use crate::row_table::RowTable;
 use crate::snapshot::SnapshotRegistry;
+use crate::spill::{FoundSpill, Spills};
 use crate::stats::Counters;
 use crate::superblock::Superblock;
-use crate::trees::{META_TREE, Trees};
+use crate::trees::{META_TREE, Trees, Unfinished};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, StoreKind};
 use btree::{Mtr, Space, Tree};
@@ -44,6 +45,13 @@ const FRAME_BYTES: u64 = 256;
 /// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
 /// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
 const LOG_SLACK: u64 = 2;
+
+/// Undo records and versions may take this share of the pool's size, beside it, within these bounds,
+const UNDO_POOL_SHARE: u64 = 2;
+const UNDO_MEMORY_MIN: u64 = 4 << 20;
+const UNDO_MEMORY_MAX: u64 = 64 << 20;
+/// and this share of the log.
+const UNDO_LOG_SHARE: u64 = 4;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -108,27 +116,31 @@ impl Engine {
         engine.last_commit_lsn.store(end.0, Ordering::Release);
         lost.into_iter().for_each(|corrupt| engine.damage.note(corrupt));
         let pin = engine.pin_checkpoint(from.0);
-        engine.finish_recovery(analysis).await?;
+        let spills = engine.finish_recovery(analysis).await?;
         drop(pin);
         engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(false).await?;
+        // A spill may be larger than the log, so this needs checkpoints.
+        engine.recover_spills(spills).await?;
         if engine.pool.store().wants_frees() {
             engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
         }
         Ok(engine)
     }
 
-    async fn finish_recovery(self: &Arc<Self>, analysis: Analysis) -> Result<(), EngineError> {
+    /// Undoes and hands to the background what the log says; what is left to undo is in the spills.
+    async fn finish_recovery(self: &Arc<Self>, analysis: Analysis) -> Result<Vec<FoundSpill>, EngineError> {
         let Analysis { losers, dropped, chains, .. } = analysis;
-        let unfinished = self.load_trees().await?;
-        self.undo_losers(losers).await?;
+        let Unfinished { drops, mut spills } = self.load_trees().await?;
+        self.undo_losers(losers, &spills).await?;
         self.history.lock().add_pending_chains(chains.iter().copied());
-        self.resume_drops(dropped, unfinished).await?;
+        self.mark_committed_spills(&mut spills, &dropped).await?;
+        self.resume_drops(dropped, drops).await?;
         if !chains.is_empty() {
             let chains = chains.into_iter().collect();
             self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
         }
-        Ok(())
+        Ok(spills)
     }
 
     /// Stops background work, makes everything durable and the next open fast. Transactions that are still
@@ -176,6 +188,7 @@ struct Parts {
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
     space: Space,
+    undo_memory_bytes: u64,
 }
 
 /// What is counted of the files of pages, and of those of the log.
@@ -214,7 +227,8 @@ impl Parts {
         pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
-        Parts { env, io, wal, pool, space }
+        let undo_memory_bytes = undo_memory_bytes(options, wal.capacity_bytes() / LOG_SLACK);
+        Parts { env, io, wal, pool, space, undo_memory_bytes }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -240,7 +254,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, io, wal, pool, space } = self;
+        let Parts { env, io, wal, pool, space, undo_memory_bytes } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -248,6 +262,8 @@ impl Parts {
             deadlocks: DeadlockDetector::default(),
             snapshots: SnapshotRegistry::default(),
             writers: Writers::new(checkpoint.next_txn, log_end),
+            spills: Spills::default(),
+            undo_memory_bytes,
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
@@ -271,6 +287,16 @@ impl Parts {
             trees,
         })
     }
+}
+
+/// What running transactions may keep in memory: a share of the pool, and no more than what the log can take again
+/// when it is forwarded.
+fn undo_memory_bytes(options: &EngineOptions, log_capacity_bytes: u64) -> u64 {
+    let wanted = match options.undo_memory_bytes {
+        0 => (options.buffer_pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX),
+        bytes => bytes,
+    };
+    wanted.min(log_capacity_bytes / UNDO_LOG_SHARE)
 }
 
 async fn create_store(

@@ -30,6 +30,7 @@ impl Engine {
             self.remove_ghost(&name);
         }
         self.free_in_background(chains);
+        self.end_seen_spills();
         self.start_due_checkpoint();
         let row_count = self.history.lock().row_count();
         if row_count > BACKLOG_ROWS {
@@ -40,6 +41,7 @@ impl Engine {
 
     /// A snapshot has ended: if it was an old one, much may have waited for it, and no commit may follow.
     pub(crate) fn after_snapshot(self: &Arc<Self>, snapshot: Snapshot) {
+        self.end_seen_spills();
         let behind = self.last_commit_lsn.load(Ordering::Relaxed).saturating_sub(snapshot.lsn);
         if behind > OLD_SNAPSHOT_BYTES && self.history.lock().row_count() > ROWS_MAX {
             self.prune_in_background();

@@ -3,14 +3,17 @@
 //! Invariant: the version chain and the locks are looked up under the leaf latch, so a rollback cannot slip
 //! in between the page and the chain.
 
+use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::record::{Record, stub_of};
-use crate::row_table::{Attempt, Before, RowTable, Visible};
+use crate::row_table::{Attempt, Before, Visible};
 use crate::snapshot::Snapshot;
+use crate::spill::RowPlace;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
 use btree::overflow::Stub;
+use buffer::Stop;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -47,7 +50,7 @@ impl Transaction {
         let handle = engine.tree_in_view(tree, &view)?;
         engine
             .lookup(&handle, key, |record, page_lsn| {
-                view.visible(&engine.rows, tree, key, record, page_lsn, Found::from_record)
+                view.visible(engine, tree, key, record, page_lsn, Found::from_record)
             })
             .await
     }
@@ -62,17 +65,20 @@ impl Transaction {
         self.work.engine.check_running()?;
         let state = self.work.state();
         let handle = self.work.engine.tree(tree)?;
+        let newest_allowed = self.work.newest_allowed;
         let mut has_waited = false;
         loop {
+            self.work.moves_seen = self.work.engine.rows.moves();
             let engine = &self.work.engine;
             let (attempt, found) = engine
-                .lookup(&handle, key, |record, _| {
-                    let attempt = engine.rows.try_lock(&state, tree, key, mode);
-                    (attempt, Found::from_record(record))
+                .lookup(&handle, key, |record, page_lsn| {
+                    let row = RowPlace { tree, key, page_lsn: page_lsn.0 };
+                    let attempt = engine.try_lock_row(&state, row, mode, newest_allowed)?;
+                    Ok((attempt, Found::from_record(record)))
                 })
                 .await?;
             match attempt {
-                Attempt::Granted { newest_lsn } if newest_lsn > self.work.newest_allowed => {
+                Attempt::Granted { newest_lsn } if newest_lsn > newest_allowed => {
                     return Err(EngineError::RecordChanged);
                 }
                 Attempt::Granted { newest_lsn } => {
@@ -81,7 +87,7 @@ impl Transaction {
                     if is_absent && !has_waited && self.isolation() < Isolation::RepeatableRead {
                         // Only the stricter levels promise that the key stays absent. The lock of a row that went
                         // away meanwhile stays, as in InnoDB.
-                        self.work.unlock_row(tree, key, self.statement_mark);
+                        self.work.unlock_row(tree, key, self.work.statement_mark);
                     }
                     return Ok(found);
                 }
@@ -120,19 +126,20 @@ impl View {
     /// Gives the visible record to `read`. Call it under the leaf latch.
     pub fn visible<R>(
         &self,
-        rows: &RowTable,
+        engine: &Engine,
         tree: TreeId,
         key: &[u8],
         record: Option<&[u8]>,
         page_lsn: Lsn,
         read: impl FnOnce(Option<&[u8]>) -> R,
-    ) -> R {
+    ) -> Result<R, Stop> {
         // A dirty read must not follow a chain that its writer may be freeing.
         let dirty = self.dirty && record.is_none_or(|record| stub_of(record).is_none());
         if page_lsn.0 < self.snapshot.low_lsn || dirty {
-            return read(record);
+            return Ok(read(record));
         }
-        rows.visible(tree, key, self.snapshot.lsn, self.me.as_ref(), |visible| match visible {
+        let row = RowPlace { tree, key, page_lsn: page_lsn.0 };
+        engine.visible(row, self.snapshot.lsn, self.me.as_ref(), |visible| match visible {
             Visible::Page => read(record),
             Visible::Before(Before::Absent) => read(None),
             Visible::Before(Before::Record(before)) => read(Some(before)),

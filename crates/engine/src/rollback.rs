@@ -9,7 +9,8 @@ use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, RECORD_OVERHEAD
 use crate::record::GHOST_RECORD;
 use crate::row_table::{Before, LockAfterUndo, RowName};
 use crate::transaction::{Transaction, Work};
-use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
+use crate::transaction_state::{TransactionId, TransactionState};
+use crate::undo_stack::UndoItem;
 use crate::{EngineError, Savepoint, TreeId};
 use btree::{Decision, Edit, Extra, LeafContext, Tree};
 use std::sync::Arc;
@@ -36,19 +37,32 @@ impl Work {
     /// Undoes the changes from sequence `first` on.
     pub async fn roll_back_to(&mut self, first: u64, keep_locks: bool) -> Result<(), EngineError> {
         self.withdraw();
-        while self.sequence() > first {
+        while self.newest_sequence().is_some_and(|newest| newest >= first) {
             self.undo_newest(keep_locks).await?;
         }
-        Ok(())
+        match &self.state {
+            Some(_) => self.undo_spilled(first, keep_locks).await,
+            None => Ok(()),
+        }
     }
 
-    async fn undo_newest(&mut self, keep_locks: bool) -> Result<(), EngineError> {
+    /// The number of the newest change that is in memory.
+    fn newest_sequence(&self) -> Option<u64> {
+        self.state.as_ref()?.newest_undo().map(|(sequence, _)| sequence)
+    }
+
+    /// Undoes the newest change that is in memory.
+    pub async fn undo_newest(&mut self, keep_locks: bool) -> Result<(), EngineError> {
         let engine = self.engine.clone();
         engine.keep_log_room().await?;
         let state = self.state();
-        let sequence = self.sequence() - 1;
-        match state.newest_undo().expect("the caller checked that there is one") {
+        let (sequence, item) = state.newest_undo().expect("the caller checked that there is one");
+        if item.may_spill() {
+            self.disarm_entry(sequence, item.row()).await?;
+        }
+        match item {
             UndoItem::Row { name, operation, .. } => {
+                let is_spilled = keep_locks && state.is_spilled(&engine, &name).await;
                 let left_ghost = match engine.restore(&state, &name, sequence).await {
                     Ok(left_ghost) => left_ghost,
                     Err(error) => {
@@ -57,7 +71,7 @@ impl Work {
                     }
                 };
                 let lock = match (keep_locks, operation) {
-                    (true, Operation::Insert) => LockAfterUndo::Freed,
+                    (true, Operation::Insert) if !is_spilled => LockAfterUndo::Freed,
                     (true, _) => LockAfterUndo::Kept,
                     (false, _) => LockAfterUndo::UntilEnd,
                 };
@@ -87,8 +101,13 @@ impl Work {
 
     /// Undoes everything, ends the transaction and releases its locks.
     pub async fn roll_back_all(&mut self) -> Result<(), EngineError> {
-        let had_changes = self.sequence() > 0;
+        let had_changes = self.has_undo();
         self.roll_back_to(0, false).await?;
+        if let Some(state) = &self.state
+            && let Some(spill) = state.spill()
+        {
+            self.engine.spill_rolled_back(state, &spill).await?;
+        }
         self.end_rolled_back(had_changes);
         Ok(())
     }
@@ -112,7 +131,7 @@ impl Work {
     /// The owner is gone: rolls back in the background if there is anything to undo.
     pub fn abandon(mut self) {
         self.withdraw();
-        if self.sequence() == 0 {
+        if !self.has_undo() {
             self.end_rolled_back(false);
             return;
         }
@@ -140,7 +159,8 @@ impl Engine {
         sequence: u64,
     ) -> Result<bool, EngineError> {
         let tree = self.tree(name.tree)?;
-        let (before, older_remain) = self.rows.newest_before(state, name, sequence);
+        let (before, older_in_memory) = self.rows.newest_before(state, name, sequence);
+        let older_remain = older_in_memory || self.spills.others_may_have(None, name.tree, &name.key);
         let record = match &before {
             Before::Record(record) => Some(&**record),
             // Readers find older versions only through a record in the leaf.

@@ -13,6 +13,7 @@ use crate::transaction::Transaction;
 use crate::{Direction, EngineError, EntryBatch, Isolation, KeyRange, ReadMode, TreeId, WaitPolicy};
 use btree::overflow::Stub;
 use btree::{LeafView, Position};
+use buffer::Stop;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -105,6 +106,7 @@ impl Cursor {
         if self.mode == ReadMode::Snapshot {
             transaction.prepare_snapshot().await?;
         }
+        transaction.work.moves_seen = engine.rows.moves();
         let access = self.access(transaction)?;
         if std::mem::take(&mut self.starts) {
             self.place.position.expect_entries(limit);
@@ -112,7 +114,7 @@ impl Cursor {
         debug_assert!(!out.ends_unlocked(), "what was not locked is dealt with before the scan goes on");
         while !self.done && out.len() - start < limit && !out.ends_unlocked() {
             match self.step(&engine, &access, start + limit, out).await? {
-                Pause::Full | Pause::LeafEnd => {}
+                Pause::Full | Pause::LeafEnd | Pause::Stopped { .. } => {}
                 Pause::RangeEnd => self.done = true,
                 Pause::Chain(stub) => {
                     let value = engine.read_chain(stub).await.map_err(|error| error.of(self.tree))?;
@@ -120,7 +122,10 @@ impl Cursor {
                 }
                 // What was found so far is complete; the next call waits.
                 Pause::Locked { .. } if out.len() > start => break,
-                Pause::Locked { key, .. } => self.wait(transaction, &key).await?,
+                Pause::Locked { key, .. } => {
+                    self.wait(transaction, &key).await?;
+                    transaction.work.moves_seen = engine.rows.moves();
+                }
                 Pause::Changed => return Err(EngineError::RecordChanged),
                 Pause::Damaged => return Err(damaged(self.tree)),
             }
@@ -176,7 +181,11 @@ impl Cursor {
         let stepped = engine.pool.run(|| {
             handle.scan(&engine.pool, position, direction, spare, |leaf| {
                 let visited = visit(engine, access, *tree, range, direction, leaf, target, key, out);
-                let pause = visited.break_value().unwrap_or_else(|| leaf_end(range, direction, leaf.fence()));
+                let pause = match visited.break_value() {
+                    Some(Ok(pause)) => pause,
+                    Some(Err(stop)) => return Err(stop),
+                    None => leaf_end(range, direction, leaf.fence()),
+                };
                 if let Access::Locks(locks) = access
                     && locks.protects
                     && let Some((passed, next)) = passed(range, begin, &pause, key, leaf.fence(), direction)
@@ -184,13 +193,14 @@ impl Cursor {
                     engine.intervals.protect(&locks.state, *tree, passed);
                     *begin = next;
                 }
-                pause
-            })
+                Ok(pause)
+            })?
         });
         let pause = stepped.await.map_err(|error| engine.tree_error(&handle, error))?;
         match &pause {
             Pause::LeafEnd => std::mem::swap(&mut self.place.position, &mut self.place.spare),
             Pause::Full | Pause::Chain(_) => self.place.position.move_after(&self.key),
+            Pause::Stopped { key, .. } => self.place.position.move_to(key),
             Pause::Locked { moved: true, .. } => self.place.position.move_after(&self.key),
             Pause::Locked { .. } | Pause::RangeEnd | Pause::Changed | Pause::Damaged => {}
         }
@@ -210,18 +220,25 @@ fn visit(
     target: usize,
     stopped_at: &mut Vec<u8>,
     out: &mut EntryBatch,
-) -> ControlFlow<Pause> {
+) -> ControlFlow<Result<Pause, Stop>> {
     let locks = matches!(access, Access::Locks(_));
+    // Past a record of this leaf; with locks, `stopped_at` says which.
     let mut moved = false;
     leaf.for_each(|key, record| {
         if is_beyond(range, direction, key) {
-            return ControlFlow::Break(Pause::RangeEnd);
+            return ControlFlow::Break(Ok(Pause::RangeEnd));
         }
-        let pause = match access.judge(engine, tree, key, record, leaf.page_lsn(), out) {
-            Judged::Locked => return ControlFlow::Break(Pause::Locked { key: key.to_vec(), moved }),
+        let judged = match access.judge(engine, tree, key, record, leaf.page_lsn(), out) {
+            Ok(judged) => judged,
+            // What was dealt with must not be dealt with again.
+            Err(_) if moved => return ControlFlow::Break(Ok(Pause::Stopped { key: key.to_vec() })),
+            Err(stop) => return ControlFlow::Break(Err(stop)),
+        };
+        let pause = match judged {
+            Judged::Locked => return ControlFlow::Break(Ok(Pause::Locked { key: key.to_vec(), moved })),
             Judged::Done if out.len() < target => {
+                moved = true;
                 if locks {
-                    moved = true;
                     stopped_at.clear();
                     stopped_at.extend_from_slice(key);
                 }
@@ -234,7 +251,7 @@ fn visit(
         };
         stopped_at.clear();
         stopped_at.extend_from_slice(key);
-        ControlFlow::Break(pause)
+        ControlFlow::Break(Ok(pause))
     })
 }
 
@@ -263,7 +280,7 @@ fn passed(
     let (end, next) = match pause {
         Pause::Locked { moved: false, .. } | Pause::Changed | Pause::Damaged => return None,
         // Not yet the gap before the locked record: others may insert there until its lock is granted.
-        Pause::Full | Pause::Chain(_) | Pause::Locked { .. } => {
+        Pause::Full | Pause::Chain(_) | Pause::Locked { .. } | Pause::Stopped { .. } => {
             (Bound::Included(stopped_at.to_vec()), Bound::Excluded(stopped_at.to_vec()))
         }
         Pause::LeafEnd if forward => (Bound::Excluded(fence.clone()), Bound::Included(fence)),
@@ -293,6 +310,10 @@ enum Pause {
     },
     /// A record that must not be locked any more.
     Changed,
+    /// Whether the record at `key` is for this scan cannot be told until another page is in memory.
+    Stopped {
+        key: Vec<u8>,
+    },
     Damaged,
 }
 

@@ -7,10 +7,12 @@ use crate::engine::Engine;
 use crate::read::View;
 use crate::record::Record;
 use crate::row_table::{Attempt, Before, RowName, Visible};
+use crate::spill::RowPlace;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EntryBatch, LockMode, TreeId};
 use btree::overflow::Stub;
+use buffer::Stop;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,19 +58,20 @@ impl Access {
         record: &[u8],
         page_lsn: wal::Lsn,
         out: &mut EntryBatch,
-    ) -> Judged {
+    ) -> Result<Judged, Stop> {
+        let row = RowPlace { tree, key, page_lsn: page_lsn.0 };
         match self {
             Access::View(view) => {
-                if record == crate::record::GHOST_RECORD && !engine.rows.has_versions(tree, key) {
+                if record == crate::record::GHOST_RECORD && !engine.has_versions(row) {
                     engine.ghosts.offer(&RowName { tree, key: key.into() });
-                    return Judged::Done;
+                    return Ok(Judged::Done);
                 }
-                view.visible(&engine.rows, tree, key, Some(record), page_lsn, |record| match record {
+                view.visible(engine, tree, key, Some(record), page_lsn, |record| match record {
                     None => Judged::Done,
                     Some(record) => take(key, record, out),
                 })
             }
-            Access::Locks(locks) => locks.judge(engine, tree, key, record, out),
+            Access::Locks(locks) => locks.judge(engine, row, record, out),
         }
     }
 
@@ -84,43 +87,41 @@ impl Locks {
     fn judge(
         &self,
         engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
+        row: RowPlace<'_>,
         record: &[u8],
         out: &mut EntryBatch,
-    ) -> Judged {
+    ) -> Result<Judged, Stop> {
         let is_ghost = Record::decode(record) == Some(Record::Ghost);
-        if is_ghost && !engine.rows.has_versions(tree, key) {
-            engine.ghosts.offer(&RowName { tree, key: key.into() });
-            return Judged::Done;
+        if is_ghost && !engine.has_versions(row) {
+            engine.ghosts.offer(&RowName { tree: row.tree, key: row.key.into() });
+            return Ok(Judged::Done);
         }
-        if is_ghost && !engine.rows.is_written_by_other(&self.state, tree, key) {
-            let has_changed = engine.rows.newest_commit(tree, key) > self.newest_allowed;
-            return if has_changed { Judged::Changed } else { Judged::Done };
+        if is_ghost && !engine.is_written_by_other(&self.state, row)? {
+            let has_changed = engine.newest_commit(row, self.newest_allowed)? > self.newest_allowed;
+            return Ok(if has_changed { Judged::Changed } else { Judged::Done });
         }
-        match engine.rows.try_lock(&self.state, tree, key, self.mode) {
+        Ok(match engine.try_lock_row(&self.state, row, self.mode, self.newest_allowed)? {
             Attempt::Granted { newest_lsn } if newest_lsn > self.newest_allowed => Judged::Changed,
             Attempt::Granted { newest_lsn } => {
                 self.seen_lsn.fetch_max(newest_lsn, Relaxed);
-                take(key, record, out)
+                take(row.key, record, out)
             }
             Attempt::Conflict if self.skips => Judged::Done,
-            Attempt::Conflict if self.tests => self.judge_committed(engine, tree, key, record, out),
+            Attempt::Conflict if self.tests => return self.judge_committed(engine, row, record, out),
             Attempt::Conflict => Judged::Locked,
-        }
+        })
     }
 
     /// The newest committed version of a record that another transaction has locked.
     fn judge_committed(
         &self,
         engine: &Engine,
-        tree: TreeId,
-        key: &[u8],
+        row: RowPlace<'_>,
         record: &[u8],
         out: &mut EntryBatch,
-    ) -> Judged {
-        engine.rows.committed(tree, key, |version, newest_lsn| {
-            self.seen_lsn.fetch_max(newest_lsn, Relaxed);
+    ) -> Result<Judged, Stop> {
+        self.seen_lsn.fetch_max(engine.newest_commit_bound(row), Relaxed);
+        engine.visible(row, u64::MAX, None, |version| {
             let record = match version {
                 Visible::Page => record,
                 // Inserted by the other, or deleted before.
@@ -129,7 +130,7 @@ impl Locks {
             };
             match Record::decode(record) {
                 Some(Record::Value(value)) => {
-                    out.push_unlocked(key, value);
+                    out.push_unlocked(row.key, value);
                     Judged::Unlocked
                 }
                 // Without a lock or a snapshot its chain may be freed at any moment.

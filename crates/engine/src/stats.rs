@@ -24,6 +24,8 @@ pub(crate) struct Counters {
     pub deadlocks: AtomicU64,
     pub checkpoints: AtomicU64,
     pub undo_forwards: AtomicU64,
+    /// Changes that were moved from memory to a spill.
+    pub spilled_changes: AtomicU64,
 }
 
 /// The counters at one moment. They start at 0 with [`Engine::open`].

@@ -9,7 +9,9 @@ use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::row_table::{Attempt, LockAfterUndo, RowName};
 use crate::snapshot::Snapshot;
-use crate::transaction_state::{TransactionState, UndoItem};
+use crate::spill::RowPlace;
+use crate::transaction_state::TransactionState;
+use crate::undo_stack::UndoItem;
 use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
 use std::sync::Arc;
 
@@ -21,8 +23,6 @@ pub struct Transaction {
     snapshot: Option<Snapshot>,
     /// See `set_snapshot_isolation`.
     snapshot_isolation: bool,
-    /// Held locks before the current statement: see `unlock_unmatched`.
-    pub(crate) statement_mark: usize,
     /// How an insert locks the record that it duplicates.
     pub(crate) duplicate_lock: LockMode,
     /// `passes_snapshot` was true once.
@@ -45,26 +45,20 @@ pub(crate) struct Work {
     pub kept: Vec<Box<dyn Send>>,
     /// The caller's own number for whoever runs this, for observers.
     pub label: u64,
+    /// Held locks before the current statement: see `Transaction::unlock_unmatched`.
+    pub statement_mark: usize,
+    /// The row table's number of moves before the present operation: see `RowTable::moves`.
+    pub moves_seen: u64,
 }
 
 impl Transaction {
     pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, access: AccessMode) -> Transaction {
-        let work = Work {
-            engine,
-            isolation,
-            state: None,
-            announced: None,
-            newest_allowed: u64::MAX,
-            seen_lsn: 0,
-            kept: Vec::new(),
-            label: 0,
-        };
+        let work = Work::new(engine, isolation);
         Transaction {
             work,
             access,
             snapshot: None,
             snapshot_isolation: false,
-            statement_mark: 0,
             duplicate_lock: LockMode::Exclusive,
             passed_snapshot: false,
         }
@@ -96,7 +90,10 @@ impl Transaction {
     /// change of it makes visible what the snapshot did not show.
     pub fn passes_snapshot(&mut self, tree: TreeId, key: &[u8]) -> bool {
         let Some(snapshot) = self.snapshot else { return false };
-        let passes = self.work.engine.rows.newest_commit(tree, key) > snapshot.lsn;
+        let engine = &self.work.engine;
+        // Of what is spilled only the bounds are known here: one that passes too often costs work, not more.
+        let row = RowPlace { tree, key, page_lsn: u64::MAX };
+        let passes = engine.newest_commit_bound(row) > snapshot.lsn;
         self.passed_snapshot |= passes;
         passes
     }
@@ -108,7 +105,7 @@ impl Transaction {
 
     /// True once the transaction has changed anything.
     pub fn has_changes(&self) -> bool {
-        self.work.sequence() > 0
+        self.work.has_undo()
     }
 
     /// Marks the start of a statement: at ReadCommitted the next snapshot read sees all that is committed now.
@@ -116,7 +113,7 @@ impl Transaction {
         if self.isolation() < Isolation::RepeatableRead {
             self.drop_snapshot();
         }
-        self.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
+        self.work.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
     }
 
     /// From RepeatableRead on: whether a record that was changed after the snapshot was taken cannot be locked or changed
@@ -159,7 +156,7 @@ impl Transaction {
         if self.isolation() >= Isolation::RepeatableRead {
             return;
         }
-        self.work.unlock_row(tree, key, self.statement_mark);
+        self.work.unlock_row(tree, key, self.work.statement_mark);
     }
 
     /// To be called before a plain read. What the transaction has locked or changed may follow a commit that is not durable
@@ -204,20 +201,37 @@ impl Drop for Transaction {
         self.drop_snapshot();
         let engine = self.work.engine.clone();
         let rest = Work {
-            engine,
-            isolation: self.work.isolation,
             state: self.work.state.take(),
             announced: self.work.announced.take(),
-            newest_allowed: u64::MAX,
-            seen_lsn: 0,
             kept: std::mem::take(&mut self.work.kept),
             label: self.work.label,
+            ..Work::new(engine, self.work.isolation)
         };
         rest.abandon();
     }
 }
 
 impl Work {
+    fn new(engine: Arc<Engine>, isolation: Isolation) -> Work {
+        Work {
+            engine,
+            isolation,
+            state: None,
+            announced: None,
+            newest_allowed: u64::MAX,
+            seen_lsn: 0,
+            kept: Vec::new(),
+            label: 0,
+            statement_mark: 0,
+            moves_seen: 0,
+        }
+    }
+
+    /// Takes over a transaction of an earlier life, to undo it.
+    pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
+        Work { state: Some(state), ..Work::new(engine, isolation) }
+    }
+
     /// The shared state, registered at first use.
     pub fn state(&mut self) -> Arc<TransactionState> {
         let Work { engine, isolation, state, label, .. } = self;
@@ -226,7 +240,12 @@ impl Work {
 
     /// The number of the next change.
     pub fn sequence(&self) -> u64 {
-        self.state.as_ref().map_or(0, |state| state.undo_len())
+        self.state.as_ref().map_or(0, |state| state.next_sequence())
+    }
+
+    /// True when a rollback has something to do.
+    pub fn has_undo(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.has_undo())
     }
 
     /// Records a change that has just happened.
@@ -251,10 +270,12 @@ impl Work {
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
         let state = self.state();
+        self.moves_seen = self.engine.rows.moves();
         while self.engine.rows.try_lock(&state, tree, key, mode) == Attempt::Conflict {
             if self.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
                 return Err(EngineError::LockNotAvailable);
             }
+            self.moves_seen = self.engine.rows.moves();
         }
         Ok(())
     }

@@ -4,12 +4,14 @@
 //! Invariant: `commit_lsn` moves once, from active to a commit LSN or to aborted; it is stamped under the
 //! commit mutex, in the order of the log. After `held.ended` nobody adds to the list of held locks.
 
-use crate::log_record::Operation;
 use crate::row_table::RowName;
+use crate::spill::Spill;
+use crate::undo_stack::{NumberedItem, UndoItem, UndoStack};
 use crate::wait::{WaitCell, WaitTarget};
 use crate::{Isolation, TreeId};
 use pagestore::PageId;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,12 +31,16 @@ pub(crate) struct TransactionState {
     pub started_us: u64,
     /// `ACTIVE`, `ABORTED` or the LSN after which the commit record is durable.
     commit_lsn: AtomicU64,
-    /// No record of this transaction lies before this LSN.
+    /// It has changed no page before this LSN.
+    born_lsn: u64,
+    /// No undo record of this transaction that counts lies before this LSN.
     first_lsn: AtomicU64,
     /// How much a rollback would have to undo; the deadlock detector spares the heavy.
     undo_bytes: AtomicU64,
     /// Changed by the owner alone, read by the checkpoint. A leaf lock.
     undo: Mutex<UndoStack>,
+    /// Where the older of its changes are, once there were too many for memory.
+    spill: Mutex<Option<Arc<Spill>>>,
     held: Mutex<Held>,
     /// A leaf lock like `held`; set by the waiting task itself.
     waiting: Mutex<Option<Waiting>>,
@@ -45,32 +51,6 @@ struct Held {
     names: Vec<RowName>,
     interval_trees: Vec<TreeId>,
     ended: bool,
-}
-
-#[derive(Default)]
-struct UndoStack {
-    items: Vec<UndoItem>,
-    /// What each item takes in the log.
-    sizes: Vec<u32>,
-    /// The log is one record ahead of the stack, for an instant.
-    in_step: bool,
-}
-
-/// One change on the undo stack; its position is its sequence.
-#[derive(Clone)]
-pub(crate) enum UndoItem {
-    Row {
-        name: RowName,
-        operation: Operation,
-        /// The overflow chain of the record before, to be freed when nobody sees it any more.
-        old_chain: Option<PageId>,
-    },
-    /// A new tree.
-    Tree { tree: TreeId, root: PageId },
-    /// A new overflow chain.
-    Chain(PageId),
-    /// A tree to drop at commit. Not in the log, since there is nothing to undo.
-    DropTree(TreeId),
 }
 
 /// What a waiting transaction waits for.
@@ -106,9 +86,11 @@ impl TransactionState {
             isolation,
             started_us,
             commit_lsn: AtomicU64::new(ACTIVE),
+            born_lsn: first_lsn,
             first_lsn: AtomicU64::new(first_lsn),
             undo_bytes: AtomicU64::new(0),
             undo: Mutex::default(),
+            spill: Mutex::default(),
             held: Mutex::default(),
             waiting: Mutex::new(None),
         })
@@ -184,6 +166,25 @@ impl TransactionState {
         }
     }
 
+    /// Forgets the locks that `keep` does not want. Answers how many of the first `mark` are left. Locks that others
+    /// add meanwhile stay.
+    pub fn retain_locks(&self, mark: usize, keep: impl Fn(&RowName) -> bool) -> usize {
+        // Without the mutex: `keep` looks into the row table, which is locked before it.
+        let mut names = std::mem::take(&mut self.held.lock().names);
+        let (mut index, mut left) = (0, 0);
+        names.retain(|name| {
+            let is_kept = keep(name);
+            left += usize::from(is_kept && index < mark);
+            index += 1;
+            is_kept
+        });
+        let mut held = self.held.lock();
+        names.append(&mut held.names);
+        names.shrink_to(names.len() * 2);
+        held.names = names;
+        left
+    }
+
     /// Takes the list of everything held; nothing can be added any more.
     pub fn end(&self) -> Released {
         let mut held = self.held.lock();
@@ -204,6 +205,10 @@ impl TransactionState {
         self.undo_len() + self.held_count() as u64
     }
 
+    pub fn born_lsn(&self) -> u64 {
+        self.born_lsn
+    }
+
     pub fn first_lsn(&self) -> u64 {
         self.first_lsn.load(Ordering::Acquire)
     }
@@ -213,12 +218,23 @@ impl TransactionState {
         self.first_lsn.fetch_max(lsn, Ordering::AcqRel);
     }
 
+    /// How many changes a rollback would undo.
     pub fn undo_len(&self) -> u64 {
-        self.undo.lock().items.len() as u64
+        self.undo.lock().len()
+    }
+
+    /// What a rollback would undo in memory, and the versions that belong to it.
+    pub fn memory_bytes(&self) -> u64 {
+        self.undo.lock().memory_bytes()
     }
 
     pub fn undo_bytes(&self) -> u64 {
         self.undo_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The number of the next change. Numbers are never used again, whatever is rolled back.
+    pub fn next_sequence(&self) -> u64 {
+        self.undo.lock().next_sequence()
     }
 
     /// Called right before the log record of a change, or of its undoing, is appended; the stack follows
@@ -228,50 +244,66 @@ impl TransactionState {
     }
 
     pub fn push_undo(&self, item: UndoItem, bytes: usize) {
-        let mut undo = self.undo.lock();
-        undo.items.push(item);
-        undo.sizes.push(u32::try_from(bytes).expect("an undo record fits into a page"));
-        undo.in_step = false;
+        self.undo.lock().push(item, bytes);
         self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// The newest item is a chain that begins here now; it is pushed when it is not there yet.
     pub fn set_chain(&self, sequence: u64, first: PageId) {
-        let mut undo = self.undo.lock();
-        let index = sequence as usize;
-        assert!(index == undo.items.len() || index + 1 == undo.items.len(), "only the newest item changes");
-        undo.items.truncate(index);
-        undo.items.push(UndoItem::Chain(first));
-        undo.sizes.resize(index + 1, 0);
-        undo.in_step = false;
+        self.undo.lock().set_chain(sequence, first);
     }
 
-    pub fn newest_undo(&self) -> Option<UndoItem> {
-        self.undo.lock().items.last().cloned()
+    /// The newest change in memory and its number.
+    pub fn newest_undo(&self) -> Option<(u64, UndoItem)> {
+        self.undo.lock().newest()
     }
 
     pub fn pop_undo(&self) {
-        let mut undo = self.undo.lock();
-        undo.items.pop();
-        let bytes = undo.sizes.pop().unwrap_or(0);
-        undo.in_step = false;
-        self.undo_bytes.fetch_sub(u64::from(bytes), Ordering::Relaxed);
+        let bytes = self.undo.lock().pop();
+        self.undo_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The undo stack of a transaction that has committed.
-    pub fn take_undo(&self) -> Vec<UndoItem> {
-        std::mem::take(&mut self.undo.lock().items)
+    /// Forgets the changes that are left in memory: the transaction has committed. Answers how many there were.
+    pub fn clear_undo(&self) -> usize {
+        let mut undo = self.undo.lock();
+        let count = undo.iter().count();
+        *undo = UndoStack::default();
+        count
     }
 
     /// Shows the undo stack to `read`, while it cannot change.
-    pub fn with_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> R {
-        read(&self.undo.lock().items)
+    pub fn with_undo<R>(&self, read: impl FnOnce(&UndoStack) -> R) -> R {
+        read(&self.undo.lock())
+    }
+
+    /// The same for those who change it.
+    pub fn with_undo_mut<R>(&self, change: impl FnOnce(&mut UndoStack) -> R) -> R {
+        change(&mut self.undo.lock())
     }
 
     /// The same for the checkpoint; `None` while log and stack may disagree.
-    pub fn with_settled_undo<R>(&self, read: impl FnOnce(&[UndoItem]) -> R) -> Option<R> {
+    pub fn with_settled_undo<R>(&self, read: impl FnOnce(&UndoStack) -> R) -> Option<R> {
         let undo = self.undo.lock();
-        (!undo.in_step).then(|| read(&undo.items))
+        (!undo.in_step).then(|| read(&undo))
+    }
+
+    /// Takes the next changes off the stack that are in the spill now.
+    pub fn take_spilled(&self, through: u64, count: usize, unfit: &HashSet<u64>) -> Vec<NumberedItem> {
+        self.undo.lock().take_spilled(through, count, unfit)
+    }
+
+    pub fn spill(&self) -> Option<Arc<Spill>> {
+        self.spill.lock().clone()
+    }
+
+    /// The spill keeps the state alive, so whoever sets it takes it away at the transaction's end.
+    pub fn set_spill(&self, spill: Option<Arc<Spill>>) {
+        *self.spill.lock() = spill;
+    }
+
+    /// True when there is something to undo.
+    pub fn has_undo(&self) -> bool {
+        self.spill.lock().is_some() || self.undo.lock().iter().next().is_some()
     }
 
     pub fn set_waiting(&self, waiting: Option<Waiting>) {

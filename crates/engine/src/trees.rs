@@ -1,18 +1,23 @@
 //! The trees of the database: where each is rooted, and their creation and removal.
 //!
-//! The tree of trees ("meta") maps a tree id (8 bytes, big-endian) to a state byte and the root page (8). It
-//! has no versions: a row is written when a tree is created, marked when its drop is committed, and removed
-//! when its pages are free. Invariant: a live row without a commit belongs to a transaction whose undo record
-//! names the tree; a marked row belongs to a committed drop, which the background finishes, if need be after
-//! the next start.
+//! The tree of trees ("meta", see `meta_row`) has no versions: a row is written when a tree is created, marked when
+//! its drop is committed, and removed when its pages are free. Spills have rows too. Invariant: a live row without a
+//! commit belongs to a transaction whose undo record names the tree; a marked row belongs to a committed drop, which
+//! the background finishes, if need be after the next start.
 
 use crate::checkpoint::CheckpointPin;
 use crate::engine::Engine;
 use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, UNDO_BYTES};
+use crate::meta_row::{
+    self, DROPPED, DROPPED_WITH_CHAINS, LIVE, LIVE_WITH_CHAINS, MetaEdit, MetaRow, OLD_SPILL,
+    OLD_SPILL_WITH_CHAINS, SPILL, SPILL_WITH_CHAINS, meta_key,
+};
+use crate::spill::{FoundSpill, Standing};
 use crate::transaction::Transaction;
-use crate::transaction_state::{TransactionId, TransactionState, UndoItem};
+use crate::transaction_state::{TransactionId, TransactionState};
+use crate::undo_stack::UndoItem;
 use crate::{EngineError, TreeId};
-use btree::{Decision, Edit, Extra, LeafContext, Mtr, Tree};
+use btree::{Mtr, Tree};
 use buffer::BufferError;
 use foldhash::HashMap;
 use pagestore::{PageId, PageKind, header};
@@ -27,15 +32,6 @@ pub(crate) const META_TREE: TreeId = TreeId(2);
 
 /// Room for what `free_tree`'s callers add to the last group: one compensation.
 const LAST_BYTES: usize = COMPENSATED_BYTES + 32;
-
-/// In use; no record has ever had an overflow chain.
-const LIVE: u8 = 1;
-/// In use; some record may have an overflow chain.
-const LIVE_WITH_CHAINS: u8 = 2;
-/// To be freed.
-const DROPPED: u8 = 3;
-/// To be freed, chains first.
-const DROPPED_WITH_CHAINS: u8 = 4;
 
 /// A tree in use.
 #[derive(Clone)]
@@ -94,7 +90,7 @@ impl Trees {
         self.live.read().get(&tree).cloned()
     }
 
-    fn remove(&self, tree: TreeId) -> Option<LiveTree> {
+    pub fn remove(&self, tree: TreeId) -> Option<LiveTree> {
         self.live.write().remove(&tree)
     }
 }
@@ -263,23 +259,57 @@ impl Engine {
         exists.await.map_err(|error| self.pool_error(error))
     }
 
-    /// Reads the tree of trees; answers the trees whose drop is not finished.
-    pub(crate) async fn load_trees(&self) -> Result<Vec<LiveTree>, EngineError> {
-        let mut unfinished = Vec::new();
+    /// Reads the tree of trees; answers what the last life has left to do.
+    pub(crate) async fn load_trees(&self) -> Result<Unfinished, EngineError> {
+        let mut unfinished = Unfinished::default();
         for (key, value) in self.all_records(&self.trees.meta).await? {
-            let (id, state, root) = decode_meta(&key, &value)
+            let MetaRow { id, state, root, owner } = meta_row::decode(&key, &value)
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
             let tree = Tree { id: pagestore::TreeId(id), root };
             self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
-            let with_chains = [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS].contains(&state);
+            let with_chains =
+                [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS, SPILL_WITH_CHAINS, OLD_SPILL_WITH_CHAINS]
+                    .contains(&state);
             let live = LiveTree { tree, with_chains, creator: None };
-            if [DROPPED, DROPPED_WITH_CHAINS].contains(&state) {
-                unfinished.push(live);
-            } else {
-                self.trees.add(live);
+            match state {
+                DROPPED | DROPPED_WITH_CHAINS => unfinished.drops.push(live),
+                SPILL | SPILL_WITH_CHAINS | OLD_SPILL | OLD_SPILL_WITH_CHAINS => {
+                    let is_active = [SPILL, SPILL_WITH_CHAINS].contains(&state);
+                    let standing = if is_active { Standing::Active } else { Standing::Committed };
+                    unfinished.spills.push(FoundSpill { live, owner, standing });
+                }
+                _ => self.trees.add(live),
             }
         }
         Ok(unfinished)
+    }
+
+    /// Writes a spill's row.
+    pub(crate) async fn put_found_spill(&self, spill: &FoundSpill) -> Result<(), EngineError> {
+        let state = match (spill.standing, spill.live.with_chains) {
+            (Standing::Active, false) => SPILL,
+            (Standing::Active, true) => SPILL_WITH_CHAINS,
+            (Standing::Committed, false) => OLD_SPILL,
+            (Standing::Committed, true) => OLD_SPILL_WITH_CHAINS,
+        };
+        let mut edit = MetaEdit::new(Some((state, spill.live.tree.root)));
+        edit.value.iter_mut().for_each(|value| value.extend_from_slice(&spill.owner.0.to_le_bytes()));
+        let key = meta_key(TreeId(spill.live.tree.id.0));
+        self.modify(&self.trees.meta, &key, &mut edit, Priority::Reserve).await
+    }
+
+    /// Marks the spill of a transaction as dropped, in the group which says that the transaction is undone.
+    pub(crate) async fn mark_undone(&self, live: &LiveTree, txn: TransactionId) -> Result<(), EngineError> {
+        let mut edit = MetaEdit::new(Some((DROPPED, live.tree.root)));
+        edit.undone = Some(txn);
+        let key = meta_key(TreeId(live.tree.id.0));
+        self.modify(&self.trees.meta, &key, &mut edit, Priority::Reserve).await
+    }
+
+    /// Frees a spill's pages.
+    pub(crate) async fn drop_spill_tree(self: &Arc<Self>, live: LiveTree) -> Result<(), EngineError> {
+        self.mark_dropped(&live).await?;
+        self.finish_drops(vec![live]).await
     }
 
     /// A committed transaction dropped these trees: they are gone at once, their pages follow in the
@@ -338,56 +368,9 @@ impl Engine {
     }
 }
 
-fn decode_meta(key: &[u8], value: &[u8]) -> Option<(u64, u8, PageId)> {
-    let id = u64::from_be_bytes(key.try_into().ok()?);
-    let (state, root) = value.split_first()?;
-    let root = u64::from_le_bytes(root.try_into().ok()?);
-    matches!(*state, LIVE | LIVE_WITH_CHAINS | DROPPED | DROPPED_WITH_CHAINS).then_some((
-        id,
-        *state,
-        PageId(root),
-    ))
-}
-
-/// Sets or removes a record without a log record of the engine.
-struct MetaEdit {
-    value: Option<Vec<u8>>,
-}
-
-impl MetaEdit {
-    fn new(row: Option<(u8, PageId)>) -> MetaEdit {
-        let value = row.map(|(state, root)| {
-            let mut value = vec![state];
-            value.extend_from_slice(&root.0.to_le_bytes());
-            value
-        });
-        MetaEdit { value }
-    }
-}
-
-fn meta_key(tree: TreeId) -> [u8; 8] {
-    tree.0.to_be_bytes()
-}
-
-impl Edit for MetaEdit {
-    type Output = ();
-
-    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
-        match (current, &self.value) {
-            (Some(_), Some(_)) => Decision::Update,
-            (None, Some(_)) => Decision::Insert,
-            (Some(_), None) => Decision::Delete,
-            (None, None) => Decision::Keep,
-        }
-    }
-
-    fn value(&self) -> &[u8] {
-        self.value.as_deref().unwrap_or_default()
-    }
-
-    fn extra_bytes(&self) -> usize {
-        0
-    }
-
-    fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, _extra: &mut Extra<'_>) {}
+/// What is left to do at start-up.
+#[derive(Default)]
+pub(crate) struct Unfinished {
+    pub drops: Vec<LiveTree>,
+    pub spills: Vec<FoundSpill>,
 }

@@ -3,13 +3,18 @@
 //! Invariant: the caller holds the exclusive lock on the prefix's own name from before the check until its
 //! record is in the leaf. So of two inserts with one prefix the second finds the first's record.
 
+use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::record;
 use crate::row_table::Attempt;
+use crate::spill::RowPlace;
 use crate::transaction::Work;
+use crate::transaction_state::TransactionState;
 use crate::{EngineError, KeyRange, LockMode, TreeId, WaitPolicy};
 use btree::{Direction, Position};
+use buffer::Stop;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// What the check found in the range of the prefix.
 enum Rival {
@@ -59,35 +64,55 @@ impl Work {
         let handle = engine.tree(tree)?;
         let end = KeyRange::prefix(prefix).upper;
         let (mut position, mut next) = (Position::at(prefix), Position::start());
+        self.moves_seen = engine.rows.moves();
         loop {
             let scanned = engine.pool.run(|| {
                 handle.scan(&engine.pool, &position, Direction::Forward, &mut next, |leaf| {
                     let found = leaf.for_each(|found, value| {
                         if !found.starts_with(prefix) {
-                            return ControlFlow::Break(None);
+                            return ControlFlow::Break(Ok(None));
                         }
-                        let is_live = record::is_live(Some(value));
-                        let is_busy = || engine.rows.is_written_by_other(&state, tree, found);
-                        if found == key || !is_live && !is_busy() {
+                        if found == key {
                             return ControlFlow::Continue(());
                         }
-                        let name = found.to_vec();
-                        ControlFlow::Break(Some(match engine.rows.try_lock(&state, tree, found, lock) {
-                            Attempt::Granted { newest_lsn } if newest_lsn > newest_allowed => Rival::Changed,
-                            Attempt::Granted { .. } if is_live => Rival::Duplicate(name),
-                            _ => Rival::Busy(name),
-                        }))
+                        let row = RowPlace { tree, key: found, page_lsn: leaf.page_lsn().0 };
+                        let is_live = record::is_live(Some(value));
+                        match engine.judge_rival(&state, row, is_live, lock, newest_allowed) {
+                            Ok(None) => ControlFlow::Continue(()),
+                            rival_or_stop => ControlFlow::Break(rival_or_stop),
+                        }
                     });
                     let goes_on =
                         leaf.fence().is_some_and(|fence| end.as_deref().is_none_or(|end| fence < end));
-                    (found.break_value(), goes_on)
-                })
+                    Ok((found.break_value().transpose()?.flatten(), goes_on))
+                })?
             });
             match scanned.await.map_err(|error| engine.tree_error(&handle, error))? {
-                (Some(rival), _) => return Ok(rival),
+                (Some(rival), _) => return Ok(Some(rival)),
                 (None, false) => return Ok(None),
                 (None, true) => std::mem::swap(&mut position, &mut next),
             }
         }
+    }
+}
+
+impl Engine {
+    /// Whether a record with the prefix stands in the way. Called under its leaf's latch.
+    fn judge_rival(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+        is_live: bool,
+        lock: LockMode,
+        newest_allowed: u64,
+    ) -> Result<Option<Rival>, Stop> {
+        if !is_live && !self.is_written_by_other(me, row)? {
+            return Ok(None);
+        }
+        Ok(Some(match self.try_lock_row(me, row, lock, newest_allowed)? {
+            Attempt::Granted { newest_lsn } if newest_lsn > newest_allowed => Rival::Changed,
+            Attempt::Granted { .. } if is_live => Rival::Duplicate(row.key.to_vec()),
+            _ => Rival::Busy(row.key.to_vec()),
+        }))
     }
 }

@@ -4,15 +4,18 @@
 //! in the row table, and changes the page together with its undo record in one log group. On a conflict
 //! nothing is changed, the transaction waits without a latch, and starts again from the root.
 
-use crate::intervals::IntervalLocks;
+use crate::engine::Engine;
 use crate::lock_wait::Waited;
 use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES};
 use crate::record::{self, GHOST_RECORD};
-use crate::row_table::{Attempt, Before, Prepared, RowName, RowTable};
+use crate::row_table::{Attempt, Before, Prepared, RowName};
+use crate::spill::RowPlace;
 use crate::transaction::{Transaction, Work};
-use crate::transaction_state::{TransactionState, UndoItem};
+use crate::transaction_state::TransactionState;
+use crate::undo_stack::UndoItem;
 use crate::{EngineError, LockMode, TreeId, Uniqueness, WaitPolicy};
 use btree::{Decision, Edit, Extra, LeafContext};
+use buffer::Stop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -134,6 +137,7 @@ impl Work {
                 Written::Missing => return Err(EngineError::NotFound),
                 Written::Changed => return Err(EngineError::RecordChanged),
                 Written::Duplicate => return Err(EngineError::DuplicateKey { existing_key: key.into() }),
+                Written::Stopped => unreachable!("the tree operation was repeated"),
                 Written::Gap => self.wait_for_gap(tree, key, wait).await?,
                 Written::Locked(mode) => match self.wait_for_row(tree, key, mode, wait).await? {
                     Waited::Granted => {}
@@ -155,13 +159,13 @@ impl Work {
         self.withdraw();
         let state = self.state();
         let engine = self.engine.clone();
-        engine.check_undo_size(&state)?;
+        self.spill_if_large().await?;
         engine.keep_log_room().await?;
+        self.moves_seen = engine.rows.moves();
         let handle = engine.tree(tree)?;
         let sequence = self.sequence();
         let mut edit = RowEdit {
-            rows: &engine.rows,
-            intervals: &engine.intervals,
+            engine: &engine,
             state: &state,
             tree,
             key,
@@ -172,10 +176,12 @@ impl Work {
             sequence,
             announced: &mut self.announced,
             outcome: Written::Done,
+            stop: None,
             before_bytes: 0,
             seen_lsn: 0,
         };
-        let item = engine.modify(&handle, key, &mut edit, wal::Priority::Normal).await;
+        let priority = wal::Priority::Normal;
+        let item = engine.modify_or_stop(&handle, key, &mut edit, priority, |edit| edit.stop.take()).await;
         let (outcome, before_bytes) = (edit.outcome, edit.before_bytes);
         self.seen_lsn = self.seen_lsn.max(edit.seen_lsn);
         engine.start_due_checkpoint();
@@ -211,6 +217,8 @@ enum Written {
     Missing,
     /// See `Work::newest_allowed`.
     Changed,
+    /// Not decided: a page of a spill is not in memory.
+    Stopped,
 }
 
 /// What a write did to the page.
@@ -221,8 +229,7 @@ struct Change {
 
 /// The write of one record as the tree carries it out.
 struct RowEdit<'a> {
-    rows: &'a RowTable,
-    intervals: &'a IntervalLocks,
+    engine: &'a Engine,
     state: &'a Arc<TransactionState>,
     tree: TreeId,
     key: &'a [u8],
@@ -234,6 +241,8 @@ struct RowEdit<'a> {
     sequence: u64,
     announced: &'a mut Option<RowName>,
     outcome: Written,
+    /// Why it could not decide.
+    stop: Option<Stop>,
     before_bytes: usize,
     /// An insert follows the commit that removed the key before.
     seen_lsn: u64,
@@ -246,11 +255,30 @@ impl RowEdit<'_> {
     }
 
     /// Locks the record that stands in the way of an insert, or the key whose record is missing.
-    fn lock_and_refuse(&mut self, mode: LockMode, outcome: Written) -> Decision {
-        match self.rows.try_lock(self.state, self.tree, self.key, mode) {
-            Attempt::Granted { .. } => self.refuse(outcome),
-            Attempt::Conflict => self.refuse(Written::Locked(mode)),
+    fn lock_and_refuse(&mut self, mode: LockMode, outcome: Written, leaf: LeafContext) -> Decision {
+        match self.engine.try_lock_row(self.state, self.place(leaf), mode, self.newest_allowed) {
+            Ok(Attempt::Granted { newest_lsn }) if newest_lsn > self.newest_allowed => {
+                self.refuse(Written::Changed)
+            }
+            Ok(Attempt::Granted { .. }) => self.refuse(outcome),
+            Ok(Attempt::Conflict) => self.refuse(Written::Locked(mode)),
+            Err(stop) => self.stop(stop),
         }
+    }
+
+    /// Whether the row must not be changed any more: see `Work::newest_allowed`.
+    fn has_changed(&self, leaf: LeafContext) -> Result<bool, Stop> {
+        let limit = self.newest_allowed;
+        Ok(limit != u64::MAX && self.engine.newest_commit(self.place(leaf), limit)? > limit)
+    }
+
+    fn stop(&mut self, stop: Stop) -> Decision {
+        self.stop = Some(stop);
+        self.refuse(Written::Stopped)
+    }
+
+    fn place(&self, leaf: LeafContext) -> RowPlace<'_> {
+        RowPlace { tree: self.tree, key: self.key, page_lsn: leaf.page_lsn.0 }
     }
 }
 
@@ -258,20 +286,23 @@ impl Edit for RowEdit<'_> {
     type Output = Option<Change>;
 
     /// May run several times: announcing the same write again changes nothing.
-    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+    fn inspect(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision {
         self.outcome = Written::Done;
         let is_live = record::is_live(current);
-        let limited = self.newest_allowed != u64::MAX;
-        if limited && self.rows.newest_commit(self.tree, self.key) > self.newest_allowed {
-            return self.refuse(Written::Changed);
+        match self.has_changed(leaf) {
+            Ok(false) => {}
+            Ok(true) => return self.refuse(Written::Changed),
+            Err(stop) => return self.stop(stop),
         }
         match self.kind {
-            Kind::Insert if is_live => return self.lock_and_refuse(self.duplicate_lock, Written::Duplicate),
-            Kind::Insert if self.intervals.forbids_insert(self.state, self.tree, self.key) => {
+            Kind::Insert if is_live => {
+                return self.lock_and_refuse(self.duplicate_lock, Written::Duplicate, leaf);
+            }
+            Kind::Insert if self.engine.intervals.forbids_insert(self.state, self.tree, self.key) => {
                 return self.refuse(Written::Gap);
             }
             Kind::Update | Kind::Delete if !is_live => {
-                return self.lock_and_refuse(LockMode::Exclusive, Written::Missing);
+                return self.lock_and_refuse(LockMode::Exclusive, Written::Missing, leaf);
             }
             Kind::Insert | Kind::Update | Kind::Delete => {}
         }
@@ -279,12 +310,24 @@ impl Edit for RowEdit<'_> {
             Some(bytes) if is_live => Before::Record(bytes.into()),
             _ => Before::Absent,
         };
-        match self.rows.prepare_write(self.state, self.tree, self.key, self.sequence, before) {
+        let moves = self.engine.rows.moves();
+        if let Err(stop) = self.engine.show_spilled_lock(self.state, self.place(leaf)) {
+            return self.stop(stop);
+        }
+        let rows = &self.engine.rows;
+        match rows.prepare_write(self.state, self.tree, self.key, self.sequence, moves, before) {
+            Prepared::Moved => return self.stop(Stop::Restart),
             Prepared::Conflict => return self.refuse(Written::Locked(LockMode::Exclusive)),
             Prepared::Ready(name) => *self.announced = Some(name),
         }
+        // Once more: whoever had the row may have committed after the first look.
+        match self.has_changed(leaf) {
+            Ok(false) => {}
+            Ok(true) => return self.refuse(Written::Changed),
+            Err(stop) => return self.stop(stop),
+        }
         if self.kind == Kind::Insert && current.is_some() {
-            self.seen_lsn = self.rows.newest_commit(self.tree, self.key);
+            self.seen_lsn = self.engine.newest_commit_bound(self.place(leaf));
         }
         self.before_bytes = current.map_or(0, <[u8]>::len);
         if current.is_some() { Decision::Update } else { Decision::Insert }

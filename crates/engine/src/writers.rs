@@ -49,6 +49,15 @@ impl Writers {
         state
     }
 
+    /// Registers a transaction of an earlier life that has something left to undo. No snapshot exists yet.
+    pub fn adopt(&self, id: TransactionId, log_end: impl FnOnce() -> u64) -> Arc<TransactionState> {
+        let mut maps = self.maps.lock();
+        let state = TransactionState::labelled(id, 0, Isolation::ReadCommitted, 0, log_end());
+        maps.active.insert(id, state.clone());
+        maps.unseen.insert(id, 0);
+        state
+    }
+
     /// Its commit record is in the log, or everything is undone.
     pub fn no_longer_active(&self, state: &TransactionState) {
         self.maps.lock().active.remove(&state.id);
@@ -75,9 +84,9 @@ impl Writers {
         self.maps.lock().active.values().map(|state| state.first_lsn()).min()
     }
 
-    /// What all active transactions together would have to undo.
-    pub fn undo_bytes(&self) -> u64 {
-        self.maps.lock().active.values().map(|state| state.undo_bytes()).sum()
+    /// What the undo records and versions of all active transactions take in memory.
+    pub fn memory_bytes(&self) -> u64 {
+        self.maps.lock().active.values().map(|state| state.memory_bytes()).sum()
     }
 
     pub fn active(&self) -> Vec<Arc<TransactionState>> {

@@ -126,6 +126,7 @@ fn open_store(
         page_size_bytes: settings.page_size_bytes,
         buffer_pool_bytes: settings.buffer_pool_bytes,
         redo_capacity_bytes: settings.redo_capacity_bytes,
+        undo_memory_bytes: 0,
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,

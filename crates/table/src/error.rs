@@ -30,8 +30,6 @@ pub fn engine_error(table: &str, error: EngineError) -> SqlError {
         EngineError::NoSuchTree(_) => error_code::ER_TABLE_DEF_CHANGED.plain(),
         EngineError::SnapshotTooOld => error_code::ER_TABLE_DEF_CHANGED.plain(),
         EngineError::TooLarge { limit, .. } => error_code::ER_TOO_BIG_ROWSIZE.with(&[&limit]),
-        // MySQL's answer to a transaction that has outgrown what the server keeps for it.
-        EngineError::TransactionTooLarge { .. } => error_code::ER_LOCK_TABLE_FULL.plain(),
         EngineError::CorruptPage { corrupt, .. } => {
             error_code::ER_INDEX_CORRUPT.with(&[&format!("of {table} ({corrupt})")])
         }

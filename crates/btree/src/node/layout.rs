@@ -39,6 +39,11 @@ pub fn inline_value_max(page_size: PageSize, key_len: usize) -> usize {
     (page_size.bytes() / 4).min(entry_bytes_max(page_size) - SLOT_BYTES - key_len)
 }
 
+/// Whether a leaf takes an entry with a key and a value of these lengths.
+pub fn entry_fits(page_size: PageSize, key_len: usize, value_len: usize) -> bool {
+    key_len <= key_bytes_max(page_size) && SLOT_BYTES + key_len + value_len <= entry_bytes_max(page_size)
+}
+
 pub(crate) fn encode_child(child: PageId) -> [u8; CHILD_BYTES] {
     let bytes = child.0.to_le_bytes();
     assert!(child.0 <= pagestore::PAGE_ID_MAX, "page ids have 40 bits");

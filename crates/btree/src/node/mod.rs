@@ -38,5 +38,5 @@ pub(crate) use build::{NodeBuilder, NodeIdentity, shared_prefix, shortest_separa
 pub use check::check;
 pub(crate) use edit::NodeMut;
 pub(crate) use layout::{CHILD_BYTES, LEVEL_MAX, NODE_HEADER_BYTES, SLOT_BYTES, encode_child};
-pub use layout::{entry_bytes_max, inline_value_max, key_bytes_max};
+pub use layout::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
 pub(crate) use read::Node;

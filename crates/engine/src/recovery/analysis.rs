@@ -65,6 +65,16 @@ impl Analysis {
             LogRecord::RolledBack => {
                 self.losers.remove(&txn);
             }
+            LogRecord::Spilled { through, kept } => {
+                if let Some(undo) = self.losers.get_mut(&txn) {
+                    let newer = undo.split_off(&through);
+                    undo.retain(|sequence, _| kept.contains(sequence));
+                    undo.extend(newer);
+                    if undo.is_empty() {
+                        self.losers.remove(&txn);
+                    }
+                }
+            }
             LogRecord::PendingFrees { chains } => self.chains.extend(chains),
             LogRecord::Freed { chain } => {
                 self.chains.remove(&chain);
@@ -116,6 +126,20 @@ mod tests {
         assert_eq!(analysis.dropped, BTreeSet::from([TreeId(8)]));
         assert_eq!(analysis.chains, BTreeSet::from([41]));
         assert_eq!(analysis.transaction_max, 9);
+    }
+
+    #[test]
+    fn what_was_spilled_is_not_undone_from_the_log() {
+        let analysis = analyse(&[
+            (1, undo(0, b"tree")),
+            (1, undo(1, b"b")),
+            (2, undo(0, b"c")),
+            (1, LogRecord::Spilled { through: 2, kept: vec![0] }),
+            (1, undo(2, b"d")),
+            (2, LogRecord::Spilled { through: 1, kept: vec![] }),
+        ]);
+        assert_eq!(analysis.losers.keys().collect::<Vec<_>>(), [&1]);
+        assert_eq!(analysis.losers[&1].keys().collect::<Vec<_>>(), [&0, &2]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::analysis::UndoMap;
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::log_record::{LogRecord, Operation, UndoRecord};
+use crate::spill::FoundSpill;
 use crate::transaction_state::TransactionId;
 use btree::Tree;
 use pagestore::PageId;
@@ -16,11 +17,24 @@ impl Engine {
     pub(crate) async fn undo_losers(
         self: &Arc<Self>,
         losers: BTreeMap<u64, UndoMap>,
+        spills: &[FoundSpill],
     ) -> Result<(), EngineError> {
         for (txn, undo) in losers {
             let txn = TransactionId(txn);
+            let spill = spills.iter().find(|spill| spill.owner == txn);
             for (sequence, record) in undo.iter().rev() {
-                self.undo_from_log(txn, *sequence, record).await?;
+                if let Some(spill) = spill
+                    && record.operation == Operation::CreateChain
+                {
+                    // It may be there too, and must not be freed twice.
+                    self.forget_spilled_chain(&spill.live.tree, *sequence).await?;
+                }
+                match self.undo_from_log(txn, *sequence, record).await {
+                    // The record is also in the spill, from a batch that was cut off, and the rollback has undone
+                    // the creation of its tree before the crash.
+                    Err(EngineError::NoSuchTree(_)) if spill.is_some() => {}
+                    undone => undone?,
+                }
             }
             let mut group = WalGroup::new();
             group.push(LogRecord::RolledBack.kind(), txn.0, &[]);

@@ -54,6 +54,11 @@ impl VersionChain {
         self.versions.pop_back().expect("the caller checked the newest version");
     }
 
+    /// Takes out the version that `writer` wrote as `sequence`.
+    pub fn remove(&mut self, writer: &Arc<TransactionState>, sequence: u64) {
+        self.versions.retain(|version| version.sequence != sequence || !Arc::ptr_eq(&version.writer, writer));
+    }
+
     pub fn newest_is(&self, writer: &Arc<TransactionState>, sequence: u64) -> bool {
         self.versions
             .back()
@@ -86,15 +91,29 @@ impl VersionChain {
     }
 
     pub fn visible(&self, snapshot_lsn: u64, me: Option<&Arc<TransactionState>>) -> Visible<'_> {
-        let mut seen = Visible::Page;
+        match self.oldest_unseen(snapshot_lsn, me) {
+            Some((before, _)) => Visible::Before(before),
+            None => Visible::Page,
+        }
+    }
+
+    /// The oldest before-image that the snapshot needs, with its writer's place in the order of commits: the LSN
+    /// of the commit, the highest number for one that has not committed.
+    pub fn oldest_unseen(
+        &self,
+        snapshot_lsn: u64,
+        me: Option<&Arc<TransactionState>>,
+    ) -> Option<(&Before, u64)> {
+        let mut oldest = None;
         for version in self.versions.iter().rev() {
             let own = me.is_some_and(|me| Arc::ptr_eq(me, &version.writer));
-            if own || version.writer.is_visible_at(snapshot_lsn) {
+            let committed_at = version.writer.committed_at();
+            if own || committed_at.is_some_and(|lsn| lsn <= snapshot_lsn) {
                 break;
             }
-            seen = Visible::Before(&version.before);
+            oldest = Some((&version.before, committed_at.unwrap_or(u64::MAX)));
         }
-        seen
+        oldest
     }
 
     /// Drops the before-images that none of the `snapshots` (ascending) needs, nor any snapshot from

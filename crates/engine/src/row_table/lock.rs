@@ -203,6 +203,18 @@ impl RowEntry {
         }
     }
 
+    /// A version that `me` wrote is in its spill now, and the lock on record there: forgets it if `me` alone has to do
+    /// with it; else it no longer goes with a version.
+    pub(super) fn give_up_unwaited(&mut self, me: &Arc<TransactionState>) {
+        let Some(lock) = &mut self.lock else { return };
+        let is_alone = lock.holders.iter().all(|holder| Arc::ptr_eq(&holder.transaction, me));
+        if is_alone && lock.queue.is_empty() {
+            self.lock = None;
+        } else if let Some(holder) = lock.holder_mut(me) {
+            holder.implied = false;
+        }
+    }
+
     /// Who has to end before `me` gets its turn: the holders, or the first request ahead of it if that alone stands in
     /// its way. Other requests ahead wait for the same holders, so they need not be listed: any cycle through them
     /// runs through the holders too.

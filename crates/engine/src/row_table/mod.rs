@@ -28,7 +28,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const SHARD_COUNT: usize = 256;
 const COUNTS_PER_SHARD: usize = 16;
@@ -75,6 +75,8 @@ impl Place<'_> {
 pub(crate) struct RowTable {
     shards: Box<[Shard]>,
     hasher: FixedState,
+    /// How often versions have moved from here to a spill.
+    moves: AtomicU64,
 }
 
 /// The result of asking to write a row.
@@ -83,6 +85,8 @@ pub(crate) enum Prepared {
     Ready(RowName),
     /// Another transaction has the row.
     Conflict,
+    /// Versions have moved to a spill since it was asked.
+    Moved,
 }
 
 /// What pruning a row's chain found.
@@ -100,7 +104,7 @@ impl RowTable {
             rows: Mutex::new(HashMap::with_hasher(FixedState::with_seed(seed.rotate_left(17)))),
             counts: [const { AtomicU32::new(0) }; COUNTS_PER_SHARD],
         };
-        RowTable { shards: (0..SHARD_COUNT).map(|_| shard()).collect(), hasher }
+        RowTable { shards: (0..SHARD_COUNT).map(|_| shard()).collect(), hasher, moves: AtomicU64::new(0) }
     }
 
     fn shard(&self, tree: TreeId, key: &[u8]) -> Place<'_> {
@@ -115,6 +119,17 @@ impl RowTable {
         counts.map(|count| count.load(Ordering::Relaxed) as usize).sum()
     }
 
+    /// Who asks the spills whether a row is locked reads this first, and passes it on to what locks the row: that
+    /// does nothing if a version may have left for a spill in between.
+    pub fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Acquire)
+    }
+
+    /// Called when versions are in a spill, before they are taken from here.
+    pub fn begin_move(&self) {
+        self.moves.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
     /// within the transaction: asking again for the same write (a retried tree operation) changes nothing.
     pub fn prepare_write(
@@ -123,10 +138,14 @@ impl RowTable {
         tree: TreeId,
         key: &[u8],
         sequence: u64,
+        moves: u64,
         before: impl FnOnce() -> Before,
     ) -> Prepared {
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
+        if self.moves() != moves {
+            return Prepared::Moved;
+        }
         if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
             let name = name.clone();
             let entry = rows.get_mut(&name).expect("it was just found");
@@ -208,18 +227,19 @@ impl RowTable {
         }
     }
 
-    /// The newest committed version, and the LSN of its commit as far as it is remembered (else 0). Call it
-    /// under the leaf latch.
-    pub fn committed<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(Visible<'_>, u64) -> R) -> R {
+    /// The same for a reader who looks into the spills as well: the oldest before-image among those that the
+    /// snapshot needs, with its place in the order of commits.
+    pub fn oldest_unseen(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        snapshot_lsn: u64,
+        me: Option<&Arc<TransactionState>>,
+    ) -> Option<(Before, u64)> {
         let shard = self.shard(tree, key);
         let rows = shard.rows.lock();
-        match rows.get(&NameRef { tree, key } as &dyn NameParts) {
-            Some(entry) => read(entry.versions.visible(u64::MAX, None), entry.versions.newest_commit_lsn()),
-            None => {
-                drop(rows);
-                read(Visible::Page, 0)
-            }
-        }
+        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts)?;
+        entry.versions.oldest_unseen(snapshot_lsn, me).map(|(before, order)| (before.clone(), order))
     }
 
     /// True while another transaction has changed the row and not ended.
@@ -248,21 +268,41 @@ impl RowTable {
     /// Takes the lock if nobody is in the way. Call it under the leaf latch, and trust the page's record
     /// only after `Granted`.
     pub fn try_lock(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) -> Attempt {
+        loop {
+            if let Some(attempt) = self.try_lock_unmoved(me, tree, key, mode, self.moves()) {
+                return attempt;
+            }
+        }
+    }
+
+    /// The same for rows that may be in a spill: see `moves`. `None`: ask the spills again.
+    pub fn try_lock_unmoved(
+        &self,
+        me: &Arc<TransactionState>,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        moves: u64,
+    ) -> Option<Attempt> {
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
+        if self.moves() != moves {
+            return None;
+        }
         if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
             let name = name.clone();
-            return rows.get_mut(&name).expect("it was just found").try_lock(me, &name, mode);
+            return Some(rows.get_mut(&name).expect("it was just found").try_lock(me, &name, mode));
         }
         let name = RowName { tree, key: key.into() };
         let mut entry = RowEntry::default();
         let attempt = entry.try_lock(me, &name, mode);
         rows.insert(name, entry);
         shard.count_added();
-        attempt
+        Some(attempt)
     }
 
     /// Takes the lock or joins its queue.
+    #[cfg(test)]
     pub fn enqueue(
         &self,
         me: &Arc<TransactionState>,
@@ -270,16 +310,59 @@ impl RowTable {
         key: &[u8],
         mode: LockMode,
     ) -> (RowName, Enqueued) {
+        loop {
+            if let Some(enqueued) = self.enqueue_unmoved(me, tree, key, mode, self.moves()) {
+                return enqueued;
+            }
+        }
+    }
+
+    /// The same for rows that may be in a spill: see `moves`. `None`: try from the start.
+    pub fn enqueue_unmoved(
+        &self,
+        me: &Arc<TransactionState>,
+        tree: TreeId,
+        key: &[u8],
+        mode: LockMode,
+        moves: u64,
+    ) -> Option<(RowName, Enqueued)> {
         let name = RowName { tree, key: key.into() };
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
+        if self.moves() != moves {
+            return None;
+        }
         let before = rows.len();
         let entry = rows.entry(name.clone()).or_default();
         let enqueued = entry.enqueue(me, &name, mode);
         if rows.len() > before {
             shard.count_added();
         }
-        (name, enqueued)
+        Some((name, enqueued))
+    }
+
+    /// Makes the lock of a row explicit that `owner` has in its spill, for others to wait for. Does nothing when
+    /// the owner has ended.
+    pub fn hold_spilled(&self, owner: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) {
+        let name = RowName { tree, key: key.into() };
+        let shard = self.shard(tree, key);
+        let mut rows = shard.rows.lock();
+        let before = rows.len();
+        let entry = rows.entry(name.clone()).or_default();
+        entry.lock_mut().hold(owner, mode, &name);
+        if entry.is_disposable() {
+            rows.remove(&name);
+        } else if rows.len() > before {
+            shard.count_added();
+        }
+    }
+
+    /// Forgets a version, and the writer's explicit lock if nobody waits for it: both are in the writer's spill.
+    pub fn forget_spilled(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) {
+        self.change(name, |entry| {
+            entry.versions.remove(writer, sequence);
+            entry.give_up_unwaited(writer);
+        });
     }
 
     /// Gives up a wait that nobody has granted; false when the lock was granted meanwhile.

@@ -10,6 +10,7 @@ mod locking;
 mod observers;
 mod recovery;
 mod scans;
+mod spill;
 mod stress;
 mod writes;
 

@@ -159,26 +159,6 @@ fn old_versions_and_ghosts_are_pruned() {
 }
 
 #[test]
-fn a_transaction_may_not_outgrow_the_log() {
-    with_engine(|engine| async move {
-        fill(&engine, &[("a", "1")]).await;
-        let mut one = repeatable(&engine);
-        let mut refused = None;
-        for key in 0u32..100_000 {
-            let inserted = one.insert(CATALOG, &key.to_be_bytes(), &[3; 100], Uniqueness::Key, WAIT).await;
-            if let Err(error) = inserted {
-                refused = Some(error);
-                break;
-            }
-        }
-        assert!(matches!(refused, Some(EngineError::TransactionTooLarge { .. })), "{refused:?}");
-        one.rollback().await.unwrap();
-        let mut two = repeatable(&engine);
-        assert_eq!(all(&mut two, ReadMode::Snapshot).await.unwrap(), ["a=1"]);
-    });
-}
-
-#[test]
 fn a_dropped_transaction_is_rolled_back_in_the_background() {
     with_engine(|engine| async move {
         let mut one = repeatable(&engine);

@@ -1,0 +1,232 @@
+//! Moving changes from memory to the spill, by the transaction's own task before its next change.
+//!
+//! A batch is everything that is in memory, in the order of the spill's tree: so each of its pages is visited once per
+//! batch, however the keys of secondary indexes lie. Only when all entries are in the tree are the changes taken from
+//! the undo stack and the row table, in bounded steps. At the end one log record says that the undo records so far
+//! count no more, and the log with them can be given up.
+//!
+//! Invariant: a batch that is cut off anywhere leaves every change in memory, in the spill, or in both.
+
+use super::{Spill, Standing, entry};
+use crate::engine::Engine;
+use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES};
+use crate::row_table::{Before, RowName};
+use crate::transaction::Work;
+use crate::transaction_state::{TransactionId, TransactionState};
+use crate::undo_stack::{NumberedItem, UndoItem, UndoStack};
+use crate::{AccessMode, EngineError, Isolation};
+use btree::{Decision, Edit, Extra, LeafContext};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wal::{AppendError, Priority, WalGroup};
+
+/// A transaction below this share of the budget does not spill.
+const SMALL_SHARE: u64 = 16;
+
+/// So many changes are taken from memory before others get a turn.
+const STEP_CHANGES: usize = 256;
+
+impl Engine {
+    fn must_spill(&self, state: &TransactionState) -> bool {
+        let own_bytes = state.memory_bytes();
+        own_bytes > self.undo_memory_bytes / SMALL_SHARE
+            && self.writers.memory_bytes() > self.undo_memory_bytes
+    }
+
+    /// Logs that the undo records of everything spilled count no more.
+    fn log_spilled(&self, state: &Arc<TransactionState>) -> Result<(), AppendError> {
+        state.with_undo_mut(|undo| {
+            let start = self.wal.end_lsn().0;
+            let kept: Vec<u64> = undo.kept().iter().map(|change| change.sequence).collect();
+            let all_moved = undo.iter().next().is_none();
+            let record = LogRecord::Spilled { through: undo.spilled_through(), kept };
+            let mut group = WalGroup::new();
+            group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
+            self.wal.append_reserve(&group)?;
+            if all_moved {
+                state.undo_moved_to(start);
+            }
+            Ok(())
+        })
+    }
+
+    /// Creates an empty spill for the transaction.
+    async fn create_spill(
+        self: &Arc<Self>,
+        owner: &Arc<TransactionState>,
+    ) -> Result<Arc<Spill>, EngineError> {
+        // A transaction of its own: a crash before it has committed leaves nothing.
+        let mut creator = self.begin(Isolation::ReadCommitted, AccessMode::ReadWrite);
+        let id = creator.create_tree().await?;
+        let tree = self.tree(id)?;
+        // No other user of trees has to do with it.
+        self.trees.remove(id);
+        self.put_spill_row(&tree, owner.id, Standing::Active, false).await?;
+        creator.work.commit_unseen().await?;
+        let spill = Spill::new(tree, owner.clone(), owner.born_lsn());
+        owner.set_spill(Some(spill.clone()));
+        self.spills.add(spill.clone());
+        Ok(spill)
+    }
+
+    /// The entry of a change that is in memory.
+    fn spill_entry(&self, state: &Arc<TransactionState>, change: &NumberedItem) -> Option<SpillEntry> {
+        let (key, value, has_chain) = match &change.item {
+            UndoItem::Row { name, operation, old_chain } => {
+                let before = self.rows.before(state, name, change.sequence);
+                let image = match &before {
+                    Before::Record(record) => &**record,
+                    Before::Absent => &[],
+                };
+                let key = entry::entry_key(name.tree, &name.key, change.sequence);
+                (key, entry::row_value(*operation, image), old_chain.is_some())
+            }
+            UndoItem::Chain(first) => (entry::chain_key(change.sequence), entry::chain_value(*first), false),
+            UndoItem::Tree { .. } | UndoItem::DropTree(_) => return None,
+        };
+        let fits = btree::entry_fits(self.pool.store().page_size(), key.len(), value.len());
+        fits.then_some(SpillEntry { key, value, has_chain })
+    }
+}
+
+struct SpillEntry {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    has_chain: bool,
+}
+
+impl Work {
+    /// Spills when too much is in memory. Called before a change.
+    pub async fn spill_if_large(&mut self) -> Result<(), EngineError> {
+        match &self.state {
+            Some(state) if self.engine.must_spill(state) => self.spill().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Moves everything that is in memory to the spill.
+    pub async fn spill(&mut self) -> Result<(), EngineError> {
+        let engine = self.engine.clone();
+        let state = self.state();
+        let spill = match state.spill() {
+            Some(spill) => spill,
+            None => engine.create_spill(&state).await?,
+        };
+        let through = state.next_sequence();
+        let unfit = self.write_entries(&spill).await?;
+        loop {
+            let step = state.take_spilled(through, STEP_CHANGES, &unfit);
+            if step.is_empty() {
+                break;
+            }
+            engine.rows.begin_move();
+            for change in &step {
+                if let UndoItem::Row { name, .. } = &change.item {
+                    engine.rows.forget_spilled(&state, name, change.sequence);
+                }
+            }
+            engine.stats.spilled_changes.fetch_add(step.len() as u64, Ordering::Relaxed);
+            env::yield_now().await;
+        }
+        self.statement_mark =
+            state.retain_locks(self.statement_mark, |name| engine.rows.held_mode(&state, name).is_some());
+        loop {
+            match engine.log_spilled(&state) {
+                Ok(()) => return Ok(()),
+                Err(AppendError::Full) => engine.wait_for_log_space().await?,
+                Err(error) => return Err(engine.log_error(error)),
+            }
+        }
+    }
+
+    /// Writes the entries of everything that is in memory; answers the numbers of those that do not fit.
+    async fn write_entries(&mut self, spill: &Arc<Spill>) -> Result<HashSet<u64>, EngineError> {
+        let engine = self.engine.clone();
+        let state = self.state();
+        let mut changes: Vec<NumberedItem> = state.with_undo_mut(|undo| {
+            undo.expect_entries();
+            undo.items().filter(|change| change.item.may_spill()).cloned().collect()
+        });
+        changes.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
+        // What comes after a change of the same row that does not fit has to stay in memory with it.
+        let mut unfit_rows: HashSet<RowName> = state.with_undo(UndoStack::kept_rows);
+        let mut unfit = HashSet::new();
+        for change in &changes {
+            let stays =
+                !unfit_rows.is_empty() && change.item.row().is_some_and(|row| unfit_rows.contains(row));
+            let Some(entry) = engine.spill_entry(&state, change).filter(|_| !stays) else {
+                unfit.insert(change.sequence);
+                unfit_rows.extend(change.item.row().cloned());
+                continue;
+            };
+            if let UndoItem::Row { name, operation, .. } = &change.item {
+                spill.expect(name.tree, &name.key);
+                if *operation == Operation::Delete {
+                    spill.with_ghosts.store(true, Ordering::Release);
+                }
+            }
+            if entry.has_chain && !spill.with_chains.load(Ordering::Acquire) {
+                engine.put_spill_row(&spill.tree, state.id, Standing::Active, true).await?;
+                spill.with_chains.store(true, Ordering::Release);
+            }
+            engine.keep_log_room().await?;
+            let mut edit = EntryEdit { value: Some(entry.value), only_existing: false, log: None };
+            let written = engine.modify(&spill.tree, &entry.key, &mut edit, Priority::Normal).await;
+            engine.start_due_checkpoint();
+            written?;
+        }
+        Ok(unfit)
+    }
+}
+
+/// The order of entries in the tree.
+fn order(change: &NumberedItem) -> (u64, usize, &[u8], u64) {
+    match &change.item {
+        UndoItem::Row { name, .. } => (name.tree.0, name.key.len(), &name.key, change.sequence),
+        UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => (0, 0, &[], change.sequence),
+    }
+}
+
+/// Writes or removes an entry of a spill.
+pub(super) struct EntryEdit<'a> {
+    /// `None`: the entry goes.
+    pub value: Option<Vec<u8>>,
+    /// Nothing is to be done if there is no such entry.
+    pub only_existing: bool,
+    /// What else the group says, and of which transaction.
+    pub log: Option<(LogRecord<'a>, TransactionId, Option<&'a TransactionState>)>,
+}
+
+impl Edit for EntryEdit<'_> {
+    /// Whether there was such an entry.
+    type Output = bool;
+
+    fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
+        match (current, &self.value) {
+            (None, None) => Decision::Keep,
+            (None, Some(_)) if self.only_existing => Decision::Keep,
+            (None, Some(_)) => Decision::Insert,
+            (Some(_), Some(_)) => Decision::Update,
+            (Some(_), None) => Decision::Delete,
+        }
+    }
+
+    fn value(&self) -> &[u8] {
+        self.value.as_deref().unwrap_or_default()
+    }
+
+    fn extra_bytes(&self) -> usize {
+        self.log.as_ref().map_or(0, |(record, _, _)| record.payload().len() + RECORD_OVERHEAD_BYTES)
+    }
+
+    fn apply(&mut self, current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) -> bool {
+        if let Some((record, transaction, state)) = &self.log
+            && current.is_some()
+        {
+            state.iter().for_each(|state| state.begin_step());
+            extra.log(record.kind(), transaction.0, &record.payload());
+        }
+        current.is_some()
+    }
+}

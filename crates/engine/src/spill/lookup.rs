@@ -1,0 +1,228 @@
+//! Looking for a row's versions and locks in the spills, for those who did not find them in memory.
+//!
+//! Invariant: everything here runs under the latch of the row's leaf, and looks into memory before the spills; what
+//! takes a lock passes on the row table's number of moves, read before the spills were asked. A missing page of a
+//! spill is a `Stop` like any other.
+
+use super::entry::{self, Undo};
+use super::{Spill, Spills};
+use crate::engine::Engine;
+use crate::row_table::{Attempt, Before, Visible};
+use crate::transaction_state::TransactionState;
+use crate::{LockMode, TreeId};
+use btree::{Direction, Position};
+use buffer::{BufferPool, Stop};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Where a row is and what its page says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct RowPlace<'a> {
+    pub tree: TreeId,
+    pub key: &'a [u8],
+    /// Of the row's leaf.
+    pub page_lsn: u64,
+}
+
+impl Engine {
+    /// Which version of a row a snapshot sees, as `RowTable::visible`, wherever the versions are.
+    pub(crate) fn visible<R>(
+        &self,
+        row: RowPlace<'_>,
+        snapshot_lsn: u64,
+        me: Option<&Arc<TransactionState>>,
+        read: impl FnOnce(Visible<'_>) -> R,
+    ) -> Result<R, Stop> {
+        let mut read = Some(read);
+        let in_memory = self.rows.visible(row.tree, row.key, snapshot_lsn, me, |visible| {
+            // Asked only now: a version that is not in memory any more is in a spill that can be seen.
+            if self.spills.may_have(row.tree, row.key, row.page_lsn) {
+                return None;
+            }
+            read.take().map(|read| read(visible))
+        });
+        if let Some(done) = in_memory {
+            return Ok(done);
+        }
+        let before = self.oldest_unseen(row, snapshot_lsn, me)?;
+        let read = read.take().expect("it was not used");
+        Ok(read(before.as_ref().map_or(Visible::Page, Visible::Before)))
+    }
+
+    fn oldest_unseen(
+        &self,
+        row: RowPlace<'_>,
+        snapshot_lsn: u64,
+        me: Option<&Arc<TransactionState>>,
+    ) -> Result<Option<Before>, Stop> {
+        let mut oldest = self.rows.oldest_unseen(row.tree, row.key, snapshot_lsn, me);
+        for spill in self.spills.live.read().iter() {
+            let is_own = me.is_some_and(|me| Arc::ptr_eq(me, &spill.owner));
+            let committed_at = spill.owner.committed_at();
+            if is_own || committed_at.is_some_and(|lsn| lsn <= snapshot_lsn) {
+                continue;
+            }
+            // What a transaction has spilled is older than what it has in memory.
+            let order = committed_at.unwrap_or(u64::MAX);
+            let is_older = oldest.as_ref().is_none_or(|(_, known)| order <= *known);
+            if is_older && let Some(before) = spill.oldest_before(&self.pool, row)? {
+                oldest = Some((before, order));
+            }
+        }
+        Ok(oldest.map(|(before, _)| before))
+    }
+
+    /// When the row's newest committed version was committed, wherever it is; 0 when it is older than every
+    /// snapshot. Exact if the answer is later than `limit`; else it may be too late, because of a spill only the
+    /// bounds are asked.
+    pub(crate) fn newest_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+        // In this order: a version that is not in memory any more is in a spill that can be seen.
+        let in_memory = self.rows.newest_commit(row.tree, row.key);
+        Ok(in_memory.max(self.newest_spilled_commit(row, limit)?))
+    }
+
+    /// The same of the spills alone.
+    fn newest_spilled_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+        let bound = self.spills.newest_commit(row.tree, row.key, row.page_lsn);
+        if bound <= limit {
+            return Ok(bound);
+        }
+        let mut newest = 0;
+        for spill in self.spills.live.read().iter() {
+            let Some(committed_at) = spill.owner.committed_at() else { continue };
+            if committed_at > newest && spill.oldest_before(&self.pool, row)?.is_some() {
+                newest = committed_at;
+            }
+        }
+        Ok(newest)
+    }
+
+    /// The same without the pages of spills, hence at times too late.
+    pub(crate) fn newest_commit_bound(&self, row: RowPlace<'_>) -> u64 {
+        let in_memory = self.rows.newest_commit(row.tree, row.key);
+        in_memory.max(self.spills.newest_commit(row.tree, row.key, row.page_lsn))
+    }
+
+    /// `RowTable::try_lock`, wherever the row's versions are. The newest commit is exact if it is later than
+    /// `newest_allowed`.
+    pub(crate) fn try_lock_row(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+        mode: LockMode,
+        newest_allowed: u64,
+    ) -> Result<Attempt, Stop> {
+        let moves = self.rows.moves();
+        self.show_spilled_lock(me, row)?;
+        let attempt = self.rows.try_lock_unmoved(me, row.tree, row.key, mode, moves).ok_or(Stop::Restart)?;
+        Ok(match attempt {
+            Attempt::Granted { newest_lsn } => {
+                // After the lock was granted: nobody else can commit a change of the row from here on.
+                let spilled_lsn = self.newest_spilled_commit(row, newest_allowed)?;
+                Attempt::Granted { newest_lsn: newest_lsn.max(spilled_lsn) }
+            }
+            Attempt::Conflict => Attempt::Conflict,
+        })
+    }
+
+    /// `RowTable::is_written_by_other`, wherever the row's versions are.
+    pub(crate) fn is_written_by_other(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+    ) -> Result<bool, Stop> {
+        Ok(self.rows.is_written_by_other(me, row.tree, row.key) || self.spilled_by_other(me, row)?.is_some())
+    }
+
+    /// Makes the lock that another transaction has on the row in its spill visible in the row table.
+    pub(crate) fn show_spilled_lock(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+    ) -> Result<(), Stop> {
+        if let Some(owner) = self.spilled_by_other(me, row)? {
+            self.rows.hold_spilled(&owner, row.tree, row.key, LockMode::Exclusive);
+        }
+        Ok(())
+    }
+
+    /// The other transaction that has not ended and has an entry of the row.
+    fn spilled_by_other(
+        &self,
+        me: &Arc<TransactionState>,
+        row: RowPlace<'_>,
+    ) -> Result<Option<Arc<TransactionState>>, Stop> {
+        if !self.spills.exist() {
+            return Ok(None);
+        }
+        for spill in self.spills.live.read().iter() {
+            let is_others = spill.owner.is_active() && !Arc::ptr_eq(&spill.owner, me);
+            if is_others && spill.has_entry(&self.pool, row)? {
+                return Ok(Some(spill.owner.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True while a version of the row may be needed, wherever it is: its ghost must stay.
+    pub(crate) fn has_versions(&self, row: RowPlace<'_>) -> bool {
+        self.rows.has_versions(row.tree, row.key) || self.spills.may_have(row.tree, row.key, row.page_lsn)
+    }
+}
+
+impl Spills {
+    /// True when a spill other than `except` may have versions of the row.
+    pub fn others_may_have(&self, except: Option<&Arc<Spill>>, tree: TreeId, key: &[u8]) -> bool {
+        let is_other = |spill: &&Arc<Spill>| except.is_none_or(|except| !Arc::ptr_eq(except, spill));
+        self.exist()
+            && self.live.read().iter().filter(is_other).any(|spill| spill.may_have(tree, key, u64::MAX))
+    }
+}
+
+impl Spill {
+    /// What the row was before the transaction changed it.
+    fn oldest_before(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<Option<Before>, Stop> {
+        self.find(pool, row, |undo| match undo {
+            Undo::Row { operation: crate::log_record::Operation::Insert, .. } => Some(Before::Absent),
+            Undo::Row { before, .. } => Some(Before::Record(before.into())),
+            Undo::LockOnly | Undo::Chain(_) => None,
+        })
+    }
+
+    /// Whether there is an entry of the row; it is the lock of it.
+    pub(super) fn has_entry(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<bool, Stop> {
+        Ok(self.find(pool, row, |_| Some(()))?.is_some())
+    }
+
+    /// The first entry of the row, oldest change first, that `choose` takes.
+    fn find<R>(
+        &self,
+        pool: &BufferPool,
+        row: RowPlace<'_>,
+        choose: impl Fn(Undo<'_>) -> Option<R>,
+    ) -> Result<Option<R>, Stop> {
+        if !self.may_have(row.tree, row.key, row.page_lsn) {
+            return Ok(None);
+        }
+        let prefix = entry::row_prefix(row.tree, row.key);
+        let (mut position, mut next) = (Position::at(&prefix), Position::start());
+        loop {
+            let (found, goes_on) =
+                self.tree.scan(pool, &position, Direction::Forward, &mut next, |leaf| {
+                    let found = leaf.for_each(|key, value| {
+                        if !key.starts_with(&prefix) {
+                            return ControlFlow::Break(None);
+                        }
+                        let chosen = entry::decode(key, value).and_then(|entry| choose(entry.undo));
+                        if chosen.is_some() { ControlFlow::Break(chosen) } else { ControlFlow::Continue(()) }
+                    });
+                    (found.break_value(), leaf.fence().is_some_and(|fence| fence.starts_with(&prefix)))
+                })?;
+            match found {
+                Some(found) => return Ok(found),
+                None if !goes_on => return Ok(None),
+                None => std::mem::swap(&mut position, &mut next),
+            }
+        }
+    }
+}
