@@ -100,7 +100,8 @@ impl Work {
     /// Spills when too much is in memory. Called before a change.
     pub async fn spill_if_large(&mut self) -> Result<(), EngineError> {
         match &self.state {
-            Some(state) if self.engine.must_spill(state) => self.spill().await,
+            // Rare, so it takes no room in the future of every write.
+            Some(state) if self.engine.must_spill(state) => Box::pin(self.spill()).await,
             _ => Ok(()),
         }
     }
