@@ -165,6 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn a_victim_in_a_queue_does_not_hide_the_next_one() {
+        let world = world();
+        let (holder, reader, first, second) =
+            (transaction(1), transaction(2), transaction(3), transaction(4));
+        world.lock(&holder, b"queue", Shared);
+        world.lock(&reader, b"other", Shared);
+        assert_eq!(world.lock(&first, b"queue", Exclusive), None);
+        assert_eq!(world.lock(&second, b"queue", Exclusive), None);
+        assert_eq!(world.lock(&reader, b"queue", Shared), None, "behind the two");
+        // The first is in the cycle and the lightest; with it gone the second closes the same cycle.
+        world.lock(&holder, b"other", Exclusive);
+        let waits = |state: &State| state.waiting().is_some();
+        let reader_is_free = !waits(&reader) || !waits(&first) && !waits(&second);
+        assert!(reader_is_free || !waits(&holder), "somebody goes on");
+    }
+
+    #[test]
     fn a_cycle_of_three_through_a_shared_lock_is_found() {
         let world = world();
         let (a, b, c) = (transaction(1), transaction(2), transaction(3));

@@ -79,7 +79,7 @@ impl Work {
                 self.roll_back_all().await?;
                 Err(EngineError::Deadlock)
             }
-            None => {
+            Some(Outcome::GivenUp) | None => {
                 engine.stats.lock_timeouts.fetch_add(1, Relaxed);
                 Err(EngineError::LockWaitTimeout)
             }
@@ -134,6 +134,8 @@ impl<'a> RegisteredWait<'a> {
 
 impl Drop for RegisteredWait<'_> {
     fn drop(&mut self) {
+        // First of all: who waits behind this request must not be thought to wait for one that waits for nobody.
+        self.cell.resolve(Outcome::GivenUp);
         self.state.set_waiting(None);
         match &self.target {
             // Whoever granted the lock has taken the request out of the queue.

@@ -1,5 +1,5 @@
-//! One wait for a lock: a cell that is resolved exactly once, by a grant, by the deadlock detector or by
-//! nobody (a timeout removes the request instead).
+//! One wait for a lock: a cell that is resolved exactly once, by a grant, by the deadlock detector or by the waiter
+//! itself when it gives up. From then on nobody counts the request, even while it is still in a queue.
 //!
 //! Invariant: `resolve` answers true to one caller only; who gets true carries out what it decided.
 
@@ -16,6 +16,8 @@ pub(crate) enum Outcome {
     Granted,
     /// The deadlock detector chose this transaction.
     Victim,
+    /// Its time ran out, or its statement was dropped.
+    GivenUp,
 }
 
 /// What a transaction waits for.

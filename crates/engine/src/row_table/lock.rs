@@ -217,7 +217,8 @@ impl RowEntry {
 
     /// Who has to end before `me` gets its turn: the holders, or the first request ahead of it if that alone stands in
     /// its way. Other requests ahead wait for the same holders, so they need not be listed: any cycle through them
-    /// runs through the holders too.
+    /// runs through the holders too. A request that is decided (its transaction is a victim, say) is in nobody's way,
+    /// and would hide those behind it.
     pub(super) fn blockers(&self, me: &Arc<TransactionState>) -> Vec<Arc<TransactionState>> {
         let Some(lock) = &self.lock else { return Vec::new() };
         if let [holder] = lock.holders.as_slice()
@@ -234,7 +235,8 @@ impl RowEntry {
         let Some(own) = lock.queue.iter().find(is_own) else { return Vec::new() };
         if own.mode == LockMode::Shared && lock.is_compatible(me, own.mode) {
             let mut ahead = lock.queue.iter().take_while(|request| !is_own(request));
-            let first = ahead.find(|request| request.mode == LockMode::Exclusive);
+            let first =
+                ahead.find(|request| request.mode == LockMode::Exclusive && !request.cell.is_resolved());
             return first.map(|request| request.transaction.clone()).into_iter().collect();
         }
         lock.holders
