@@ -106,5 +106,5 @@ pub use pagestore::SegmentStats;
 pub use scan::Cursor;
 pub use stats::EngineStats;
 pub use survey::{Fault, Survey};
-pub use transaction::Transaction;
+pub use transaction::{LockMark, Transaction};
 pub use verify::VerifyReport;

@@ -66,6 +66,7 @@ impl Transaction {
         let state = self.work.state();
         let handle = self.work.engine.tree(tree)?;
         let newest_allowed = self.work.newest_allowed;
+        let mark = self.work.held_count();
         let mut has_waited = false;
         loop {
             self.work.moves_seen = self.work.engine.rows.moves();
@@ -87,7 +88,7 @@ impl Transaction {
                     if is_absent && !has_waited && self.isolation() < Isolation::RepeatableRead {
                         // Only the stricter levels promise that the key stays absent. The lock of a row that went
                         // away meanwhile stays, as in InnoDB.
-                        self.work.unlock_row(tree, key, self.work.statement_mark);
+                        self.work.unlock_row(tree, key, mark);
                     }
                     return Ok(found);
                 }

@@ -29,6 +29,10 @@ pub struct Transaction {
     passed_snapshot: bool,
 }
 
+/// The locks held at some moment: see `Transaction::lock_mark`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LockMark(usize);
+
 /// What rollback needs, apart from the rest so that it can go on in the background.
 pub(crate) struct Work {
     pub engine: Arc<Engine>,
@@ -45,8 +49,6 @@ pub(crate) struct Work {
     pub kept: Vec<Box<dyn Send>>,
     /// The caller's own number for whoever runs this, for observers.
     pub label: u64,
-    /// Held locks before the current statement: see `Transaction::unlock_unmatched`.
-    pub statement_mark: usize,
     /// The row table's number of moves before the present operation: see `RowTable::moves`.
     pub moves_seen: u64,
 }
@@ -113,7 +115,6 @@ impl Transaction {
         if self.isolation() < Isolation::RepeatableRead {
             self.drop_snapshot();
         }
-        self.work.statement_mark = self.work.state.as_ref().map_or(0, |state| state.held_count());
     }
 
     /// From RepeatableRead on: whether a record that was changed after the snapshot was taken cannot be locked or changed
@@ -150,13 +151,19 @@ impl Transaction {
         Savepoint(self.work.sequence())
     }
 
-    /// At ReadCommitted: gives up the lock on a record that a locking read returned but the statement's
-    /// condition rejected. Does nothing at stricter levels.
-    pub fn unlock_unmatched(&mut self, tree: TreeId, key: &[u8]) {
+    /// To be taken before a locking read whose records may be rejected.
+    pub fn lock_mark(&self) -> LockMark {
+        LockMark(self.work.held_count())
+    }
+
+    /// At ReadCommitted: gives up the lock on a record that a locking read returned but the statement's condition
+    /// rejected, if that read took it. One that was held before stays: the same statement may have met the record
+    /// before, by another alias or for another row of a join, and kept it. Does nothing at stricter levels.
+    pub fn unlock_unmatched(&mut self, tree: TreeId, key: &[u8], since: LockMark) {
         if self.isolation() >= Isolation::RepeatableRead {
             return;
         }
-        self.work.unlock_row(tree, key, self.work.statement_mark);
+        self.work.unlock_row(tree, key, since.0);
     }
 
     /// To be called before a plain read. What the transaction has locked or changed may follow a commit that is not durable
@@ -222,7 +229,6 @@ impl Work {
             seen_lsn: 0,
             kept: Vec::new(),
             label: 0,
-            statement_mark: 0,
             moves_seen: 0,
         }
     }
@@ -278,6 +284,10 @@ impl Work {
             self.moves_seen = self.engine.rows.moves();
         }
         Ok(())
+    }
+
+    pub fn held_count(&self) -> usize {
+        self.state.as_ref().map_or(0, |state| state.held_count())
     }
 
     /// Gives up an explicit lock before the transaction ends.

@@ -166,23 +166,16 @@ impl TransactionState {
         }
     }
 
-    /// Forgets the locks that `keep` does not want. Answers how many of the first `mark` are left. Locks that others
-    /// add meanwhile stay.
-    pub fn retain_locks(&self, mark: usize, keep: impl Fn(&RowName) -> bool) -> usize {
+    /// Forgets the locks that `keep` does not want. Locks that others add meanwhile stay. Those that are left move to
+    /// the front, so a mark taken before covers them as well or better: fewer are given back by it, never others.
+    pub fn retain_locks(&self, keep: impl Fn(&RowName) -> bool) {
         // Without the mutex: `keep` looks into the row table, which is locked before it.
         let mut names = std::mem::take(&mut self.held.lock().names);
-        let (mut index, mut left) = (0, 0);
-        names.retain(|name| {
-            let is_kept = keep(name);
-            left += usize::from(is_kept && index < mark);
-            index += 1;
-            is_kept
-        });
+        names.retain(keep);
         let mut held = self.held.lock();
         names.append(&mut held.names);
         names.shrink_to(names.len() * 2);
         held.names = names;
-        left
     }
 
     /// Takes the list of everything held; nothing can be added any more.

@@ -41,6 +41,7 @@ pub async fn try_point_query(
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);
     context.work.key_reads += 1;
+    let mark = context.transaction.lock_mark();
     let record = pin!(context.transaction.get(handle.layout().tree, &row_key, mode)).await;
     let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(Some(Outcome::default()));
@@ -51,7 +52,7 @@ pub async fn try_point_query(
     read.map_err(|_| damaged(&access.table.name))?;
     let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {
-        context.transaction.unlock_unmatched(handle.layout().tree, &row_key);
+        context.transaction.unlock_unmatched(handle.layout().tree, &row_key, mark);
         return Ok(Some(Outcome::default()));
     }
     let mut row = Vec::with_capacity(expressions.len());

@@ -130,8 +130,7 @@ impl Work {
             engine.stats.spilled_changes.fetch_add(step.len() as u64, Ordering::Relaxed);
             env::yield_now().await;
         }
-        self.statement_mark =
-            state.retain_locks(self.statement_mark, |name| engine.rows.held_mode(&state, name).is_some());
+        state.retain_locks(|name| engine.rows.held_mode(&state, name).is_some());
         loop {
             match engine.log_spilled(&state) {
                 Ok(()) => return Ok(()),

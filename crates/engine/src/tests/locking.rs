@@ -210,15 +210,14 @@ fn read_committed_unlocks_what_did_not_match() {
     with_engine(|engine| async move {
         fill(&engine, &[("a", "1"), ("b", "1")]).await;
         let mut one = begin(&engine, Isolation::ReadCommitted);
-        one.begin_statement();
         read(&mut one, "a", EXCLUSIVE).await.unwrap();
-        one.begin_statement();
+        let mark = one.lock_mark();
         assert_eq!(all(&mut one, EXCLUSIVE).await.unwrap().len(), 2);
-        one.unlock_unmatched(CATALOG, b"a");
-        one.unlock_unmatched(CATALOG, b"b");
+        one.unlock_unmatched(CATALOG, b"a", mark);
+        one.unlock_unmatched(CATALOG, b"b", mark);
         let mut two = repeatable(&engine);
         let locked = two.update(CATALOG, b"a", b"2", WaitPolicy::NoWait).await;
-        assert_eq!(locked, Err(EngineError::LockNotAvailable), "an earlier statement locked it");
+        assert_eq!(locked, Err(EngineError::LockNotAvailable), "an earlier read locked it");
         two.update(CATALOG, b"b", b"2", WaitPolicy::NoWait).await.unwrap();
     });
 }

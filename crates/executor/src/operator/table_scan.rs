@@ -10,7 +10,7 @@ use crate::cooperate::Pace;
 use crate::deferred::all_hold;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
-use engine::{Cursor, Direction, EntryBatch, KeyRange, ReadMode};
+use engine::{Cursor, Direction, EntryBatch, KeyRange, LockMark, ReadMode};
 use plan::{AccessPath, TableAccess};
 use schema::LocalFuture;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ struct Opened {
     point: Option<Vec<u8>>,
     cursor: Option<Cursor>,
     check_implied: bool,
+    /// The locks held before the entries at hand were read.
+    mark: LockMark,
 }
 
 impl<'p> TableScan<'p> {
@@ -67,6 +69,7 @@ impl<'p> TableScan<'p> {
             point: None,
             cursor: None,
             check_implied: false,
+            mark: LockMark::default(),
             handle,
         })
     }
@@ -90,6 +93,7 @@ impl<'p> TableScan<'p> {
         if let Some(key) = opened.point.take() {
             let tree = opened.handle.layout().tree;
             context.work.key_reads += 1;
+            opened.mark = context.transaction.lock_mark();
             let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
             if let Some(record) = record {
                 opened.take_entry(access, &self.base, &key, &record, context, out).await?;
@@ -114,6 +118,7 @@ impl<'p> TableScan<'p> {
         };
         opened.entries.clear();
         let wanted = if opened.locks_row_by_row(access, context) { 1 } else { wanted };
+        opened.mark = context.transaction.lock_mark();
         let more =
             cursor.next_batch(context.transaction, wanted, &mut opened.entries).await.map_err(to_sql)?;
         context.work.step(&access.path, access.backward, opened.entries.len(), !more);
@@ -285,9 +290,9 @@ impl Opened {
             out.pop();
             if let ReadMode::Locking(..) = self.mode {
                 if let Some(index) = self.index {
-                    context.transaction.unlock_unmatched(layout.indexes[index].tree, key);
+                    context.transaction.unlock_unmatched(layout.indexes[index].tree, key, self.mark);
                 }
-                context.transaction.unlock_unmatched(layout.tree, row_key);
+                context.transaction.unlock_unmatched(layout.tree, row_key, self.mark);
             }
         }
         Ok(())
