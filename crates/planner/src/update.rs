@@ -99,7 +99,12 @@ impl<'p> Planner<'p> {
                 table,
             });
         }
-        Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first: !is_single })
+        // One table is read and deleted row by row, whichever way the statement is written.
+        let collect_first = match delete.target {
+            ast::DeleteTarget::Single(_) => false,
+            ast::DeleteTarget::Multiple { from, .. } => !matches!(from, [ast::TableReference::Table(_)]),
+        };
+        Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first })
     }
 
     fn enter_with(&mut self, with: Option<&'p ast::With<'p>>) -> Result<(), SqlError> {
