@@ -1,5 +1,6 @@
 //! The anomalies, named as Adya and the Hermitage tests name them.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::graph::Edge;
@@ -82,8 +83,32 @@ pub struct Anomaly {
     pub note: String,
 }
 
+/// Anomalies of one class that are written down; the first is enough to break a promise.
+const WRITTEN_MAX: usize = 3;
+
+/// The anomalies that single operations prove: the first few of each class, so that none hides another.
+#[derive(Debug, Default)]
+pub struct Findings {
+    anomalies: Vec<Anomaly>,
+    counts: HashMap<Class, usize>,
+}
+
+impl Findings {
+    pub fn add(&mut self, class: Class, transaction: usize, note: String) {
+        let count = self.counts.entry(class).or_default();
+        *count += 1;
+        if *count <= WRITTEN_MAX {
+            self.anomalies.push(Anomaly::of_transaction(class, transaction, note));
+        }
+    }
+
+    pub fn into_anomalies(self) -> Vec<Anomaly> {
+        self.anomalies
+    }
+}
+
 impl Anomaly {
-    pub fn of_transaction(class: Class, transaction: usize, note: String) -> Anomaly {
+    fn of_transaction(class: Class, transaction: usize, note: String) -> Anomaly {
         Anomaly { class, cycle: vec![(transaction, None)], note }
     }
 }

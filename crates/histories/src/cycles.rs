@@ -19,11 +19,17 @@ pub fn find(graph: &Graph) -> Vec<Anomaly> {
     let informs = |kind: Kind| !kind.is_anti_dependency();
     let informed = graph.components(informs);
     found.by_edges(graph, &informed, |kind| kind == Kind::WriteRead, informs);
+    // One anti-dependency, and back to its beginning by information alone: nothing behind it can be on the way, so most
+    // edges need no search and no search leaves the neighbourhood, however much hangs together.
+    let position = graph.positions(informs);
+    let none_apart = vec![0; graph.len()];
+    found.by_edges_in(
+        graph,
+        &none_apart,
+        |edge, from| edge.kind.is_anti_dependency() && position[edge.to] <= position[from],
+        |edge, from| informs(edge.kind) && position[edge.to] <= position[from],
+    );
     let all = graph.components(|_| true);
-    // One anti-dependency: back to its beginning by information alone, which respects the components' order.
-    found.by_edges_in(graph, &all, Kind::is_anti_dependency, |edge, from| {
-        informs(edge.kind) && informed[edge.to] >= informed[from]
-    });
     let by_items = graph.components(|kind| kind != Kind::PredicateReadWrite);
     found.by_edges(graph, &by_items, |kind| kind == Kind::ReadWrite, |kind| kind != Kind::PredicateReadWrite);
     found.by_edges(graph, &all, |kind| kind == Kind::PredicateReadWrite, |_| true);
@@ -45,20 +51,20 @@ impl Found {
         starts: impl Fn(Kind) -> bool,
         uses: impl Fn(Kind) -> bool,
     ) {
-        self.by_edges_in(graph, component, starts, |edge, _| uses(edge.kind));
+        self.by_edges_in(graph, component, |edge, _| starts(edge.kind), |edge, _| uses(edge.kind));
     }
 
     fn by_edges_in(
         &mut self,
         graph: &Graph,
         component: &[usize],
-        starts: impl Fn(Kind) -> bool,
+        starts: impl Fn(&Edge, usize) -> bool,
         uses: impl Fn(&Edge, usize) -> bool,
     ) {
         let mut reported = 0;
         for from in 0..graph.len() {
             for edge in graph.edges(from) {
-                if !starts(edge.kind) || component[edge.to] != component[from] {
+                if !starts(edge, from) || component[edge.to] != component[from] {
                     continue;
                 }
                 let stays = |next: &Edge| component[next.to] == component[from] && uses(next, from);

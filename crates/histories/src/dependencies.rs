@@ -5,12 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::anomaly::{Anomaly, Class};
+use crate::anomaly::{Anomaly, Class, Findings};
 use crate::graph::{Graph, Kind};
 use crate::history::{History, Key, Operation, Outcome, Value};
-
-/// Anomalies of one class that are written down; all are counted by the first.
-const REPORTED_MAX: usize = 3;
 
 /// Which table a key belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +30,7 @@ pub struct Items<'h> {
     history: &'h History,
     writers: HashMap<(Kin, Key, Value), Writer>,
     orders: BTreeMap<(Kin, Key), Vec<Value>>,
-    anomalies: Vec<Anomaly>,
-    counts: HashMap<Class, usize>,
+    findings: Findings,
 }
 
 impl<'h> Items<'h> {
@@ -44,8 +40,7 @@ impl<'h> Items<'h> {
             history,
             writers: HashMap::new(),
             orders: BTreeMap::new(),
-            anomalies: Vec::new(),
-            counts: HashMap::new(),
+            findings: Findings::default(),
         };
         items.collect_writers();
         items.order_lists();
@@ -53,15 +48,11 @@ impl<'h> Items<'h> {
         items.write_edges(graph);
         items.read_edges(graph);
         items.own_views();
-        items.anomalies
+        items.findings.into_anomalies()
     }
 
     fn report(&mut self, class: Class, transaction: usize, note: String) {
-        let count = self.counts.entry(class).or_default();
-        *count += 1;
-        if *count <= REPORTED_MAX {
-            self.anomalies.push(Anomaly::of_transaction(class, transaction, note));
-        }
+        self.findings.add(class, transaction, note);
     }
 
     fn is_aborted(&self, transaction: usize) -> bool {

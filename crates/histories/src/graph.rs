@@ -3,6 +3,9 @@
 //! Invariant: an edge leads from the transaction that has to come first to the one that comes later; no transaction
 //! has an edge to itself.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::history::Key;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,6 +88,41 @@ impl Graph {
         }
         search.component
     }
+
+    /// The position of each transaction's component in an order that every edge that `uses` takes follows. Of those
+    /// that may come next the one that began first does, so what is near in time is near in the order.
+    pub fn positions(&self, uses: impl Fn(Kind) -> bool) -> Vec<usize> {
+        let component = self.components(&uses);
+        let count = component.iter().max().map_or(0, |last| last + 1);
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut waits_for = vec![0_usize; count];
+        let leaves = |from: usize, edge: &Edge| uses(edge.kind) && component[edge.to] != component[from];
+        for node in 0..self.len() {
+            members[component[node]].push(node);
+            for edge in self.edges[node].iter().filter(|edge| leaves(node, edge)) {
+                waits_for[component[edge.to]] += 1;
+            }
+        }
+        let free = (0..count).filter(|&number| waits_for[number] == 0);
+        let mut ready: BinaryHeap<Reverse<(usize, usize)>> =
+            free.map(|number| Reverse((members[number][0], number))).collect();
+        let mut position = vec![0; count];
+        let mut next_position = 0;
+        while let Some(Reverse((_, number))) = ready.pop() {
+            position[number] = next_position;
+            next_position += 1;
+            for &node in &members[number] {
+                for edge in self.edges[node].iter().filter(|edge| leaves(node, edge)) {
+                    let behind = component[edge.to];
+                    waits_for[behind] -= 1;
+                    if waits_for[behind] == 0 {
+                        ready.push(Reverse((members[behind][0], behind)));
+                    }
+                }
+            }
+        }
+        component.into_iter().map(|number| position[number]).collect()
+    }
 }
 
 const UNSEEN: usize = usize::MAX;
@@ -160,6 +198,8 @@ mod tests {
         let component = graph.components(|_| true);
         assert_eq!(component[1], component[2]);
         assert!(component[0] > component[1] && component[1] > component[3] && component[3] > component[4]);
+        let position = graph.positions(|_| true);
+        assert_eq!(position, [0, 1, 1, 2, 3]);
         let apart = graph.components(|kind| kind == Kind::ReadWrite);
         assert_eq!(apart.iter().collect::<std::collections::HashSet<_>>().len(), 5);
     }

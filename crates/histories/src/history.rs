@@ -1,7 +1,7 @@
 //! What clients did and saw.
 //!
 //! Invariant: within a history every written value belongs to one write; 0 is never written, it stands for the initial
-//! version of a register.
+//! version of a register. Transactions are in the order in which they began, so neighbours are near in time.
 
 /// A key of a table: a list, a register or a member.
 pub type Key = u32;
@@ -31,7 +31,7 @@ pub enum Operation {
 pub enum Outcome {
     Committed,
     Aborted,
-    /// The connection was lost while it committed.
+    /// The connection was lost while it committed; what it wrote is there or is not (`last_look` finds out which).
     Unknown,
 }
 
@@ -46,6 +46,8 @@ pub struct History {
     /// Members that were there before the first transaction, with their class.
     pub initial_members: Vec<(Key, u32)>,
     pub transactions: Vec<Transaction>,
+    /// The last transaction began when all others had ended, and read every key.
+    pub has_last_look: bool,
 }
 
 impl History {

@@ -14,8 +14,10 @@
 mod anomaly;
 mod cycles;
 mod dependencies;
+mod export;
 mod graph;
 mod history;
+mod last_look;
 mod members;
 mod permitted;
 mod random;
@@ -24,8 +26,9 @@ mod run;
 mod transaction_run;
 
 pub use anomaly::{Anomaly, Class};
+pub use export::edn;
 pub use history::{History, Operation, Outcome, Transaction};
 pub use permitted::{Level, Reads, permitted};
 pub use report::{Report, check};
-pub use run::{Plan, Server, run};
+pub use run::{Disturbance, Plan, Server, run};
 pub use transaction_run::Workload;

@@ -1,25 +1,31 @@
-//! The histories tool: runs random transactions on a server that runs already and reports the anomalies.
+//! The histories tool: runs random transactions on a server and reports the anomalies.
 //!
 //! ```text
-//! histories HOST:PORT LEVEL plain|locking TRANSACTIONS [SEED] [reconnect]
+//! histories HOST:PORT LEVEL plain|locking TRANSACTIONS [seed=N] [history=N] [workload=NAME]
+//!           [kill=PROGRAM,DATADIR] [export=DIR]
 //! ```
 //!
 //! LEVEL is RU, RC, RR, S or SI (REPEATABLE READ with `innodb_snapshot_isolation`). The transactions are divided among
-//! the workloads and into histories that are checked one by one. `reconnect` lets the server be killed meanwhile.
+//! the workloads and into histories (`history=` transactions each) that are checked one by one. With `kill=` the tool
+//! starts the server itself and kills it (SIGKILL) every few seconds while transactions run; else the server runs
+//! already. `export=` writes each history of lists or registers as Elle's EDN.
+
+mod arguments;
+mod keeper;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use histories::{Class, Level, Plan, Reads, Report, Server, Workload, check, permitted, run};
+use arguments::Arguments;
+use histories::{Class, History, Plan, Report, Workload, check, edn, permitted, run};
+use keeper::Keeper;
 
-const TRANSACTIONS_PER_HISTORY: u32 = 20_000;
 const CONNECTIONS: u32 = 8;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match start(&words) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match Arguments::parse(&words).and_then(|arguments| start(&arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
@@ -29,51 +35,65 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(words: &[&str]) -> Result<bool, String> {
-    let [at, level, reads, count, rest @ ..] = words else {
-        return Err(
-            "usage: histories HOST:PORT LEVEL plain|locking TRANSACTIONS [SEED] [reconnect]".to_owned()
-        );
-    };
-    let server = Server::parse(at).ok_or(format!("{at} is not host:port"))?;
-    let level = Level::named(level).ok_or(format!("{level} is no level"))?;
-    let reads = match *reads {
-        "plain" => Reads::Plain,
-        "locking" => Reads::Locking,
-        other => return Err(format!("{other} is neither plain nor locking")),
-    };
-    let count: u32 = count.parse().map_err(|error| format!("{count}: {error}"))?;
-    let seed: u64 = rest.first().and_then(|text| text.parse().ok()).unwrap_or(1);
+fn start(arguments: &Arguments) -> Result<bool, String> {
     let began = Instant::now();
+    let mut keeper = match &arguments.kill {
+        Some((program, directory)) => Some(Keeper::start(program, directory, &arguments.server)?),
+        None => None,
+    };
     let mut report = Report::default();
-    for number in 0..count.div_ceil(TRANSACTIONS_PER_HISTORY) {
-        let plan = Plan {
-            level,
-            reads,
-            workload: Workload::ALL[number as usize % Workload::ALL.len()],
-            connections: CONNECTIONS,
-            transactions: TRANSACTIONS_PER_HISTORY,
-            seed: seed + u64::from(number),
-            database: format!("histories_{}", std::process::id()),
-            reconnects: rest.contains(&"reconnect"),
+    let mut checked = Duration::ZERO;
+    for number in 0..arguments.transactions.div_ceil(arguments.history) {
+        let plan = plan(arguments, number);
+        let history = match keeper.as_mut() {
+            Some(keeper) => run(&arguments.server, &plan, Some(&mut || keeper.disturb()))?,
+            None => run(&arguments.server, &plan, None)?,
         };
-        report.add(check(&run(&server, &plan)?));
+        export(arguments, &plan, number, &history)?;
+        let since = Instant::now();
+        report.add(check(history));
+        checked += since.elapsed();
     }
-    Ok(show(level, reads, &report, began))
+    println!(
+        "{} {:?} seed {}: {} transactions, {} committed, {} unknown, {} kills, {:.0} s of which {:.1} s checking",
+        arguments.level.short_name(),
+        arguments.reads,
+        arguments.seed,
+        report.transactions,
+        report.committed,
+        report.unknown,
+        keeper.map_or(0, |keeper| keeper.kills),
+        began.elapsed().as_secs_f64(),
+        checked.as_secs_f64(),
+    );
+    Ok(show(arguments, &report))
 }
 
-fn show(level: Level, reads: Reads, report: &Report, began: Instant) -> bool {
-    let permitted = permitted(level, reads);
+fn plan(arguments: &Arguments, number: u32) -> Plan {
+    let workload = arguments.workload.unwrap_or(Workload::ALL[number as usize % Workload::ALL.len()]);
+    Plan {
+        level: arguments.level,
+        reads: arguments.reads,
+        workload,
+        connections: CONNECTIONS,
+        transactions: arguments.history.min(arguments.transactions - number * arguments.history),
+        seed: arguments.seed + u64::from(number),
+        database: format!("histories_{}", std::process::id()),
+    }
+}
+
+fn export(arguments: &Arguments, plan: &Plan, number: u32, history: &History) -> Result<(), String> {
+    let Some(directory) = &arguments.export else { return Ok(()) };
+    let name = format!("{}-{:?}-{:?}-{number}.edn", plan.level.short_name(), plan.reads, plan.workload);
+    let path = directory.join(name.to_lowercase());
+    std::fs::write(&path, edn(history)).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn show(arguments: &Arguments, report: &Report) -> bool {
+    let permitted = permitted(arguments.level, arguments.reads);
     let found = report.classes();
     let names =
         |classes: Vec<&Class>| classes.iter().map(|class| class.name()).collect::<Vec<_>>().join(", ");
-    println!(
-        "{} {reads:?}: {} transactions, {} committed, {:.0} s",
-        level.short_name(),
-        report.transactions,
-        report.committed,
-        began.elapsed().as_secs_f64()
-    );
     println!("    seen and permitted: {}", names(found.intersection(&permitted).collect()));
     println!("    permitted, not seen: {}", names(permitted.difference(&found).collect()));
     let forbidden: BTreeSet<Class> = found.difference(&permitted).copied().collect();

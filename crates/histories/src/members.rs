@@ -6,12 +6,9 @@
 
 use std::collections::HashMap;
 
-use crate::anomaly::{Anomaly, Class};
+use crate::anomaly::{Anomaly, Class, Findings};
 use crate::graph::{Graph, Kind};
 use crate::history::{History, Key, Operation, Outcome};
-
-/// Anomalies of one kind that are written down.
-const REPORTED_MAX: usize = 6;
 
 #[derive(Debug, Default)]
 struct Member {
@@ -34,7 +31,7 @@ pub fn check(history: &History, graph: &mut Graph) -> Vec<Anomaly> {
             graph.add(inserter, deleter, Kind::WriteWrite, *key);
         }
     }
-    let mut anomalies = Vec::new();
+    let mut findings = Findings::default();
     for (number, transaction) in history.transactions.iter().enumerate() {
         for operation in &transaction.operations {
             let Operation::Members { class, keys } = operation else { continue };
@@ -42,14 +39,17 @@ pub fn check(history: &History, graph: &mut Graph) -> Vec<Anomaly> {
                 continue;
             }
             let faults = keys.iter().filter_map(|key| seen(graph, number, *key, members.get(key)));
-            anomalies.extend(faults);
+            faults.for_each(|(class, note)| findings.add(class, number, note));
             let others = classes.get(class).into_iter().flatten().filter(|key| !keys.contains(key));
-            anomalies.extend(others.filter_map(|key| not_seen(graph, number, *key, &members[key])));
+            let faults = others.filter_map(|key| not_seen(graph, number, *key, &members[key]));
+            faults.for_each(|(class, note)| findings.add(class, number, note));
         }
     }
-    anomalies.truncate(REPORTED_MAX);
-    anomalies
+    findings.into_anomalies()
 }
+
+/// A class of anomaly and what shows it.
+type Fault = (Class, String);
 
 fn members_of(history: &History) -> HashMap<Key, Member> {
     let mut members: HashMap<Key, Member> = HashMap::new();
@@ -82,13 +82,12 @@ fn members_of(history: &History) -> HashMap<Key, Member> {
     members
 }
 
-fn seen(graph: &mut Graph, reader: usize, key: Key, member: Option<&Member>) -> Option<Anomaly> {
+fn seen(graph: &mut Graph, reader: usize, key: Key, member: Option<&Member>) -> Option<Fault> {
     let Some(member) = member else {
-        let note = format!("member {key} is there, which nobody inserted");
-        return Some(Anomaly::of_transaction(Class::Incompatible, reader, note));
+        return Some((Class::Incompatible, format!("member {key} is there, which nobody inserted")));
     };
     if let (false, Some(writer)) = (member.is_born, member.aborted_by) {
-        return Some(dirty(reader, key, writer));
+        return Some(dirty(key, writer));
     }
     if let Some(inserter) = member.inserted_by {
         graph.add(inserter, reader, Kind::WriteRead, key);
@@ -99,7 +98,7 @@ fn seen(graph: &mut Graph, reader: usize, key: Key, member: Option<&Member>) -> 
     None
 }
 
-fn not_seen(graph: &mut Graph, reader: usize, key: Key, member: &Member) -> Option<Anomaly> {
+fn not_seen(graph: &mut Graph, reader: usize, key: Key, member: &Member) -> Option<Fault> {
     match (member.inserted_by, member.deleted_by, member.aborted_by) {
         // Unborn, or gone for a moment: a dirty read of a delete cannot be told from an early read.
         (Some(_), None, Some(_)) => None,
@@ -111,16 +110,14 @@ fn not_seen(graph: &mut Graph, reader: usize, key: Key, member: &Member) -> Opti
             graph.add(deleter, reader, Kind::WriteRead, key);
             None
         }
-        (None, None, Some(writer)) if member.is_born => Some(dirty(reader, key, writer)),
+        (None, None, Some(writer)) if member.is_born => Some(dirty(key, writer)),
         (None, None, None) => {
-            let note = format!("member {key} is not there, though nobody deleted it");
-            Some(Anomaly::of_transaction(Class::LostWrite, reader, note))
+            Some((Class::LostWrite, format!("member {key} is not there, though nobody deleted it")))
         }
         _ => None,
     }
 }
 
-fn dirty(reader: usize, key: Key, writer: usize) -> Anomaly {
-    let note = format!("saw the change of member {key} by T{writer}, which was rolled back");
-    Anomaly::of_transaction(Class::G1a, reader, note)
+fn dirty(key: Key, writer: usize) -> Fault {
+    (Class::G1a, format!("saw the change of member {key} by T{writer}, which was rolled back"))
 }

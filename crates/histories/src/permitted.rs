@@ -70,7 +70,14 @@ pub fn permitted(level: Level, reads: Reads) -> BTreeSet<Class> {
         (Level::ReadUncommitted, _) => {
             &[G1a, G1b, G1c, NonRepeatableRead, Internal, GSingle, G2Item, GSinglePredicate, G2, Incompatible]
         }
-        (Level::ReadCommitted, _) => &[NonRepeatableRead, Internal, GSingle, G2Item, GSinglePredicate, G2],
+        (Level::ReadCommitted, Reads::Plain) => {
+            &[NonRepeatableRead, Internal, GSingle, G2Item, GSinglePredicate, G2]
+        }
+        // A locking read takes row by row what is current, and no gap is locked: a row whose entry of the index moves
+        // to a place that the scan has passed is missed. Seen on MySQL 9.7 as well.
+        (Level::ReadCommitted, Reads::Locking) => {
+            &[NonRepeatableRead, Internal, GSingle, G2Item, GSinglePredicate, G2, Incompatible]
+        }
         // A change reads what is current, the reads around it the snapshot.
         (Level::RepeatableRead, Reads::Plain) => &[Internal, GSingle, G2Item, GSinglePredicate, G2],
         (Level::Snapshot, Reads::Plain) => &[G2Item, G2],

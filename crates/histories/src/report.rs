@@ -6,7 +6,8 @@ use crate::anomaly::{Anomaly, Class};
 use crate::cycles;
 use crate::dependencies::Items;
 use crate::graph::Graph;
-use crate::history::History;
+use crate::history::{History, Outcome, Transaction};
+use crate::last_look;
 use crate::members;
 
 /// How many transactions of a cycle are described, and how many operations of each.
@@ -18,19 +19,30 @@ const OPERATIONS_SHOWN_MAX: usize = 40;
 pub struct Report {
     pub committed: usize,
     pub transactions: usize,
+    /// Whose COMMIT was not answered; the last look told.
+    pub unknown: usize,
     /// The first witnesses of each class.
     pub anomalies: BTreeMap<Class, Vec<Anomaly>>,
 }
 
-/// Checks one history.
-pub fn check(history: &History) -> Report {
+/// Checks one history. One with transactions of unknown outcome needs its last look.
+pub fn check(mut history: History) -> Report {
+    let mut found = Vec::new();
+    let is_unknown = |transaction: &&Transaction| transaction.outcome == Outcome::Unknown;
+    let unknown = history.transactions.iter().filter(is_unknown).count();
+    if history.has_last_look {
+        last_look::decide(&mut history);
+        found.extend(last_look::lost_writes(&history));
+    }
+    let history = &history;
     let mut graph = Graph::new(history.transactions.len());
-    let mut found = Items::check(history, &mut graph);
+    found.extend(Items::check(history, &mut graph));
     found.extend(members::check(history, &mut graph));
     found.extend(cycles::find(&graph));
     let mut report = Report {
         committed: history.committed(),
         transactions: history.transactions.len(),
+        unknown,
         anomalies: BTreeMap::new(),
     };
     for mut anomaly in found {
@@ -59,6 +71,7 @@ impl Report {
     pub fn add(&mut self, other: Report) {
         self.committed += other.committed;
         self.transactions += other.transactions;
+        self.unknown += other.unknown;
         for (class, anomalies) in other.anomalies {
             let known = self.anomalies.entry(class).or_default();
             if known.is_empty() {
@@ -72,5 +85,7 @@ impl Report {
     }
 }
 
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod tests;

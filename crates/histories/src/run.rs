@@ -1,6 +1,10 @@
 //! Runs a history: tables of its own, random transactions on several connections, and a last look at everything.
+//!
+//! A disturbance (the caller kills the server and starts it again) goes on beside the transactions and has ended before
+//! the last look, so what that shows is what the server kept.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
@@ -10,6 +14,9 @@ use crate::history::{History, Operation, Outcome, Transaction};
 use crate::permitted::{Level, Reads};
 use crate::random::Random;
 use crate::transaction_run::{self, Counters, INITIAL_MEMBERS, PART_KEYS, Workload, key_count};
+
+/// What disturbs a history; called again and again while its transactions run, and returns when the server is back.
+pub type Disturbance<'d> = &'d mut (dyn FnMut() + Send);
 
 /// A server that is killed comes back within this.
 const RECONNECT_MAX: Duration = Duration::from_secs(60);
@@ -36,37 +43,50 @@ pub struct Plan {
     pub seed: u64,
     /// Made and dropped.
     pub database: String,
-    /// The server may be killed and started again meanwhile.
-    pub reconnects: bool,
 }
 
 /// The history, the last transaction of which has seen everything; an error says what no server should do.
-pub fn run(server: &Server, plan: &Plan) -> Result<History, String> {
+pub fn run(
+    server: &Server,
+    plan: &Plan,
+    mut disturbance: Option<Disturbance<'_>>,
+) -> Result<History, String> {
     let mut control = server.connect(None).map_err(|error| error.to_string())?;
     let initial_members = set_up(&mut control, plan).map_err(|error| format!("setup: {error}"))?;
+    drop(control);
     let keys = key_count(plan.transactions);
     let counters = Counters::new(keys * INITIAL_MEMBERS + 1);
-    let results: Mutex<Vec<Result<Vec<Transaction>, String>>> = Mutex::default();
+    let results: Mutex<Vec<Result<Vec<(u32, Transaction)>, String>>> = Mutex::default();
+    let running = AtomicU32::new(plan.connections);
+    let loses_connections = disturbance.is_some();
     std::thread::scope(|scope| {
         for connection in 0..plan.connections {
-            let (counters, results) = (&counters, &results);
+            let (counters, results, running) = (&counters, &results, &running);
             scope.spawn(move || {
-                let result = run_connection(server, plan, connection, counters);
+                let result = run_connection(server, plan, connection, counters, loses_connections);
                 results.lock().expect("no thread panics while it holds this").push(result);
+                running.fetch_sub(1, Ordering::SeqCst);
             });
         }
+        while let Some(disturb) = disturbance.as_mut()
+            && running.load(Ordering::SeqCst) > 0
+        {
+            disturb();
+        }
     });
-    let mut history = History { initial_members, transactions: Vec::new() };
-    for transactions in results.into_inner().expect("no thread panics while it holds this") {
-        history.transactions.extend(transactions?);
+    let mut transactions = Vec::with_capacity(plan.transactions as usize);
+    for ran in results.into_inner().expect("no thread panics while it holds this") {
+        transactions.extend(ran?);
     }
-    drop(control);
-    let mut control = server.reconnect(plan)?;
+    transactions.sort_unstable_by_key(|(number, _)| *number);
+    let mut transactions: Vec<Transaction> =
+        transactions.into_iter().map(|(_, transaction)| transaction).collect();
+    let mut control = server.session(plan, loses_connections)?;
     let last = last_look(&mut control, plan, keys).map_err(|error| format!("last look: {error}"))?;
-    history.transactions.push(last);
+    transactions.push(last);
     let dropped = control.query_drop(format!("DROP DATABASE {}", plan.database));
     dropped.map_err(|error| error.to_string())?;
-    Ok(history)
+    Ok(History { initial_members, transactions, has_last_look: true })
 }
 
 impl Server {
@@ -86,8 +106,13 @@ impl Server {
         Conn::new(options)
     }
 
-    /// A session of the plan's level; waits for a server that is being started again.
-    fn reconnect(&self, plan: &Plan) -> Result<Conn, String> {
+    /// Whether a connection can be made now.
+    pub fn answers(&self) -> bool {
+        self.connect(None).is_ok()
+    }
+
+    /// A session of the plan's level; with `waits` for a server that is being started again.
+    fn session(&self, plan: &Plan, waits: bool) -> Result<Conn, String> {
         let deadline = Instant::now() + RECONNECT_MAX;
         loop {
             let connected = self.connect(Some(&plan.database)).and_then(|mut client| {
@@ -99,7 +124,7 @@ impl Server {
             });
             match connected {
                 Ok(client) => return Ok(client),
-                Err(error) if !plan.reconnects || Instant::now() > deadline => return Err(error.to_string()),
+                Err(error) if !waits || Instant::now() > deadline => return Err(error.to_string()),
                 Err(_) => std::thread::sleep(RECONNECT_PAUSE),
             }
         }
@@ -139,9 +164,10 @@ fn run_connection(
     plan: &Plan,
     connection: u32,
     counters: &Counters,
-) -> Result<Vec<Transaction>, String> {
+    loses_connections: bool,
+) -> Result<Vec<(u32, Transaction)>, String> {
     let mut random = Random::new(plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(connection)));
-    let mut client = server.reconnect(plan)?;
+    let mut client = server.session(plan, loses_connections)?;
     let mut transactions = Vec::new();
     loop {
         let number = counters.begin();
@@ -150,13 +176,13 @@ fn run_connection(
         }
         let ran = transaction_run::run(&mut client, number, plan.workload, plan.reads, counters, &mut random);
         match ran {
-            Ok(transaction) => transactions.push(transaction),
-            Err((_, error)) if matches!(error, Error::MySqlError(_)) || !plan.reconnects => {
+            Ok(transaction) => transactions.push((number, transaction)),
+            Err((_, error)) if matches!(error, Error::MySqlError(_)) || !loses_connections => {
                 return Err(format!("transaction {number}: {error}"));
             }
             Err((transaction, _)) => {
-                transactions.push(transaction);
-                client = server.reconnect(plan)?;
+                transactions.push((number, transaction));
+                client = server.session(plan, loses_connections)?;
             }
         }
     }

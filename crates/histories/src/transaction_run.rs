@@ -35,6 +35,10 @@ pub enum Workload {
 
 impl Workload {
     pub const ALL: [Workload; 3] = [Workload::Lists, Workload::Registers, Workload::Members];
+
+    pub fn named(name: &str) -> Option<Workload> {
+        Workload::ALL.into_iter().find(|workload| format!("{workload:?}").eq_ignore_ascii_case(name))
+    }
 }
 
 /// The numbers that all connections of a history draw from.

@@ -31,11 +31,12 @@ fn history(transactions: &[&[Operation]]) -> History {
         operations: operations.to_vec(),
         outcome: Outcome::Committed,
     };
-    History { initial_members: Vec::new(), transactions: transactions.iter().map(committed).collect() }
+    let transactions = transactions.iter().map(committed).collect();
+    History { transactions, ..History::default() }
 }
 
 fn classes(history: &History) -> Vec<Class> {
-    check(history).classes().into_iter().collect()
+    check(history.clone()).classes().into_iter().collect()
 }
 
 #[test]
@@ -143,12 +144,68 @@ fn lists_without_an_order() {
     assert_eq!(classes(&history(&[&[list(1, &[7])]])), [Class::Incompatible]);
 }
 
+/// The history with its last transaction as the last look, and the answer to the COMMIT of its first lost.
+fn with_lost_answer(transactions: &[&[Operation]]) -> History {
+    let mut history = history(transactions);
+    history.has_last_look = true;
+    history.transactions[0].outcome = Outcome::Unknown;
+    history
+}
+
 #[test]
 fn a_lost_acknowledgement_is_believed_either_way() {
-    let mut committed = history(&[&[append(1, 10)], &[list(1, &[10])]]);
-    committed.transactions[0].outcome = Outcome::Unknown;
-    assert_eq!(classes(&committed), []);
-    let mut not = history(&[&[append(1, 10)], &[list(1, &[])]]);
-    not.transactions[0].outcome = Outcome::Unknown;
-    assert_eq!(classes(&not), []);
+    let everything = [append(1, 10), write(2, 20, 0), insert(3, 30)];
+    let all_there = [list(1, &[10]), read(2, 20), members(3, &[30])];
+    assert_eq!(classes(&with_lost_answer(&[&everything, &all_there])), []);
+    let nothing_there = [list(1, &[]), read(2, 0), members(3, &[])];
+    assert_eq!(classes(&with_lost_answer(&[&everything, &nothing_there])), []);
+    // Rolled back, so another may replace the same version; and replaced itself, so it committed.
+    let replaces_the_same = [write(2, 21, 0)];
+    assert_eq!(classes(&with_lost_answer(&[&everything, &replaces_the_same, &[read(2, 21)]])), []);
+    let replaces_it = [write(2, 21, 20)];
+    let replaced =
+        with_lost_answer(&[&everything, &replaces_it, &[list(1, &[10]), read(2, 21), members(3, &[30])]]);
+    assert_eq!(classes(&replaced), []);
+}
+
+#[test]
+fn a_lost_acknowledgement_is_no_excuse_for_half_a_transaction() {
+    let everything = [append(1, 10), write(2, 20, 0), insert(3, 30)];
+    for half in [
+        [list(1, &[]), read(2, 20), members(3, &[30])],
+        [list(1, &[10]), read(2, 0), members(3, &[30])],
+        [list(1, &[10]), read(2, 20), members(3, &[])],
+    ] {
+        assert!(classes(&with_lost_answer(&[&everything, &half])).contains(&Class::LostWrite), "{half:?}");
+    }
+    let seen_and_gone = with_lost_answer(&[&everything, &[list(1, &[10])], &[list(1, &[]), read(2, 0)]]);
+    assert_eq!(classes(&seen_and_gone), [Class::G1a]);
+}
+
+#[test]
+fn a_delete_without_an_answer() {
+    let delete = [Operation::Delete { key: 5 }, append(1, 10)];
+    for (look, loses) in [
+        ([members(1, &[]), list(1, &[10])], false),
+        ([members(1, &[5]), list(1, &[])], false),
+        ([members(1, &[5]), list(1, &[10])], true),
+    ] {
+        let mut history = with_lost_answer(&[&delete, &look]);
+        history.initial_members.push((5, 1));
+        assert_eq!(classes(&history).contains(&Class::LostWrite), loses, "{look:?}");
+    }
+}
+
+#[test]
+fn what_was_seen_has_to_stay() {
+    let mut gone = history(&[&[append(1, 10)], &[list(1, &[10])], &[list(1, &[])]]);
+    assert_eq!(classes(&gone), []);
+    gone.has_last_look = true;
+    assert_eq!(classes(&gone), [Class::LostWrite]);
+    let mut newest_gone = history(&[&[write(1, 10, 0)], &[write(1, 11, 10)], &[read(1, 10)]]);
+    newest_gone.has_last_look = true;
+    assert_eq!(classes(&newest_gone), [Class::LostWrite]);
+    let mut insert_gone = history(&[&[insert(1, 5)], &[members(1, &[])]]);
+    insert_gone.has_last_look = true;
+    assert_eq!(classes(&insert_gone), [Class::LostWrite]);
 }
