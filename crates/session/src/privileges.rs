@@ -122,6 +122,11 @@ impl Session {
             return Ok(());
         }
         let (user, host) = self.account_parts();
+        // MySQL names the database only where the statement is about another table.
+        let table = match privilege {
+            Privilege::References => format!("{database}.{table}"),
+            _ => table.to_owned(),
+        };
         Err(error_code::ER_TABLEACCESS_DENIED_ERROR.with(&[&privilege.name(), &user, &host, &table]))
     }
 

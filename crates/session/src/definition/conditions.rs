@@ -70,6 +70,17 @@ pub const ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY: ErrorCode = ErrorCode::new(
     "Foreign key '%s' refers to non-unique key or partial key. This is deprecated and will be removed in a future \
      release.",
 );
+pub const ER_WARN_RESTRICT_FK_DEPRECATED: ErrorCode = ErrorCode::new(
+    1681,
+    "HY000",
+    "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release.",
+);
+pub const ER_WARN_RESTRICT_FK_OFF: ErrorCode = ErrorCode::new(
+    4166,
+    "HY000",
+    "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to \
+     non-unique or partial keys is unsafe and may break replication.",
+);
 pub const ER_FK_NO_UNIQUE_INDEX_PARENT: ErrorCode = ErrorCode::new(
     6125,
     "HY000",

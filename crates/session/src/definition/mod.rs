@@ -16,7 +16,7 @@ mod text;
 pub use alter::{AlterContext, apply_alterations};
 pub use conditions::{
     ER_DB_DOES_NOT_EXIST, ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
-    ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
+    ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY, ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF,
 };
 pub use create::draft_of_create;
 pub use data_type::choose_collation;

@@ -36,14 +36,16 @@ impl TableName {
 impl Session {
     /// The tables that foreign keys join to one of this name, which need not exist.
     pub(super) fn relatives(&self, name: &TableName) -> BTreeSet<TableName> {
-        let catalog = self.server.catalog();
-        let children = catalog.children_of(&name.database, &name.name).into_iter();
-        let mut relatives: BTreeSet<TableName> =
-            children.map(|(child, _)| TableName::of(child.definition())).collect();
-        if let Some(table) = catalog.table(&name.database, &name.name) {
+        let mut relatives = self.children(name);
+        if let Some(table) = self.server.catalog().table(&name.database, &name.name) {
             relatives.extend(table.definition().foreign_keys.iter().map(TableName::parent_of));
         }
         relatives
+    }
+
+    fn children(&self, name: &TableName) -> BTreeSet<TableName> {
+        let children = self.server.catalog().children_of(&name.database, &name.name).into_iter();
+        children.map(|(child, _)| TableName::of(child.definition())).collect()
     }
 
     /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
@@ -77,14 +79,15 @@ impl Session {
         parents
     }
 
-    /// The tables that an ALTER TABLE has to have for itself beside its own: all relatives if their relation may
-    /// change, else none.
+    /// The tables that an ALTER TABLE has to have for itself beside its own: its children, since their statements work
+    /// with its definition though they may not name it (MySQL waits even for those that have only read a child), and
+    /// the parents too if the relation may change.
     pub(super) fn altered_relatives(
         &self,
         name: &TableName,
         specifications: &[Spec<'_>],
     ) -> BTreeSet<TableName> {
-        let mut relatives = BTreeSet::new();
+        let mut relatives = self.children(name);
         let mut changes = false;
         for specification in specifications {
             match specification {

@@ -16,6 +16,7 @@ use parser::ast::{
 
 use super::guard::Shield;
 use super::{Done, Request};
+use crate::definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use crate::session::Session;
 use crate::settings::isolation_named;
 use crate::sink::StateChange;
@@ -131,6 +132,9 @@ impl Session {
             }
         };
         self.check_effect(id, scope, &setting)?;
+        if let Some(warning) = deprecation(definition, &setting) {
+            self.shared.warning(warning);
+        }
         Ok(Change { id, scope, setting, is_for_next: false })
     }
 
@@ -360,6 +364,15 @@ impl Session {
             _ => self.variables.get(id).clone(),
         }
     }
+}
+
+/// What MySQL says whenever a variable that is to go is set.
+fn deprecation(definition: &Definition, setting: &Setting) -> Option<SqlError> {
+    let is_deprecated = definition.name == "restrict_fk_on_non_standard_key";
+    is_deprecated.then(|| match setting {
+        Setting::Boolean(false) => ER_WARN_RESTRICT_FK_OFF.plain(),
+        _ => ER_WARN_RESTRICT_FK_DEPRECATED.plain(),
+    })
 }
 
 fn session_change(name: &'static str, text: &str) -> Change {
