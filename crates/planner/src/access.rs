@@ -155,19 +155,26 @@ impl Chooser<'_> {
         let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
         let mut possible = Vec::new();
         let mut candidates = Vec::new();
+        let mut without_range = Vec::new();
         for (position, index) in self.table.indexes.iter().enumerate() {
             if !self.allows(position, index) {
                 continue;
             }
             let found = finder.find(index, conditions);
             if found.ranges.is_empty() {
-                candidates.extend(self.whole_index(position, index, conditions, wanted));
+                without_range.push((position, index));
             } else {
                 possible.push(position);
                 candidates.push(self.ranges(position, index, found, conditions, wanted));
             }
         }
-        let scan = self.full_scan(conditions, wanted);
+        // What an index knows of the conditions holds for a scan too: few rows passing make it long, LIMIT or not.
+        let guess = selectivity(self.rows, conditions.len());
+        let rows_out = candidates.iter().map(|choice| choice.rows_out).fold(guess, f64::min);
+        for (position, index) in without_range {
+            candidates.extend(self.whole_index(position, index, rows_out, wanted));
+        }
+        let scan = self.full_scan(rows_out, wanted);
         let has_range = candidates.iter().any(|choice| !matches!(choice.path, AccessPath::IndexScan { .. }));
         if !(self.hints.force && has_range) {
             candidates.push(scan);
@@ -225,7 +232,7 @@ impl Chooser<'_> {
         &self,
         position: usize,
         index: &IndexDef,
-        conditions: &[Expr],
+        rows_out: f64,
         wanted: Option<&WantedOrder>,
     ) -> Option<Choice> {
         let clustered = self.table.clustered_by == Some(index.id);
@@ -239,17 +246,17 @@ impl Chooser<'_> {
             path: AccessPath::IndexScan { index: position },
             cost: COST_RANGE + self.rows * per_row,
             covering,
-            ..self.scan_choice(conditions)
+            ..self.scan_choice(rows_out)
         };
         Some(self.with_order(choice, Some(index), per_row, wanted))
     }
 
-    fn full_scan(&self, conditions: &[Expr], wanted: Option<&WantedOrder>) -> Choice {
-        let choice = self.scan_choice(conditions);
+    fn full_scan(&self, rows_out: f64, wanted: Option<&WantedOrder>) -> Choice {
+        let choice = self.scan_choice(rows_out);
         self.with_order(choice, self.table.clustering_index(), 1.0, wanted)
     }
 
-    fn scan_choice(&self, conditions: &[Expr]) -> Choice {
+    fn scan_choice(&self, rows_out: f64) -> Choice {
         Choice {
             path: AccessPath::FullScan,
             backward: false,
@@ -259,7 +266,7 @@ impl Chooser<'_> {
             reads_outer: false,
             cost: COST_RANGE + self.rows,
             rows_read: self.rows,
-            rows_out: selectivity(self.rows, conditions.len()),
+            rows_out,
             ordered: false,
         }
     }

@@ -35,7 +35,8 @@ thread_local! {
 }
 
 pub(super) struct Client {
-    pub stream: Stream,
+    /// Written by a command, and beside it watched for its end, between polls.
+    pub stream: RefCell<Stream>,
     pub protocol: Connection,
     pub writer: PacketWriter,
     pub shared: Arc<Shared>,
@@ -71,7 +72,7 @@ impl Client {
         let mut writer = PacketWriter::new();
         let protocol = Connection::new(&config, &salt, &mut writer);
         Self {
-            stream: Stream::new(transport),
+            stream: RefCell::new(Stream::new(transport)),
             protocol,
             writer,
             shared,
@@ -87,17 +88,17 @@ impl Client {
     /// Reads once; 0 when the client has gone.
     pub(super) async fn read(&mut self) -> io::Result<usize> {
         let Self { stream, protocol, .. } = self;
-        poll_fn(|context| stream.poll_read_with(context, |bytes| protocol.feed(bytes))).await
+        poll_fn(|context| stream.get_mut().poll_read_with(context, |bytes| protocol.feed(bytes))).await
     }
 
     /// Sends the response. A client that does not read for too long is given up.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
-        flush(&mut self.stream, &mut self.writer, self.write_timeout, None).await
+        flush(&self.stream, &mut self.writer, self.write_timeout, None).await
     }
 
     /// The same within a session, where a KILL ends the wait for a client that does not read.
     pub(super) async fn flush_unless_killed(&mut self, kill: &KillSwitch) -> io::Result<()> {
-        flush(&mut self.stream, &mut self.writer, self.write_timeout, Some(kill)).await
+        flush(&self.stream, &mut self.writer, self.write_timeout, Some(kill)).await
     }
 
     /// Gives buffers back while the client thinks.
@@ -121,7 +122,7 @@ impl Client {
         if self.flush().await.is_err() {
             return;
         }
-        let shutdown = poll_fn(|context| self.stream.poll_shutdown(context));
+        let shutdown = poll_fn(|context| self.stream.get_mut().poll_shutdown(context));
         let is_shut = matches!(tokio::time::timeout(LINGER_TIME, shutdown).await, Ok(Ok(())));
         if self.must_linger && is_shut {
             let _ = tokio::time::timeout(LINGER_TIME, self.discard_input()).await;
@@ -131,7 +132,7 @@ impl Client {
     async fn discard_input(&mut self) {
         let mut discarded = 0;
         while discarded < LINGER_BYTES {
-            match poll_fn(|context| self.stream.poll_read_with(context, |_| ())).await {
+            match poll_fn(|context| self.stream.get_mut().poll_read_with(context, |_| ())).await {
                 Ok(count) if count > 0 => discarded += count,
                 _ => return,
             }
@@ -160,7 +161,7 @@ pub(super) fn random_salt() -> Salt {
 /// Sends everything in the writer; as a rule one system call and no timer. Gives up when the client does not read
 /// for too long, or when the connection is killed while it waits for that.
 pub(super) async fn flush(
-    stream: &mut Stream,
+    stream: &RefCell<Stream>,
     writer: &mut PacketWriter,
     timeout: Duration,
     kill: Option<&KillSwitch>,
@@ -170,11 +171,13 @@ pub(super) async fn flush(
     }
     let mut written = 0;
     let bytes = writer.pending();
-    let first = poll_fn(|context| Poll::Ready(stream.poll_write_all(context, bytes, &mut written))).await;
+    let first =
+        poll_fn(|context| Poll::Ready(stream.borrow_mut().poll_write_all(context, bytes, &mut written)))
+            .await;
     match first {
         Poll::Ready(result) => result?,
         Poll::Pending => {
-            let rest = poll_fn(|context| stream.poll_write_all(context, bytes, &mut written));
+            let rest = poll_fn(|context| stream.borrow_mut().poll_write_all(context, bytes, &mut written));
             let rest = async {
                 tokio::time::timeout(timeout, rest)
                     .await

@@ -3,6 +3,7 @@
 //! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
 //! response leaves before the next command is looked at. Called by `connection` after the login.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use wire::{
 
 use super::client::{Client, borrow_buffer};
 use super::definition_cache::{build, definition, definitions};
-use super::idle::{IdleTimer, Wake, wait_for_bytes};
+use super::idle::{IdleTimer, Wake, unless_gone, wait_for_bytes};
 use super::login::{End, Introduction, change_user, write_error};
 use super::parameters::to_value;
 use super::reply::{Reply, RowFormat, wire_status, write_ok};
@@ -49,7 +50,7 @@ struct Context<'a> {
     session: &'a mut Session,
     process: &'a ProcessEntry,
     prepared: &'a mut BTreeMap<u32, Prepared>,
-    stream: &'a mut Stream,
+    stream: &'a RefCell<Stream>,
     writer: &'a mut PacketWriter,
     capabilities: Capabilities,
     write_timeout: Duration,
@@ -120,7 +121,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
 }
 
 fn count_traffic(client: &mut Client, process: &ProcessEntry) {
-    let (received, sent) = client.stream.take_traffic();
+    let (received, sent) = client.stream.get_mut().take_traffic();
     process.count_traffic(received, sent);
 }
 
@@ -173,7 +174,7 @@ async fn next_command(
         long_data_bytes_max: limits.max_allowed_packet as usize,
         settings_touched,
     };
-    Some(pin!(context.run(command)).await)
+    Some(unless_gone(pin!(context.run(command)), stream, &process.kill).await)
 }
 
 impl Context<'_> {

@@ -140,7 +140,7 @@ async fn introduction(client: &mut Client) -> Result<Introduction, End> {
                 let acceptor =
                     client.shared.tls.clone().expect("the protocol refuses TLS that was not offered");
                 let first_bytes = client.protocol.take_tls_bytes();
-                client.stream.start_tls(&acceptor, first_bytes).await?;
+                client.stream.get_mut().start_tls(&acceptor, first_bytes).await?;
                 client.protocol.tls_established();
             }
             Ok(Some(_)) => return Err(End::Gone),
@@ -211,7 +211,7 @@ async fn authentication_data(client: &mut Client) -> Result<Vec<u8>, End> {
 }
 
 fn is_tls(client: &Client) -> bool {
-    client.stream.is_tls()
+    client.stream.borrow().is_tls()
 }
 
 /// Bytes of the socket file never leave the machine, so they count as protected.
@@ -253,7 +253,7 @@ fn connection_info(client: &Client, introduction: &Introduction, account: &Accou
             session_track: capabilities.has(Capabilities::SESSION_TRACK),
         },
         collation_id: introduction.collation.unwrap_or(0),
-        tls: client.stream.tls_parameters().map(|(version, cipher)| TlsInfo { version, cipher }),
+        tls: client.stream.borrow().tls_parameters().map(|(version, cipher)| TlsInfo { version, cipher }),
     }
 }
 

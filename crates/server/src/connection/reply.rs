@@ -3,6 +3,7 @@
 //! Invariant: what a session reports is in the writer before the call returns, in the protocol's order; bytes
 //! leave in one write unless a result outgrows `FLUSH_BYTES`, and then the statement waits for the client.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub(super) enum RowFormat {
 }
 
 pub(super) struct Reply<'a> {
-    pub stream: &'a mut Stream,
+    pub stream: &'a RefCell<Stream>,
     pub writer: &'a mut PacketWriter,
     pub capabilities: Capabilities,
     pub write_timeout: Duration,

@@ -3,11 +3,12 @@
 //! Invariant: reads go through one scratch buffer per worker, so a waiting connection holds no read buffer.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -32,6 +33,28 @@ impl Transport {
             Self::Tcp(stream) => stream.try_write(bytes),
             Self::Socket(stream) => stream.try_write(bytes),
         };
+    }
+
+    /// Ready when the other side has closed, or nothing can be read for another reason. Bytes that have not been read
+    /// hide it.
+    fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
+        let readable = match self {
+            Self::Tcp(stream) => stream.poll_read_ready(context),
+            Self::Socket(stream) => stream.poll_read_ready(context),
+        };
+        if ready!(readable).is_err() {
+            return Poll::Ready(());
+        }
+        // It is ready, so this tells at once for what.
+        let kinds: Poll<io::Result<Ready>> = match self {
+            Self::Tcp(stream) => pin!(stream.ready(Interest::READABLE)).poll(context),
+            Self::Socket(stream) => pin!(stream.ready(Interest::READABLE)).poll(context),
+        };
+        match kinds {
+            Poll::Ready(Ok(kinds)) if !kinds.is_read_closed() => Poll::Pending,
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
@@ -183,6 +206,15 @@ impl Stream {
             // Only TLS keeps bytes of its own.
             Channel::Tls(stream) => Pin::new(stream).poll_flush(context),
             Channel::Plain(_) | Channel::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Ready when the client has closed. To be asked while nothing is read.
+    pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
+        match &self.channel {
+            Channel::Plain(transport) => transport.poll_closed(context),
+            Channel::Tls(stream) => stream.get_ref().0.transport.poll_closed(context),
+            Channel::Gone => Poll::Ready(()),
         }
     }
 
