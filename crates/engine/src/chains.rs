@@ -11,7 +11,7 @@ use crate::transaction::Work;
 use crate::transaction_state::{TransactionId, TransactionState};
 use crate::{EngineError, TreeId};
 use btree::Mtr;
-use btree::overflow::{self, Reader, Stub, Writer};
+use btree::overflow::{FreeStep, Reader, Stub, Writer};
 use pagestore::PageId;
 use std::sync::Arc;
 use wal::Priority;
@@ -77,9 +77,10 @@ impl Engine {
         mut first: PageId,
     ) -> Result<(), EngineError> {
         loop {
+            let mut free = FreeStep::new(first);
             let step = self.pool.run(|| {
                 let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
-                let rest = overflow::free_step(&self.space, &mut mtr, first)?;
+                let rest = free.plan(&self.space, &mut mtr)?;
                 mtr.reserve(RECORD_BYTES + COMPENSATED_BYTES)?;
                 if let Some(state) = state {
                     state.begin_step();
@@ -125,9 +126,10 @@ impl Engine {
     }
 
     async fn free_chain_step(&self, first: PageId) -> Result<Option<PageId>, EngineError> {
+        let mut free = FreeStep::new(first);
         let step = self.pool.run(|| {
             let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
-            let rest = overflow::free_step(&self.space, &mut mtr, first)?;
+            let rest = free.plan(&self.space, &mut mtr)?;
             mtr.reserve(2 * RECORD_BYTES)?;
             let freed = LogRecord::Freed { chain: first.0 };
             mtr.log_extra(freed.kind(), NO_TRANSACTION.0, &freed.payload());
