@@ -13,7 +13,6 @@ use crate::{EngineError, TreeId};
 use btree::Mtr;
 use btree::overflow::{FreeStep, Reader, Stub, Writer};
 use pagestore::PageId;
-use std::sync::Arc;
 use wal::Priority;
 
 /// Room for the engine's records in one group: an undo record or two of the records of freeing.
@@ -68,11 +67,10 @@ impl Engine {
         Ok(reader.into_value())
     }
 
-    /// Undoes `write_chain`; also at recovery, without a state.
+    /// Undoes `write_chain`.
     pub(crate) async fn undo_create_chain(
         &self,
-        state: Option<&Arc<TransactionState>>,
-        txn: TransactionId,
+        state: &TransactionState,
         sequence: u64,
         mut first: PageId,
     ) -> Result<(), EngineError> {
@@ -82,14 +80,12 @@ impl Engine {
                 let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
                 let rest = free.plan(&self.space, &mut mtr)?;
                 mtr.reserve(RECORD_BYTES + COMPENSATED_BYTES)?;
-                if let Some(state) = state {
-                    state.begin_step();
-                }
+                state.begin_step();
                 match rest {
-                    Some(rest) => log_chain_undo(&mut mtr, txn, sequence, rest),
+                    Some(rest) => log_chain_undo(&mut mtr, state.id, sequence, rest),
                     None => {
                         let compensated = LogRecord::Compensated { sequence };
-                        mtr.log_extra(compensated.kind(), txn.0, &compensated.payload());
+                        mtr.log_extra(compensated.kind(), state.id.0, &compensated.payload());
                     }
                 }
                 Ok((rest, mtr.commit()))
@@ -101,9 +97,7 @@ impl Engine {
             };
             committed.map_err(|error| self.log_failed(&error))?;
             let Some(rest) = rest else { return Ok(()) };
-            if let Some(state) = state {
-                state.set_chain(sequence, rest);
-            }
+            state.set_chain(sequence, rest);
             first = rest;
         }
     }

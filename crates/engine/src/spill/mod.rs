@@ -25,11 +25,11 @@ mod undo;
 pub(crate) use end::{FoundSpill, Standing};
 pub(crate) use lookup::RowPlace;
 
-use crate::TreeId;
 use crate::transaction_state::TransactionState;
+use crate::{EngineError, TreeId};
 use btree::Tree;
 use parking_lot::RwLock;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -51,7 +51,8 @@ pub(crate) struct Spill {
 
 struct KeyBounds {
     first: Box<[u8]>,
-    last: Box<[u8]>,
+    /// `None`: however large.
+    last: Option<Box<[u8]>>,
 }
 
 impl Spill {
@@ -71,22 +72,34 @@ impl Spill {
         TreeId(self.tree.id.0)
     }
 
+    /// Some entry has bytes that no engine wrote.
+    fn damaged_entry(&self) -> EngineError {
+        EngineError::Corrupt { what: format!("an entry of the spill {}", self.tree.id.0) }
+    }
+
     /// Entries of this row will follow.
     fn expect(&self, tree: TreeId, key: &[u8]) {
-        let bounds = || KeyBounds { first: key.into(), last: key.into() };
+        let bounds = || KeyBounds { first: key.into(), last: Some(key.into()) };
         let mut ranges = self.ranges.write();
         let range = ranges.entry(tree).or_insert_with(bounds);
         if key < &*range.first {
             range.first = key.into();
         }
-        if key > &*range.last {
-            range.last = key.into();
+        if range.last.as_ref().is_some_and(|last| key > &**last) {
+            range.last = Some(key.into());
         }
+    }
+
+    /// Entries of any row of these trees may be there.
+    fn expect_all_of(&self, trees: &BTreeSet<TreeId>) {
+        let all = |tree: &TreeId| (*tree, KeyBounds { first: [].into(), last: None });
+        self.ranges.write().extend(trees.iter().map(all));
     }
 
     /// False when the spill surely has no entry of the row, which is in a page with this LSN.
     fn may_have(&self, tree: TreeId, key: &[u8], page_lsn: u64) -> bool {
-        let is_between = |range: &KeyBounds| *range.first <= *key && *key <= *range.last;
+        let is_between =
+            |range: &KeyBounds| *range.first <= *key && range.last.as_ref().is_none_or(|last| *key <= **last);
         page_lsn >= self.first_lsn && self.ranges.read().get(&tree).is_some_and(is_between)
     }
 }

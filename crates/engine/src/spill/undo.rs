@@ -44,6 +44,7 @@ impl Work {
                 self.undo_entry(&spill, (key, value), older, first, keep_locks).await?;
             }
             std::mem::swap(&mut position, &mut next);
+            env::yield_now().await;
         }
         state.with_undo_mut(|undo| undo.spill_undone(first));
         Ok(())
@@ -167,8 +168,7 @@ impl Engine {
         key: &'a [u8],
         value: &'a [u8],
     ) -> Result<entry::Entry<'a>, EngineError> {
-        let damaged = || EngineError::Corrupt { what: format!("an entry of the spill {}", spill.tree.id.0) };
-        entry::decode(key, value).ok_or_else(damaged)
+        entry::decode(key, value).ok_or_else(|| spill.damaged_entry())
     }
 
     /// Puts a row back to what it was.
