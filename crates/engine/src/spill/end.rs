@@ -93,7 +93,12 @@ impl Engine {
                     return Ok(());
                 }
                 self.keep_log_room().await?;
-                let entries = self.leaf_of_spill(spill, &position, Direction::Forward, &mut next).await?;
+                let entries = match self.leaf_of_spill(spill, &position, Direction::Forward, &mut next).await
+                {
+                    // Scans find the ghosts; chains that cannot be reached stay in use.
+                    Err(error) if error.is_corruption() => Vec::new(),
+                    read => read?,
+                };
                 for (key, value) in &entries {
                     self.take_entry_apart(spill, key, value).await?;
                 }
@@ -162,7 +167,11 @@ impl Engine {
         let spill = Spill::new(found.live.tree, state.clone(), 0);
         spill.with_chains.store(found.live.with_chains, Ordering::Release);
         spill.with_ghosts.store(true, Ordering::Release);
-        let trees = self.trees_in_spill(&spill).await?;
+        let trees = match self.trees_in_spill(&spill).await {
+            // It may be any.
+            Err(error) if error.is_corruption() => self.tree_ids().into_iter().collect(),
+            found => found?,
+        };
         spill.expect_all_of(&trees);
         state.with_undo_mut(|undo| undo.adopt_spill());
         state.set_spill(Some(spill.clone()));

@@ -2,7 +2,7 @@
 //!
 //! Each such transaction has a spill, an ordinary logged tree (`entry` says what is in it). `fill` moves changes from
 //! the undo stack and the row table there; `lookup` is how readers and lockers find them; `undo` rolls back from
-//! there; `end` drops a spill when nobody needs it.
+//! there; `end` drops a spill when nobody needs it; `lost` is for damaged ones.
 //!
 //! Invariants:
 //! - A change is in the spill before it leaves memory. Who needs both looks into memory first.
@@ -20,6 +20,7 @@ mod end;
 mod entry;
 mod fill;
 mod lookup;
+mod lost;
 mod undo;
 
 pub(crate) use end::{FoundSpill, Standing};
@@ -88,6 +89,13 @@ impl Spill {
         if range.last.as_ref().is_some_and(|last| key > &**last) {
             range.last = Some(key.into());
         }
+    }
+
+    /// The trees whose rows may have entries.
+    fn trees_expected(&self) -> Vec<TreeId> {
+        let mut trees: Vec<TreeId> = self.ranges.read().keys().copied().collect();
+        trees.sort_unstable();
+        trees
     }
 
     /// Entries of any row of these trees may be there.
