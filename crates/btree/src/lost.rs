@@ -8,7 +8,8 @@
 use crate::mtr::Mtr;
 use crate::node::{NodeBuilder, NodeIdentity};
 use crate::redo::Change;
-use buffer::{BufferPool, Stop};
+use crate::tree::Tree;
+use buffer::{BufferPool, ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, TreeId, header};
 use wal::Lsn;
 
@@ -29,11 +30,24 @@ pub fn is_own_fault(corrupt: &CorruptPage) -> bool {
 
 /// Plans in `mtr`, which must be fresh, that the page is lost. Call `Mtr::reserve` before committing.
 pub fn give_up(mtr: &mut Mtr<'_>, page: PageId) -> Result<(), Stop> {
+    let guard = mtr.pool().create(page)?;
+    plan_lost(mtr, guard);
+    Ok(())
+}
+
+/// The same for the leaf of a key, which can be read: some record there is known to be wrong.
+pub fn give_up_leaf(mtr: &mut Mtr<'_>, tree: &Tree, key: &[u8]) -> Result<(), Stop> {
+    let leaf = tree.leaf_exclusive(mtr.pool(), key)?;
+    plan_lost(mtr, leaf);
+    Ok(())
+}
+
+fn plan_lost<'p>(mtr: &mut Mtr<'p>, guard: ExclusiveGuard<'p>) {
+    let page = guard.page_id();
     let mut image = vec![0; mtr.pool().page_bytes()];
     header::format(&mut image, page, PageKind::Lost, TreeId(0));
-    mtr.hold(mtr.pool().create(page)?);
+    mtr.hold(guard);
     mtr.change(page, &Change::image_of(&image));
-    Ok(())
 }
 
 /// The same for an inner page of a tree that is being discarded: it becomes an empty leaf, so that its parent can cut

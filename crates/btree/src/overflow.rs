@@ -149,22 +149,35 @@ impl Reader {
     }
 }
 
-/// Plans the freeing of the first pages of the chain at `first` in `mtr` and returns where the rest starts, `None`
-/// when this step frees the last. Nobody may read the chain any more.
-pub fn free_step(space: &Space, mtr: &mut Mtr<'_>, first: PageId) -> Result<Option<PageId>, Stop> {
-    let mut pages = Vec::new();
-    let mut next = first;
-    while next != PageId(0) && pages.len() < STEP_PAGES_MAX {
-        let guard = mtr.pool().read_as(next, Access::Scan)?;
-        let (after, _) = contents(&guard, next)?;
-        if pages.contains(&next) {
-            return Err(corrupt(next, "an overflow chain runs in a circle"));
-        }
-        pages.push(next);
-        next = after;
+/// Frees the first pages of a chain. It remembers what it has read over a `Stop`: to have all these pages in memory
+/// at once is more than a small pool can give to several at a time, which then took the pages from each other for ever.
+#[derive(Debug, Clone)]
+pub struct FreeStep {
+    /// The pages to free, up to `next`.
+    pages: Vec<PageId>,
+    next: PageId,
+}
+
+impl FreeStep {
+    pub fn new(first: PageId) -> Self {
+        Self { pages: Vec::new(), next: first }
     }
-    space.release(mtr, &pages)?;
-    Ok(Some(next).filter(|next| *next != PageId(0)))
+
+    /// Plans the step in `mtr` and returns where the rest of the chain starts, `None` when this step frees the last.
+    /// Nobody may read the chain any more.
+    pub fn plan(&mut self, space: &Space, mtr: &mut Mtr<'_>) -> Result<Option<PageId>, Stop> {
+        while self.next != PageId(0) && self.pages.len() < STEP_PAGES_MAX {
+            let guard = mtr.pool().read_as(self.next, Access::Scan)?;
+            let (after, _) = contents(&guard, self.next)?;
+            if self.pages.contains(&self.next) {
+                return Err(corrupt(self.next, "an overflow chain runs in a circle"));
+            }
+            self.pages.push(self.next);
+            self.next = after;
+        }
+        space.release(mtr, &self.pages)?;
+        Ok(Some(self.next).filter(|next| *next != PageId(0)))
+    }
 }
 
 /// Next page and data.

@@ -11,9 +11,8 @@ use crate::transaction::Work;
 use crate::transaction_state::{TransactionId, TransactionState};
 use crate::{EngineError, TreeId};
 use btree::Mtr;
-use btree::overflow::{self, Reader, Stub, Writer};
+use btree::overflow::{FreeStep, Reader, Stub, Writer};
 use pagestore::PageId;
-use std::sync::Arc;
 use wal::Priority;
 
 /// Room for the engine's records in one group: an undo record or two of the records of freeing.
@@ -68,27 +67,25 @@ impl Engine {
         Ok(reader.into_value())
     }
 
-    /// Undoes `write_chain`; also at recovery, without a state.
+    /// Undoes `write_chain`.
     pub(crate) async fn undo_create_chain(
         &self,
-        state: Option<&Arc<TransactionState>>,
-        txn: TransactionId,
+        state: &TransactionState,
         sequence: u64,
         mut first: PageId,
     ) -> Result<(), EngineError> {
         loop {
+            let mut free = FreeStep::new(first);
             let step = self.pool.run(|| {
                 let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
-                let rest = overflow::free_step(&self.space, &mut mtr, first)?;
+                let rest = free.plan(&self.space, &mut mtr)?;
                 mtr.reserve(RECORD_BYTES + COMPENSATED_BYTES)?;
-                if let Some(state) = state {
-                    state.begin_step();
-                }
+                state.begin_step();
                 match rest {
-                    Some(rest) => log_chain_undo(&mut mtr, txn, sequence, rest),
+                    Some(rest) => log_chain_undo(&mut mtr, state.id, sequence, rest),
                     None => {
                         let compensated = LogRecord::Compensated { sequence };
-                        mtr.log_extra(compensated.kind(), txn.0, &compensated.payload());
+                        mtr.log_extra(compensated.kind(), state.id.0, &compensated.payload());
                     }
                 }
                 Ok((rest, mtr.commit()))
@@ -100,9 +97,7 @@ impl Engine {
             };
             committed.map_err(|error| self.log_failed(&error))?;
             let Some(rest) = rest else { return Ok(()) };
-            if let Some(state) = state {
-                state.set_chain(sequence, rest);
-            }
+            state.set_chain(sequence, rest);
             first = rest;
         }
     }
@@ -125,9 +120,10 @@ impl Engine {
     }
 
     async fn free_chain_step(&self, first: PageId) -> Result<Option<PageId>, EngineError> {
+        let mut free = FreeStep::new(first);
         let step = self.pool.run(|| {
             let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);
-            let rest = overflow::free_step(&self.space, &mut mtr, first)?;
+            let rest = free.plan(&self.space, &mut mtr)?;
             mtr.reserve(2 * RECORD_BYTES)?;
             let freed = LogRecord::Freed { chain: first.0 };
             mtr.log_extra(freed.kind(), NO_TRANSACTION.0, &freed.payload());

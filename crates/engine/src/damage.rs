@@ -59,10 +59,18 @@ impl Engine {
         }
         match self.lookup(&self.tree(tree)?, key, |_, _| Ok(())).await {
             Err(EngineError::CorruptPage { corrupt, .. }) if self.may_give_up(&corrupt) => {
-                self.replace_lost(&corrupt, |mtr| lost::give_up(mtr, corrupt.page)).await
+                self.lose_page(&corrupt).await
             }
             _ => Err(error),
         }
+    }
+
+    /// Marks a damaged page as lost; an error if it must not be touched.
+    pub(crate) async fn lose_page(&self, corrupt: &CorruptPage) -> Result<(), EngineError> {
+        if !self.may_give_up(corrupt) {
+            return Err(EngineError::CorruptPage { tree: None, corrupt: *corrupt });
+        }
+        self.replace_lost(corrupt, |mtr| lost::give_up(mtr, corrupt.page)).await
     }
 
     /// A damaged inner page of a tree that is being freed becomes an empty leaf, which its parent cuts off.

@@ -10,6 +10,7 @@ use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
 use crate::read::View;
+use crate::recovery::Unfinished;
 use crate::row_table::RowTable;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
 use crate::spill::Spills;
@@ -62,8 +63,9 @@ pub struct Engine {
     /// Background tasks that have not ended.
     pub(crate) tasks: AtomicUsize,
     pub(crate) closed: AtomicBool,
-    /// Until the losers are undone nothing can move the checkpoint, so nothing waits for it.
+    /// Until the losers are running transactions again nothing can move the checkpoint, so nothing waits for it.
     pub(crate) recovering: AtomicBool,
+    pub(crate) unfinished: Unfinished,
     pub(crate) damage: Damage,
     /// The first failure that stops all changes.
     pub(crate) failure: Mutex<Option<EngineError>>,

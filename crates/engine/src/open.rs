@@ -10,20 +10,24 @@ use crate::engine::{Engine, flush_mode};
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
-use crate::recovery::{self, Analysis};
+use crate::log_record::{Operation, UndoRecord};
+use crate::recovery::{self, Analysis, Remains};
 use crate::row_table::RowTable;
 use crate::snapshot::SnapshotRegistry;
-use crate::spill::{FoundSpill, Spills};
+use crate::spill::{Spills, Standing};
 use crate::stats::Counters;
 use crate::superblock::Superblock;
-use crate::trees::{META_TREE, Trees, Unfinished};
+use crate::transaction::Work;
+use crate::transaction_state::TransactionId;
+use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
-use crate::{EngineError, EngineOptions, StoreKind};
+use crate::{EngineError, EngineOptions, StoreKind, TreeId};
 use btree::{Mtr, Space, Tree};
 use buffer::{BufferPool, PoolOptions, Stop};
 use env::{CountedDisk, Env, IoCounters};
 use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use wal::{Lsn, Wal, WalOptions};
@@ -116,31 +120,65 @@ impl Engine {
         engine.last_commit_lsn.store(end.0, Ordering::Release);
         lost.into_iter().for_each(|corrupt| engine.damage.note(corrupt));
         let pin = engine.pin_checkpoint(from.0);
-        let spills = engine.finish_recovery(analysis).await?;
+        let unfinished = engine.finish_recovery(analysis, from).await?;
         drop(pin);
-        engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(false).await?;
-        // A spill may be larger than the log, so this needs checkpoints.
-        engine.recover_spills(spills).await?;
+        unfinished.into_iter().for_each(|work| engine.undo_in_background(work));
         if engine.pool.store().wants_frees() {
             engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
         }
         Ok(engine)
     }
 
-    /// Undoes and hands to the background what the log says; what is left to undo is in the spills.
-    async fn finish_recovery(self: &Arc<Self>, analysis: Analysis) -> Result<Vec<FoundSpill>, EngineError> {
-        let Analysis { losers, dropped, chains, .. } = analysis;
-        let Unfinished { drops, mut spills } = self.load_trees().await?;
-        self.undo_losers(losers, &spills).await?;
-        self.history.lock().add_pending_chains(chains.iter().copied());
+    /// Hands to the background what committed transactions have left to do; answers the others, to be undone.
+    async fn finish_recovery(
+        self: &Arc<Self>,
+        analysis: Analysis,
+        from: Lsn,
+    ) -> Result<Vec<Work>, EngineError> {
+        let Analysis { mut losers, dropped, chains, .. } = analysis;
+        let Leftovers { drops, mut spills } = self.load_trees().await?;
         self.mark_committed_spills(&mut spills, &dropped).await?;
+        // One whose creation is to be undone has no entries.
+        let is_made = |record: &UndoRecord| record.operation == Operation::CreateTree;
+        let unmade: BTreeSet<TreeId> = losers
+            .values()
+            .flat_map(|undo| undo.values())
+            .filter(|record| is_made(record))
+            .map(|record| record.tree)
+            .collect();
+        spills.retain(|spill| !unmade.contains(&TreeId(spill.live.tree.id.0)));
+        let (active, committed): (Vec<_>, Vec<_>) =
+            spills.into_iter().partition(|spill| spill.standing == Standing::Active);
+        let mut remains: Vec<Remains> = Vec::new();
+        for spill in active {
+            let undo = losers.remove(&spill.owner.0).unwrap_or_default();
+            remains.push(Remains { id: spill.owner, undo, spill: Some(spill) });
+        }
+        for (id, undo) in losers {
+            remains.push(Remains { id: TransactionId(id), undo, spill: None });
+        }
+        let mut unfinished = Vec::new();
+        for remains in remains {
+            unfinished.push(self.adopt(remains, from.0).await?);
+        }
+        self.history.lock().add_pending_chains(chains.iter().copied());
+        self.recovering.store(false, Ordering::Relaxed);
         self.resume_drops(dropped, drops).await?;
+        self.drop_committed_spills(committed);
         if !chains.is_empty() {
             let chains = chains.into_iter().collect();
             self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
         }
-        Ok(spills)
+        Ok(unfinished)
+    }
+
+    /// Waits until nothing is done in the background: until what the last life left unfinished is undone, and the pages
+    /// of what was dropped are free.
+    pub async fn finish_background(&self) {
+        while self.tasks.load(Ordering::Acquire) > 0 {
+            self.env.clock.sleep(CLOSE_POLL_US).await;
+        }
     }
 
     /// Stops background work, makes everything durable and the next open fast. Transactions that are still
@@ -278,6 +316,7 @@ impl Parts {
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),
+            unfinished: recovery::Unfinished::default(),
             damage: Damage::default(),
             failure: Mutex::new(None),
             env,

@@ -9,9 +9,9 @@ use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, RECORD_OVERHEAD
 use crate::record::GHOST_RECORD;
 use crate::row_table::{Before, LockAfterUndo, RowName};
 use crate::transaction::{Transaction, Work};
-use crate::transaction_state::{TransactionId, TransactionState};
+use crate::transaction_state::TransactionState;
 use crate::undo_stack::UndoItem;
-use crate::{EngineError, Savepoint, TreeId};
+use crate::{EngineError, Savepoint};
 use btree::{Decision, Edit, Extra, LeafContext, Tree};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -19,6 +19,9 @@ use wal::{Priority, WalGroup};
 
 /// How long a rollback in the background waits for disk space before it tries again.
 const DISK_FULL_RETRY_US: u64 = 200_000;
+
+/// So many changes are undone before others get a turn.
+const UNDONE_PER_TURN: u64 = 64;
 
 impl Transaction {
     /// Undoes everything after the savepoint; locks are kept.
@@ -37,8 +40,13 @@ impl Work {
     /// Undoes the changes from sequence `first` on.
     pub async fn roll_back_to(&mut self, first: u64, keep_locks: bool) -> Result<(), EngineError> {
         self.withdraw();
+        let mut undone = 0u64;
         while self.newest_sequence().is_some_and(|newest| newest >= first) {
             self.undo_newest(keep_locks).await?;
+            undone += 1;
+            if undone.is_multiple_of(UNDONE_PER_TURN) {
+                env::yield_now().await;
+            }
         }
         match &self.state {
             Some(_) => self.undo_spilled(first, keep_locks).await,
@@ -65,6 +73,8 @@ impl Work {
                 let is_spilled = keep_locks && state.is_spilled(&engine, &name).await;
                 let left_ghost = match engine.restore(&state, &name, sequence).await {
                     Ok(left_ghost) => left_ghost,
+                    // An adopted change that is in the spill too: the tree's creation was undone before the crash.
+                    Err(EngineError::NoSuchTree(_)) if state.spill().is_some() => false,
                     Err(error) => {
                         engine.give_up_undo(name.tree, &name.key, error).await?;
                         false
@@ -81,17 +91,11 @@ impl Work {
                 }
             }
             UndoItem::Tree { tree, root } => {
-                engine
-                    .undo_create_tree(
-                        Some(&state),
-                        state.id,
-                        sequence,
-                        Tree { id: pagestore::TreeId(tree.0), root },
-                    )
-                    .await?;
+                let tree = Tree { id: pagestore::TreeId(tree.0), root };
+                engine.undo_create_tree(&state, sequence, tree).await?;
             }
             UndoItem::Chain(page) => {
-                engine.undo_create_chain(Some(&state), state.id, sequence, page).await?;
+                engine.undo_create_chain(&state, sequence, page).await?;
             }
             UndoItem::DropTree(_) => {}
         }
@@ -136,17 +140,21 @@ impl Work {
             return;
         }
         let engine = self.engine.clone();
-        engine.spawn("rollback", |engine| async move {
-            loop {
-                match self.roll_back_all().await {
-                    // Its locks cannot be released before the rows are restored: wait for space.
-                    Err(EngineError::DiskFull) if !engine.closed.load(Acquire) => {
-                        engine.env.clock.sleep(DISK_FULL_RETRY_US).await;
-                    }
-                    ended => return ended,
+        engine.spawn("rollback", |_| async move { self.roll_back_patiently().await });
+    }
+
+    /// `roll_back_all`, which waits while the disk is full.
+    pub async fn roll_back_patiently(&mut self) -> Result<(), EngineError> {
+        let engine = self.engine.clone();
+        loop {
+            match self.roll_back_all().await {
+                // Its locks cannot be released before the rows are restored: wait for space.
+                Err(EngineError::DiskFull) if !engine.closed.load(Acquire) => {
+                    engine.env.clock.sleep(DISK_FULL_RETRY_US).await;
                 }
+                ended => return ended,
             }
-        });
+        }
     }
 }
 
@@ -167,36 +175,17 @@ impl Engine {
             Before::Absent if older_remain => Some(GHOST_RECORD),
             Before::Absent => None,
         };
-        let mut edit = RestoreEdit { state: Some(state), record, transaction: state.id.0, sequence };
+        let mut edit = RestoreEdit { state, record, sequence };
         self.modify(&tree, &name.key, &mut edit, Priority::Reserve).await?;
         Ok(before == Before::Absent && older_remain)
-    }
-
-    /// The same at recovery, when there are no versions in memory.
-    pub(crate) async fn restore_from_log(
-        &self,
-        transaction: TransactionId,
-        sequence: u64,
-        tree: TreeId,
-        key: &[u8],
-        record: Option<&[u8]>,
-    ) -> Result<(), EngineError> {
-        let tree = self.tree(tree)?;
-        let mut edit = RestoreEdit { state: None, record, transaction: transaction.0, sequence };
-        match self.modify(&tree, key, &mut edit, Priority::Reserve).await {
-            Ok(()) => Ok(()),
-            Err(error) => self.give_up_undo(TreeId(tree.id.0), key, error).await,
-        }
     }
 }
 
 /// Restores a record and logs the compensation.
 struct RestoreEdit<'a> {
-    /// Absent at recovery, when nobody looks at the undo stack.
-    state: Option<&'a Arc<TransactionState>>,
+    state: &'a TransactionState,
     /// `None`: the key goes away.
     record: Option<&'a [u8]>,
-    transaction: u64,
     sequence: u64,
 }
 
@@ -221,10 +210,8 @@ impl Edit for RestoreEdit<'_> {
     }
 
     fn apply(&mut self, _current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) {
-        if let Some(state) = self.state {
-            state.begin_step();
-        }
+        self.state.begin_step();
         let compensated = LogRecord::Compensated { sequence: self.sequence };
-        extra.log(compensated.kind(), self.transaction, &compensated.payload());
+        extra.log(compensated.kind(), self.state.id.0, &compensated.payload());
     }
 }

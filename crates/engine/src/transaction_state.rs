@@ -241,6 +241,12 @@ impl TransactionState {
         self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// The same for a change of an earlier life, oldest first.
+    pub fn adopt_undo(&self, sequence: u64, item: UndoItem, bytes: usize) {
+        self.undo.lock().adopt(sequence, item, bytes);
+        self.undo_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// The newest item is a chain that begins here now; it is pushed when it is not there yet.
     pub fn set_chain(&self, sequence: u64, first: PageId) {
         self.undo.lock().set_chain(sequence, first);

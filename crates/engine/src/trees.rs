@@ -123,6 +123,7 @@ impl Transaction {
     /// Drops a tree at commit. The caller makes sure (metadata lock) that nobody uses it any more.
     pub async fn drop_tree(&mut self, tree: TreeId) -> Result<(), EngineError> {
         self.check_writable()?;
+        self.work.engine.wait_for_unfinished(tree).await?;
         self.work.engine.tree(tree)?;
         self.work.state();
         self.work.push_undo(UndoItem::DropTree(tree), 0);
@@ -154,11 +155,10 @@ impl Engine {
         Ok(tree)
     }
 
-    /// Undoes `create_root`; also at recovery, without a state.
+    /// Undoes `create_root`.
     pub(crate) async fn undo_create_tree(
         &self,
-        state: Option<&Arc<TransactionState>>,
-        txn: TransactionId,
+        state: &TransactionState,
         sequence: u64,
         tree: Tree,
     ) -> Result<(), EngineError> {
@@ -169,10 +169,8 @@ impl Engine {
         let payload = compensated.payload();
         assert_eq!(payload.len(), COMPENSATED_BYTES);
         let freed = self.free_tree(&tree, |mtr| {
-            if let Some(state) = state {
-                state.begin_step();
-            }
-            mtr.log_extra(compensated.kind(), txn.0, &payload);
+            state.begin_step();
+            mtr.log_extra(compensated.kind(), state.id.0, &payload);
         });
         match freed.await {
             Err(error) if error.is_corruption() => Ok(()),
@@ -260,8 +258,8 @@ impl Engine {
     }
 
     /// Reads the tree of trees; answers what the last life has left to do.
-    pub(crate) async fn load_trees(&self) -> Result<Unfinished, EngineError> {
-        let mut unfinished = Unfinished::default();
+    pub(crate) async fn load_trees(&self) -> Result<Leftovers, EngineError> {
+        let mut leftovers = Leftovers::default();
         for (key, value) in self.all_records(&self.trees.meta).await? {
             let MetaRow { id, state, root, owner } = meta_row::decode(&key, &value)
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
@@ -272,16 +270,16 @@ impl Engine {
                     .contains(&state);
             let live = LiveTree { tree, with_chains, creator: None };
             match state {
-                DROPPED | DROPPED_WITH_CHAINS => unfinished.drops.push(live),
+                DROPPED | DROPPED_WITH_CHAINS => leftovers.drops.push(live),
                 SPILL | SPILL_WITH_CHAINS | OLD_SPILL | OLD_SPILL_WITH_CHAINS => {
                     let is_active = [SPILL, SPILL_WITH_CHAINS].contains(&state);
                     let standing = if is_active { Standing::Active } else { Standing::Committed };
-                    unfinished.spills.push(FoundSpill { live, owner, standing });
+                    leftovers.spills.push(FoundSpill { live, owner, standing });
                 }
                 _ => self.trees.add(live),
             }
         }
-        Ok(unfinished)
+        Ok(leftovers)
     }
 
     /// Writes a spill's row.
@@ -370,7 +368,7 @@ impl Engine {
 
 /// What is left to do at start-up.
 #[derive(Default)]
-pub(crate) struct Unfinished {
+pub(crate) struct Leftovers {
     pub drops: Vec<LiveTree>,
     pub spills: Vec<FoundSpill>,
 }

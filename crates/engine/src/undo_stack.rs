@@ -122,8 +122,13 @@ impl UndoStack {
     }
 
     pub fn push(&mut self, item: UndoItem, log_bytes: usize) {
+        self.adopt(self.next_sequence, item, log_bytes);
+    }
+
+    /// Adds a change of an earlier life, whose number is higher than those before.
+    pub fn adopt(&mut self, sequence: u64, item: UndoItem, log_bytes: usize) {
         let log_bytes = u32::try_from(log_bytes).expect("an undo record fits into a page");
-        self.push_numbered(NumberedItem { sequence: self.next_sequence, item, log_bytes });
+        self.push_numbered(NumberedItem { sequence, item, log_bytes });
     }
 
     fn push_numbered(&mut self, item: NumberedItem) {
@@ -184,9 +189,10 @@ impl UndoStack {
         taken
     }
 
-    /// At start-up: everything that is to be undone is in a spill, whatever the numbers are.
+    /// At start-up: any change may be in the spill, also those that are in the log besides.
     pub fn adopt_spill(&mut self) {
         self.spilled_through = u64::MAX;
+        self.entries_through = u64::MAX;
     }
 
     /// Everything from `first` on that was spilled is undone.

@@ -49,12 +49,15 @@ impl Writers {
         state
     }
 
-    /// Registers a transaction of an earlier life that has something left to undo. No snapshot exists yet.
-    pub fn adopt(&self, id: TransactionId, log_end: impl FnOnce() -> u64) -> Arc<TransactionState> {
+    /// Registers a transaction of an earlier life: what belongs to it is in the log from `first_lsn` on, and pages may
+    /// have had its changes for long. No snapshot exists yet.
+    pub fn adopt(&self, id: TransactionId, now_us: u64, first_lsn: u64) -> Arc<TransactionState> {
         let mut maps = self.maps.lock();
-        let state = TransactionState::labelled(id, 0, Isolation::ReadCommitted, 0, log_end());
+        let state = TransactionState::labelled(id, 0, Isolation::ReadCommitted, now_us, 0);
+        state.undo_moved_to(first_lsn);
         maps.active.insert(id, state.clone());
         maps.unseen.insert(id, 0);
+        self.low_lsn.store(0, Ordering::Release);
         state
     }
 

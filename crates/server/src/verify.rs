@@ -46,6 +46,7 @@ pub fn verify(directory: &Path) -> Result<bool, String> {
         is_sound = false;
         println!("damaged: {lost}; the log has changes for it that cannot be made");
     }
+    block_on(engine.finish_background());
     let survey = block_on(engine.survey(show_progress));
     let catalog = block_on(Catalog::open(engine.clone()));
     let owners = match &catalog {

@@ -125,6 +125,8 @@ impl Subject for Engine {
     }
 
     async fn verify(&self) -> Result<(), String> {
+        // Nobody may change anything meanwhile, and what the last life left unfinished is still being undone.
+        self.finish_background().await;
         Engine::verify(self).await.map(drop).map_err(|error| error.to_string())
     }
 }

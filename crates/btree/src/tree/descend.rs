@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// The leaf that holds the key, for writing.
-    pub(super) fn leaf_exclusive<'p>(
+    pub(crate) fn leaf_exclusive<'p>(
         &self,
         pool: &'p BufferPool,
         key: &[u8],

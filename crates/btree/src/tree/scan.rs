@@ -91,6 +91,14 @@ impl Position {
         self.set_key(key);
     }
 
+    /// The key that it is at or after; `None` at the start and at the end.
+    pub fn key(&self) -> Option<&[u8]> {
+        match self.anchor {
+            Anchor::At | Anchor::After => Some(&self.key),
+            Anchor::Start | Anchor::End => None,
+        }
+    }
+
     /// There is nothing more in this direction.
     pub fn is_end(&self) -> bool {
         self.anchor == Anchor::End
@@ -182,7 +190,8 @@ impl LeafView<'_> {
 
 impl Tree {
     /// Visits the leaf at `from` and sets `next` to where the scan goes on behind that leaf. The leaf may have no
-    /// entries for the scan; then just go on. `visit` runs under the shared latch. After a `Stop` call it again.
+    /// entries for the scan; then just go on. `visit` runs under the shared latch. After a `Stop` call it again; if
+    /// that is a damaged page, `next` is behind all that can only be reached over it.
     pub fn scan<R>(
         &self,
         pool: &BufferPool,

@@ -3,14 +3,15 @@
 //! 1. `analysis` reads the log from the checkpoint to its end and finds the losers.
 //! 2. The log is continued behind its end; nothing that follows can be mistaken for the past.
 //! 3. `redo` replays every group whose pages are older than it. Replaying twice changes nothing.
-//! 4. `undo` rolls the losers back like a running rollback would, with compensations, so a crash in the
-//!    middle goes on where it stopped.
-//! 5. What committed transactions left to do (trees to drop, chains to free) is handed to the background.
+//! 4. `adopt` makes the losers running transactions again, which are rolled back in the background with compensations,
+//!    so a crash in the middle goes on where it stopped.
+//! 5. What committed transactions left to do (trees to drop, chains to free) is handed to the background as well.
 
+mod adopt;
 mod analysis;
 mod redo;
-mod undo;
 
+pub(crate) use adopt::{Remains, Unfinished};
 pub(crate) use analysis::Analysis;
 pub(crate) use redo::redo;
 

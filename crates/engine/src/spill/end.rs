@@ -16,7 +16,6 @@ use crate::engine::Engine;
 use crate::log_record::{LogRecord, NO_TRANSACTION};
 use crate::record::stub_of;
 use crate::row_table::RowName;
-use crate::transaction::Work;
 use crate::transaction_state::{TransactionId, TransactionState};
 use crate::trees::LiveTree;
 use crate::{EngineError, Isolation, TreeId};
@@ -94,7 +93,12 @@ impl Engine {
                     return Ok(());
                 }
                 self.keep_log_room().await?;
-                let entries = self.leaf_of_spill(spill, &position, Direction::Forward, &mut next).await?;
+                let entries = match self.leaf_of_spill(spill, &position, Direction::Forward, &mut next).await
+                {
+                    // Scans find the ghosts; chains that cannot be reached stay in use.
+                    Err(error) if error.is_corruption() => Vec::new(),
+                    read => read?,
+                };
                 for (key, value) in &entries {
                     self.take_entry_apart(spill, key, value).await?;
                 }
@@ -154,24 +158,35 @@ impl Engine {
         Ok(())
     }
 
-    /// At start-up: undoes the spills of transactions that have not committed, and drops all.
-    pub(crate) async fn recover_spills(self: &Arc<Self>, found: Vec<FoundSpill>) -> Result<(), EngineError> {
-        for FoundSpill { live, owner, standing } in found {
-            let state = self.writers.adopt(owner, || self.wal.end_lsn().0);
-            let spill = Spill::new(live.tree, state.clone(), 0);
+    /// At start-up: gives a transaction that has not committed its spill back. Answers the trees that may have entries.
+    pub(crate) async fn adopt_spill(
+        &self,
+        state: &Arc<TransactionState>,
+        found: FoundSpill,
+    ) -> Result<BTreeSet<TreeId>, EngineError> {
+        let spill = Spill::new(found.live.tree, state.clone(), 0);
+        spill.with_chains.store(found.live.with_chains, Ordering::Release);
+        spill.with_ghosts.store(true, Ordering::Release);
+        let trees = match self.trees_in_spill(&spill).await {
+            // It may be any.
+            Err(error) if error.is_corruption() => self.tree_ids().into_iter().collect(),
+            found => found?,
+        };
+        spill.expect_all_of(&trees);
+        state.with_undo_mut(|undo| undo.adopt_spill());
+        state.set_spill(Some(spill.clone()));
+        self.spills.add(spill);
+        Ok(trees)
+    }
+
+    /// At start-up: takes the spills of committed transactions apart.
+    pub(crate) fn drop_committed_spills(self: &Arc<Self>, found: Vec<FoundSpill>) {
+        for FoundSpill { live, owner, .. } in found {
+            let state = TransactionState::labelled(owner, 0, Isolation::ReadCommitted, 0, 0);
+            let spill = Spill::new(live.tree, state, 0);
             spill.with_chains.store(live.with_chains, Ordering::Release);
-            if standing == Standing::Committed {
-                self.writers.no_longer_active(&state);
-                self.writers.seen(&state);
-                self.spawn("drop spill", |engine| async move { engine.take_apart(&spill).await });
-                continue;
-            }
-            state.with_undo_mut(|undo| undo.adopt_spill());
-            state.set_spill(Some(spill.clone()));
-            self.spills.add(spill);
-            Work::adopted(self.clone(), Isolation::ReadCommitted, state).roll_back_all().await?;
+            self.spawn("drop spill", |engine| async move { engine.take_apart(&spill).await });
         }
-        Ok(())
     }
 
     /// Notes which of the spills belong to transactions whose commit the log has.

@@ -24,6 +24,8 @@ const VALUE_HEADER_BYTES: usize = 2;
 
 /// Where the transaction's own overflow chains are listed; no tree has this number.
 const NO_TREE: TreeId = TreeId(0);
+/// Entries of rows begin here.
+pub(crate) const FIRST_TREE: TreeId = TreeId(1);
 
 /// What an entry says is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,11 @@ pub(crate) fn chain_value(first: PageId) -> Vec<u8> {
 
 pub(crate) fn lock_value() -> Vec<u8> {
     vec![PLAIN, LOCK_ONLY]
+}
+
+/// The tree that an entry's key begins with.
+pub(crate) fn tree_of(key: &[u8]) -> Option<TreeId> {
+    key.first_chunk().map(|tree| TreeId(u64::from_be_bytes(*tree)))
 }
 
 /// `None` for bytes that no engine wrote.

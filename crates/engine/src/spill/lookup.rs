@@ -9,9 +9,10 @@ use super::{Spill, Spills};
 use crate::engine::Engine;
 use crate::row_table::{Attempt, Before, Visible};
 use crate::transaction_state::TransactionState;
-use crate::{LockMode, TreeId};
+use crate::{EngineError, LockMode, TreeId};
 use btree::{Direction, Position};
 use buffer::{BufferPool, Stop};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -162,6 +163,30 @@ impl Engine {
             }
         }
         Ok(None)
+    }
+
+    /// The trees whose rows have entries in a spill.
+    pub(super) async fn trees_in_spill(&self, spill: &Spill) -> Result<BTreeSet<TreeId>, EngineError> {
+        let mut trees = BTreeSet::new();
+        let mut position = Position::at(&entry::row_prefix(entry::FIRST_TREE, &[]));
+        while !position.is_end() {
+            let mut next = Position::start();
+            let first = self.pool.run(|| {
+                spill.tree.scan(&self.pool, &position, Direction::Forward, &mut next, |leaf| {
+                    let first = leaf.for_each(|key, _| ControlFlow::Break(entry::tree_of(key)));
+                    first.break_value()
+                })
+            });
+            position = match first.await.map_err(|error| self.tree_error(&spill.tree, error))? {
+                Some(tree) => {
+                    let tree = tree.ok_or_else(|| spill.damaged_entry())?;
+                    trees.insert(tree);
+                    Position::at(&entry::row_prefix(TreeId(tree.0 + 1), &[]))
+                }
+                None => next,
+            };
+        }
+        Ok(trees)
     }
 
     /// True while a version of the row may be needed, wherever it is: its ghost must stay.

@@ -2,7 +2,7 @@
 //!
 //! Each such transaction has a spill, an ordinary logged tree (`entry` says what is in it). `fill` moves changes from
 //! the undo stack and the row table there; `lookup` is how readers and lockers find them; `undo` rolls back from
-//! there; `end` drops a spill when nobody needs it.
+//! there; `end` drops a spill when nobody needs it; `lost` is for damaged ones.
 //!
 //! Invariants:
 //! - A change is in the spill before it leaves memory. Who needs both looks into memory first.
@@ -20,16 +20,17 @@ mod end;
 mod entry;
 mod fill;
 mod lookup;
+mod lost;
 mod undo;
 
 pub(crate) use end::{FoundSpill, Standing};
 pub(crate) use lookup::RowPlace;
 
-use crate::TreeId;
 use crate::transaction_state::TransactionState;
+use crate::{EngineError, TreeId};
 use btree::Tree;
 use parking_lot::RwLock;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -51,7 +52,8 @@ pub(crate) struct Spill {
 
 struct KeyBounds {
     first: Box<[u8]>,
-    last: Box<[u8]>,
+    /// `None`: however large.
+    last: Option<Box<[u8]>>,
 }
 
 impl Spill {
@@ -71,22 +73,41 @@ impl Spill {
         TreeId(self.tree.id.0)
     }
 
+    /// Some entry has bytes that no engine wrote.
+    fn damaged_entry(&self) -> EngineError {
+        EngineError::Corrupt { what: format!("an entry of the spill {}", self.tree.id.0) }
+    }
+
     /// Entries of this row will follow.
     fn expect(&self, tree: TreeId, key: &[u8]) {
-        let bounds = || KeyBounds { first: key.into(), last: key.into() };
+        let bounds = || KeyBounds { first: key.into(), last: Some(key.into()) };
         let mut ranges = self.ranges.write();
         let range = ranges.entry(tree).or_insert_with(bounds);
         if key < &*range.first {
             range.first = key.into();
         }
-        if key > &*range.last {
-            range.last = key.into();
+        if range.last.as_ref().is_some_and(|last| key > &**last) {
+            range.last = Some(key.into());
         }
+    }
+
+    /// The trees whose rows may have entries.
+    fn trees_expected(&self) -> Vec<TreeId> {
+        let mut trees: Vec<TreeId> = self.ranges.read().keys().copied().collect();
+        trees.sort_unstable();
+        trees
+    }
+
+    /// Entries of any row of these trees may be there.
+    fn expect_all_of(&self, trees: &BTreeSet<TreeId>) {
+        let all = |tree: &TreeId| (*tree, KeyBounds { first: [].into(), last: None });
+        self.ranges.write().extend(trees.iter().map(all));
     }
 
     /// False when the spill surely has no entry of the row, which is in a page with this LSN.
     fn may_have(&self, tree: TreeId, key: &[u8], page_lsn: u64) -> bool {
-        let is_between = |range: &KeyBounds| *range.first <= *key && *key <= *range.last;
+        let is_between =
+            |range: &KeyBounds| *range.first <= *key && range.last.as_ref().is_none_or(|last| *key <= **last);
         page_lsn >= self.first_lsn && self.ranges.read().get(&tree).is_some_and(is_between)
     }
 }

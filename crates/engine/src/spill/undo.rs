@@ -10,6 +10,7 @@ use super::Spill;
 use super::entry::{self, Undo};
 use super::fill::EntryEdit;
 use super::lookup::RowPlace;
+use super::lost::LostEntries;
 use crate::engine::Engine;
 use crate::log_record::{LogRecord, Operation};
 use crate::record::GHOST_RECORD;
@@ -37,13 +38,21 @@ impl Work {
         };
         let (mut position, mut next) = (Position::start(), Position::start());
         while !position.is_end() {
-            let entries =
-                self.engine.leaf_of_spill(&spill, &position, Direction::Backward, &mut next).await?;
+            let read = self.engine.leaf_of_spill(&spill, &position, Direction::Backward, &mut next).await;
+            let entries = match read {
+                Err(error) if error.is_corruption() => {
+                    let entries = LostEntries { lower: next.key(), upper: position.key() };
+                    self.engine.lose_rows(&spill, entries).await?;
+                    Vec::new()
+                }
+                read => read?,
+            };
             for (index, (key, value)) in entries.iter().enumerate() {
                 let older = entries.get(index + 1);
                 self.undo_entry(&spill, (key, value), older, first, keep_locks).await?;
             }
             std::mem::swap(&mut position, &mut next);
+            env::yield_now().await;
         }
         state.with_undo_mut(|undo| undo.spill_undone(first));
         Ok(())
@@ -167,8 +176,7 @@ impl Engine {
         key: &'a [u8],
         value: &'a [u8],
     ) -> Result<entry::Entry<'a>, EngineError> {
-        let damaged = || EngineError::Corrupt { what: format!("an entry of the spill {}", spill.tree.id.0) };
-        entry::decode(key, value).ok_or_else(damaged)
+        entry::decode(key, value).ok_or_else(|| spill.damaged_entry())
     }
 
     /// Puts a row back to what it was.

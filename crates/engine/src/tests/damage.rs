@@ -182,6 +182,86 @@ fn a_rollback_gives_up_what_it_cannot_put_back() {
     }
 }
 
+/// A transaction that has changed every row of the first tree, most of which is in its spill, on disk.
+async fn spilled_loser(engine: &Arc<Engine>, tree: TreeId) -> Transaction {
+    let mut loser = repeatable(engine);
+    for number in 0..ROWS {
+        loser.update(tree, &number.to_be_bytes(), &row(tree, number, 1), WAIT).await.unwrap();
+    }
+    loser.work.spill().await.unwrap();
+    let mut filler = repeatable(engine);
+    let other = filler.create_tree().await.unwrap();
+    for number in 0..20_000u32 {
+        let (key, value) = (number.to_be_bytes(), row(other, number, 0));
+        filler.insert(other, &key, &value, Uniqueness::Key, WAIT).await.unwrap();
+    }
+    filler.commit().await.unwrap();
+    loser
+}
+
+/// What the spill has of a row: an update, and the record before it.
+fn spilled_row(tree: TreeId, number: u32) -> Vec<u8> {
+    [&[0, 2, 0], &row(tree, number, 0)[..]].concat()
+}
+
+async fn check_lost_undo(engine: &Arc<Engine>, [damaged, sound]: [TreeId; 2]) {
+    let mut lost = 0;
+    for number in 0..ROWS {
+        match get(engine, damaged, number).await {
+            Ok(found) => assert_eq!(found, Some(row(damaged, number, 0)), "undone"),
+            Err(error) => {
+                assert_eq!(fault(error), (Some(damaged), PageFault::Lost));
+                lost += 1;
+            }
+        }
+        assert_eq!(get(engine, sound, number).await.unwrap(), Some(row(sound, number, 0)));
+    }
+    assert!(get(engine, damaged, 300).await.is_err());
+    assert!(lost < ROWS / 4, "{lost} rows are lost");
+    assert!(engine.active_transactions().is_empty());
+    assert_eq!(engine.failure(), None);
+}
+
+#[test]
+fn a_damaged_page_of_a_spill_is_an_error_of_the_rows_it_would_have_undone() {
+    for (store, restarts) in stores().into_iter().flat_map(|store| [(store, false), (store, true)]) {
+        let world = World::new(9, SimOptions::default());
+        let env = world.env();
+        let fill = async move {
+            let engine = open(env.clone(), store).await.unwrap();
+            let trees = two_trees(&engine).await;
+            let loser = spilled_loser(&engine, trees[0]).await;
+            (engine, trees, loser)
+        };
+        let (engine, trees, loser) = world.block_on(fill).unwrap();
+        let world = if restarts {
+            std::mem::forget(loser);
+            let world = world.crash(SimOptions::default());
+            damage(&world, &spilled_row(trees[0], 300));
+            world
+        } else {
+            damage(&world, &spilled_row(trees[0], 300));
+            let run = async {
+                loser.rollback().await.unwrap();
+                check_lost_undo(&engine, trees).await;
+                engine.close().await.unwrap();
+            };
+            world.block_on(run).unwrap();
+            world
+        };
+        for _ in 0..2 {
+            let env = world.env();
+            let run = async {
+                let engine = open(env, store).await.unwrap();
+                engine.finish_background().await;
+                check_lost_undo(&engine, trees).await;
+                engine.close().await.unwrap();
+            };
+            world.block_on(run).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_store_whose_files_are_gone_is_not_made_anew() {
     for (store, file) in stores().into_iter().zip(["data/pages.db", "data/superblock.db"]) {

@@ -36,6 +36,8 @@ fn committed_work_survives_and_unfinished_work_does_not() {
     crash_after(world, |engine| async move {
         let mut reader = repeatable(&engine);
         assert_eq!(all(&mut reader, ReadMode::Snapshot).await.unwrap(), ["a=1", "b=1", "c=1", "d=1"]);
+        engine.finish_background().await;
+        assert_eq!(all(&mut reader, ReadMode::Snapshot).await.unwrap(), ["a=1", "b=1", "c=1", "d=1"]);
         engine.verify().await.unwrap();
     });
 }
@@ -66,6 +68,7 @@ fn trees_are_recovered_with_their_rows() {
         let mut reader = repeatable(&engine);
         let row = reader.get(ids[0], &7u32.to_be_bytes(), ReadMode::Snapshot).await.unwrap();
         assert_eq!(row, Some(vec![9; 100]));
+        engine.finish_background().await;
         for gone in &ids[1..] {
             let missing = reader.get(*gone, b"k", ReadMode::Snapshot).await;
             assert_eq!(missing, Err(EngineError::NoSuchTree(*gone)));
@@ -75,6 +78,115 @@ fn trees_are_recovered_with_their_rows() {
         reader.rollback().await.unwrap();
         engine.verify().await.unwrap();
     });
+}
+
+/// A machine that stopped while a transaction had changed every row of a tree of 100 rows; the tree and the options that
+/// decide whether its undo was in memory or in a spill.
+fn with_large_loser(undo_memory_bytes: u64) -> (World, TreeId, EngineOptions) {
+    let options = EngineOptions { undo_memory_bytes, ..options() };
+    let world = World::new(12, SimOptions::default());
+    let (env, for_life) = (world.env(), options.clone());
+    let run = async move {
+        let engine = Engine::open(env, for_life).await.unwrap();
+        let mut one = repeatable(&engine);
+        let tree = one.create_tree().await.unwrap();
+        for key in 0u8..100 {
+            one.insert(tree, &[key], &[0; 3000], Uniqueness::Key, WAIT).await.unwrap();
+        }
+        one.commit().await.unwrap();
+        let mut loser = repeatable(&engine);
+        for key in 0u8..100 {
+            loser.update(tree, &[key], &[1; 3000], WAIT).await.unwrap();
+            loser.insert(tree, &[key, 0], b"new", Uniqueness::Key, WAIT).await.unwrap();
+        }
+        loser.delete(tree, &[50], WAIT).await.unwrap();
+        fill(&engine, &[("all before", "is durable")]).await;
+        std::mem::forget(loser);
+        tree
+    };
+    let tree = world.block_on(run).unwrap();
+    (world.crash(SimOptions::default()), tree, options)
+}
+
+async fn check_rows_before(engine: &Arc<Engine>, tree: TreeId) {
+    let (all, old) = (KeyRange::all(), "\0".repeat(3000));
+    let mut reader = repeatable(engine);
+    let found = collect(&mut reader, tree, all, Direction::Forward, ReadMode::Snapshot).await.unwrap();
+    assert!(found.len() == 100 && found.iter().all(|row| row.ends_with(&old)));
+}
+
+#[test]
+fn others_work_while_what_the_last_life_left_is_undone() {
+    for undo_memory_bytes in [0, 1] {
+        let (world, tree, options) = with_large_loser(undo_memory_bytes);
+        let env = world.env();
+        let run = async move {
+            let engine = Engine::open(env, options).await.unwrap();
+            let unfinished = engine.active_transactions();
+            assert_eq!(unfinished.len(), 1, "{unfinished:?}");
+            let mut other = repeatable(&engine);
+            for key in [[50].as_slice(), &[7], &[7, 0]] {
+                let locked = other.insert(tree, key, b"other", Uniqueness::Key, WaitPolicy::NoWait).await;
+                assert_eq!(locked, Err(EngineError::LockNotAvailable), "{key:?}");
+            }
+            check_rows_before(&engine, tree).await;
+            other.insert(tree, b"free", b"other", Uniqueness::Key, WAIT).await.unwrap();
+            assert_eq!(engine.active_transactions()[0].id, unfinished[0].id, "it is still being undone");
+            other.update(tree, &[50], b"other", WAIT).await.unwrap();
+            other.rollback().await.unwrap();
+            check_rows_before(&engine, tree).await;
+            engine.finish_background().await;
+            check_rows_before(&engine, tree).await;
+            assert!(engine.active_transactions().is_empty());
+            engine.verify().await.unwrap();
+        };
+        world.block_on(run).unwrap();
+    }
+}
+
+#[test]
+fn a_drop_waits_for_what_the_last_life_left_in_the_tree() {
+    for undo_memory_bytes in [0, 1] {
+        let (world, tree, options) = with_large_loser(undo_memory_bytes);
+        let env = world.env();
+        let run = async move {
+            let engine = Engine::open(env, options).await.unwrap();
+            let mut one = repeatable(&engine);
+            {
+                let mut dropping = pin!(one.drop_tree(tree));
+                assert!(waits(&mut dropping));
+                dropping.await.unwrap();
+            }
+            assert_eq!(engine.active_transactions().len(), 1, "it was in this tree");
+            one.commit().await.unwrap();
+            engine.finish_background().await;
+            let report = engine.verify().await.unwrap();
+            assert_eq!((report.trees, report.other_pages), (2, 0), "{report:?}");
+        };
+        world.block_on(run).unwrap();
+    }
+}
+
+#[test]
+fn a_close_leaves_what_is_unfinished_to_the_next_life() {
+    for undo_memory_bytes in [0, 1] {
+        let (world, tree, options) = with_large_loser(undo_memory_bytes);
+        for life in 0..4 {
+            let (env, options) = (world.env(), options.clone());
+            let run = async move {
+                let engine = Engine::open(env, options).await.unwrap();
+                check_rows_before(&engine, tree).await;
+                if life == 3 {
+                    engine.finish_background().await;
+                    check_rows_before(&engine, tree).await;
+                    engine.verify().await.unwrap();
+                }
+                engine.close().await.unwrap();
+                assert_eq!(engine.failure(), None);
+            };
+            world.block_on(run).unwrap();
+        }
+    }
 }
 
 #[test]
@@ -123,6 +235,7 @@ fn a_small_log_goes_round_many_times() {
         let rows = all(&mut reader, ReadMode::Snapshot).await.unwrap();
         assert_eq!(rows.len(), 100);
         assert_eq!(committed(&engine, "old").await, None);
+        engine.finish_background().await;
         engine.verify().await.unwrap();
     });
 }

@@ -123,9 +123,7 @@ fn spilled(engine: &Engine) -> u64 {
 
 /// Waits until no background task runs, and checks that nothing is left of any spill.
 async fn settle(engine: &Arc<Engine>) {
-    while engine.tasks.load(Relaxed) > 0 {
-        engine.env.clock.sleep(1_000).await;
-    }
+    engine.finish_background().await;
     assert!(!engine.spills.exist());
     let report = engine.verify().await.unwrap();
     assert_eq!(report.other_pages, report.long_value_pages, "{report:?}");

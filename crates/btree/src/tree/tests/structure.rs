@@ -134,9 +134,10 @@ fn long_values_go_through_chains() {
             assert!(reader.into_value() == value, "length {length}");
             let mut first = Some(stub.first);
             while let Some(from) = first {
+                let mut free = overflow::FreeStep::new(from);
                 let rest = bed.pool.run(|| {
                     let mut mtr = Mtr::begin(&bed.pool);
-                    let rest = overflow::free_step(&bed.space, &mut mtr, from)?;
+                    let rest = free.plan(&bed.space, &mut mtr)?;
                     mtr.reserve(0)?;
                     mtr.commit().unwrap();
                     Ok(rest)
@@ -144,6 +145,52 @@ fn long_values_go_through_chains() {
                 first = rest.await.unwrap();
             }
             bed.verify(&[tree]).await;
+        }
+    });
+}
+
+#[test]
+fn a_chain_is_freed_without_having_its_pages_in_memory_at_once() {
+    run(6, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K4, 40, WalOptions::default()).await;
+        let mut chains = Vec::new();
+        for _ in 0..2 {
+            let value = vec![7; 120_000];
+            let mut writer = overflow::Writer::new(tree.id, value.len());
+            let mut pages = Vec::new();
+            while writer.stub().is_none() {
+                let step = bed.pool.run(|| {
+                    let mut mtr = Mtr::begin(&bed.pool);
+                    let step = writer.step(&bed.space, &mut mtr, &value)?;
+                    mtr.reserve(0)?;
+                    mtr.commit().unwrap();
+                    Ok(step)
+                });
+                let step = step.await.unwrap();
+                pages.splice(0..0, step.pages.iter().copied());
+                writer.advance(step);
+            }
+            bed.pool.flush_all().await.unwrap();
+            chains.push(pages);
+        }
+        // Others need nearly the whole pool.
+        let mut held = Vec::new();
+        for page in &chains[1][..26] {
+            held.push(bed.pool.run(|| bed.pool.read(*page)).await.unwrap());
+        }
+        let (mut first, mut attempts) = (Some(chains[0][0]), 0);
+        while let Some(from) = first {
+            let mut free = overflow::FreeStep::new(from);
+            let rest = bed.pool.run(|| {
+                attempts += 1;
+                assert!(attempts < 1_000, "no end is near");
+                let mut mtr = Mtr::begin(&bed.pool);
+                let rest = free.plan(&bed.space, &mut mtr)?;
+                mtr.reserve(0)?;
+                mtr.commit().unwrap();
+                Ok(rest)
+            });
+            first = rest.await.unwrap();
         }
     });
 }

@@ -1,0 +1,154 @@
+//! Transactions that the last life has cut off become running ones again: their undo records are undo stacks and row
+//! versions once more. So their rows are locked, everybody else reads what was before, and the usual rollback undoes
+//! them in the background while others work.
+//!
+//! Invariant: until its rollback has ended, an adopted transaction is among `Writers::active`, which keeps the log with
+//! its undo records, and among `Unfinished`, which keeps its trees from being dropped. Called by `open`.
+
+use super::analysis::UndoMap;
+use crate::engine::Engine;
+use crate::log_record::{Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES, UndoRecord};
+use crate::record::stub_of;
+use crate::row_table::{Before, Prepared};
+use crate::spill::FoundSpill;
+use crate::transaction::Work;
+use crate::transaction_state::{TransactionId, TransactionState};
+use crate::undo_stack::UndoItem;
+use crate::{EngineError, Isolation, TreeId};
+use pagestore::PageId;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Acquire;
+use std::task::Poll;
+
+/// How often a drop looks whether an unfinished transaction has left its tree.
+const WAIT_RETRY_US: u64 = 10_000;
+
+/// What the last life has left of a transaction.
+pub(crate) struct Remains {
+    pub id: TransactionId,
+    pub undo: UndoMap,
+    pub spill: Option<FoundSpill>,
+}
+
+/// The adopted transactions that are not undone yet.
+#[derive(Default)]
+pub(crate) struct Unfinished {
+    transactions: Mutex<Vec<UnfinishedTransaction>>,
+}
+
+struct UnfinishedTransaction {
+    state: Arc<TransactionState>,
+    /// Where its changes may be.
+    trees: BTreeSet<TreeId>,
+    /// Its rollback met damage that it cannot pass.
+    stuck: Option<EngineError>,
+}
+
+impl Engine {
+    /// Makes a transaction of an earlier life a running one. None of its undo records is in the log before `from_lsn`.
+    pub(crate) async fn adopt(
+        self: &Arc<Self>,
+        remains: Remains,
+        from_lsn: u64,
+    ) -> Result<Work, EngineError> {
+        let Remains { id, undo, spill } = remains;
+        let first_lsn = if undo.is_empty() { self.wal.end_lsn().0 } else { from_lsn };
+        let state = self.writers.adopt(id, self.env.clock.now_us(), first_lsn);
+        let mut trees: BTreeSet<TreeId> = undo.values().map(|record| record.tree).collect();
+        for (sequence, record) in undo {
+            self.adopt_change(&state, sequence, record)?;
+        }
+        if let Some(found) = spill {
+            trees.extend(self.adopt_spill(&state, found).await?);
+        }
+        let unfinished = UnfinishedTransaction { state: state.clone(), trees, stuck: None };
+        self.unfinished.transactions.lock().push(unfinished);
+        Ok(Work::adopted(self.clone(), Isolation::ReadCommitted, state))
+    }
+
+    fn adopt_change(
+        &self,
+        state: &Arc<TransactionState>,
+        sequence: u64,
+        record: UndoRecord,
+    ) -> Result<(), EngineError> {
+        let damaged =
+            || EngineError::Corrupt { what: format!("an undo record of transaction {}", state.id.0) };
+        let UndoRecord { operation, tree, key, before } = record;
+        let log_bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before.len();
+        let page =
+            || before[..].try_into().map(|page| PageId(u64::from_le_bytes(page))).map_err(|_| damaged());
+        let item = match operation {
+            Operation::CreateTree => UndoItem::Tree { tree, root: page()? },
+            Operation::CreateChain => UndoItem::Chain(page()?),
+            Operation::Insert | Operation::Update | Operation::Delete => {
+                let old_chain = stub_of(&before).map(|stub| stub.first);
+                let image = match operation {
+                    Operation::Insert => Before::Absent,
+                    _ => Before::Record(before),
+                };
+                let moves = self.rows.moves();
+                let prepared = self.rows.prepare_write(state, tree, &key, sequence, moves, || image);
+                let Prepared::Ready(name) = prepared else { return Err(damaged()) };
+                UndoItem::Row { name, operation, old_chain }
+            }
+        };
+        state.adopt_undo(sequence, item, log_bytes);
+        Ok(())
+    }
+
+    /// Undoes an adopted transaction while others work.
+    pub(crate) fn undo_in_background(self: &Arc<Self>, mut work: Work) {
+        self.spawn("undo", |engine| async move {
+            let state = work.state();
+            let ended = {
+                let mut rollback = pin!(work.roll_back_patiently());
+                // The next life goes on with it: a shutdown need not wait.
+                poll_fn(|context| match engine.closed.load(Acquire) {
+                    true => Poll::Ready(Err(EngineError::Closed)),
+                    false => rollback.as_mut().poll(context),
+                })
+                .await
+            };
+            engine.unfinished.ended(&state, ended.as_ref().err());
+            ended
+        });
+    }
+
+    /// Waits until no unfinished transaction has changes in the tree, which is to be dropped: its long values must not
+    /// be freed twice.
+    pub(crate) async fn wait_for_unfinished(&self, tree: TreeId) -> Result<(), EngineError> {
+        while self.unfinished.has(tree)? {
+            self.check_running()?;
+            self.env.clock.sleep(WAIT_RETRY_US).await;
+        }
+        Ok(())
+    }
+}
+
+impl Unfinished {
+    /// Whether some transaction has changes in the tree; an error if they will not be undone.
+    fn has(&self, tree: TreeId) -> Result<bool, EngineError> {
+        let transactions = self.transactions.lock();
+        match transactions.iter().find(|one| one.trees.contains(&tree)) {
+            Some(UnfinishedTransaction { stuck: Some(error), .. }) => Err(error.clone()),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    fn ended(&self, state: &Arc<TransactionState>, error: Option<&EngineError>) {
+        let mut transactions = self.transactions.lock();
+        match error {
+            None => transactions.retain(|one| !Arc::ptr_eq(&one.state, state)),
+            Some(error) => {
+                for one in transactions.iter_mut().filter(|one| Arc::ptr_eq(&one.state, state)) {
+                    one.stuck = Some(error.clone());
+                }
+            }
+        }
+    }
+}
