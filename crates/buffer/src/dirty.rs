@@ -4,7 +4,7 @@
 //! stays behind the smallest. The queue holds dirty frames oldest first; an entry whose `rec_lsn` is not the
 //! frame's any more is stale and skipped.
 
-use crate::frame::FrameIndex;
+use crate::frame::{FrameIndex, Place};
 use crate::pool::BufferPool;
 use env::sync::Mutex;
 use std::collections::VecDeque;
@@ -22,6 +22,9 @@ pub(crate) struct DirtyPages {
     /// A leaf lock.
     queue: Mutex<VecDeque<DirtyEntry>>,
     count: AtomicU64,
+    /// Held while a dirty page moves from frame to frame, and while all frames are looked at: else a page could move
+    /// from where the look has not come yet to where it has been.
+    moves: Mutex<()>,
 }
 
 impl DirtyPages {
@@ -104,6 +107,7 @@ impl BufferPool {
         } else {
             self.dirty.push(DirtyEntry { index, rec_lsn: next });
         }
+        self.settle(index);
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_shared() }
     }
@@ -116,8 +120,32 @@ impl BufferPool {
         frame.writing.store(false, Ordering::Relaxed);
         let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
         self.dirty.push(DirtyEntry { index, rec_lsn });
+        self.settle(index);
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_shared() }
+    }
+
+    /// A wanted page is clean, or was: its frame goes back into a queue.
+    pub(crate) fn settle(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        if frame.place() == Place::Wanted {
+            self.eviction.queues.lock().settle(frame, index);
+        }
+    }
+
+    /// A page moves to another frame and stays as dirty as it is. The caller holds both exclusive latches; the page
+    /// is not on its way to disk.
+    pub(crate) fn move_dirty(&self, from: FrameIndex, to: FrameIndex) {
+        let (old, new) = (self.frame(from), self.frame(to));
+        assert!(!old.writing.load(Ordering::Relaxed) && !new.is_dirty());
+        let _moves = self.dirty.moves.lock();
+        let rec_lsn = Lsn(old.rec_lsn.load(Ordering::Relaxed));
+        if rec_lsn == Lsn::ZERO {
+            return;
+        }
+        new.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
+        self.dirty.push(DirtyEntry { index: to, rec_lsn });
+        old.rec_lsn.store(0, Ordering::SeqCst);
     }
 
     #[cfg(test)]
@@ -130,9 +158,10 @@ impl BufferPool {
     /// Why none is missed: a page gets its `rec_lsn` before its group is appended. If the scan does not see it, the
     /// group was appended after `end` was read, so it lies at or behind `end`.
     pub fn min_rec_lsn(&self) -> Lsn {
+        let _moves = self.dirty.moves.lock();
         let end = self.wal.end_lsn();
-        let dirty =
-            self.frames.iter().map(|frame| frame.rec_lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn != 0);
+        let frames = self.memory().headers().iter();
+        let dirty = frames.map(|frame| frame.rec_lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn != 0);
         dirty.map(Lsn).min().map_or(end, |oldest| oldest.min(end))
     }
 }

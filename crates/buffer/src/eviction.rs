@@ -1,71 +1,126 @@
-//! Finding a frame for a page: free ones first, then the clock.
+//! Finding a frame for a page: free ones first, then those of the pages that `queues` gives up.
 //!
-//! The hand goes round the frames; each pass takes one use from a frame, and a clean frame without uses, pins and
-//! latch is taken. Pages enter with no use, so those of a scan, which does not count as a use, leave first.
-//! Dirty frames are passed over: writing them is the flusher's work, which is woken when nothing else is left.
+//! Dirty frames are passed over: writing them is the flusher's work, which is woken when many are wanted or nothing
+//! else is left. Nobody but the flusher writes a page.
 
 use crate::BufferError;
-use crate::frame::FrameIndex;
-use crate::page_table::Word;
+use crate::frame::{FrameIndex, Place};
+use crate::page_table::{EvictionTime, Word};
 use crate::pool::BufferPool;
+use crate::queues::{Pick, Progress, Queues};
 use crate::stats::bump;
 use env::sync::{Mutex, WaitQueue};
 use env::yield_now;
 use pagestore::PageId;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// A sweep of page code, which holds latches, stops after this many frames and reports `Stop::NoFrame`.
 const QUICK_STEPS_MAX: usize = 2048;
 /// A sweep of a waiting task goes further before it yields.
 const LONG_STEPS_MAX: usize = 1 << 16;
 
-#[derive(Default)]
+/// Uses within one epoch count once; an epoch is this part of the pool being replaced.
+const EPOCHS_PER_POOL: u32 = 64;
+
+/// When so many dirty pages wait for their eviction, writing them is worth a batch.
+pub(crate) const WANTED_MANY: usize = 128;
+
 pub(crate) struct Eviction {
-    free: Mutex<Vec<FrameIndex>>,
-    /// Frames for `create` alone: page code that creates several pages at once collects them here over its
-    /// retries, and loads cannot snatch them away.
-    creators: Mutex<Vec<FrameIndex>>,
-    /// Frames from here on were never used; they are touched in order so that memory grows with use.
-    unused: AtomicU32,
-    hand: AtomicU32,
+    pub(crate) queues: Mutex<Queues>,
+    /// How many frames the pool has; a copy of what the queues obey.
+    limit: AtomicU32,
+    /// A clock that counts pages brought into memory; read by every hit, but rarely changed.
+    epoch: Epoch,
+    arrivals: AtomicU32,
+    evictions: AtomicU32,
     pub(crate) waiters: WaitQueue,
 }
 
+/// On a cache line of its own.
+#[repr(align(64))]
+#[derive(Default)]
+struct Epoch(AtomicU8);
+
 enum Sweep {
     Found(FrameIndex),
-    /// Frames lost a use: another round may find one.
-    Aged,
+    /// Another round may find one.
+    Unfinished,
     Stuck,
 }
 
 /// Whether a sweep may wait for a latch. Only tasks that hold none may.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
+pub(crate) enum Patience {
     Try,
     Wait,
+}
+
+impl Eviction {
+    pub(crate) fn new(frames: u32) -> Self {
+        Self {
+            queues: Mutex::new(Queues::new(frames)),
+            limit: AtomicU32::new(frames),
+            epoch: Epoch::default(),
+            arrivals: AtomicU32::new(0),
+            evictions: AtomicU32::new(0),
+            waiters: WaitQueue::new(),
+        }
+    }
+
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_limit(&self, limit: u32) {
+        let mut queues = self.queues.lock();
+        queues.set_limit(limit);
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn epoch(&self) -> u8 {
+        self.epoch.0.load(Ordering::Relaxed)
+    }
+
+    /// Where a page begins that was evicted then: it should have stayed if it comes back soon.
+    pub(crate) fn first_place(&self, evicted: Option<EvictionTime>) -> Place {
+        let now = self.evictions.load(Ordering::Relaxed);
+        match evicted {
+            Some(time) if now.wrapping_sub(time.0) <= self.limit() => Place::Main,
+            _ => Place::Cold,
+        }
+    }
+
+    /// A page came into memory.
+    fn count_arrival(&self) {
+        let arrivals = self.arrivals.fetch_add(1, Ordering::Relaxed);
+        if arrivals.is_multiple_of((self.limit() / EPOCHS_PER_POOL).max(1)) {
+            self.epoch.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl BufferPool {
     /// For page code: does not wait.
     pub(crate) fn take_frame_for_creator(&self) -> Option<FrameIndex> {
-        if let Some(index) = self.eviction.creators.lock().pop() {
-            return Some(index);
-        }
-        self.try_take_frame()
+        let kept = self.eviction.queues.lock().take_for_creator(self.memory());
+        kept.or_else(|| self.try_take_frame())
     }
 
     /// A frame that needs no waiting, if there is one.
     pub(crate) fn try_take_frame(&self) -> Option<FrameIndex> {
-        if let Some(index) = self.eviction.free.lock().pop() {
+        if let Some(index) = self.take_free_frame() {
             return Some(index);
         }
-        if let Some(index) = self.take_unused() {
-            return Some(index);
-        }
-        match self.sweep((2 * self.frames.len()).min(QUICK_STEPS_MAX), Patience::Try) {
+        match self.sweep((2 * self.frame_count()).min(QUICK_STEPS_MAX), Patience::Try) {
             Sweep::Found(index) => Some(index),
-            Sweep::Aged | Sweep::Stuck => None,
+            Sweep::Unfinished | Sweep::Stuck => None,
         }
+    }
+
+    /// A frame for which nothing has to be evicted.
+    pub(crate) fn take_free_frame(&self) -> Option<FrameIndex> {
+        self.eviction.queues.lock().take_free(self.memory())
     }
 
     /// For tasks that hold no latch: waits until a frame is free.
@@ -75,14 +130,14 @@ impl BufferPool {
                 return Ok(index);
             }
             let waiter = self.eviction.waiters.register();
-            match self.sweep(self.frames.len().min(LONG_STEPS_MAX), Patience::Wait) {
+            match self.sweep(self.frame_count().min(LONG_STEPS_MAX), Patience::Wait) {
                 Sweep::Found(index) => return Ok(index),
-                Sweep::Aged => {
+                Sweep::Unfinished => {
                     drop(waiter);
                     yield_now().await;
                 }
                 Sweep::Stuck => {
-                    if let Some(index) = self.take_from_creators() {
+                    if let Some(index) = self.eviction.queues.lock().take_from_creators(self.memory()) {
                         return Ok(index);
                     }
                     if let Some(error) = self.failure() {
@@ -98,48 +153,31 @@ impl BufferPool {
         }
     }
 
-    fn take_unused(&self) -> Option<FrameIndex> {
-        let count = self.frames.len() as u32;
-        if self.eviction.unused.load(Ordering::Relaxed) >= count {
-            return None;
-        }
-        let index = self.eviction.unused.fetch_add(1, Ordering::Relaxed);
-        if index < count {
-            return Some(FrameIndex(index));
-        }
-        self.eviction.unused.store(count, Ordering::Relaxed);
-        None
-    }
-
     /// Puts an empty frame back.
     pub(crate) fn give_frame(&self, index: FrameIndex) {
-        assert!(self.frame(index).page().is_none(), "only an empty frame is free");
-        self.eviction.free.lock().push(index);
+        self.eviction.queues.lock().give(self.memory(), index);
         self.eviction.waiters.wake_one();
     }
 
-    /// Puts an empty frame where only `create` finds it. Each `Stop::NoFrame` that is resolved adds one, so the
-    /// retry has one more than before.
+    /// Puts an empty frame where only `create` finds it.
     pub(crate) fn give_to_creators(&self, index: FrameIndex) {
-        let mut creators = self.eviction.creators.lock();
-        if creators.len() < self.frames.len() / 2 {
-            creators.push(index);
-            return;
+        let kept = self.eviction.queues.lock().give_to_creators(self.memory(), index);
+        if !kept {
+            self.eviction.waiters.wake_one();
         }
-        drop(creators);
-        self.give_frame(index);
     }
 
-    /// When nothing else is left, loads take back what creators were given in excess.
-    fn take_from_creators(&self) -> Option<FrameIndex> {
-        let mut creators = self.eviction.creators.lock();
-        if creators.len() > self.frames.len() / 4 { creators.pop() } else { None }
+    /// A page came into a frame; the caller holds the exclusive latch.
+    pub(crate) fn admit(&self, index: FrameIndex, place: Place) {
+        let frame = self.frame(index);
+        frame.begin_usage(self.eviction.epoch());
+        self.eviction.count_arrival();
+        self.eviction.queues.lock().enter(frame, index, place);
+        self.note_arrival();
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {
-        let unused = self.frames.len()
-            - (self.eviction.unused.load(Ordering::Relaxed) as usize).min(self.frames.len());
-        unused + self.eviction.free.lock().len() + self.eviction.creators.lock().len()
+        self.eviction.queues.lock().free_count()
     }
 
     /// Says that a page will not be needed again: its frame is among the next to be taken, once it is clean.
@@ -149,39 +187,37 @@ impl BufferPool {
         }
     }
 
-    /// The next frames that the hand will reach.
-    pub(crate) fn frames_ahead(&self, count: usize) -> impl Iterator<Item = FrameIndex> {
-        let total = self.frames.len();
-        let hand = self.eviction.hand.load(Ordering::Relaxed) as usize;
-        (0..count.min(total)).map(move |step| FrameIndex(((hand + step) % total) as u32))
-    }
-
     fn sweep(&self, steps: usize, patience: Patience) -> Sweep {
-        let mut aged = false;
-        let total = self.frames.len() as u32;
-        for _ in 0..steps {
-            let hand = self.eviction.hand.fetch_add(1, Ordering::Relaxed);
-            let index = FrameIndex(hand % total);
-            let frame = self.frame(index);
-            if frame.pins.load(Ordering::Relaxed) > 0 {
-                continue;
+        let mut progress = Progress { steps_left: steps, has_advanced: false };
+        while progress.steps_left > 0 {
+            let mut queues = self.eviction.queues.lock();
+            let picked = queues.pick(self.memory(), &mut progress);
+            let many_wanted = queues.wanted_count() >= self.wanted_many();
+            drop(queues);
+            if many_wanted {
+                self.flusher.wake.notify();
             }
-            let used = frame.age();
-            if frame.is_dirty() || frame.page().is_none() {
-                continue;
-            }
-            if used {
-                aged = true;
-                continue;
-            }
-            if self.try_evict(index, patience) {
-                return Sweep::Found(index);
+            match picked {
+                Pick::Empty => break,
+                Pick::LookOn => {}
+                Pick::Victim(index, place) if !self.try_evict(index, patience) => {
+                    self.eviction.queues.lock().put_back(self.frame(index), index, place);
+                }
+                // Behind the limit frames are not used again.
+                Pick::Victim(index, _) if index.0 >= self.eviction.limit() => self.give_frame(index),
+                Pick::Victim(index, _) => return Sweep::Found(index),
             }
         }
-        if aged { Sweep::Aged } else { Sweep::Stuck }
+        if progress.has_advanced { Sweep::Unfinished } else { Sweep::Stuck }
     }
 
-    fn try_evict(&self, index: FrameIndex, patience: Patience) -> bool {
+    /// So many dirty pages whose turn has come are a reason to write.
+    pub(crate) fn wanted_many(&self) -> usize {
+        (self.frame_count() / 8).clamp(1, WANTED_MANY)
+    }
+
+    /// True when the frame is empty now. It is still taken, by the caller.
+    pub(crate) fn try_evict(&self, index: FrameIndex, patience: Patience) -> bool {
         let frame = self.frame(index);
         match patience {
             Patience::Try if !frame.latch.try_lock_exclusive() => return false,
@@ -192,7 +228,8 @@ impl BufferPool {
         let page = frame.page().filter(|_| evictable);
         if let Some(page) = page {
             assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is still dirty");
-            let replaced = self.table.replace(page, Word::Frame(index), Word::Disk);
+            let time = self.eviction.evictions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+            let replaced = self.table.evict(page, index, EvictionTime(time));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");
             frame.set_page(None);
             bump(&self.counters.pages_evicted);

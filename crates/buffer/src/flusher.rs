@@ -3,13 +3,14 @@
 //! How much it writes follows from what users do, never from a timer:
 //! - for each `log_budget_bytes` of log it writes about as many pages as are dirty, oldest first, so no page stays
 //!   dirty for longer than that; the rate rises when the oldest page is older than 60 % of the budget;
-//! - when dirty pages exceed `DIRTY_SHARE_MAX` it writes the excess;
-//! - when somebody waits for a frame it writes pages that the clock hand will reach next;
+//! - when dirty pages exceed their share (`caps`) it writes the excess;
+//! - when many dirty pages wait to be evicted, or somebody waits for a frame, it writes those pages;
 //! - `flush_through` asks for everything up to a log position.
 //!
 //! A page is copied under its shared latch, and only if the log is durable up to its LSN.
 
 use crate::BufferError;
+use crate::caps::Bucket;
 use crate::dirty::DirtyEntry;
 use crate::frame::FrameIndex;
 use crate::pool::BufferPool;
@@ -23,13 +24,9 @@ use wal::Lsn;
 const BATCH_PAGES: usize = 128;
 const _: () = assert!(BATCH_PAGES <= BATCH_PAGES_MAX, "a flush fits into a batch of the store");
 
-/// Above this share of dirty frames loads would soon find no clean one.
-const DIRTY_SHARE_MAX: f64 = 0.75;
 /// Where the write-back rate starts to rise, as a share of the log budget, and how far.
 const AGE_RELAXED: f64 = 0.6;
 const URGENCY_MAX: f64 = 8.0;
-/// How far ahead of the clock hand cold dirty pages are looked for.
-const COLD_WINDOW: usize = 8192;
 /// The flusher looks at the state at least this often, measured in log.
 const WAKE_LOG_BYTES_MAX: u64 = 4 << 20;
 const WAKE_LOG_BYTES_MIN: u64 = 64 << 10;
@@ -42,7 +39,9 @@ pub(crate) struct FlusherState {
     /// Everything dirtied before this position is wanted on disk.
     flush_through: AtomicU64,
     /// Woken after each batch and at the end.
-    progress: WaitQueue,
+    pub(crate) progress: WaitQueue,
+    /// The wanted frames are to be written even if they are few.
+    wants_all: AtomicBool,
     stopped: AtomicBool,
     failure: Mutex<Option<BufferError>>,
 }
@@ -55,13 +54,27 @@ impl Default for FlusherState {
             wake_log_bytes: AtomicU64::new(WAKE_LOG_BYTES_MIN),
             flush_through: AtomicU64::new(0),
             progress: WaitQueue::new(),
+            wants_all: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
     }
 }
 
+impl FlusherState {
+    /// Has all wanted frames written, however few.
+    pub(crate) fn wake_for_wanted(&self) {
+        self.wants_all.store(true, Ordering::Release);
+        self.wake.notify();
+    }
+}
+
 impl BufferPool {
+    /// The page could not be written yet; its frame is wanted all the same.
+    fn want_again(&self, index: FrameIndex) {
+        self.eviction.queues.lock().want(self.frame(index), index);
+    }
+
     /// Tells the flusher how much log a commit has added. Wakes it when enough has come together.
     #[inline]
     pub fn note_log_bytes(&self, bytes: u64) {
@@ -112,19 +125,29 @@ impl BufferPool {
 
 /// The task itself.
 pub(crate) async fn work(pool: Arc<BufferPool>) {
-    let mut pace = Pace::default();
+    let (mut pace, mut bucket) = (Pace::default(), Bucket::default());
     loop {
         pool.flusher.wake.notified().await;
         while !pool.is_stopped() {
-            let demand = pace.demand(&pool);
+            let mut demand = pace.demand(&pool);
             if demand.pages == 0 {
+                // Who waits for wanted frames may find them clean already.
+                pool.flusher.progress.wake_all();
                 break;
             }
+            match bucket.grant(&pool.caps, pool.env.clock.now_us(), demand.pages) {
+                Ok(pages) => demand.pages = pages,
+                Err(wait_us) => {
+                    pool.env.clock.sleep(wait_us).await;
+                    continue;
+                }
+            }
             let result = flush_batch(&pool, demand).await;
-            if let Ok(written) = result
-                && !demand.for_frames
-            {
-                pace.paid(written);
+            if let Ok(written) = result {
+                bucket.spend(written);
+                if !demand.for_frames {
+                    pace.paid(written);
+                }
             }
             pool.flusher.progress.wake_all();
             match result {
@@ -160,7 +183,7 @@ struct Pace {
 impl Pace {
     fn demand(&mut self, pool: &BufferPool) -> Demand {
         let dirty = pool.dirty.count() as f64;
-        let budget = pool.options.log_budget_bytes.max(1) as f64;
+        let budget = pool.caps.log_budget_bytes() as f64;
         let end = pool.wal.end_lsn();
         let oldest = pool.oldest_dirty().unwrap_or(end);
         let age = end.0.saturating_sub(oldest.0) as f64 / budget;
@@ -174,9 +197,9 @@ impl Pace {
         let wake = (wake as u64).clamp(WAKE_LOG_BYTES_MIN, WAKE_LOG_BYTES_MAX);
         pool.flusher.wake_log_bytes.store(wake, Ordering::Relaxed);
 
-        let excess = dirty - pool.frames.len() as f64 * DIRTY_SHARE_MAX;
+        let excess = dirty - pool.dirty_pages_max();
         let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && dirty > 0.0;
-        let for_frames = !pool.eviction.waiters.is_empty() && dirty > 0.0;
+        let for_frames = dirty > 0.0 && wants_frames(pool);
         let pages = if asked || for_frames || age > 1.0 {
             BATCH_PAGES
         } else {
@@ -194,6 +217,18 @@ impl Pace {
     }
 }
 
+/// Whether dirty pages stand in the way of evictions.
+fn wants_frames(pool: &BufferPool) -> bool {
+    if !pool.eviction.waiters.is_empty() {
+        return true;
+    }
+    let wanted = pool.eviction.queues.lock().wanted_count();
+    // Asked for once, all are written; the flag goes when none are left.
+    let all = pool.flusher.wants_all.load(Ordering::Acquire) && wanted > 0;
+    pool.flusher.wants_all.store(all, Ordering::Release);
+    all || wanted >= pool.wanted_many()
+}
+
 /// A dirty page chosen for a batch.
 struct Candidate {
     page: PageId,
@@ -204,9 +239,9 @@ struct Candidate {
 async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferError> {
     let mut candidates = Vec::new();
     if demand.for_frames {
-        candidates = cold_candidates(pool, demand.pages);
+        candidates = wanted_candidates(pool, demand.pages);
     }
-    // Those found by the clock hand stay in the queue as well; their entries there are stale once written.
+    // Wanted frames stay in the queue of dirty pages as well; their entries there are stale once written.
     let from_queue = candidates.is_empty();
     if from_queue {
         candidates = oldest_candidates(pool, demand.pages);
@@ -226,8 +261,9 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
             Copy::Done => copied.frames.push(candidate.entry.index),
             Copy::LogFirst(lsn) => {
                 not_durable = not_durable.max(lsn);
-                if from_queue {
-                    skipped.push(candidate.entry);
+                match from_queue {
+                    true => skipped.push(candidate.entry),
+                    false => pool.want_again(candidate.entry.index),
                 }
             }
             Copy::Gone => {}
@@ -254,20 +290,28 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     Ok(count)
 }
 
-/// Dirty pages that nobody used lately and the clock hand reaches soon.
-fn cold_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
+/// Dirty pages whose turn to be evicted has come.
+fn wanted_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
     let mut candidates = Vec::new();
-    for index in pool.frames_ahead(COLD_WINDOW) {
-        let frame = pool.frame(index);
-        let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Acquire));
-        if rec_lsn == Lsn::ZERO || !frame.is_cold() || frame.writing.load(Ordering::Relaxed) {
-            continue;
-        }
-        if let Some(page) = frame.page() {
-            candidates.push(Candidate { page, entry: DirtyEntry { index, rec_lsn } });
-        }
-        if candidates.len() == count {
+    while candidates.len() < count {
+        let taken = pool.eviction.queues.lock().take_wanted(pool.memory(), count - candidates.len());
+        if taken.is_empty() {
             break;
+        }
+        for index in taken {
+            let frame = pool.frame(index);
+            let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Acquire));
+            if rec_lsn == Lsn::ZERO {
+                // It became clean in the moment in which it was listed.
+                pool.settle(index);
+                continue;
+            }
+            if frame.writing.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(page) = frame.page() {
+                candidates.push(Candidate { page, entry: DirtyEntry { index, rec_lsn } });
+            }
         }
     }
     candidates

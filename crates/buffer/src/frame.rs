@@ -11,8 +11,19 @@ pub(crate) struct FrameIndex(pub(crate) u32);
 /// A frame that holds no page. Beyond every page id.
 const NO_PAGE: u64 = u64::MAX;
 
-/// Each access makes a page survive one more round of the clock hand, up to this many.
+/// Each epoch with a use makes a page survive one more round in its queue, up to this many.
 const USAGE_MAX: u8 = 3;
+
+/// Where a frame with a page stands in the order of eviction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In no queue: empty, or about to be evicted.
+    Nowhere,
+    Cold,
+    Main,
+    /// Its turn to be evicted came while it was dirty: it is queued again when it is written.
+    Wanted,
+}
 
 /// One cache line: neighbours do not slow each other down.
 #[repr(align(64))]
@@ -31,6 +42,14 @@ pub(crate) struct Frame {
     /// A copy of the page is on its way to disk.
     pub(crate) writing: AtomicBool,
     usage: AtomicU8,
+    /// The epoch of the last use that counted.
+    epoch: AtomicU8,
+    /// A `Place`; changes only under the lock of the queues.
+    place: AtomicU8,
+    /// It is in the list of wanted frames; changes only under the lock of the queues.
+    pub(crate) is_listed: AtomicBool,
+    /// It holds a page or is on its way to one; changes only under the lock of the queues.
+    pub(crate) is_taken: AtomicBool,
 }
 
 const _: () = assert!(size_of::<Frame>() == 64, "the memory budget counts 64 bytes for each frame");
@@ -45,6 +64,10 @@ impl Frame {
             pins: AtomicU32::new(0),
             writing: AtomicBool::new(false),
             usage: AtomicU8::new(0),
+            epoch: AtomicU8::new(0),
+            place: AtomicU8::new(Place::Nowhere as u8),
+            is_listed: AtomicBool::new(false),
+            is_taken: AtomicBool::new(false),
         }
     }
 
@@ -68,13 +91,27 @@ impl Frame {
         self.rec_lsn.load(Ordering::Acquire) != 0
     }
 
+    /// Notes a use. Those of one epoch count once: the steps of one statement are no sign of a hot page.
     #[inline]
-    pub(crate) fn touch(&self) {
-        // A plain load first: a hot page's line is not written again and again.
+    pub(crate) fn touch(&self, epoch: u8) {
+        // Plain loads first: a hot page's line is not written again and again.
         let usage = self.usage.load(Ordering::Relaxed);
-        if usage < USAGE_MAX {
+        if usage < USAGE_MAX && self.epoch.load(Ordering::Relaxed) != epoch {
+            self.epoch.store(epoch, Ordering::Relaxed);
             self.usage.store(usage + 1, Ordering::Relaxed);
         }
+    }
+
+    /// A page begins its stay; the use that brought it does not count.
+    pub(crate) fn begin_usage(&self, epoch: u8) {
+        self.usage.store(0, Ordering::Relaxed);
+        self.epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// The page moves to another frame with what is known of its use.
+    pub(crate) fn copy_usage(&self, other: &Frame) {
+        self.usage.store(other.usage.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.epoch.store(other.epoch.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     pub(crate) fn reset_usage(&self) {
@@ -85,12 +122,26 @@ impl Frame {
         self.usage.load(Ordering::Relaxed) == 0
     }
 
-    /// The clock hand passes: true when the frame was still in use.
+    /// Its turn in the main queue has come: true when it was still in use.
     pub(crate) fn age(&self) -> bool {
         let usage = self.usage.load(Ordering::Relaxed);
         if usage > 0 {
             self.usage.store(usage - 1, Ordering::Relaxed);
         }
         usage > 0
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        match self.place.load(Ordering::Relaxed) {
+            1 => Place::Cold,
+            2 => Place::Main,
+            3 => Place::Wanted,
+            _ => Place::Nowhere,
+        }
+    }
+
+    /// Only under the lock of the queues.
+    pub(crate) fn set_place(&self, place: Place) {
+        self.place.store(place as u8, Ordering::Relaxed);
     }
 }

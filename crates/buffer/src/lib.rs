@@ -4,20 +4,25 @@
 //! are evicted; no latch is held across an await (guards are not `Send`). Page code is synchronous: what it
 //! lacks is a `Stop`, which `BufferPool::run` resolves before it calls the code again.
 
+mod caps;
 mod dirty;
 mod error;
 mod eviction;
 mod flusher;
 mod frame;
 mod guard;
+mod hot_list;
 mod latch;
 mod load;
 mod memory;
 mod page_table;
 mod pool;
 mod prefetch;
+mod queues;
+mod resize;
 mod run;
 mod stats;
+mod warm_up;
 
 #[cfg(test)]
 mod tests;
@@ -27,4 +32,6 @@ mod vanishing_tests;
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
 pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
+pub use resize::ResizeStatus;
 pub use stats::PoolStats;
+pub use warm_up::WarmUp;

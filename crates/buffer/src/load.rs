@@ -4,7 +4,7 @@
 //! if need be by a task of its own when whoever began it is dropped: otherwise the page could be loaded again,
 //! changed and written while the first read is still under way.
 
-use crate::frame::FrameIndex;
+use crate::frame::{FrameIndex, Place};
 use crate::guard::PagePin;
 use crate::page_table::Word;
 use crate::pool::BufferPool;
@@ -23,6 +23,14 @@ const SHARDS: usize = 16;
 const LOADS_MAX: usize = 128;
 /// Reads ahead in flight.
 const PREFETCHES_MAX: usize = 64;
+
+fn loads_max(frames: usize) -> usize {
+    (frames / 4).min(LOADS_MAX)
+}
+
+fn prefetches_max(frames: usize) -> usize {
+    (frames / 8).min(PREFETCHES_MAX)
+}
 
 pub(crate) struct Loads {
     shards: [Mutex<HashMap<PageId, Arc<Load>>>; SHARDS],
@@ -54,10 +62,16 @@ impl Loads {
     pub(crate) fn new(frames: usize) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
-            slots: Slots::new((frames / 4).min(LOADS_MAX)),
-            prefetches: Slots::new((frames / 8).min(PREFETCHES_MAX)),
+            slots: Slots::new(loads_max(frames)),
+            prefetches: Slots::new(prefetches_max(frames)),
             buffers: Mutex::new(Vec::new()),
         }
+    }
+
+    /// The pool has another number of frames now.
+    pub(crate) fn set_frames(&self, frames: usize) {
+        self.slots.set_count(loads_max(frames));
+        self.prefetches.set_count(prefetches_max(frames));
     }
 
     fn shard(&self, page: PageId) -> &Mutex<HashMap<PageId, Arc<Load>>> {
@@ -172,14 +186,13 @@ impl BufferPool {
         if let Some(load) = shard.get(&page) {
             return self.join(load).map_or(Role::LookAgain, Role::Wait);
         }
-        if !self.table.replace(page, Word::Disk, Word::Loading) {
-            return Role::LookAgain;
-        }
+        let Ok(evicted) = self.table.leave_disk(page, Word::Loading) else { return Role::LookAgain };
         let state = Mutex::new(LoadState { outcome: None, members: 0 });
         let load = Arc::new(Load { state, done: Event::new() });
         shard.insert(page, load.clone());
         let pool = self.weak.upgrade().expect("a pool in use is alive");
-        Role::Load(Loader { pool, page, load, finished: false })
+        let place = self.eviction.first_place(evicted);
+        Role::Load(Loader { pool, page, place, load, finished: false })
     }
 }
 
@@ -249,6 +262,8 @@ impl Drop for RunningLoader<'_> {
 pub(crate) struct Loader {
     pool: Arc<BufferPool>,
     pub(crate) page: PageId,
+    /// The queue in which the page begins.
+    pub(crate) place: Place,
     load: Arc<Load>,
     finished: bool,
 }
@@ -293,7 +308,7 @@ impl Loader {
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(self.page));
-        frame.reset_usage();
+        self.pool.admit(index, self.place);
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
         let mut guard = unsafe { crate::guard::ExclusiveGuard::new(&self.pool, index, false) };

@@ -1,6 +1,7 @@
 //! The page table: one word for each page id, saying where the page is.
 //!
-//! A word is `Disk` (not in memory; also the state of every page never seen), `Loading` or `Frame`.
+//! A word is `Disk` (not in memory; also the state of every page never seen), `Loading` or `Frame`. The word of a page
+//! on disk also remembers its last eviction, which tells a page that comes back soon from one that is new.
 //! Legal moves: Disk → Loading (a load begins), Loading → Frame (it is done), Loading → Disk (it failed or was
 //! dropped), Disk → Frame (a page is created), Frame → Disk (evicted, under the exclusive latch).
 //! Words live in chunks that are made on first use, so that page ids may have gaps.
@@ -20,12 +21,19 @@ const TAG_DISK: u64 = 0;
 const TAG_LOADING: u64 = 1;
 const TAG_FRAME: u64 = 2;
 
+/// Set in a `Disk` word that has a time of eviction in its lower half.
+const EVICTED: u64 = 1 << 32;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
     Disk,
     Loading,
     Frame(FrameIndex),
 }
+
+/// When a page was evicted, counted in evictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EvictionTime(pub(crate) u32);
 
 impl Word {
     const fn encode(self) -> u64 {
@@ -71,10 +79,30 @@ impl PageTable {
         }
     }
 
-    /// False when the word is not `from` any more.
+    /// False when the word is not `from` any more. For pages that are in memory or on their way.
     pub(crate) fn replace(&self, page: PageId, from: Word, to: Word) -> bool {
+        assert!(from != Word::Disk, "`leave_disk` knows what the word remembers");
         let word = self.word(page);
         word.compare_exchange(from.encode(), to.encode(), Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// A page in memory goes back to disk, and the word remembers when.
+    pub(crate) fn evict(&self, page: PageId, from: FrameIndex, time: EvictionTime) -> bool {
+        let (from, to) = (Word::Frame(from).encode(), Word::Disk.encode() | EVICTED | u64::from(time.0));
+        self.word(page).compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// `Disk` becomes `to`: says when the page was evicted last, if that is known. `Err` when the page is not on disk.
+    pub(crate) fn leave_disk(&self, page: PageId, to: Word) -> Result<Option<EvictionTime>, ()> {
+        let word = self.word(page);
+        let mut present = word.load(Ordering::Acquire);
+        while Word::decode(present) == Word::Disk {
+            match word.compare_exchange(present, to.encode(), Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Ok((present & EVICTED != 0).then_some(EvictionTime(present as u32))),
+                Err(other) => present = other,
+            }
+        }
+        Err(())
     }
 
     fn word(&self, page: PageId) -> &AtomicU64 {

@@ -5,14 +5,17 @@
 //! latching a frame that has been given to another page meanwhile is harmless: the reader notices and looks again.
 
 use crate::Stop;
+use crate::caps::Caps;
 use crate::dirty::DirtyPages;
 use crate::eviction::Eviction;
 use crate::flusher::FlusherState;
 use crate::frame::{Frame, FrameIndex};
 use crate::guard::{ExclusiveGuard, SharedGuard};
+use crate::hot_list::HotList;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
 use crate::page_table::{PageTable, Word};
+use crate::resize::Resize;
 use crate::run::Slots;
 use crate::stats::{Counters, PoolStats, bump};
 use env::Env;
@@ -28,14 +31,24 @@ pub type PageCheck = fn(&[u8]) -> Result<(), PageFault>;
 pub struct PoolOptions {
     /// Memory for frames and what is kept about them.
     pub memory_bytes: usize,
+    /// How far `BufferPool::resize` can go; costs nothing but addresses.
+    pub memory_bytes_max: usize,
     /// A dirty page is written before the log has grown by about this much: it bounds the time of recovery.
     pub log_budget_bytes: u64,
     pub check: PageCheck,
+    /// The file with the list of pages in memory (see `hot_list`); without one nothing is kept.
+    pub hot_list: Option<String>,
 }
 
 impl PoolOptions {
     pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
-        Self { memory_bytes, log_budget_bytes: 256 << 20, check }
+        Self {
+            memory_bytes,
+            memory_bytes_max: memory_bytes,
+            log_budget_bytes: 256 << 20,
+            check,
+            hot_list: None,
+        }
     }
 }
 
@@ -50,6 +63,16 @@ pub enum Access {
 /// Fewer frames would not hold the pages that one operation of each thread latches.
 pub(crate) const FRAMES_MIN: usize = 32;
 
+/// How many frames fit into the memory.
+pub(crate) fn frames_in(memory_bytes: usize, page_bytes: usize) -> usize {
+    (memory_bytes / (page_bytes + size_of::<Frame>())).min(u32::MAX as usize - 1)
+}
+
+/// How many descents may keep their pins.
+pub(crate) fn descents_max(frames: usize) -> usize {
+    (frames / 32).max(1)
+}
+
 /// See the crate's documentation.
 pub struct BufferPool {
     pub(crate) env: Env,
@@ -57,12 +80,14 @@ pub struct BufferPool {
     pub(crate) wal: Arc<Wal>,
     pub(crate) options: PoolOptions,
     memory: FrameMemory,
-    pub(crate) frames: Box<[Frame]>,
     pub(crate) table: PageTable,
     pub(crate) eviction: Eviction,
     pub(crate) loads: Loads,
     /// Who may keep the pins of a whole descent (see `run`).
     pub(crate) descents: Slots,
+    pub(crate) resize: Resize,
+    pub(crate) caps: Caps,
+    pub(crate) hot_list: HotList,
     pub(crate) dirty: DirtyPages,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
@@ -75,20 +100,24 @@ impl BufferPool {
     /// Makes the pool and starts its flusher. `stop` ends the flusher, which otherwise keeps the pool alive.
     pub fn open(env: &Env, store: Arc<dyn PageStore>, wal: Arc<Wal>, options: PoolOptions) -> Arc<Self> {
         let page_bytes = store.page_size().bytes();
-        let count = options.memory_bytes / (page_bytes + size_of::<Frame>());
+        let count = frames_in(options.memory_bytes, page_bytes);
         assert!(count >= FRAMES_MIN, "the buffer pool needs at least {FRAMES_MIN} frames");
-        assert!(count < u32::MAX as usize, "frame numbers are u32");
+        let count_max = frames_in(options.memory_bytes_max, page_bytes).max(count);
+        let memory = FrameMemory::reserve(page_bytes, count_max);
+        assert!(memory.make(count as u32), "the system refused the memory of the buffer pool");
         let pool = Arc::new_cyclic(|weak| Self {
             env: env.clone(),
             store,
             wal,
+            caps: Caps::new(options.log_budget_bytes),
             options,
-            memory: FrameMemory::map(page_bytes, count),
-            frames: (0..count).map(|_| Frame::new()).collect(),
+            memory,
             table: PageTable::new(),
-            eviction: Eviction::default(),
+            eviction: Eviction::new(count as u32),
             loads: Loads::new(count),
-            descents: Slots::new((count / 32).max(1)),
+            descents: Slots::new(descents_max(count)),
+            resize: Resize::default(),
+            hot_list: HotList::new(),
             dirty: DirtyPages::default(),
             flusher: FlusherState::default(),
             counters: Counters::default(),
@@ -112,7 +141,7 @@ impl BufferPool {
     }
 
     pub fn frame_count(&self) -> usize {
-        self.frames.len()
+        self.eviction.limit() as usize
     }
 
     /// The number of pages, if the disk had no room for more when that was last tried.
@@ -128,7 +157,7 @@ impl BufferPool {
 
     #[inline]
     pub(crate) fn frame(&self, index: FrameIndex) -> &Frame {
-        &self.frames[index.0 as usize]
+        self.memory.header(index)
     }
 
     /// Latches a page for reading.
@@ -149,7 +178,7 @@ impl BufferPool {
             let guard = unsafe { SharedGuard::new(self, index) };
             if frame.holds(page) {
                 if access == Access::Point {
-                    frame.touch();
+                    frame.touch(self.eviction.epoch());
                 }
                 return Ok(guard);
             }
@@ -176,7 +205,7 @@ impl BufferPool {
                 return Err(Stop::Restart);
             }
             if frame.holds(page) {
-                frame.touch();
+                frame.touch(self.eviction.epoch());
                 // SAFETY: the latch was just taken exclusively and the frame holds the page.
                 return Ok(unsafe { ExclusiveGuard::new(self, index, false) });
             }
@@ -217,14 +246,13 @@ impl BufferPool {
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(page));
-        if !self.table.replace(page, Word::Disk, Word::Frame(index)) {
+        let Ok(evicted) = self.table.leave_disk(page, Word::Frame(index)) else {
             frame.set_page(None);
             // SAFETY: taken above, and no guard was made from it.
             unsafe { frame.latch.unlock_exclusive() }
             return None;
-        }
-        frame.reset_usage();
-        frame.touch();
+        };
+        self.admit(index, self.eviction.first_place(evicted));
         bump(&self.counters.pages_created);
         // SAFETY: the latch was taken above and the frame holds the page.
         let mut guard = unsafe { ExclusiveGuard::new(self, index, true) };
@@ -258,11 +286,16 @@ impl BufferPool {
         Err(Stop::Corrupt(CorruptPage { page, fault: PageFault::BeyondEnd }))
     }
 
+    /// Pages written since the start.
+    pub fn pages_written(&self) -> u64 {
+        self.counters.pages_written.load(Ordering::Relaxed)
+    }
+
     pub fn stats(&self) -> PoolStats {
         let counters = &self.counters;
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         PoolStats {
-            frames: self.frames.len() as u64,
+            frames: self.frame_count() as u64,
             frames_free: self.free_frame_count() as u64,
             pages_dirty: self.dirty.count(),
             oldest_dirty_lsn: self.oldest_dirty().unwrap_or_else(|| self.wal.end_lsn()).0,

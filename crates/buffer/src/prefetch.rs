@@ -4,7 +4,7 @@
 //! its own. It is a hint all the same: frames are taken only if that needs no waiting, and a page that cannot be had
 //! is left to whoever really needs it.
 
-use crate::frame::FrameIndex;
+use crate::frame::{FrameIndex, Place};
 use crate::load::{FreeFrame, Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
@@ -47,7 +47,11 @@ impl BufferPool {
         let permit = PrefetchPermit(pool);
         // Somebody else may have claimed a page since.
         let claimed = pages.iter().filter_map(|page| match self.choose_role(*page) {
-            Role::Load(loader) => Some(loader),
+            Role::Load(mut loader) => {
+                // Nobody has asked for the page itself yet.
+                loader.place = Place::Cold;
+                Some(loader)
+            }
             Role::Wait(_) | Role::LookAgain => None,
         });
         let loaders: Vec<Loader> = claimed.collect();
@@ -55,7 +59,12 @@ impl BufferPool {
             return;
         }
         self.counters.pages_prefetched.fetch_add(loaders.len() as u64, Ordering::Relaxed);
-        self.env.spawner.spawn("page-prefetch", Box::pin(load_run(permit, loaders)));
+        let read = async move {
+            let pool = &*permit.0;
+            let _slot = pool.loads.slots.take().await;
+            load_run(pool, loaders, Purpose::Range).await;
+        };
+        self.env.spawner.spawn("page-prefetch", Box::pin(read));
     }
 }
 
@@ -92,19 +101,33 @@ impl Drop for PrefetchPermit {
 /// again.
 const GATHERED_PAGES_MAX: usize = 8;
 
-/// Reads the pages and publishes them. A loader that is dropped says nothing about its page: who waits for it reads it
-/// alone and learns what is wrong with it, if anything is; it may just have moved while it was read here.
-async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
-    let pool = &*permit.0;
-    let _slot = pool.loads.slots.take().await;
-    let mut run = Vec::with_capacity(loaders.len());
+/// Why pages are read that nobody waits for yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A range goes on to them.
+    Range,
+    /// They were in memory before a restart. No page has to go for one of them.
+    WarmUp,
+}
+
+/// Reads pages together and publishes them. False when there were not frames for all of them. A loader that is dropped
+/// says nothing about its page: who waits for it reads it alone and learns what is wrong with it, if anything is; it
+/// may just have moved while it was read here.
+pub(crate) async fn load_run(pool: &BufferPool, loaders: Vec<Loader>, purpose: Purpose) -> bool {
+    let wanted = loaders.len();
+    let mut run = Vec::with_capacity(wanted);
     for loader in loaders {
-        let Some(index) = pool.try_take_frame() else { break };
+        let taken = match purpose {
+            Purpose::Range => pool.try_take_frame(),
+            Purpose::WarmUp => pool.take_free_frame(),
+        };
+        let Some(index) = taken else { break };
         run.push((loader, FreeFrame::new(pool, index)));
     }
+    let all_have_frames = run.len() == wanted;
     let pages: Vec<PageId> = run.iter().map(|(loader, _)| loader.page).collect();
     let page_bytes = pool.page_bytes();
-    let gathering = pool.is_worth_gathering(&pages);
+    let gathering = purpose == Purpose::Range && pool.is_worth_gathering(&pages);
     let buffer = pool.store.read_many(&pages, IoBuf::for_overwriting(pages.len() * page_bytes)).await;
     for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
         if header::verify(bytes, loader.page).is_err() {
@@ -118,4 +141,5 @@ async fn load_run(permit: PrefetchPermit, loaders: Vec<Loader>) {
         }
         pool.unpin(index);
     }
+    all_have_frames
 }

@@ -95,7 +95,9 @@ impl Absences {
 
 /// A counted number of permissions, first come first served.
 pub(crate) struct Slots {
-    free: Mutex<usize>,
+    /// Counts down when a permission is taken; below 0 after the number was lowered.
+    free: Mutex<isize>,
+    count: Mutex<usize>,
     queue: WaitQueue,
 }
 
@@ -104,12 +106,31 @@ pub(crate) struct Slot<'a>(&'a Slots);
 impl Slots {
     pub(crate) fn new(count: usize) -> Self {
         assert!(count > 0);
-        Self { free: Mutex::new(count), queue: WaitQueue::new() }
+        Self { free: Mutex::new(count as isize), count: Mutex::new(count), queue: WaitQueue::new() }
+    }
+
+    /// Those who have a permission too many keep it until they give it back.
+    pub(crate) fn set_count(&self, count: usize) {
+        assert!(count > 0);
+        let mut before = self.count.lock();
+        *self.free.lock() += count as isize - *before as isize;
+        *before = count;
+        drop(before);
+        self.queue.wake_all();
+    }
+
+    /// How many permissions are in use.
+    pub(crate) fn taken(&self) -> usize {
+        let count = *self.count.lock() as isize;
+        usize::try_from(count - *self.free.lock()).unwrap_or(0)
     }
 
     pub(crate) fn try_take(&self) -> Option<Slot<'_>> {
         let mut free = self.free.lock();
-        *free = free.checked_sub(1)?;
+        if *free <= 0 {
+            return None;
+        }
+        *free -= 1;
         Some(Slot(self))
     }
 

@@ -209,6 +209,10 @@ pub struct EngineOptions {
     pub page_size_bytes: usize,
     /// Memory for pages and what is kept about them.
     pub buffer_pool_bytes: u64,
+    /// How far `Engine::set_buffer_pool_bytes` can go.
+    pub buffer_pool_bytes_max: u64,
+    /// Whether the pages that were in memory at the end of the last run are read again after a start.
+    pub loads_hot_pages: bool,
     /// Checkpoints keep the log below this size.
     pub redo_capacity_bytes: u64,
     /// What undo records and row versions of running transactions may take in memory before the large ones move
@@ -235,6 +239,8 @@ impl Default for EngineOptions {
         EngineOptions {
             page_size_bytes: 8192,
             buffer_pool_bytes: 128 << 20,
+            buffer_pool_bytes_max: 128 << 20,
+            loads_hot_pages: true,
             redo_capacity_bytes: 1 << 30,
             undo_memory_bytes: 0,
             flush_at_commit: FlushAtCommit::Durable,

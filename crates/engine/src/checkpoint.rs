@@ -39,8 +39,7 @@ const CHAINS_PER_RECORD: usize = 4096;
 
 pub(crate) struct Checkpointer {
     /// How long the log should be at most; the log itself takes twice as much before it refuses.
-    capacity_bytes: u64,
-    interval_bytes: u64,
+    capacity_bytes: AtomicU64,
     /// The log end at which the next one is due.
     due_lsn: AtomicU64,
     is_due: AtomicBool,
@@ -62,11 +61,9 @@ pub(crate) struct CheckpointPin {
 
 impl Checkpointer {
     pub fn new(capacity_bytes: u64, checkpoint_lsn: u64) -> Checkpointer {
-        let interval_bytes = (capacity_bytes / CAPACITY_SHARE).max(1);
         Checkpointer {
-            capacity_bytes,
-            interval_bytes,
-            due_lsn: AtomicU64::new(checkpoint_lsn + interval_bytes),
+            capacity_bytes: AtomicU64::new(capacity_bytes),
+            due_lsn: AtomicU64::new(checkpoint_lsn + (capacity_bytes / CAPACITY_SHARE).max(1)),
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
             writing: AtomicBool::new(false),
@@ -81,7 +78,17 @@ impl Checkpointer {
     }
 
     pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
+        self.capacity_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The next checkpoint is due at once, for it may be late by the new measure.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.capacity_bytes.store(bytes, Ordering::Relaxed);
+        self.due_lsn.store(0, Ordering::Relaxed);
+    }
+
+    fn interval_bytes(&self) -> u64 {
+        (self.capacity_bytes() / CAPACITY_SHARE).max(1)
     }
 
     /// Called after every change; one load and one comparison.
@@ -150,7 +157,7 @@ impl Engine {
     }
 
     /// How much log a recovery would have to read now.
-    fn log_age(&self) -> u64 {
+    pub(crate) fn log_age(&self) -> u64 {
         self.wal.end_lsn().0.saturating_sub(self.checkpointer.checkpoint_lsn())
     }
 
@@ -159,9 +166,10 @@ impl Engine {
         if self.recovering.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let limit = self.checkpointer.capacity_bytes() / 8 * 5;
-        let mut waited_us = 0;
-        while self.log_age() > limit {
+        self.pool.wait_for_dirty_room().await.map_err(|error| self.pool_error(error))?;
+        let limit = || self.checkpointer.capacity_bytes() / 8 * 5;
+        let (mut waited_us, mut written) = (0, self.pool.pages_written());
+        while self.log_age() > limit() {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
@@ -172,6 +180,11 @@ impl Engine {
             self.start_due_checkpoint();
             self.env.clock.sleep(ROOM_RETRY_US).await;
             waited_us += ROOM_RETRY_US;
+            // As long as pages are written there will be room, however slowly the user lets them be written.
+            let now_written = self.pool.pages_written();
+            if std::mem::replace(&mut written, now_written) != now_written {
+                waited_us = 0;
+            }
         }
         Ok(())
     }
@@ -211,7 +224,7 @@ impl Engine {
     async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
         self.space.seal_freed(|| self.wal.end_lsn());
         let start = self.wal.end_lsn();
-        self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes, Ordering::Relaxed);
+        self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
@@ -247,26 +260,27 @@ impl Engine {
     async fn log_pending_chains(&self) -> Result<(), EngineError> {
         let mut from = 0;
         loop {
-            let appended = {
+            let (appended, bytes) = {
                 let history = self.history.lock();
                 let chains: Vec<u64> = history.pending_chains(from).take(CHAINS_PER_RECORD).collect();
                 let Some(last) = chains.last().copied() else { return Ok(()) };
                 let record = LogRecord::PendingFrees { chains };
                 let mut group = WalGroup::new();
                 group.push_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
-                self.wal.append_reserve(&group).map(|_| last)
+                (self.wal.append_reserve(&group).map(|_| last), group.encoded_len())
             };
             match appended {
                 Ok(last) => from = last + 1,
-                Err(AppendError::Full) => self.wait_for_log_space().await?,
+                Err(AppendError::Full) => self.wait_for_log_space(bytes).await?,
                 Err(error) => return Err(self.log_error(error)),
             }
         }
     }
 
-    /// Waits for room for a large group of a checkpoint or rollback.
-    pub(crate) async fn wait_for_log_space(&self) -> Result<(), EngineError> {
-        let space = self.wal.wait_for_space(CHAINS_PER_RECORD * 16, Priority::Reserve).await;
+    /// Waits for room for a group of a checkpoint. It has to be the size of the very group that was refused: room for less
+    /// may be there all the time, and then nobody else would get a turn to make more.
+    pub(crate) async fn wait_for_log_space(&self, bytes: usize) -> Result<(), EngineError> {
+        let space = self.wal.wait_for_space(bytes, Priority::Reserve).await;
         space.map_err(|error| self.log_error(error))
     }
 }

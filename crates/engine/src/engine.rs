@@ -42,7 +42,8 @@ pub struct Engine {
     pub(crate) snapshots: SnapshotRegistry,
     pub(crate) writers: Writers,
     pub(crate) spills: Spills,
-    /// What undo records and versions of running transactions may take in memory before the large ones spill.
+    /// What undo records and versions of running transactions may take in memory before the large ones spill, if
+    /// the log is large enough for that.
     pub(crate) undo_memory_bytes: u64,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
     pub(crate) history: Mutex<History>,
@@ -52,6 +53,10 @@ pub struct Engine {
     /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
     pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
+    /// Whether an orderly end writes the list of pages in memory.
+    pub(crate) saves_hot_pages: AtomicBool,
+    /// The log capacity that was asked for last; a lower one takes effect when the log is short enough.
+    pub(crate) redo_bytes_asked: AtomicU64,
     pub(crate) stats: Counters,
     /// What the files of pages, and those of the log, have been asked.
     pub(crate) data_io: Arc<IoCounters>,

@@ -48,7 +48,7 @@ impl Engine {
                 // Its next checkpoint finds it settled, or gone.
                 Chunk::Unsettled => return Ok(()),
                 // Writers leave room for this (`keep_log_room`): the next segment is just not ready yet.
-                Chunk::Failed(AppendError::Full) => self.wait_for_log_space().await?,
+                Chunk::Full { bytes } => self.wait_for_log_space(bytes).await?,
                 Chunk::Failed(error) => return Err(self.log_error(error)),
             }
         }
@@ -75,6 +75,7 @@ impl Engine {
             }
             match self.wal.append_reserve(&group) {
                 Ok(_) => Chunk::Appended { next },
+                Err(AppendError::Full) => Chunk::Full { bytes: group.encoded_len() },
                 Err(error) => Chunk::Failed(error),
             }
         });
@@ -114,5 +115,9 @@ enum Chunk {
     Finished,
     /// Log and stack may disagree for an instant.
     Unsettled,
+    /// There is no room for a group of this size.
+    Full {
+        bytes: usize,
+    },
     Failed(AppendError),
 }

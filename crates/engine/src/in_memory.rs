@@ -19,6 +19,7 @@ impl Engine {
         };
         let options = EngineOptions {
             buffer_pool_bytes: 64 << 20,
+            buffer_pool_bytes_max: 1 << 30,
             redo_capacity_bytes: 32 << 20,
             flush_at_commit: FlushAtCommit::Durable,
             ..EngineOptions::default()

@@ -34,12 +34,14 @@ use wal::{Lsn, Wal, WalOptions};
 
 pub(crate) const DATA_DIRECTORY: &str = "data";
 pub(crate) const LOG_DIRECTORY: &str = "wal";
+/// The list of pages in memory.
+const HOT_LIST: &str = "hot-pages";
 
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
 
 /// A smaller log would be nothing but its reserves.
-const LOG_BYTES_MIN: u64 = 4 << 20;
+pub(crate) const LOG_BYTES_MIN: u64 = 4 << 20;
 
 /// A smaller buffer pool could not hold the pages of a few operations at once.
 const POOL_FRAMES_MIN: u64 = 33;
@@ -48,14 +50,15 @@ const FRAME_BYTES: u64 = 256;
 
 /// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
 /// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
-const LOG_SLACK: u64 = 2;
+pub(crate) const LOG_SLACK: u64 = 2;
 
-/// Undo records and versions may take this share of the pool's size, beside it, within these bounds,
+/// A dirty page is written before the log has grown by this part of its capacity.
+pub(crate) const POOL_LOG_PART: u64 = 8;
+
+/// Undo records and versions may take this share of the pool's size, beside it, within these bounds.
 const UNDO_POOL_SHARE: u64 = 2;
 const UNDO_MEMORY_MIN: u64 = 4 << 20;
 const UNDO_MEMORY_MAX: u64 = 64 << 20;
-/// and this share of the log.
-const UNDO_LOG_SHARE: u64 = 4;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -94,6 +97,7 @@ impl Engine {
         engine.last_commit_lsn.store(end, Ordering::Release);
         engine.recovering.store(false, Ordering::Relaxed);
         engine.checkpoint(true).await?;
+        engine.pool.warm_up(false);
         Ok(engine)
     }
 
@@ -106,6 +110,7 @@ impl Engine {
     ) -> Result<Arc<Engine>, EngineError> {
         let from = Lsn(superblock.checkpoint_lsn);
         let known_durable = Lsn(superblock.known_durable_lsn);
+        let loads_hot_pages = options.loads_hot_pages;
         let (analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
@@ -127,6 +132,7 @@ impl Engine {
         if engine.pool.store().wants_frees() {
             engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
         }
+        engine.pool.warm_up(loads_hot_pages);
         Ok(engine)
     }
 
@@ -193,8 +199,12 @@ impl Engine {
         while self.tasks.load(Ordering::Acquire) > 0 && in_time() {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
+        self.pool.set_write_cap(None);
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
+        if self.saves_hot_pages.load(Ordering::Relaxed) {
+            self.pool.save_hot_list().await;
+        }
         self.pool.stop();
         self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
         self.wal.close().await.map_err(|error| self.log_failed(&error))
@@ -227,6 +237,7 @@ struct Parts {
     pool: Arc<BufferPool>,
     space: Space,
     undo_memory_bytes: u64,
+    redo_bytes: u64,
 }
 
 /// What is counted of the files of pages, and of those of the log.
@@ -262,11 +273,14 @@ impl Parts {
         let page_bytes = store.page_size().bytes() as u64;
         let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
-        pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
+        pool_options.memory_bytes_max = options.buffer_pool_bytes_max.max(pool_bytes) as usize;
+        pool_options.hot_list = Some(HOT_LIST.into());
+        pool_options.log_budget_bytes = redo_bytes(options) / POOL_LOG_PART;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Space::new(&pool);
-        let undo_memory_bytes = undo_memory_bytes(options, wal.capacity_bytes() / LOG_SLACK);
-        Parts { env, io, wal, pool, space, undo_memory_bytes }
+        let redo_bytes = redo_bytes(options);
+        let undo_memory_bytes = undo_memory_bytes(options);
+        Parts { env, io, wal, pool, space, undo_memory_bytes, redo_bytes }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -292,7 +306,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, io, wal, pool, space, undo_memory_bytes } = self;
+        let Parts { env, io, wal, pool, space, undo_memory_bytes, redo_bytes } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -306,7 +320,9 @@ impl Parts {
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
-            checkpointer: Checkpointer::new(wal.capacity_bytes() / LOG_SLACK, checkpoint.lsn),
+            checkpointer: Checkpointer::new(redo_bytes, checkpoint.lsn),
+            saves_hot_pages: AtomicBool::new(true),
+            redo_bytes_asked: AtomicU64::new(redo_bytes),
             stats: Counters::default(),
             data_io: io.data,
             log_io: io.log,
@@ -328,14 +344,12 @@ impl Parts {
     }
 }
 
-/// What running transactions may keep in memory: a share of the pool, and no more than what the log can take again
-/// when it is forwarded.
-fn undo_memory_bytes(options: &EngineOptions, log_capacity_bytes: u64) -> u64 {
-    let wanted = match options.undo_memory_bytes {
+/// What running transactions may keep in memory if the log is large enough: a share of the pool.
+fn undo_memory_bytes(options: &EngineOptions) -> u64 {
+    match options.undo_memory_bytes {
         0 => (options.buffer_pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX),
         bytes => bytes,
-    };
-    wanted.min(log_capacity_bytes / UNDO_LOG_SHARE)
+    }
 }
 
 async fn create_store(
@@ -410,9 +424,13 @@ async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
     env.disk.sync_dir(directory).await.map_err(io_error)
 }
 
+fn redo_bytes(options: &EngineOptions) -> u64 {
+    options.redo_capacity_bytes.max(LOG_BYTES_MIN)
+}
+
 fn wal_options(options: &EngineOptions) -> WalOptions {
     const BLOCK: u64 = 4096;
-    let redo_bytes = options.redo_capacity_bytes.max(LOG_BYTES_MIN);
+    let redo_bytes = redo_bytes(options);
     let segment_bytes = (redo_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
     let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
     WalOptions {

@@ -125,6 +125,9 @@ fn open_store(
     let options = EngineOptions {
         page_size_bytes: settings.page_size_bytes,
         buffer_pool_bytes: settings.buffer_pool_bytes,
+        // Growth beyond the machine's memory would only be paged out again.
+        buffer_pool_bytes_max: machine_memory_bytes().max(settings.buffer_pool_bytes),
+        loads_hot_pages: settings.loads_hot_pages,
         redo_capacity_bytes: settings.redo_capacity_bytes,
         undo_memory_bytes: 0,
         flush_at_commit: match settings.flush_log_at_commit {
@@ -145,6 +148,14 @@ fn open_store(
         server.set_log(log::note);
         Ok(server)
     })?
+}
+
+/// What the kernel says about the machine; 0 when it does not.
+fn machine_memory_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) << 10
 }
 
 fn random_u64() -> u64 {

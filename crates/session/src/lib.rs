@@ -7,6 +7,7 @@ mod connection_info;
 mod counters;
 mod definition;
 mod diagnostics;
+mod engine_settings;
 mod kill;
 mod log_tables;
 mod plan_cache;

@@ -98,6 +98,9 @@ impl Server {
             started: Instant::now(),
         });
         server.engine().observe_deadlocks(Arc::new(DeadlockWitness::new(&server)));
+        let stored = server.catalog.stored_settings();
+        let names = stored.variables.iter().chain(&server.config.variables).map(|(name, _)| name.as_str());
+        server.obey_given(names);
         Ok(server)
     }
 

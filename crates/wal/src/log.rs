@@ -29,6 +29,8 @@ pub struct Wal {
 pub(crate) struct Shared {
     pub(crate) env: Env,
     pub(crate) options: WalOptions,
+    /// `WalOptions::capacity_bytes` as it is now.
+    pub(crate) capacity_bytes: AtomicU64,
     pub(crate) log_id: u64,
     pub(crate) epoch: u64,
     /// Protects everything about unwritten bytes and segments. Held for copying one group, never across I/O.
@@ -209,7 +211,16 @@ impl Wal {
     }
 
     pub fn capacity_bytes(&self) -> u64 {
-        self.shared.options.capacity_bytes
+        self.shared.capacity_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Changes how far the log may grow, as far as its segments allow; files that are too many are removed as they
+    /// become free. Appends are refused until `truncate_before` has caught up with a lower capacity.
+    pub fn set_capacity(&self, bytes: u64) {
+        let bytes = bytes.max(self.shared.options.capacity_bytes_min());
+        self.shared.capacity_bytes.store(bytes, Ordering::Relaxed);
+        self.shared.prepare_requested.notify();
+        self.shared.space_waiters.wake_all();
     }
 
     /// Bytes from the oldest segment that is kept to the end: what `truncate_before` could shrink.
@@ -277,6 +288,7 @@ impl Shared {
         let flush_mode = AtomicU8::new(mode_number(options.flush_mode));
         Self {
             env,
+            capacity_bytes: AtomicU64::new(options.capacity_bytes),
             options,
             log_id,
             epoch,
@@ -327,7 +339,7 @@ impl Shared {
         if needed > self.room(state) {
             return Err(self.no_room(state));
         }
-        if self.used_bytes(state) + needed > self.options.capacity_bytes {
+        if self.used_bytes(state) + needed > self.capacity_bytes.load(Ordering::Relaxed) {
             return Err(AppendError::Full);
         }
         if state.staging.memory_bytes() + bytes > self.options.buffer_bytes

@@ -103,7 +103,7 @@ impl WalOptions {
     }
 
     /// The least capacity that leaves room to work in: two segments, the reserve and the largest group.
-    fn capacity_bytes_min(&self) -> u64 {
+    pub(crate) fn capacity_bytes_min(&self) -> u64 {
         2 * self.segment_bytes + self.reserve_bytes + crate::space::cost(self.group_bytes_max)
     }
 

@@ -45,7 +45,8 @@ fn next_step(shared: &Shared) -> Option<Step> {
         return None;
     }
     let next = state.ready_through + 1;
-    let segments_max = shared.options.capacity_bytes / shared.options.segment_bytes;
+    let capacity_bytes = shared.capacity_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let segments_max = capacity_bytes / shared.options.segment_bytes;
     if let Some(old) = state.recyclable.pop_front() {
         let keep = next - state.kept_from < segments_max;
         return Some(if keep { Step::Recycle { old, new: next } } else { Step::Remove(old) });

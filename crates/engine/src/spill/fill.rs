@@ -24,18 +24,25 @@ use wal::{AppendError, Priority, WalGroup};
 /// A transaction below this share of the budget does not spill.
 const SMALL_SHARE: u64 = 16;
 
+/// The budget is at most this share of the log.
+const UNDO_LOG_SHARE: u64 = 4;
+
 /// So many changes are taken from memory before others get a turn.
 const STEP_CHANGES: usize = 256;
 
 impl Engine {
     fn must_spill(&self, state: &TransactionState) -> bool {
-        let own_bytes = state.memory_bytes();
-        own_bytes > self.undo_memory_bytes / SMALL_SHARE
-            && self.writers.memory_bytes() > self.undo_memory_bytes
+        let (own_bytes, budget) = (state.memory_bytes(), self.undo_budget_bytes());
+        own_bytes > budget / SMALL_SHARE && self.writers.memory_bytes() > budget
     }
 
-    /// Logs that the undo records of everything spilled count no more.
-    fn log_spilled(&self, state: &Arc<TransactionState>) -> Result<(), AppendError> {
+    /// What running transactions may keep in memory: no more than what the log can take again when it is forwarded.
+    fn undo_budget_bytes(&self) -> u64 {
+        self.undo_memory_bytes.min(self.redo_bytes_asked.load(Ordering::Relaxed) / UNDO_LOG_SHARE)
+    }
+
+    /// Logs that the undo records of everything spilled count no more. An error comes with the size of the group.
+    fn log_spilled(&self, state: &Arc<TransactionState>) -> Result<(), (AppendError, usize)> {
         state.with_undo_mut(|undo| {
             let start = self.wal.end_lsn().0;
             let kept: Vec<u64> = undo.kept().iter().map(|change| change.sequence).collect();
@@ -43,7 +50,7 @@ impl Engine {
             let record = LogRecord::Spilled { through: undo.spilled_through(), kept };
             let mut group = WalGroup::new();
             group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
-            self.wal.append_reserve(&group)?;
+            self.wal.append_reserve(&group).map_err(|error| (error, group.encoded_len()))?;
             if all_moved {
                 state.undo_moved_to(start);
             }
@@ -134,8 +141,8 @@ impl Work {
         loop {
             match engine.log_spilled(&state) {
                 Ok(()) => return Ok(()),
-                Err(AppendError::Full) => engine.wait_for_log_space().await?,
-                Err(error) => return Err(engine.log_error(error)),
+                Err((AppendError::Full, bytes)) => engine.wait_for_log_space(bytes).await?,
+                Err((error, _)) => return Err(engine.log_error(error)),
             }
         }
     }

@@ -12,6 +12,7 @@ mod recovery;
 mod scans;
 mod spill;
 mod stress;
+mod tuning;
 mod writes;
 
 use crate::{

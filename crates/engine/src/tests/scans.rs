@@ -23,7 +23,7 @@ async fn cold_engine(env: env::Env) -> Arc<Engine> {
     }
     engine.close().await.expect("close");
     drop(engine);
-    Engine::open(env, options()).await.expect("open again")
+    Engine::open(env, EngineOptions { loads_hot_pages: false, ..options() }).await.expect("open again")
 }
 
 fn range(from: u32, to: u32) -> KeyRange {

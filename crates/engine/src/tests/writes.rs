@@ -206,3 +206,44 @@ fn what_a_transaction_keeps_lives_until_it_has_ended() {
         assert!(!is_kept());
     });
 }
+
+/// Takes room in the log until a group of `bytes` fits, but hardly a larger one.
+fn leave_log_room(engine: &Engine, bytes: usize) -> Vec<wal::Reservation> {
+    let mut held = Vec::new();
+    for step in [64 << 10, 4 << 10, 256, 16] {
+        while let Ok(room) = engine.wal.try_reserve(step, wal::Priority::Reserve) {
+            if engine.wal.try_reserve(bytes, wal::Priority::Reserve).is_err() {
+                break;
+            }
+            held.push(room);
+        }
+    }
+    held
+}
+
+#[test]
+fn undo_is_logged_again_as_soon_as_there_is_room_for_it() {
+    with_engine(|engine| async move {
+        let value = "v".repeat(900);
+        let mut first = repeatable(&engine);
+        for number in 0..100 {
+            put(&mut first, &format!("{number:03}"), &value).await.unwrap();
+        }
+        first.commit().await.unwrap();
+        let mut old = repeatable(&engine);
+        for number in 0..100 {
+            set(&mut old, &format!("{number:03}"), "short").await.unwrap();
+        }
+        // The first group is a little longer than this. Waiting for less than it needs would never give the log a turn.
+        let held = leave_log_room(&engine, 64 << 10);
+        let clock = engine.env.clock.clone();
+        let give_back = async move {
+            clock.sleep(1_000).await;
+            drop(held);
+        };
+        engine.env.spawner.spawn("give back", Box::pin(give_back));
+        engine.forward_old_undo(u64::MAX).await.unwrap();
+        assert_eq!(engine.stats().undo_forwards, 1);
+        old.rollback().await.unwrap();
+    });
+}

@@ -39,6 +39,8 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     pub requires_secure_transport: bool,
     pub buffer_pool_bytes: u64,
+    /// The pages that were in memory are read again.
+    pub loads_hot_pages: bool,
     pub page_size_bytes: usize,
     /// Pages leave in batches and never return to their old place.
     pub stores_in_segments: bool,
@@ -104,6 +106,7 @@ impl Settings {
             tls_key: path("ssl-key"),
             requires_secure_transport: is_on("require-secure-transport"),
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
+            loads_hot_pages: is_on("innodb-buffer-pool-load-at-startup"),
             page_size_bytes: parse_size(&text("innodb-page-size")).expect("one of its choices") as usize,
             stores_in_segments: text("page-store") == "segments",
             redo_capacity_bytes: number("innodb-redo-log-capacity"),

@@ -32,6 +32,8 @@ struct Change {
     setting: Setting,
     /// `SET @@transaction_isolation = ..` and its kin: for the next transaction only.
     is_for_next: bool,
+    /// `SET .. = DEFAULT`.
+    is_default: bool,
 }
 
 impl Session {
@@ -121,21 +123,24 @@ impl Session {
                 None => self.evaluate_one(&expr, request, shield).await?.0,
             }),
         };
+        let is_default = value.is_none();
         let setting = match value {
             None => self.default_setting(id, scope),
             Some(value) => {
                 let converted = from_value(definition, &value)?;
-                if let Some(warning) = converted.warning {
+                let mut warnings = Vec::from_iter(converted.warning);
+                let setting = self.server.adjust(definition.name, converted.setting, &mut warnings);
+                for warning in warnings {
                     self.shared.diagnostics.lock().add(warning);
                 }
-                converted.setting
+                setting
             }
         };
         self.check_effect(id, scope, &setting)?;
         if let Some(warning) = deprecation(definition, &setting) {
             self.shared.warning(warning);
         }
-        Ok(Change { id, scope, setting, is_for_next: false })
+        Ok(Change { id, scope, setting, is_for_next: false, is_default })
     }
 
     fn check_scope(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {
@@ -181,7 +186,7 @@ impl Session {
     }
 
     async fn apply_change(&mut self, change: Change, shield: &Shield) -> Result<(), SqlError> {
-        let Change { id, scope, setting, is_for_next } = change;
+        let Change { id, scope, setting, is_for_next, is_default } = change;
         if is_for_next {
             self.set_next_characteristic(id, &setting);
             return Ok(());
@@ -194,6 +199,7 @@ impl Session {
                 Box::pin(self.set_write_protection(id, setting)).await
             }
             VariableScope::Global => {
+                self.server.obey(id, &setting, is_default);
                 self.server.globals.set(id, setting);
                 Ok(())
             }
@@ -209,7 +215,10 @@ impl Session {
                     VariableScope::Persist if is_write_protection(id) => {
                         Box::pin(self.set_write_protection(id, setting)).await?;
                     }
-                    VariableScope::Persist => self.server.globals.set(id, setting),
+                    VariableScope::Persist => {
+                        self.server.obey(id, &setting, is_default);
+                        self.server.globals.set(id, setting);
+                    }
                     _ => {}
                 }
                 Ok(())
@@ -381,6 +390,7 @@ fn session_change(name: &'static str, text: &str) -> Change {
         scope: VariableScope::Session,
         setting: Setting::text(text),
         is_for_next: false,
+        is_default: false,
     }
 }
 

@@ -2,6 +2,8 @@
 //! none.
 use engine::EngineStats;
 
+use crate::server::Server;
+
 pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     let mut all = pool_numbers(stats);
     all.extend(file_numbers(stats));
@@ -10,14 +12,14 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn texts() -> Vec<(&'static str, String)> {
-    let texts = [
-        ("Innodb_buffer_pool_dump_status", "Dumping of buffer pool not started"),
-        ("Innodb_buffer_pool_load_status", "Loading of buffer pool not started"),
-        ("Innodb_redo_log_enabled", "ON"),
-        ("Innodb_redo_log_read_only", "OFF"),
-    ];
-    texts.map(|(name, text)| (name, text.to_owned())).to_vec()
+pub fn texts(server: &Server) -> Vec<(&'static str, String)> {
+    vec![
+        ("Innodb_buffer_pool_dump_status", "Dumping of buffer pool not started".to_owned()),
+        ("Innodb_buffer_pool_load_status", server.pool_load_status()),
+        ("Innodb_buffer_pool_resize_status", server.pool_resize_status()),
+        ("Innodb_redo_log_enabled", "ON".to_owned()),
+        ("Innodb_redo_log_read_only", "OFF".to_owned()),
+    ]
 }
 
 fn pool_numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {

@@ -66,7 +66,7 @@ fn collect(server: &Server, own: &Counters, total: &Counters) -> Vec<StatusValue
     numbers.extend(absent::NAMES.iter().map(|name| (*name, 0)));
     let mut values: Vec<StatusValue> =
         numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
-    values.extend(innodb::texts());
+    values.extend(innodb::texts(server));
     values.extend(own::texts(&stats));
     values.push(("Max_used_connections_time", max_used_time(server)));
     values.sort_by_key(|(name, _)| *name);

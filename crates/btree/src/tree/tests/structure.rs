@@ -283,8 +283,8 @@ fn a_range_with_a_known_end_is_read_at_once() {
         }
         let other = bed.create_tree(TreeId(8)).await;
         for direction in [Direction::Forward, Direction::Backward] {
-            // Another tree pushes the leaves out of memory.
-            for number in 0..15_000u64 {
+            // Another tree, which does not fit into memory either, pushes the leaves out.
+            for number in 0..40_000u64 {
                 bed.put(other, &key(number), &[1; 200]).await.unwrap();
             }
             bed.pool.flush_all().await.unwrap();

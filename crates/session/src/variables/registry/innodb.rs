@@ -11,10 +11,15 @@ pub(super) const INNODB: &[Definition] = &[
     boolean("innodb_adaptive_hash_index", Global, false),
     unsigned("innodb_autoinc_lock_mode", Global, 2, 0, 2).read_only().fixed(),
     unsigned("innodb_buffer_pool_chunk_size", Global, 134217728, 1048576, 144115188075855871).read_only(),
-    boolean("innodb_buffer_pool_dump_at_shutdown", Global, true),
+    boolean("innodb_buffer_pool_dump_at_shutdown", Global, true).obeyed(
+        "Whether an orderly end writes the list of hot pages; it is written while the server works too.",
+    ),
+    unsigned("innodb_buffer_pool_dump_pct", Global, 100, 1, 100)
+        .obeyed("How many of the pages in memory the list of hot pages names, in percent."),
     unsigned("innodb_buffer_pool_instances", Global, 1, 0, 64).read_only(),
     boolean("innodb_buffer_pool_load_at_startup", Global, true).read_only(),
-    unsigned("innodb_buffer_pool_size", Global, 134217728, 5242880, 9223372036854775807).at_start(),
+    unsigned("innodb_buffer_pool_size", Global, 134217728, 5242880, 9223372036854775807)
+        .obeyed("Memory for data pages; changes while the server works."),
     unsigned("innodb_change_buffer_max_size", Global, 5, 0, 50),
     choice(
         "innodb_change_buffering",
@@ -38,7 +43,8 @@ pub(super) const INNODB: &[Definition] = &[
     boolean("innodb_file_per_table", Global, true).fixed(),
     unsigned("innodb_fill_factor", Global, 100, 10, 100),
     unsigned("innodb_flush_log_at_timeout", Global, 1, 0, 2700),
-    unsigned("innodb_flush_log_at_trx_commit", Global, 1, 0, 2).at_start(),
+    unsigned("innodb_flush_log_at_trx_commit", Global, 1, 0, 2)
+        .obeyed("1: a commit is durable before its answer; 2: written; 0: within a second."),
     choice(
         "innodb_flush_method",
         Global,
@@ -52,13 +58,15 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_force_recovery", Global, 0, 0, 6).read_only().fixed(),
     unsigned("innodb_fsync_threshold", Global, 0, 0, u64::MAX),
     unsigned("innodb_idle_flush_pct", Global, 100, 0, 100),
-    unsigned("innodb_io_capacity", Global, 10000, 100, 4294967295),
+    unsigned("innodb_io_capacity", Global, 10000, 100, 4294967295)
+        .obeyed("When set, the most pages that the background writes in a second."),
     unsigned("innodb_io_capacity_max", Global, 20000, 100, 4294967295),
     unsigned("innodb_lock_wait_timeout", Both, 50, 1, 1073741824).obeyed("Seconds to wait for a row lock."),
     unsigned("innodb_log_buffer_size", Global, 67108864, 262144, 4294967295),
     text("innodb_log_group_home_dir", Global, "./").read_only(),
     unsigned("innodb_lru_scan_depth", Global, 1024, 100, 4294967295),
-    double("innodb_max_dirty_pages_pct", Global, 90.0, 0.0, 99.0),
+    double("innodb_max_dirty_pages_pct", Global, 90.0, 0.0, 99.999)
+        .obeyed("The most dirty pages, in percent of the buffer pool."),
     double("innodb_max_dirty_pages_pct_lwm", Global, 10.0, 0.0, 99.0),
     unsigned("innodb_max_purge_lag", Global, 0, 0, 4294967295),
     unsigned("innodb_max_purge_lag_delay", Global, 0, 0, 10000000),
@@ -78,7 +86,8 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_read_ahead_threshold", Global, 56, 0, 64),
     unsigned("innodb_read_io_threads", Global, 4, 1, 64).read_only(),
     boolean("innodb_read_only", Global, false).read_only().fixed(),
-    unsigned("innodb_redo_log_capacity", Global, 1073741824, 8388608, 549755813888).at_start(),
+    unsigned("innodb_redo_log_capacity", Global, 1073741824, 8388608, 549755813888)
+        .obeyed("Disk space of the write-ahead log; changes while the server works."),
     boolean("innodb_rollback_on_timeout", Global, false).read_only().fixed(),
     boolean("innodb_snapshot_isolation", Both, false)
         .obeyed("Whether changing or locking a row that changed after the snapshot is an error (1020)."),

@@ -1,5 +1,9 @@
 //! Tests of the pool as a whole, on the simulated machine.
 
+mod caps;
+mod resize;
+mod warm_up;
+
 use crate::{Access, BufferError, BufferPool, PoolOptions, Stop};
 use env::sim::{Fault, SimOptions, World};
 use env::{Env, IoOp};
@@ -151,6 +155,36 @@ fn scans_do_not_push_used_pages_out() {
 }
 
 #[test]
+fn a_scan_of_many_pools_leaves_a_hot_half_in_memory() {
+    run(11, |env| async move {
+        const FRAMES: u64 = 400;
+        let pool = open(&env, FRAMES as usize).await;
+        fill(&pool, 10..10 + 9 * FRAMES).await;
+        pool.flush_all().await.unwrap();
+        let hot = |number: u64| PageId(10 + number * 7919 % (FRAMES / 2));
+        for number in 0..20 * FRAMES {
+            pool.run(|| pool.read(hot(number)).map(drop)).await.unwrap();
+        }
+        // A scan of eight times the pool, with read-ahead, and one use of the hot set for each of its pages.
+        let first = 10 + FRAMES;
+        let mut hits = 0;
+        for number in 0..8 * FRAMES {
+            if number % 16 == 0 {
+                pool.prefetch((first + number..first + number + 32).map(PageId));
+            }
+            pool.run(|| pool.read_as(PageId(first + number), Access::Scan).map(drop)).await.unwrap();
+            hits += u64::from(pool.read(hot(number)).is_ok());
+            if pool.is_absent(hot(number)) {
+                pool.run(|| pool.read(hot(number)).map(drop)).await.unwrap();
+            }
+        }
+        let share = 100 * hits / (8 * FRAMES);
+        assert!(share >= 95, "{share} % of the uses of the hot set found their page");
+        assert!(pool.stats().pages_read > 8 * FRAMES, "the scan was read from disk");
+    });
+}
+
+#[test]
 fn prefetched_pages_need_no_wait() {
     run(6, |env| async move {
         let pool = open(&env, 64).await;
@@ -298,12 +332,12 @@ fn dropped_waits_leak_neither_pins_nor_frames() {
             env.clock.sleep(1000).await;
         }
         env.clock.sleep(1_000_000).await;
-        assert!(pool.frames.iter().all(|frame| frame.pins.load(Ordering::SeqCst) == 0));
+        assert!(pool.memory().headers().iter().all(|frame| frame.pins.load(Ordering::SeqCst) == 0));
         for page in 10..300 {
             check(&pool, page).await;
         }
         pool.flush_all().await.unwrap();
-        let held = pool.frames.iter().filter(|frame| frame.page().is_some()).count() as u64;
+        let held = pool.memory().headers().iter().filter(|frame| frame.page().is_some()).count() as u64;
         assert_eq!(held + pool.stats().frames_free, 40, "each frame is in use or free");
     });
 }

@@ -1,0 +1,258 @@
+//! Another size for the pool while it works: frames are added, or emptied and given back, a step at a time.
+//!
+//! Shrinking lowers the limit by one step, empties the frames behind it and returns their memory, then goes on. Clean
+//! pages that nobody uses are evicted, the others move to frames before the limit, where the coldest pages make room.
+//! Dirty pages are written first; those that are dirty again each time move as they are. Nobody waits for any of it:
+//! a page is latched for the time of one copy.
+//!
+//! Invariant: behind the limit no frame is given to anybody, so a frame found empty there stays empty.
+
+use crate::eviction::Patience;
+use crate::frame::{FrameIndex, Place};
+use crate::page_table::Word;
+use crate::pool::{BufferPool, FRAMES_MIN, descents_max, frames_in};
+use env::sync::Mutex;
+use env::yield_now;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Memory that is given or taken at once.
+const STEP_BYTES: usize = 16 << 20;
+/// After so many looks at a step, dirty pages move instead of being written first.
+const PATIENT_LOOKS: usize = 3;
+/// How long until the next look when pages are pinned or on their way to disk.
+const RETRY_US: u64 = 1_000;
+/// Pages emptied before other tasks get a turn.
+const YIELD_PAGES: usize = 64;
+
+/// Where a change of size stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResizeStatus {
+    /// The size before the change and the one that was asked for; both 0 when none ever was.
+    pub from_bytes: u64,
+    pub to_bytes: u64,
+    /// When it was done, in microseconds since 1970; `None` while it is under way.
+    pub completed_unix_us: Option<u64>,
+    /// The system did not give the memory.
+    pub is_refused: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Resize {
+    /// A leaf lock.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    status: ResizeStatus,
+    is_running: bool,
+}
+
+/// What kept a frame from being emptied.
+enum Left {
+    Nothing,
+    Dirty,
+    /// Pinned, latched for long, on its way to or from disk, or there is no other frame.
+    Busy,
+}
+
+impl BufferPool {
+    /// Begins to change the memory of the pool, up to what `PoolOptions::memory_bytes_max` allows. A change that is
+    /// under way goes on to the new size.
+    pub fn resize(&self, memory_bytes: usize) {
+        let Some(pool) = self.weak.upgrade() else { return };
+        let mut state = self.resize.state.lock();
+        let from_bytes = match state.is_running {
+            true => state.status.from_bytes,
+            false if self.has_size(memory_bytes) => memory_bytes as u64,
+            false => (self.frame_count() * self.frame_cost()) as u64,
+        };
+        state.status = ResizeStatus {
+            from_bytes,
+            to_bytes: memory_bytes as u64,
+            completed_unix_us: None,
+            is_refused: false,
+        };
+        if !std::mem::replace(&mut state.is_running, true) {
+            self.env.spawner.spawn("pool-resize", Box::pin(work(pool.clone())));
+        }
+    }
+
+    /// Whether the pool has as many frames as fit into this memory.
+    pub fn has_size(&self, memory_bytes: usize) -> bool {
+        frames_in(memory_bytes, self.page_bytes()) == self.frame_count()
+    }
+
+    /// The most memory that `resize` can give the pool.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.options.memory_bytes_max
+    }
+
+    pub fn resize_status(&self) -> ResizeStatus {
+        self.resize.state.lock().status
+    }
+
+    /// Memory for a frame and what is kept about it.
+    pub(crate) fn frame_cost(&self) -> usize {
+        self.page_bytes() + size_of::<crate::frame::Frame>()
+    }
+
+    fn frames_asked(&self) -> u32 {
+        let bytes = self.resize.state.lock().status.to_bytes as usize;
+        frames_in(bytes, self.page_bytes()).clamp(FRAMES_MIN, self.memory().count_max()) as u32
+    }
+
+    /// False when the system refuses the memory.
+    fn grow(&self, count: u32) -> bool {
+        if !self.memory().make(count) {
+            return false;
+        }
+        self.eviction.set_limit(count);
+        self.set_shares();
+        self.eviction.waiters.wake_all();
+        true
+    }
+
+    /// What others may use at once follows from the number of frames.
+    fn set_shares(&self) {
+        let frames = self.frame_count();
+        self.loads.set_frames(frames);
+        self.descents.set_count(descents_max(frames));
+    }
+
+    async fn shrink(&self, count: u32) {
+        let behind = count..self.eviction.limit();
+        self.eviction.set_limit(count);
+        self.set_shares();
+        let mut looks = 0;
+        while !self.is_stopped() && !self.empty(behind.clone(), looks).await {
+            looks += 1;
+        }
+        if self.is_stopped() {
+            return;
+        }
+        self.eviction.queues.lock().forget_behind_limit();
+        self.memory().release(behind);
+    }
+
+    /// One look at each frame; true when all are empty.
+    async fn empty(&self, frames: Range<u32>, looks: usize) -> bool {
+        let (mut dirty, mut busy) = (0, 0);
+        for (number, index) in frames.clone().map(FrameIndex).enumerate() {
+            match self.empty_frame(index, looks >= PATIENT_LOOKS) {
+                Left::Nothing => {}
+                Left::Dirty => dirty += 1,
+                Left::Busy => busy += 1,
+            }
+            if number % YIELD_PAGES == YIELD_PAGES - 1 {
+                yield_now().await;
+            }
+        }
+        if dirty > 0 {
+            let progress = self.flusher.progress.register();
+            self.flusher.wake_for_wanted();
+            if self.eviction.queues.lock().wanted_count() > 0 && !self.is_stopped() {
+                progress.await;
+            }
+        }
+        if busy > 0 {
+            self.env.clock.sleep(RETRY_US).await;
+        }
+        self.eviction.queues.lock().are_idle(self.memory(), frames)
+    }
+
+    fn empty_frame(&self, index: FrameIndex, moves_dirty: bool) -> Left {
+        let frame = self.frame(index);
+        if frame.page().is_none() {
+            // A frame on its way to a page is taken: `are_idle` sees that.
+            return if frame.is_taken.load(Ordering::Relaxed) { Left::Busy } else { Left::Nothing };
+        }
+        if frame.pins.load(Ordering::Relaxed) > 0 || frame.writing.load(Ordering::Relaxed) {
+            return Left::Busy;
+        }
+        if frame.is_dirty() && !moves_dirty {
+            self.eviction.queues.lock().want(frame, index);
+            return Left::Dirty;
+        }
+        let is_unused = frame.is_cold() && frame.place() == Place::Cold;
+        if is_unused && self.try_evict(index, Patience::Wait) {
+            self.give_frame(index);
+            return Left::Nothing;
+        }
+        let Some(other) = self.try_take_frame() else { return Left::Busy };
+        if self.move_page(index, other) {
+            self.give_frame(index);
+            return Left::Nothing;
+        }
+        self.give_frame(other);
+        Left::Busy
+    }
+
+    /// Moves a page to an empty frame, if nobody keeps it where it is.
+    fn move_page(&self, from: FrameIndex, to: FrameIndex) -> bool {
+        let (old, new) = (self.frame(from), self.frame(to));
+        old.latch.lock_exclusive();
+        let is_free_to_go = old.pins.load(Ordering::Acquire) == 0 && !old.writing.load(Ordering::Relaxed);
+        let page = old.page().filter(|_| is_free_to_go);
+        if let Some(page) = page {
+            new.latch.lock_exclusive();
+            assert!(new.page().is_none() && !new.is_dirty(), "a free frame is empty and clean");
+            let bytes = self.page_bytes();
+            // SAFETY: both frames lie in the pool's memory, `page_bytes` each, and are not the same; both exclusive
+            // latches are held, so nobody else reads or writes either.
+            unsafe {
+                let source = self.memory().frame(from);
+                self.memory().frame(to).copy_from_nonoverlapping(source, bytes);
+            }
+            new.set_page(Some(page));
+            new.copy_usage(old);
+            self.move_dirty(from, to);
+            let replaced = self.table.replace(page, Word::Frame(from), Word::Frame(to));
+            assert!(replaced, "a page in memory is moved only under its exclusive latch");
+            old.set_page(None);
+            let place = if old.place() == Place::Cold { Place::Cold } else { Place::Main };
+            self.eviction.queues.lock().enter(new, to, place);
+            // SAFETY: taken above, and no guard was made from it.
+            unsafe { new.latch.unlock_exclusive() }
+        }
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { old.latch.unlock_exclusive() }
+        page.is_some()
+    }
+
+    /// The work is done if the size is what is asked for; else it goes on.
+    fn finish_resize(&self, is_refused: bool) -> bool {
+        let asked = self.frames_asked();
+        let mut state = self.resize.state.lock();
+        if asked != self.eviction.limit() && !is_refused && !self.is_stopped() {
+            return false;
+        }
+        if !is_refused && !self.is_stopped() {
+            self.eviction.queues.lock().drop_entries_behind_limit(self.memory());
+        }
+        state.status.completed_unix_us = Some(self.env.clock.unix_us());
+        state.status.is_refused = is_refused;
+        state.is_running = false;
+        true
+    }
+}
+
+/// The task of one change of size.
+async fn work(pool: Arc<BufferPool>) {
+    let step = u32::try_from(STEP_BYTES / pool.page_bytes()).expect("a step is small");
+    loop {
+        let (asked, present) = (pool.frames_asked(), pool.eviction.limit());
+        let mut is_refused = false;
+        if asked > present {
+            is_refused = !pool.grow(asked.min(present.saturating_add(step)));
+            yield_now().await;
+        } else if asked < present {
+            pool.shrink(asked.max(present.saturating_sub(step))).await;
+        }
+        if pool.finish_resize(is_refused) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Settings that change while the engine works.
+
+use super::*;
+use crate::FlushAtCommit;
+
+async fn fill(engine: &Arc<Engine>, prefix: &str, rows: u32) -> u64 {
+    let mut oldest_age = 0;
+    let value = "v".repeat(900);
+    for chunk in 0..rows.div_ceil(100) {
+        let mut transaction = repeatable(engine);
+        for number in 0..100 {
+            put(&mut transaction, &format!("{prefix}{chunk:05}{number:03}"), &value).await.expect("insert");
+        }
+        transaction.commit().await.expect("commit");
+        oldest_age = oldest_age.max(engine.log_age());
+    }
+    oldest_age
+}
+
+#[test]
+fn the_log_grows_and_shrinks_under_load() {
+    with_engine(|engine| async move {
+        const SMALL: u64 = 4 << 20;
+        const LARGE: u64 = 64 << 20;
+        assert_eq!(engine.stats().log_capacity_bytes, SMALL);
+        assert!(fill(&engine, "a", 8_000).await <= SMALL);
+        engine.set_redo_capacity(LARGE);
+        assert_eq!(engine.stats().log_capacity_bytes, LARGE, "growth holds at once");
+        let age = fill(&engine, "b", 16_000).await;
+        assert!(age > SMALL, "the log may be longer now: {age}");
+        engine.set_redo_capacity(SMALL);
+        fill(&engine, "c", 4_000).await;
+        for _ in 0..1000 {
+            if engine.stats().log_capacity_bytes == SMALL {
+                break;
+            }
+            engine.env.clock.sleep(10_000).await;
+        }
+        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
+        let age = fill(&engine, "d", 8_000).await;
+        assert!(age <= SMALL, "the log is {age} bytes long");
+    });
+}
+
+#[test]
+fn a_lazy_commit_is_durable_a_second_later() {
+    with_engine(|engine| async move {
+        engine.set_flush_at_commit(FlushAtCommit::Lazy);
+        let mut transaction = repeatable(&engine);
+        put(&mut transaction, "k", "v").await.expect("insert");
+        transaction.commit().await.expect("commit");
+        let end = engine.wal.end_lsn();
+        assert!(engine.wal.durable_lsn() < end, "nobody waited for the disk");
+        engine.env.clock.sleep(1_100_000).await;
+        assert!(engine.wal.durable_lsn() >= end);
+        engine.set_flush_at_commit(FlushAtCommit::Durable);
+        let mut transaction = repeatable(&engine);
+        put(&mut transaction, "l", "v").await.expect("insert");
+        transaction.commit().await.expect("commit");
+        assert!(engine.wal.durable_lsn() >= engine.wal.end_lsn());
+    });
+}
+
+#[test]
+fn writers_slow_down_to_the_limits_and_none_fails() {
+    with_engine(|engine| async move {
+        engine.set_write_cap(Some(500));
+        engine.set_dirty_share_max(0.2);
+        let before = (engine.env.clock.now_us(), engine.pool.pages_written());
+        fill(&engine, "w", 6_000).await;
+        let stats = engine.stats();
+        assert!(stats.pool_pages_dirty * 100 <= stats.pool_pages_total * 22, "{stats:?}");
+        let seconds = (engine.env.clock.now_us() - before.0) as f64 / 1e6;
+        let written = engine.pool.pages_written() - before.1;
+        assert!(written as f64 <= 500.0 * (seconds + 0.5), "{written} pages in {seconds} s");
+    });
+}
+
+#[test]
+fn a_database_opens_with_another_log_capacity() {
+    let world = World::new(43, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        for (number, redo_capacity_bytes) in [64 << 20, 4 << 20, 128 << 20].into_iter().enumerate() {
+            let engine = Engine::open(env.clone(), EngineOptions { redo_capacity_bytes, ..options() });
+            let engine = engine.await.expect("open");
+            assert_eq!(engine.stats().log_capacity_bytes, redo_capacity_bytes);
+            fill(&engine, &format!("{number}"), 2_000).await;
+            engine.close().await.expect("close");
+        }
+    };
+    world.block_on(run).unwrap();
+}
