@@ -17,7 +17,7 @@ pub(super) struct FileState {
     content: Content,
     unsynced: Vec<Change>,
     sequence: u64,
-    /// After a failed sync nothing that follows becomes durable, though later syncs return Ok: the kernel
+    /// After a failed sync nothing that this process writes becomes durable, though later syncs return Ok: the kernel
     /// reports a lost write once and then forgets it.
     broken: bool,
 }
@@ -30,6 +30,8 @@ struct Change {
     written: Arc<[u8]>,
     length_before: usize,
     length_after: usize,
+    /// The kernel holds it for durable since a sync failed: no sync will ever cover it.
+    forgotten: bool,
 }
 
 impl FileState {
@@ -76,7 +78,16 @@ impl FileState {
         let length_after = self.content.len();
         let sequence = self.sequence;
         let (replaced, written) = (replaced.into(), written.into());
-        self.unsynced.push(Change { sequence, offset, replaced, written, length_before, length_after });
+        let forgotten = false;
+        self.unsynced.push(Change {
+            sequence,
+            offset,
+            replaced,
+            written,
+            length_before,
+            length_after,
+            forgotten,
+        });
     }
 
     /// What a sync that starts now will cover.
@@ -85,13 +96,25 @@ impl FileState {
     }
 
     pub(super) fn sync_through(&mut self, sequence: u64) {
-        if !self.broken {
-            self.unsynced.retain(|change| change.sequence > sequence);
+        if self.broken {
+            return;
         }
+        let is_covered = |change: &Change| change.sequence <= sequence && !change.forgotten;
+        let (covered, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.unsynced).into_iter().partition(is_covered);
+        self.unsynced = left.into_iter().flat_map(|change| change.beside(&covered)).collect();
     }
 
     pub(super) fn fail_sync(&mut self) {
         self.broken = true;
+    }
+
+    /// The process is gone; the kernel keeps what it wrote. After a failed sync it takes all of it for durable, which
+    /// it is not, until the same bytes are written again.
+    pub(super) fn kill(&mut self) {
+        if std::mem::take(&mut self.broken) {
+            self.unsynced.iter_mut().for_each(|change| change.forgotten = true);
+        }
     }
 
     /// Turns the state into what a power cut leaves. `in_flight` are writes that had not completed.
@@ -143,6 +166,45 @@ impl FileState {
             }
             done += length;
         }
+    }
+}
+
+impl Change {
+    /// What is left of a forgotten change when changes that came later have become durable.
+    fn beside(self, durable: &[Self]) -> Vec<Self> {
+        let sequence = self.sequence;
+        let mut left = vec![self];
+        for later in durable.iter().filter(|later| later.sequence > sequence) {
+            left = left.into_iter().flat_map(|piece| piece.give_way_to(later)).collect();
+        }
+        left
+    }
+
+    /// The parts that the later, durable change has not overwritten. Neither undoing nor doing them may touch it.
+    fn give_way_to(mut self, durable: &Self) -> Vec<Self> {
+        if durable.written.is_empty() {
+            (self.length_before, self.length_after) = (durable.length_after, durable.length_after);
+            return vec![self];
+        }
+        let taken = durable.offset..durable.offset + durable.written.len();
+        self.length_before = self.length_before.max(taken.end);
+        self.length_after = self.length_after.max(self.length_before);
+        let end = self.offset + self.written.len().max(self.replaced.len());
+        let parts = [self.offset..end.min(taken.start), self.offset.max(taken.end)..end];
+        let parts = parts.into_iter().filter(|part| part.start < part.end);
+        let pieces: Vec<Self> = parts.map(|part| self.part(part)).collect();
+        // A change of the length alone has no bytes.
+        if pieces.is_empty() && self.written.is_empty() { vec![self] } else { pieces }
+    }
+
+    fn part(&self, range: std::ops::Range<usize>) -> Self {
+        let inside = range.start - self.offset..range.end - self.offset;
+        let clip = |bytes: &[u8]| bytes[inside.start.min(bytes.len())..inside.end.min(bytes.len())].to_vec();
+        let mut replaced = clip(&self.replaced);
+        // Where the file has become longer without this change, there were zeros.
+        replaced.resize(replaced.len().max(range.end.min(self.length_before).saturating_sub(range.start)), 0);
+        let written = clip(&self.written);
+        Self { offset: range.start, replaced: replaced.into(), written: written.into(), ..self.clone() }
     }
 }
 
@@ -220,6 +282,28 @@ mod tests {
             lengths.insert(file.len());
         }
         assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [512, 1024, 2048]);
+    }
+
+    #[test]
+    fn what_a_failed_sync_lost_stays_lost_after_a_kill_until_it_is_written_again() {
+        let mut lost = false;
+        for seed in 0..50 {
+            let mut file = FileState::default();
+            file.write(0, &[1; 1024]);
+            file.sync_through(file.sequence());
+            file.write(512, &[2; 1536]);
+            file.fail_sync();
+            file.write(0, &[3; 512]);
+            file.kill();
+            file.sync_through(file.sequence());
+            file.write(1024, &[4; 512]);
+            file.sync_through(file.sequence());
+            file.crash(&[], &mut Rng::new(seed), false);
+            let content = file.content();
+            assert!(content.len() >= 1536 && content[1024..1536] == [4; 512], "written again and synced");
+            lost |= content[..1024] == [1; 1024];
+        }
+        assert!(lost);
     }
 
     #[test]

@@ -255,6 +255,7 @@ impl MachineState {
                 disk.files[file.0].write(*offset, buffer.as_slice());
             }
         }
+        disk.files.iter_mut().for_each(FileState::kill);
         disk
     }
 

@@ -37,8 +37,8 @@ impl Files {
         Self { directory: directory.to_owned(), geometry, open: RwLock::default() }
     }
 
-    /// Opens the files that are there and makes everything in them durable: what a killed process has left in the
-    /// kernel is read by recovery, so it must not vanish later. Returns the number of whole segments.
+    /// Opens the files that are there and syncs them: what a killed process has left in the kernel is read by recovery,
+    /// so it must not vanish later (see `write_again` there). Returns the number of whole segments.
     pub(super) async fn open_existing(&self, env: &Env) -> Result<u32, StoreError> {
         let mut count = 0;
         let full = self.geometry.segments_per_file;

@@ -6,6 +6,7 @@ use super::map::{MAP_PAGES_MAX, blocks_for};
 use super::pace::Limits;
 use crate::StoreError;
 use env::IoBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 const ZEROS_BYTES: u64 = 1 << 20;
@@ -14,7 +15,7 @@ const STEP_BYTES_MAX: u64 = 1 << 30;
 
 impl Core {
     /// Adds segments until there are `wanted`. On a full disk those that fitted stay.
-    pub(super) async fn grow_to(&self, wanted: u32) -> Result<(), StoreError> {
+    pub(super) async fn grow_to(self: &Arc<Self>, wanted: u32) -> Result<(), StoreError> {
         let _turn = self.growth_turn.take().await;
         loop {
             self.check_healthy()?;
@@ -30,7 +31,7 @@ impl Core {
     }
 
     /// Adds segments of one file.
-    async fn add_segments(&self, first: u32, count: u32) -> Result<(), StoreError> {
+    async fn add_segments(self: &Arc<Self>, first: u32, count: u32) -> Result<(), StoreError> {
         let file = self.files.file_or_new(&self.env, first).await?;
         let start = self.geometry.file_of(first).1;
         let end = start + u64::from(count) * self.geometry.segment_bytes;
@@ -42,7 +43,7 @@ impl Core {
             result?;
             offset += length;
         }
-        self.note_failure(file.sync().await.map_err(StoreError::from))?;
+        self.sync_grown(self.geometry.file_of(first).0).await?;
         self.gates.grow(count);
         let mut state = self.state.lock();
         state.table.grow(count);
@@ -50,8 +51,24 @@ impl Core {
         Ok(())
     }
 
+    /// Syncs a file with the next epoch. A task does it, because the caller may be given up.
+    async fn sync_grown(self: &Arc<Self>, file: usize) -> Result<(), StoreError> {
+        let epoch = self.state.lock().sync_with_next_epoch(file);
+        let core = self.clone();
+        let work = async move { while core.flush_epoch().await {} };
+        self.env.spawner.spawn("segment-growth", Box::pin(work));
+        loop {
+            let waiter = self.progress.register();
+            if self.state.lock().has_ended(epoch) {
+                return Ok(());
+            }
+            self.check_healthy()?;
+            waiter.await;
+        }
+    }
+
     /// Unasked growth when the space is well used: an eighth at a time, less if the disk has no more.
-    pub(super) async fn grow_step(&self) -> Result<(), StoreError> {
+    pub(super) async fn grow_step(self: &Arc<Self>) -> Result<(), StoreError> {
         let count = self.state.lock().table.len();
         let step_max = (STEP_BYTES_MAX / self.geometry.segment_bytes).max(1) as u32;
         let step = (count / 8).clamp(1, step_max);
@@ -67,7 +84,7 @@ impl Core {
     }
 
     /// Promises that pages below `page_count` can be written: there is space for all of them, or an error.
-    pub(super) async fn extend_to(&self, page_count: u64) -> Result<(), StoreError> {
+    pub(super) async fn extend_to(self: &Arc<Self>, page_count: u64) -> Result<(), StoreError> {
         self.check_healthy()?;
         let current = self.page_count();
         if page_count <= current {
@@ -96,7 +113,7 @@ impl Core {
         Limits::new(self.geometry, &self.options, segments, blocks_for(guess)).pages_max * spread
     }
 
-    async fn make_space_for(&self, pages: u64) -> Result<(), StoreError> {
+    async fn make_space_for(self: &Arc<Self>, pages: u64) -> Result<(), StoreError> {
         let blocks = blocks_for(pages);
         let pages = pages / u64::from(self.options.ids_per_page.max(1));
         let mut segments = self.state.lock().table.len();

@@ -6,7 +6,7 @@
 //! - `reader` follows the word, with `gates` against reuse of the segment meanwhile;
 //! - `housekeeping` runs what writes have earned (`pace`): the `cycle` that checkpoints the map as a `tree` and ends
 //!   with a `superblock`, the `cleaner`, `growth` of the `files`;
-//! - `recovery` does it backwards, with `scan`.
+//! - `recovery` does it backwards, with `scan` and `doubt`.
 //!
 //! Invariant: what a word names is durable, and no segment is used again while a word, a reader, the newest checkpoint
 //! or its log may need what is in it.
@@ -15,6 +15,7 @@ mod check;
 mod cleaner;
 mod core;
 mod cycle;
+mod doubt;
 mod fault;
 mod files;
 mod gates;

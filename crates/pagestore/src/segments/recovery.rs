@@ -14,7 +14,7 @@ use super::summary::{Effect, Entry, Stream};
 use super::superblock::{self, Superblock};
 use super::table::{Segment, SegmentTable};
 use super::tree::{BlockName, Pointer, Tree};
-use super::{PlantedFault, SegmentOptions};
+use super::{PlantedFault, SegmentOptions, doubt};
 use crate::{PageId, PageSize, StoreError};
 use env::{Env, IoBuf};
 use std::sync::Arc;
@@ -62,14 +62,14 @@ pub(super) async fn create(
     // Left by a creation that was cut off: their chunks have another store's identity.
     let count = files.open_existing(env).await?;
     let identity = Identity { store: first.store, incarnation: first.incarnation };
-    let core = Core::new(env, options, files, file, first, State::new(geometry, identity, 1));
+    let core = Arc::new(Core::new(env, options, files, file, first, State::new(geometry, identity, 1)));
     core.gates.grow(count);
     core.state.lock().table.grow(count);
     core.grow_to(options.segments_min).await?;
     let segments = core.state.lock().table.len();
     core.page_count.store(core.pages_for(segments), Ordering::Release);
     core.put_superblock(|_| {}).await?;
-    Ok(Arc::new(core))
+    Ok(core)
 }
 
 /// Opens an existing store.
@@ -79,10 +79,10 @@ pub(super) async fn open(
     options: SegmentOptions,
 ) -> Result<Arc<Core>, StoreError> {
     let file = open_superblock(env, directory, false).await?;
+    let superblock = superblock::load(&file).await?;
     // A killed process may have left a superblock that is not durable: what it says must not be undone by a later
     // power cut when segments that only the older one needs have been used again.
-    file.sync().await?;
-    let superblock = superblock::load(&file).await?;
+    superblock::write_again(&file, &superblock).await?;
     let options = SegmentOptions {
         segment_bytes: superblock.geometry.segment_bytes,
         segments_per_file: superblock.geometry.segments_per_file,
@@ -111,8 +111,11 @@ pub(super) async fn open(
         return Err(damaged(&core, Place::NOWHERE, "the newest superblock is lost"));
     }
     let log = core.read_log(&superblock, &heads).await?;
-    replay(&core, &superblock, &log).await?;
+    let durable = log.iter().map(|found| found.summary.durable_through).max().unwrap_or(0);
+    let durable = durable.max(superblock.durable_through);
+    replay(&core, &superblock, &log, durable).await?;
     rebuild(&core, &superblock, &heads, &log, count)?;
+    doubt::write_again(&core, &log, durable, &heads).await?;
     checkpoint(&core).await?;
     core.housekeeping.store(false, Ordering::Release);
     core.kick();
@@ -166,9 +169,12 @@ pub(super) fn damaged(core: &Core, place: Place, what: &'static str) -> StoreErr
 }
 
 /// Does to the words what the chunks say, in order.
-async fn replay(core: &Arc<Core>, superblock: &Superblock, log: &[Found]) -> Result<(), StoreError> {
-    let durable = log.iter().map(|found| found.summary.durable_through).max().unwrap_or(0);
-    let durable = durable.max(superblock.durable_through);
+async fn replay(
+    core: &Arc<Core>,
+    superblock: &Superblock,
+    log: &[Found],
+    durable: u64,
+) -> Result<(), StoreError> {
     let mut expected = superblock.scan_from;
     for found in log {
         let sequence = found.summary.sequence;

@@ -46,8 +46,12 @@ pub(super) struct State {
     pub(super) scan_from: u64,
     /// The same of the checkpoint that is being written.
     pub(super) next_scan_from: Option<u64>,
-    /// An epoch is being flushed.
-    pub(super) syncing: bool,
+    /// An epoch is being flushed; after a failed one for good.
+    syncing: bool,
+    /// Files that have grown since the last epoch began.
+    grown: Vec<usize>,
+    epochs_begun: u64,
+    epochs_done: u64,
     /// Leaves of the map that changed since they were captured last.
     pub(super) dirty_leaves: Vec<u32>,
     pub(super) mapped_pages: u64,
@@ -69,6 +73,9 @@ impl State {
             scan_from: next_sequence,
             next_scan_from: None,
             syncing: false,
+            grown: Vec::new(),
+            epochs_begun: 0,
+            epochs_done: 0,
             dirty_leaves: Vec::new(),
             mapped_pages: 0,
             arriving_pages: 0,
@@ -141,19 +148,49 @@ impl State {
         self.queue[(sequence - first) as usize].written = true;
     }
 
-    /// The last sequence that a sync could make durable now, and the segments it concerns.
-    pub(super) fn next_epoch(&self) -> Option<(u64, Vec<u32>)> {
-        let written = self.queue.iter().take_while(|chunk| chunk.written);
-        let (mut through, mut segments) = (None, Vec::new());
-        for chunk in written {
-            through = Some(chunk.sequence);
-            segments.push(chunk.segment);
+    /// Begins to make durable what is written so far: the last sequence that the syncs of these files will cover.
+    /// `None` if there is nothing to do, somebody is at it, or one has failed: the kernel reports a lost write once,
+    /// so a second sync would seem to succeed.
+    pub(super) fn begin_epoch(&mut self) -> Option<(u64, Vec<usize>)> {
+        if self.syncing {
+            return None;
         }
-        through.map(|through| (through, segments))
+        let mut files = std::mem::take(&mut self.grown);
+        let mut through = self.durable_through;
+        for chunk in self.queue.iter().take_while(|chunk| chunk.written) {
+            through = chunk.sequence;
+            files.push(self.geometry.file_of(chunk.segment).0);
+        }
+        if files.is_empty() {
+            return None;
+        }
+        files.sort_unstable();
+        files.dedup();
+        self.syncing = true;
+        self.epochs_begun += 1;
+        Some((through, files))
+    }
+
+    /// All syncs of the epoch have succeeded. A failed epoch never ends.
+    pub(super) fn end_epoch(&mut self, through: u64, map: &PageMap) {
+        self.syncing = false;
+        self.epochs_done = self.epochs_begun;
+        self.install(through, map);
+    }
+
+    /// A file that has grown is synced with the next epoch, because a sync beside an epoch could swallow the error that
+    /// concerns the epoch's chunks. Returns the number of that epoch.
+    pub(super) fn sync_with_next_epoch(&mut self, file: usize) -> u64 {
+        self.grown.push(file);
+        self.epochs_begun + 1
+    }
+
+    pub(super) fn has_ended(&self, epoch: u64) -> bool {
+        self.epochs_done >= epoch
     }
 
     /// Everything through `through` is durable: its effects come into force.
-    pub(super) fn install(&mut self, through: u64, map: &PageMap) {
+    fn install(&mut self, through: u64, map: &PageMap) {
         while let Some(chunk) = self.queue.front()
             && chunk.sequence <= through
         {

@@ -70,6 +70,25 @@ pub(super) async fn write(file: &Arc<dyn File>, state: &Superblock, sync: bool) 
     Ok(())
 }
 
+/// Writes a slot that was found once more: perhaps a sync of it has failed, and then another sync is not enough. One
+/// block after the other, damaged ones first, so that one is intact at any time.
+pub(super) async fn write_again(file: &Arc<dyn File>, state: &Superblock) -> Result<(), StoreError> {
+    let block = encode(state);
+    let mut places = Vec::new();
+    for copy in 0..COPIES {
+        let offset = state.number % 2 * SLOT_BYTES + (copy * BLOCK_BYTES) as u64;
+        let (found, result) = file.read_at(offset, IoBuf::zeroed(BLOCK_BYTES)).await;
+        places.push((result.is_ok() && found.as_slice() == block, offset));
+    }
+    places.sort_unstable();
+    for (_, offset) in places {
+        let (_, result) = file.write_at(offset, IoBuf::copy_of(&block)).await;
+        result?;
+        file.sync().await?;
+    }
+    Ok(())
+}
+
 /// Reads all blocks and returns the newest valid one.
 pub(super) async fn load(file: &Arc<dyn File>) -> Result<Superblock, StoreError> {
     let mut newest: Option<Superblock> = None;

@@ -147,6 +147,68 @@ fn after_a_failed_sync_nothing_more_is_acknowledged() {
     }
 }
 
+/// Who looked at the store just before the failure came to be known finds no sync to begin either.
+#[test]
+fn a_failed_epoch_never_ends() {
+    let world = World::new(4, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+        store.extend(64).await.unwrap();
+        store.settle().await.unwrap();
+        world.set_faults(&[env::sim::Fault::input_output_error(env::IoOp::Sync, "segments", 0)]);
+        assert!(write(&store, &[(5, 1)]).await.is_err());
+        let mut state = store.core.state.lock();
+        assert!(!state.is_settled() && state.begin_epoch().is_none());
+    };
+    assert_eq!(world.block_on(run), Outcome::Done(()));
+}
+
+/// A sync fails, the process is killed, and the next one sees what the kernel wrongly takes for durable: what it has
+/// shown may not vanish in a power cut.
+#[test]
+fn what_an_opening_shows_after_a_failed_sync_stays() {
+    let (mut failures, mut shown) = (0, 0);
+    for seed in 0..120 {
+        let world = World::new(seed, SimOptions { steps_max: 3_000_000, ..SimOptions::default() });
+        let (pages, random) = (60, SeededRandom::new(seed));
+        let env = world.env();
+        let live = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            store.extend(pages).await.unwrap();
+            let after = random.below(60) as u64;
+            world.set_faults(&[env::sim::Fault::input_output_error(env::IoOp::Sync, "", after)]);
+            for version in 1..60 {
+                let first = random.below(pages as usize - 3) as u64;
+                let batch: Vec<_> = (first..first + 3).map(|page| (page, version)).collect();
+                let done = match random.below(12) {
+                    0 => store.extend(store.page_count() + 8).await,
+                    1 => store.write_superblock(b"checkpoint").await,
+                    _ => write(&store, &batch).await,
+                };
+                failures += u64::from(done.is_err());
+            }
+        };
+        assert_eq!(world.block_on(live), Outcome::Done(()), "seed {seed}");
+        let look = async |env: env::Env| {
+            let store = SegmentStore::open(&env, "", SegmentOptions::tiny()).await.unwrap();
+            let mut found = Vec::new();
+            for page in 0..pages {
+                found.push(read(&store, page).await.ok());
+            }
+            store.check().await.unwrap();
+            found
+        };
+        let options = SimOptions { steps_max: 3_000_000, ..SimOptions::default() };
+        let world = world.kill(options.clone());
+        let Outcome::Done(before) = world.block_on(look(world.env())) else { panic!("seed {seed}") };
+        shown += before.iter().flatten().count();
+        let world = world.crash(options);
+        assert_eq!(world.block_on(look(world.env())), Outcome::Done(before), "seed {seed}");
+    }
+    assert!(failures > 100 && shown > 100, "{failures} {shown}");
+}
+
 /// Flipped bits anywhere: what is returned is right, or it is an error that says so.
 #[test]
 fn damage_is_noticed_or_does_not_matter() {

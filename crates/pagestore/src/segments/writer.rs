@@ -167,23 +167,11 @@ impl Core {
     }
 
     /// Makes durable what is written so far and installs it; false if there is nothing to do or somebody is at it.
-    async fn flush_epoch(self: &Arc<Self>) -> bool {
+    pub(super) async fn flush_epoch(self: &Arc<Self>) -> bool {
         if self.check_healthy().is_err() {
             return false;
         }
-        let (through, segments) = {
-            let mut state = self.state.lock();
-            if state.syncing {
-                return false;
-            }
-            let Some(epoch) = state.next_epoch() else { return false };
-            state.syncing = true;
-            epoch
-        };
-        let mut numbers: Vec<_> =
-            segments.into_iter().map(|segment| self.geometry.file_of(segment).0).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
+        let Some((through, mut numbers)) = self.state.lock().begin_epoch() else { return false };
         if self.is_planted(PlantedFault::AcknowledgeUnsynced) {
             numbers.clear();
         }
@@ -193,18 +181,15 @@ impl Core {
         for sync in syncs {
             outcome = outcome.and(sync.await);
         }
+        if let Err(error) = outcome {
+            // The epoch does not end, so that nobody syncs again, even who found the store healthy just now.
+            self.fail(error.into());
+            return false;
+        }
         let made_room;
         {
             let mut state = self.state.lock();
-            state.syncing = false;
-            match outcome {
-                Ok(()) => state.install(through, &self.map),
-                Err(error) => {
-                    drop(state);
-                    self.fail(error.into());
-                    return false;
-                }
-            }
+            state.end_epoch(through, &self.map);
             state.pace.stuck = false;
             let (freed, freed_map) = match self.is_planted(PlantedFault::ReuseAtOnce) {
                 true => state.table.promote(u64::MAX, u64::MAX),
