@@ -45,6 +45,9 @@ pub struct Plan {
     pub database: String,
 }
 
+/// What one connection has run, by number.
+type Ran = Result<Vec<(u32, Transaction)>, String>;
+
 /// The history, the last transaction of which has seen everything; an error says what no server should do.
 pub fn run(
     server: &Server,
@@ -56,7 +59,7 @@ pub fn run(
     drop(control);
     let keys = key_count(plan.transactions);
     let counters = Counters::new(keys * INITIAL_MEMBERS + 1);
-    let results: Mutex<Vec<Result<Vec<(u32, Transaction)>, String>>> = Mutex::default();
+    let results: Mutex<Vec<Ran>> = Mutex::default();
     let running = AtomicU32::new(plan.connections);
     let loses_connections = disturbance.is_some();
     std::thread::scope(|scope| {
@@ -165,7 +168,7 @@ fn run_connection(
     connection: u32,
     counters: &Counters,
     loses_connections: bool,
-) -> Result<Vec<(u32, Transaction)>, String> {
+) -> Ran {
     let mut random = Random::new(plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(connection)));
     let mut client = server.session(plan, loses_connections)?;
     let mut transactions = Vec::new();
