@@ -30,6 +30,8 @@ pub(crate) struct Frame {
     pub(crate) pins: AtomicU32,
     /// A copy of the page is on its way to disk.
     pub(crate) writing: AtomicBool,
+    /// The page has late changes. Changes under the exclusive latch, or before anybody knows the frame.
+    late: AtomicBool,
     usage: AtomicU8,
 }
 
@@ -44,6 +46,7 @@ impl Frame {
             rec_lsn_next: AtomicU64::new(0),
             pins: AtomicU32::new(0),
             writing: AtomicBool::new(false),
+            late: AtomicBool::new(false),
             usage: AtomicU8::new(0),
         }
     }
@@ -61,6 +64,15 @@ impl Frame {
     /// Only under the exclusive latch.
     pub(crate) fn set_page(&self, page: Option<PageId>) {
         self.page.store(page.map_or(NO_PAGE, |page| page.0), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_late(&self, late: bool) {
+        self.late.store(late, Ordering::Relaxed);
     }
 
     #[inline]

@@ -11,6 +11,7 @@ mod flusher;
 mod frame;
 mod guard;
 mod latch;
+mod late;
 mod load;
 mod memory;
 mod page_table;
@@ -26,5 +27,6 @@ mod vanishing_tests;
 
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
-pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
+pub use late::{AbsentPage, LateChange, LateChanges, LatePage, LateStats};
+pub use pool::{Access, ApplyLate, BufferPool, PageCheck, PoolOptions};
 pub use stats::PoolStats;

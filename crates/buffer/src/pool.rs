@@ -10,6 +10,7 @@ use crate::eviction::Eviction;
 use crate::flusher::FlusherState;
 use crate::frame::{Frame, FrameIndex};
 use crate::guard::{ExclusiveGuard, SharedGuard};
+use crate::late::LateChanges;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
 use crate::page_table::{PageTable, Word};
@@ -24,18 +25,27 @@ use wal::Wal;
 /// Says whether the bytes of a page, intact by checksum, may be handed to page code.
 pub type PageCheck = fn(&[u8]) -> Result<(), PageFault>;
 
-#[derive(Debug, Clone)]
+/// Brings the late changes of a page into it.
+pub type ApplyLate = Arc<dyn Fn(&BufferPool, PageId) -> Result<(), Stop> + Send + Sync>;
+
+#[derive(Clone)]
 pub struct PoolOptions {
     /// Memory for frames and what is kept about them.
     pub memory_bytes: usize,
     /// A dirty page is written before the log has grown by about this much: it bounds the time of recovery.
     pub log_budget_bytes: u64,
     pub check: PageCheck,
+    /// Memory for changes of pages that are not in memory (`late`), beside the frames; 0: there are none.
+    pub late_bytes: usize,
+    /// Applies the late changes of a page. Like all page code it never waits.
+    pub apply_late: ApplyLate,
 }
 
 impl PoolOptions {
+    /// Without late changes.
     pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
-        Self { memory_bytes, log_budget_bytes: 256 << 20, check }
+        let apply_late: ApplyLate = Arc::new(|_, page| unreachable!("page {page} has no late changes"));
+        Self { memory_bytes, log_budget_bytes: 256 << 20, check, late_bytes: 0, apply_late }
     }
 }
 
@@ -64,6 +74,7 @@ pub struct BufferPool {
     /// Who may keep the pins of a whole descent (see `run`).
     pub(crate) descents: Slots,
     pub(crate) dirty: DirtyPages,
+    pub(crate) late: LateChanges,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
     /// The number of pages when the disk had no room for more.
@@ -80,6 +91,7 @@ impl BufferPool {
         assert!(count < u32::MAX as usize, "frame numbers are u32");
         let pool = Arc::new_cyclic(|weak| Self {
             env: env.clone(),
+            late: LateChanges::new(options.late_bytes as u64),
             store,
             wal,
             options,
@@ -148,6 +160,9 @@ impl BufferPool {
             // SAFETY: the latch was just taken shared; dropping the guard releases it.
             let guard = unsafe { SharedGuard::new(self, index) };
             if frame.holds(page) {
+                if frame.is_late() {
+                    return Err(Stop::Late(page));
+                }
                 if access == Access::Point {
                     frame.touch();
                 }
@@ -169,6 +184,13 @@ impl BufferPool {
     /// Latches a page for writing.
     #[inline]
     pub fn write(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
+        let guard = self.write_late(page)?;
+        if guard.is_late() { Err(Stop::Late(page)) } else { Ok(guard) }
+    }
+
+    /// The same for who applies late changes.
+    #[inline]
+    pub fn write_late(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
         self.counters.requests.add_one();
         while let Word::Frame(index) = self.table.load(page) {
             let frame = self.frame(index);
@@ -196,9 +218,14 @@ impl BufferPool {
         loop {
             match self.table.load(page) {
                 Word::Loading => return Err(Stop::Loading(page)),
-                Word::Frame(_) => match self.write(page) {
+                Word::Frame(_) => match self.write_late(page) {
                     Err(Stop::Miss(_)) => {}
-                    other => return other,
+                    Err(stop) => return Err(stop),
+                    Ok(mut guard) => {
+                        // Those of a tree that is dropped are void.
+                        guard.set_late(self.late.has(page));
+                        return Ok(guard);
+                    }
                 },
                 Word::Disk => {
                     let index = self.take_frame_for_creator().ok_or(Stop::NoFrame)?;
@@ -217,6 +244,7 @@ impl BufferPool {
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(page));
+        self.mark_if_late(page, index);
         if !self.table.replace(page, Word::Disk, Word::Frame(index)) {
             frame.set_page(None);
             // SAFETY: taken above, and no guard was made from it.

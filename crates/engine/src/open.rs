@@ -23,13 +23,13 @@ use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, StoreKind, TreeId};
 use btree::{Mtr, Space, Tree};
-use buffer::{BufferPool, PoolOptions, Stop};
+use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::{CountedDisk, Env, IoCounters};
 use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use wal::{Lsn, Wal, WalOptions};
 
 pub(crate) const DATA_DIRECTORY: &str = "data";
@@ -56,6 +56,12 @@ const UNDO_MEMORY_MIN: u64 = 4 << 20;
 const UNDO_MEMORY_MAX: u64 = 64 << 20;
 /// and this share of the log.
 const UNDO_LOG_SHARE: u64 = 4;
+
+/// Changes of leaves that are not in memory may take this share of the pool's size, beside it, up to this maximum,
+const LATE_POOL_SHARE: u64 = 16;
+const LATE_MEMORY_MAX: u64 = 64 << 20;
+/// and this share of the log.
+const LATE_LOG_SHARE: u64 = 16;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -106,11 +112,13 @@ impl Engine {
     ) -> Result<Arc<Engine>, EngineError> {
         let from = Lsn(superblock.checkpoint_lsn);
         let known_durable = Lsn(superblock.known_durable_lsn);
-        let (analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
+        let (mut analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
+        // Before a page is read: redo changes leaves without what is late at the log's end, nobody else does.
+        std::mem::take(&mut analysis.late).restore(&parts.pool);
         let lost = recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
@@ -194,6 +202,8 @@ impl Engine {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
+        // The changes stay in the log: the next open shall not have to read all of it for them.
+        self.renew_late(self.wal.end_lsn()).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         self.pool.stop();
         self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
@@ -225,7 +235,7 @@ struct Parts {
     io: FileCounters,
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
-    space: Space,
+    space: Arc<Space>,
     undo_memory_bytes: u64,
 }
 
@@ -263,8 +273,13 @@ impl Parts {
         let pool_bytes = options.buffer_pool_bytes.max(POOL_FRAMES_MIN * (page_bytes + FRAME_BYTES));
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
         pool_options.log_budget_bytes = wal.capacity_bytes() / LOG_SLACK / 8;
+        let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
+        pool_options.late_bytes = late_bytes(options, wal.capacity_bytes() / LOG_SLACK) as usize;
+        pool_options.apply_late = apply_late_with(for_late.clone());
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
-        let space = Space::new(&pool);
+        let space = Arc::new(Space::new(&pool));
+        let known = for_late.set(space.clone());
+        assert!(known.is_ok(), "it was made here");
         let undo_memory_bytes = undo_memory_bytes(options, wal.capacity_bytes() / LOG_SLACK);
         Parts { env, io, wal, pool, space, undo_memory_bytes }
     }
@@ -326,6 +341,24 @@ impl Parts {
             trees,
         })
     }
+}
+
+/// Applies late changes with the space map, once there is one: before that nothing is late.
+fn apply_late_with(space: Arc<OnceLock<Arc<Space>>>) -> ApplyLate {
+    Arc::new(move |pool, page| match space.get() {
+        Some(space) => btree::apply_late(pool, space, page),
+        None => unreachable!("page {page} is used before there is a space map"),
+    })
+}
+
+/// What changes of leaves that are not in memory may take: a share of the pool, and no more than what the log can take
+/// again when it is renewed.
+fn late_bytes(options: &EngineOptions, log_capacity_bytes: u64) -> u64 {
+    let wanted = match options.late_change_bytes {
+        None => (options.buffer_pool_bytes / LATE_POOL_SHARE).min(LATE_MEMORY_MAX),
+        Some(bytes) => bytes,
+    };
+    wanted.min(log_capacity_bytes / LATE_LOG_SHARE)
 }
 
 /// What running transactions may keep in memory: a share of the pool, and no more than what the log can take again

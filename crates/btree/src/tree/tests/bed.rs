@@ -19,7 +19,7 @@ pub(super) struct Bed {
 
 pub(super) fn pool_options(page_size: PageSize, frames: usize) -> PoolOptions {
     let memory_bytes = frames * (page_size.bytes() + 64);
-    PoolOptions { memory_bytes, log_budget_bytes: 4 << 20, check: check_page }
+    PoolOptions { log_budget_bytes: 4 << 20, ..PoolOptions::new(memory_bytes, check_page) }
 }
 
 impl Bed {
