@@ -8,6 +8,7 @@
 mod describe;
 mod freed;
 mod fuzz;
+mod late;
 pub mod lost;
 mod mtr;
 pub mod node;
@@ -19,9 +20,11 @@ mod tree;
 
 pub use describe::describe_page;
 pub use fuzz::fuzz_one;
+pub use late::{LateLog, LateRecord, Refused, discard_late, renew_late};
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
 pub use space::{LeavingPages, Placement, Space};
 pub use tree::{
-    Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, check_page,
+    Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, apply_late,
+    check_page,
 };

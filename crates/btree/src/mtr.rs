@@ -9,9 +9,10 @@
 //! Because run time and recovery share `redo::apply`, a record that does not describe its change shows at once.
 
 use crate::freed::FreedPages;
-use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
-use buffer::{BufferPool, ExclusiveGuard, Stop};
-use pagestore::{PageId, header};
+use crate::late::LateRecord;
+use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply};
+use buffer::{AbsentPage, BufferPool, ExclusiveGuard, Stop};
+use pagestore::{PageId, TreeId, header};
 use std::cell::Cell;
 use std::sync::Arc;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
@@ -26,6 +27,14 @@ pub struct Mtr<'p> {
     sparse: bool,
     /// What becomes free with the commit, and whom to tell.
     freed: Option<(Arc<FreedPages>, Vec<PageId>)>,
+    late: Option<LatePlan<'p>>,
+}
+
+/// What becomes of late changes with the commit.
+enum LatePlan<'p> {
+    Add { absent: AbsentPage<'p>, of: (TreeId, PageId), key: Vec<u8>, value: Option<Vec<u8>> },
+    Applied { page: PageId, through: Option<Vec<u8>> },
+    Moved { from: PageId, to: PageId, separator: Vec<u8> },
 }
 
 /// A mini-transaction that is in the log (not yet durable) and in the pages.
@@ -56,6 +65,7 @@ impl<'p> Mtr<'p> {
             room: None,
             sparse: false,
             freed: None,
+            late: None,
         }
     }
 
@@ -140,6 +150,35 @@ impl<'p> Mtr<'p> {
         self.group.push_with(change.kind(), 0, |bytes| change.encode(page, bytes));
     }
 
+    /// Plans a change of a leaf that is not in memory, instead of one of the leaf.
+    pub(crate) fn change_late(
+        &mut self,
+        absent: AbsentPage<'p>,
+        of: (TreeId, PageId),
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) {
+        self.log_late(&LateRecord::change(absent.page(), of, key, value));
+        let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
+        self.late = Some(LatePlan::Add { absent, of, key, value });
+    }
+
+    /// Plans that the late changes of a held page up to `through` are in it from now on; without it all.
+    pub(crate) fn late_applied(&mut self, page: PageId, through: Option<&[u8]>) {
+        self.log_late(&LateRecord::Applied { page, through });
+        self.late = Some(LatePlan::Applied { page, through: through.map(<[u8]>::to_vec) });
+    }
+
+    /// Plans that late changes follow their keys to another page; both pages are held at the commit.
+    pub(crate) fn move_late(&mut self, from: PageId, to: PageId, separator: &[u8]) {
+        self.log_late(&LateRecord::Moved { from, to, separator });
+        self.late = Some(LatePlan::Moved { from, to, separator: separator.to_vec() });
+    }
+
+    fn log_late(&mut self, record: &LateRecord<'_>) {
+        self.group.push_with(record.kind(), 0, |bytes| record.encode(bytes));
+    }
+
     /// Pages that nobody uses once this is committed; their map pages are held.
     pub(crate) fn free_at_commit(&mut self, freed: &Arc<FreedPages>, pages: Vec<PageId>) {
         assert!(self.freed.is_none(), "one call for each mini-transaction");
@@ -169,11 +208,13 @@ impl<'p> Mtr<'p> {
         for guard in &mut self.pages {
             guard.mark_dirty(rec_lsn);
         }
+        let takes_late = matches!(self.late, Some(LatePlan::Applied { .. } | LatePlan::Moved { .. }));
+        let settled = takes_late.then(|| self.pool.late().settle());
         let lsns = wal.append_reserved(room, &self.group)?;
         let half_applied = AbortOnUnwind;
         for record in decode_records(self.group.record_bytes()) {
             let record = record.expect("the group was encoded here");
-            if record.kind < ENGINE_KINDS_FROM {
+            if record.kind < PAGE_KINDS_END {
                 apply_planned(&mut self.pages, record.kind, record.payload);
             }
         }
@@ -181,6 +222,10 @@ impl<'p> Mtr<'p> {
             header::set_lsn(guard.bytes_mut(), lsns.end.0);
             guard.confirm();
         }
+        if let Some(plan) = self.late.take() {
+            finish_late(self.pool, &mut self.pages, plan, rec_lsn);
+        }
+        drop(settled);
         std::mem::forget(half_applied);
         if let Some((freed, pages)) = self.freed.take() {
             freed.note(&pages);
@@ -227,7 +272,7 @@ impl Committed {
 impl Extra<'_> {
     /// Adds a record of the engine; see `Mtr::log_extra`.
     pub fn log(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
-        assert!(kind >= ENGINE_KINDS_FROM, "kinds below {ENGINE_KINDS_FROM} are page changes");
+        assert!(kind >= ENGINE_KINDS_FROM, "kinds below {ENGINE_KINDS_FROM} are not the engine's");
         self.group.push(kind, txn, payload)
     }
 }
@@ -260,6 +305,28 @@ fn give_group(group: &mut WalGroup) {
         group.clear();
         // The thread may be ending; then the memory is simply freed.
         let _ = SPARE_GROUP.try_with(|spare| spare.set(Some(group)));
+    }
+}
+
+/// What waits changes with the log.
+fn finish_late(pool: &BufferPool, pages: &mut [ExclusiveGuard<'_>], plan: LatePlan<'_>, rec_lsn: Lsn) {
+    let mut mark = |page: PageId, is_late: bool| {
+        let guard = pages.iter_mut().find(|guard| guard.page_id() == page);
+        guard.expect("pages whose late changes go are latched").set_late(is_late);
+    };
+    match plan {
+        LatePlan::Add { absent, of: (tree, root), key, value } => {
+            absent.put(tree, root, &key, value.as_deref(), rec_lsn);
+        }
+        LatePlan::Applied { page, through } => {
+            let all = pool.late().applied(page, through.as_deref());
+            mark(page, !all);
+        }
+        LatePlan::Moved { from, to, separator } => {
+            let (stay, moved) = pool.late().moved(from, &separator, to);
+            mark(from, stay);
+            mark(to, moved);
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use wal::{AppendError, Priority, WalError};
 pub enum Stop {
     /// The page is not in memory.
     Miss(PageId),
+    /// The page has changes that were made while it was not in memory (`late`): they come first.
+    Late(PageId),
     /// The page is to be created, but somebody is still loading what is on disk under its id.
     Loading(PageId),
     /// No frame is free at the moment.

@@ -41,6 +41,8 @@ pub(crate) struct Frame {
     pub(crate) pins: AtomicU32,
     /// A copy of the page is on its way to disk.
     pub(crate) writing: AtomicBool,
+    /// The page has late changes. Changes under the exclusive latch, or before anybody knows the frame.
+    late: AtomicBool,
     usage: AtomicU8,
     /// The epoch of the last use that counted.
     epoch: AtomicU8,
@@ -63,6 +65,7 @@ impl Frame {
             rec_lsn_next: AtomicU64::new(0),
             pins: AtomicU32::new(0),
             writing: AtomicBool::new(false),
+            late: AtomicBool::new(false),
             usage: AtomicU8::new(0),
             epoch: AtomicU8::new(0),
             place: AtomicU8::new(Place::Nowhere as u8),
@@ -84,6 +87,15 @@ impl Frame {
     /// Only under the exclusive latch.
     pub(crate) fn set_page(&self, page: Option<PageId>) {
         self.page.store(page.map_or(NO_PAGE, |page| page.0), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_late(&self, late: bool) {
+        self.late.store(late, Ordering::Relaxed);
     }
 
     #[inline]

@@ -109,6 +109,16 @@ impl<'p> ExclusiveGuard<'p> {
         self.pool.mark_dirty(self.index, rec_lsn);
     }
 
+    /// Whether the page has late changes.
+    pub fn is_late(&self) -> bool {
+        self.frame().is_late()
+    }
+
+    /// Says whether the page has late changes; the caller has just changed them.
+    pub fn set_late(&mut self, late: bool) {
+        self.frame().set_late(late);
+    }
+
     /// Says that the log has the change and the bytes have it too: a created page is real from now on.
     pub fn confirm(&mut self) {
         self.unborn = false;

@@ -13,6 +13,7 @@ mod frame;
 mod guard;
 mod hot_list;
 mod latch;
+mod late;
 mod load;
 mod memory;
 mod page_table;
@@ -31,7 +32,8 @@ mod vanishing_tests;
 
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
-pub use pool::{Access, BufferPool, PageCheck, PoolOptions};
+pub use late::{AbsentPage, LateChange, LateChanges, LatePage, LateStats};
+pub use pool::{Access, ApplyLate, BufferPool, PageCheck, PoolOptions};
 pub use resize::ResizeStatus;
 pub use stats::PoolStats;
 pub use warm_up::WarmUp;

@@ -87,7 +87,8 @@ pub(crate) enum Role<'p> {
 }
 
 impl BufferPool {
-    /// Waits until what stopped page code is resolved. Hold the pin until after the retry.
+    /// Waits until what stopped page code is resolved. Hold the pin until after the retry. Late changes are applied by
+    /// `run`, which calls page code for it.
     pub async fn resolve(&self, stop: Stop) -> Result<PagePin<'_>, BufferError> {
         match stop {
             Stop::Miss(page) => {
@@ -106,7 +107,7 @@ impl BufferPool {
                 self.flusher.wake.notify();
                 self.wal.wait_for_space(bytes as usize, priority).await?;
             }
-            Stop::Restart => yield_now().await,
+            Stop::Late(_) | Stop::Restart => yield_now().await,
             Stop::Corrupt(corrupt) => return Err(BufferError::Corrupt(corrupt)),
         }
         Ok(PagePin::nothing())
@@ -305,6 +306,8 @@ impl Loader {
         checked.map_err(|fault| CorruptPage { page: self.page, fault })?;
         let index = frame.into_index();
         let frame = self.pool.frame(index);
+        // From `Loading` on nobody adds late changes.
+        self.pool.mark_if_late(self.page, index);
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(self.page));

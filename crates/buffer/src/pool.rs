@@ -12,6 +12,7 @@ use crate::flusher::FlusherState;
 use crate::frame::{Frame, FrameIndex};
 use crate::guard::{ExclusiveGuard, SharedGuard};
 use crate::hot_list::HotList;
+use crate::late::LateChanges;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
 use crate::page_table::{PageTable, Word};
@@ -27,7 +28,10 @@ use wal::Wal;
 /// Says whether the bytes of a page, intact by checksum, may be handed to page code.
 pub type PageCheck = fn(&[u8]) -> Result<(), PageFault>;
 
-#[derive(Debug, Clone)]
+/// Brings the late changes of a page into it.
+pub type ApplyLate = Arc<dyn Fn(&BufferPool, PageId) -> Result<(), Stop> + Send + Sync>;
+
+#[derive(Clone)]
 pub struct PoolOptions {
     /// Memory for frames and what is kept about them.
     pub memory_bytes: usize,
@@ -38,16 +42,24 @@ pub struct PoolOptions {
     pub check: PageCheck,
     /// The file with the list of pages in memory (see `hot_list`); without one nothing is kept.
     pub hot_list: Option<String>,
+    /// Memory for changes of pages that are not in memory (`late`), beside the frames; 0: there are none.
+    pub late_bytes: usize,
+    /// Applies the late changes of a page. Like all page code it never waits.
+    pub apply_late: ApplyLate,
 }
 
 impl PoolOptions {
+    /// Without late changes.
     pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
+        let apply_late: ApplyLate = Arc::new(|_, page| unreachable!("page {page} has no late changes"));
         Self {
             memory_bytes,
             memory_bytes_max: memory_bytes,
             log_budget_bytes: 256 << 20,
             check,
             hot_list: None,
+            late_bytes: 0,
+            apply_late,
         }
     }
 }
@@ -89,6 +101,7 @@ pub struct BufferPool {
     pub(crate) caps: Caps,
     pub(crate) hot_list: HotList,
     pub(crate) dirty: DirtyPages,
+    pub(crate) late: LateChanges,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
     /// The number of pages when the disk had no room for more.
@@ -107,6 +120,7 @@ impl BufferPool {
         assert!(memory.make(count as u32), "the system refused the memory of the buffer pool");
         let pool = Arc::new_cyclic(|weak| Self {
             env: env.clone(),
+            late: LateChanges::new(options.late_bytes as u64),
             store,
             wal,
             caps: Caps::new(options.log_budget_bytes),
@@ -177,6 +191,9 @@ impl BufferPool {
             // SAFETY: the latch was just taken shared; dropping the guard releases it.
             let guard = unsafe { SharedGuard::new(self, index) };
             if frame.holds(page) {
+                if frame.is_late() {
+                    return Err(Stop::Late(page));
+                }
                 if access == Access::Point {
                     frame.touch(self.eviction.epoch());
                 }
@@ -198,6 +215,13 @@ impl BufferPool {
     /// Latches a page for writing.
     #[inline]
     pub fn write(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
+        let guard = self.write_late(page)?;
+        if guard.is_late() { Err(Stop::Late(page)) } else { Ok(guard) }
+    }
+
+    /// The same for who applies late changes.
+    #[inline]
+    pub fn write_late(&self, page: PageId) -> Result<ExclusiveGuard<'_>, Stop> {
         self.counters.requests.add_one();
         while let Word::Frame(index) = self.table.load(page) {
             let frame = self.frame(index);
@@ -225,9 +249,14 @@ impl BufferPool {
         loop {
             match self.table.load(page) {
                 Word::Loading => return Err(Stop::Loading(page)),
-                Word::Frame(_) => match self.write(page) {
+                Word::Frame(_) => match self.write_late(page) {
                     Err(Stop::Miss(_)) => {}
-                    other => return other,
+                    Err(stop) => return Err(stop),
+                    Ok(mut guard) => {
+                        // Those of a tree that is dropped are void.
+                        guard.set_late(self.late.has(page));
+                        return Ok(guard);
+                    }
                 },
                 Word::Disk => {
                     let index = self.take_frame_for_creator().ok_or(Stop::NoFrame)?;
@@ -246,6 +275,7 @@ impl BufferPool {
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(page));
+        self.mark_if_late(page, index);
         let Ok(evicted) = self.table.leave_disk(page, Word::Frame(index)) else {
             frame.set_page(None);
             // SAFETY: taken above, and no guard was made from it.

@@ -9,7 +9,7 @@ use crate::pool::BufferPool;
 use crate::{BufferError, Stop};
 use env::sync::{Mutex, WaitQueue};
 use env::yield_now;
-use pagestore::PageFault;
+use pagestore::{PageFault, PageId};
 
 /// With this many stops a loop starts to keep its pins: no tree of ordinary size has more levels to miss.
 const STOPS_BEFORE_PINNING: usize = 3;
@@ -23,15 +23,16 @@ impl BufferPool {
         let mut pin = PagePin::nothing();
         let mut stops = 0;
         let mut absences = Absences::default();
+        let mut late = None;
         loop {
-            let stop = match op() {
+            let stop = match self.attempt(&mut op, &mut late) {
                 Ok(value) => return Ok(value),
                 Err(stop) => stop,
             };
             stops += 1;
             drop(pin);
             if stops > STOPS_BEFORE_PINNING {
-                return self.run_pinned(op, stop).await;
+                return self.run_pinned(op, stop, late).await;
             }
             pin = self.resolve_or_look_again(stop, &mut absences).await?;
         }
@@ -41,6 +42,7 @@ impl BufferPool {
         &self,
         mut op: impl FnMut() -> Result<T, Stop>,
         mut stop: Stop,
+        mut late: Option<PageId>,
     ) -> Result<T, BufferError> {
         let _slot = self.descents.take().await;
         let mut pins = Vec::with_capacity(PINS_MAX);
@@ -54,9 +56,27 @@ impl BufferPool {
             if pin.holds_page() {
                 pins.push(pin);
             }
-            match op() {
+            match self.attempt(&mut op, &mut late) {
                 Ok(value) => return Ok(value),
                 Err(next) => stop = next,
+            }
+        }
+    }
+
+    /// Calls `op`, and before it what applies the late changes that it has met: `late` is the page that has them.
+    fn attempt<T>(
+        &self,
+        op: &mut impl FnMut() -> Result<T, Stop>,
+        late: &mut Option<PageId>,
+    ) -> Result<T, Stop> {
+        loop {
+            if let Some(page) = *late {
+                (self.options.apply_late)(self, page)?;
+                *late = None;
+            }
+            match op() {
+                Err(Stop::Late(page)) => *late = Some(page),
+                ended => return ended,
             }
         }
     }

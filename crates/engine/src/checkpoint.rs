@@ -4,7 +4,7 @@
 //! grown by a share of its capacity, a checkpoint notes how far that has come. Nobody waits for one.
 //!
 //! Invariant: the checkpoint LSN is at or before the recovery LSN of every dirty page, the first undo record
-//! of every active transaction, the list of pending frees, and every pin; and it is durable in the
+//! of every active transaction, the oldest late change, the list of pending frees, and every pin; and it is durable in the
 //! superblock before the log behind it is reused. A transaction that would hold it back for too long has its
 //! undo records logged again (`forward`).
 
@@ -23,6 +23,9 @@ const CAPACITY_SHARE: u64 = 16;
 
 /// Pages that have been dirty for more than this share of the log are written before a checkpoint.
 const FLUSH_SHARE: u64 = 4;
+
+/// Late changes that began to wait further back than this share of the log are logged again.
+const LATE_SHARE: u64 = 4;
 
 /// How often a writer that was held back looks again, and for how long.
 const ROOM_RETRY_US: u64 = 1_000;
@@ -226,9 +229,12 @@ impl Engine {
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;
+        self.renew_late(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / LATE_SHARE))).await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
-        let mut checkpoint_lsn = start.0.min(self.pool.min_rec_lsn().0);
+        // Late changes first: those that leave meanwhile are in pages that were dirty before.
+        let oldest_late = self.pool.late().oldest_lsn().unwrap_or(start);
+        let mut checkpoint_lsn = start.0.min(oldest_late.0).min(self.pool.min_rec_lsn().0);
         checkpoint_lsn =
             self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn = self.checkpointer.oldest_pin().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));

@@ -18,9 +18,11 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
 
 impl Transaction {
-    /// Commits; returns once the commit is durable as `flush_at_commit` asks.
+    /// Commits; returns once the commit is durable as `flush_at_commit` asks. `Deadlock` if the transaction was to be
+    /// rolled back and the future that did so was dropped.
     pub async fn commit(mut self) -> Result<(), EngineError> {
         self.drop_snapshot();
+        self.work.finish_victim().await?;
         self.work.withdraw();
         let engine = self.work.engine.clone();
         let changed = self.has_changes();

@@ -10,6 +10,7 @@ use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
 use crate::read::View;
+use crate::record;
 use crate::recovery::Unfinished;
 use crate::row_table::RowTable;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
@@ -34,7 +35,7 @@ pub struct Engine {
     pub(crate) env: Env,
     pub(crate) wal: Arc<Wal>,
     pub(crate) pool: Arc<BufferPool>,
-    pub(crate) space: Space,
+    pub(crate) space: Arc<Space>,
     pub(crate) trees: Trees,
     pub(crate) rows: RowTable,
     pub(crate) intervals: IntervalLocks,
@@ -45,6 +46,8 @@ pub struct Engine {
     /// What undo records and versions of running transactions may take in memory before the large ones spill, if
     /// the log is large enough for that.
     pub(crate) undo_memory_bytes: u64,
+    /// What late changes may take if the log is large enough.
+    pub(crate) late_memory_bytes: u64,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
     pub(crate) history: Mutex<History>,
     pub(crate) ghosts: GhostQueue,
@@ -193,8 +196,10 @@ impl Engine {
         }
     }
 
-    pub(crate) fn inline_bytes_max(&self, key_bytes: usize) -> usize {
-        btree::inline_value_max(self.pool.store().page_size(), key_bytes)
+    /// Whether the value stands in the record itself.
+    pub(crate) fn is_inline(&self, key: &[u8], value: &[u8]) -> bool {
+        let limit = btree::inline_value_max(self.pool.store().page_size(), key.len());
+        value.len() + record::RECORD_HEADER_BYTES <= limit
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), EngineError> {

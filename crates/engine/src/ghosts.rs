@@ -82,6 +82,11 @@ impl Edit for GhostEdit<'_> {
         if is_ghost && !needed { Decision::Delete } else { Decision::Keep }
     }
 
+    /// A ghost that waits for its leaf goes like one in a leaf.
+    fn may_be_late(&self) -> bool {
+        true
+    }
+
     fn value(&self) -> &[u8] {
         &[]
     }

@@ -8,6 +8,7 @@ use crate::open::{DATA_DIRECTORY, LOG_DIRECTORY, open_existing, store_error};
 use crate::recovery::log_error;
 use crate::superblock::Superblock;
 use crate::{EngineError, StoreKind};
+use btree::LateRecord;
 use btree::redo::Change;
 use env::{Env, IoBuf};
 use pagestore::{InPlaceStore, PageId, SegmentOptions, SegmentStore, StoreError, header};
@@ -105,12 +106,17 @@ fn show_group(group: &LogGroup<'_>, text: &mut String) {
                 Err(_) => format!("unknown record of kind {}", record.kind),
             }
         } else {
-            match Change::decode(record.kind, record.payload) {
-                Ok((page, change)) if change.is_image() => format!("page {page}: an image"),
-                Ok((page, change)) => format!("page {page}: {change:?}"),
-                Err(_) => format!("a page change of kind {} that cannot be read", record.kind),
-            }
+            describe_change(record.kind, record.payload)
         };
         text.push_str(&format!("  {lsn} {described}\n"));
+    }
+}
+
+fn describe_change(kind: u8, payload: &[u8]) -> String {
+    match (LateRecord::decode(kind, payload), Change::decode(kind, payload)) {
+        (Some(Ok(late)), _) => format!("late: {late:?}"),
+        (_, Ok((page, change))) if change.is_image() => format!("page {page}: an image"),
+        (_, Ok((page, change))) => format!("page {page}: {change:?}"),
+        (_, Err(_)) => format!("a page change of kind {kind} that cannot be read"),
     }
 }

@@ -56,6 +56,7 @@ mod history;
 mod in_memory;
 mod inspect;
 mod intervals;
+mod late;
 mod load;
 mod lock_wait;
 mod log_record;

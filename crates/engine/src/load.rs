@@ -40,7 +40,7 @@ impl Work {
     async fn load(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let engine = self.engine.clone();
         engine.check_key(key)?;
-        let record = if value.len() + record::RECORD_HEADER_BYTES <= engine.inline_bytes_max(key.len()) {
+        let record = if engine.is_inline(key, value) {
             record::encode_value(value)
         } else {
             // The chain has its own undo record.

@@ -76,6 +76,7 @@ impl Work {
         match outcome {
             Some(Outcome::Granted) => Ok(Waited::Granted),
             Some(Outcome::Victim) => {
+                self.is_victim = true;
                 self.roll_back_all().await?;
                 Err(EngineError::Deadlock)
             }

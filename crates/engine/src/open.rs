@@ -23,13 +23,13 @@ use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, StoreKind, TreeId};
 use btree::{Mtr, Space, Tree};
-use buffer::{BufferPool, PoolOptions, Stop};
+use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::{CountedDisk, Env, IoCounters};
 use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use wal::{Lsn, Wal, WalOptions};
 
 pub(crate) const DATA_DIRECTORY: &str = "data";
@@ -59,6 +59,12 @@ pub(crate) const POOL_LOG_PART: u64 = 8;
 const UNDO_POOL_SHARE: u64 = 2;
 const UNDO_MEMORY_MIN: u64 = 4 << 20;
 const UNDO_MEMORY_MAX: u64 = 64 << 20;
+
+/// Changes of leaves that are not in memory may take this share of the pool's size, beside it, up to this maximum,
+const LATE_POOL_SHARE: u64 = 16;
+const LATE_MEMORY_MAX: u64 = 64 << 20;
+/// and this share of the log.
+const LATE_LOG_SHARE: u64 = 16;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -111,11 +117,13 @@ impl Engine {
         let from = Lsn(superblock.checkpoint_lsn);
         let known_durable = Lsn(superblock.known_durable_lsn);
         let loads_hot_pages = options.loads_hot_pages;
-        let (analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
+        let (mut analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
+        // Before a page is read: redo changes leaves without what is late at the log's end, nobody else does.
+        std::mem::take(&mut analysis.late).restore(&parts.pool);
         let lost = recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
@@ -201,6 +209,8 @@ impl Engine {
         }
         self.pool.set_write_cap(None);
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
+        // The changes stay in the log: the next open shall not have to read all of it for them.
+        self.renew_late(self.wal.end_lsn()).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         if self.saves_hot_pages.load(Ordering::Relaxed) {
             self.pool.save_hot_list().await;
@@ -235,8 +245,9 @@ struct Parts {
     io: FileCounters,
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
-    space: Space,
+    space: Arc<Space>,
     undo_memory_bytes: u64,
+    late_memory_bytes: u64,
     redo_bytes: u64,
 }
 
@@ -276,11 +287,17 @@ impl Parts {
         pool_options.memory_bytes_max = options.buffer_pool_bytes_max.max(pool_bytes) as usize;
         pool_options.hot_list = Some(HOT_LIST.into());
         pool_options.log_budget_bytes = redo_bytes(options) / POOL_LOG_PART;
+        let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
+        let late_memory_bytes = late_memory_bytes(options);
+        pool_options.late_bytes = late_budget_bytes(late_memory_bytes, redo_bytes(options)) as usize;
+        pool_options.apply_late = apply_late_with(for_late.clone());
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
-        let space = Space::new(&pool);
+        let space = Arc::new(Space::new(&pool));
+        let known = for_late.set(space.clone());
+        assert!(known.is_ok(), "it was made here");
         let redo_bytes = redo_bytes(options);
         let undo_memory_bytes = undo_memory_bytes(options);
-        Parts { env, io, wal, pool, space, undo_memory_bytes, redo_bytes }
+        Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -306,7 +323,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, io, wal, pool, space, undo_memory_bytes, redo_bytes } = self;
+        let Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -316,6 +333,7 @@ impl Parts {
             writers: Writers::new(checkpoint.next_txn, log_end),
             spills: Spills::default(),
             undo_memory_bytes,
+            late_memory_bytes,
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
@@ -342,6 +360,27 @@ impl Parts {
             trees,
         })
     }
+}
+
+/// Applies late changes with the space map, once there is one: before that nothing is late.
+fn apply_late_with(space: Arc<OnceLock<Arc<Space>>>) -> ApplyLate {
+    Arc::new(move |pool, page| match space.get() {
+        Some(space) => btree::apply_late(pool, space, page),
+        None => unreachable!("page {page} is used before there is a space map"),
+    })
+}
+
+/// What changes of leaves that are not in memory may take if the log is large enough: a share of the pool.
+fn late_memory_bytes(options: &EngineOptions) -> u64 {
+    match options.late_change_bytes {
+        None => (options.buffer_pool_bytes / LATE_POOL_SHARE).min(LATE_MEMORY_MAX),
+        Some(bytes) => bytes,
+    }
+}
+
+/// The same, and no more than what this log can take again when it is renewed.
+pub(crate) fn late_budget_bytes(wanted: u64, redo_bytes: u64) -> u64 {
+    wanted.min(redo_bytes / LATE_LOG_SHARE)
 }
 
 /// What running transactions may keep in memory if the log is large enough: a share of the pool.

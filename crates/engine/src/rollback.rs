@@ -24,8 +24,10 @@ const DISK_FULL_RETRY_US: u64 = 200_000;
 const UNDONE_PER_TURN: u64 = 64;
 
 impl Transaction {
-    /// Undoes everything after the savepoint; locks are kept.
+    /// Undoes everything after the savepoint; locks are kept. `Deadlock` if the transaction was to be rolled back and
+    /// the future that did so was dropped: then that is finished here.
     pub async fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), EngineError> {
+        self.work.finish_victim().await?;
         self.work.roll_back_to(savepoint.0, true).await
     }
 
@@ -116,7 +118,17 @@ impl Work {
         Ok(())
     }
 
+    /// Goes on with the rollback of a victim that was cut off: what is left of its changes is no transaction any more.
+    pub async fn finish_victim(&mut self) -> Result<(), EngineError> {
+        if !self.is_victim {
+            return Ok(());
+        }
+        self.roll_back_all().await?;
+        Err(EngineError::Deadlock)
+    }
+
     fn end_rolled_back(&mut self, had_changes: bool) {
+        self.is_victim = false;
         let Some(state) = self.state.clone() else { return };
         if had_changes {
             // Not needed for recovery, which finds the undo stack empty; it keeps that stack short.

@@ -56,6 +56,16 @@ pub struct EngineStats {
     pub deadlocks: u64,
     /// Waits for the log to be durable before a commit, or what a locking read saw, was acknowledged.
     pub commit_wait: WaitStats,
+    /// Changes that wait for their leaf to be read.
+    pub late_changes_pending: u64,
+    /// The memory that they take.
+    pub late_change_bytes: u64,
+    /// Changes that were made without their leaf.
+    pub late_changes_buffered: u64,
+    /// Late changes that have come into their leaf.
+    pub late_changes_merged: u64,
+    /// How often a leaf got its late changes.
+    pub late_leaves_merged: u64,
     /// Waits because the log, or its buffer, was full.
     pub log_space_wait: WaitStats,
     /// Waits for pages to be read.
@@ -206,6 +216,12 @@ impl Engine {
         stats.frame_wait = pool.frame_wait;
         stats.page_size_bytes = pool.page_bytes;
         stats.data_io = self.data_io.stats();
+        let late = self.pool.late().stats();
+        stats.late_changes_pending = late.pending;
+        stats.late_change_bytes = late.bytes;
+        stats.late_changes_buffered = late.buffered;
+        stats.late_changes_merged = late.merged;
+        stats.late_leaves_merged = late.pages_merged;
         let store = self.pool.store().store_stats();
         stats.doublewrite_batches = store.doublewrite_batches;
         stats.doublewrite_pages = store.doublewrite_pages;

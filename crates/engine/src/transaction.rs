@@ -49,6 +49,8 @@ pub(crate) struct Work {
     pub kept: Vec<Box<dyn Send>>,
     /// The caller's own number for whoever runs this, for observers.
     pub label: u64,
+    /// Chosen to break a deadlock, and not yet rolled back to the end: the rollback may have been cut off.
+    pub is_victim: bool,
     /// The row table's number of moves before the present operation: see `RowTable::moves`.
     pub moves_seen: u64,
 }
@@ -198,6 +200,7 @@ impl Transaction {
     pub(crate) fn check_writable(&self) -> Result<(), EngineError> {
         match self.access {
             AccessMode::ReadOnly => Err(EngineError::ReadOnly),
+            AccessMode::ReadWrite if self.work.is_victim => Err(EngineError::Deadlock),
             AccessMode::ReadWrite => self.work.engine.check_running(),
         }
     }
@@ -229,6 +232,7 @@ impl Work {
             seen_lsn: 0,
             kept: Vec::new(),
             label: 0,
+            is_victim: false,
             moves_seen: 0,
         }
     }

@@ -180,6 +180,7 @@ impl Engine {
 
     /// Frees the pages of a tree in bounded steps; `last` adds to the group that frees the root.
     async fn free_tree(&self, tree: &Tree, last: impl Fn(&mut Mtr<'_>)) -> Result<(), EngineError> {
+        self.discard_late(tree).await?;
         loop {
             let step = self.pool.run(|| {
                 let mut mtr = Mtr::begin_with(&self.pool, Priority::Reserve);

@@ -4,7 +4,7 @@
 
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::open::{LOG_BYTES_MIN, LOG_SLACK, POOL_LOG_PART};
+use crate::open::{LOG_BYTES_MIN, LOG_SLACK, POOL_LOG_PART, late_budget_bytes};
 pub use buffer::{ResizeStatus as PoolResize, WarmUp as PoolWarmUp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,7 @@ impl Engine {
         let bytes = bytes.max(LOG_BYTES_MIN);
         let before = self.redo_bytes_asked.swap(bytes, Ordering::AcqRel);
         self.pool.set_log_budget(bytes / POOL_LOG_PART);
+        self.pool.late().set_budget(late_budget_bytes(self.late_memory_bytes, bytes));
         if bytes >= self.checkpointer.capacity_bytes() {
             self.apply_redo_capacity(bytes);
         } else if bytes != before {
@@ -79,6 +80,7 @@ impl Engine {
     /// Writes old pages back until the log fits well into the capacity, so that its limit stops nobody.
     async fn shorten_log(&self, bytes: u64) -> Result<(), EngineError> {
         while self.redo_bytes_asked.load(Ordering::Acquire) == bytes {
+            self.apply_late_beyond_budget().await;
             let behind = self.wal.end_lsn().0.saturating_sub(bytes / 4);
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
             self.checkpoint(false).await?;

@@ -3,6 +3,10 @@
 //! Each is one tree operation: under the exclusive leaf latch it checks for conflicts, announces the version
 //! in the row table, and changes the page together with its undo record in one log group. On a conflict
 //! nothing is changed, the transaction waits without a latch, and starts again from the root.
+//!
+//! Who knows what the record is before the change (`insert_unseen`, `delete_unseen`) needs no leaf for that. If it would
+//! have to be read, the change is made late (`btree::Edit::may_be_late`): versions, locks and undo are the same, and
+//! nobody can load the leaf between the checks and the log record.
 
 use crate::engine::Engine;
 use crate::lock_wait::Waited;
@@ -64,10 +68,52 @@ impl Transaction {
         Ok(())
     }
 
+    /// `insert` for a caller who knows that there is no such record: its leaf is not read for this. For entries of
+    /// indexes whose keys hold the key of a row that the caller has locked.
+    pub async fn insert_unseen(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        if !self.work.engine.is_inline(key, value) {
+            return self.insert(tree, key, value, Uniqueness::Key, wait).await;
+        }
+        self.check_writable()?;
+        let record = record::encode_value(value);
+        let write = Write { kind: Kind::Insert, record: &record, known: Some(None) };
+        self.work.write(tree, key, write, self.duplicate_lock, wait).await?;
+        self.work.engine.apply_some_late().await;
+        self.work.engine.stats.rows_inserted.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// `delete` for a caller who knows that the record exists and has this value; see `insert_unseen`.
+    pub async fn delete_unseen(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        if !self.work.engine.is_inline(key, value) {
+            return self.delete(tree, key, wait).await;
+        }
+        self.check_writable()?;
+        let before = record::encode_value(value);
+        let write = Write { kind: Kind::Delete, record: GHOST_RECORD, known: Some(Some(&before)) };
+        self.work.write(tree, key, write, LockMode::Exclusive, wait).await?;
+        self.work.engine.apply_some_late().await;
+        self.work.engine.stats.rows_deleted.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
     /// Removes a record, locking its key exclusively; `NotFound` if it does not exist.
     pub async fn delete(&mut self, tree: TreeId, key: &[u8], wait: WaitPolicy) -> Result<(), EngineError> {
         self.check_writable()?;
-        self.work.write(tree, key, GHOST_RECORD, Kind::Delete, LockMode::Exclusive, wait).await?;
+        let write = Write { kind: Kind::Delete, record: GHOST_RECORD, known: None };
+        self.work.write(tree, key, write, LockMode::Exclusive, wait).await?;
         self.work.engine.stats.rows_deleted.fetch_add(1, Relaxed);
         Ok(())
     }
@@ -79,6 +125,15 @@ pub(crate) enum Kind {
     Insert,
     Update,
     Delete,
+}
+
+/// One record to write.
+#[derive(Clone, Copy)]
+struct Write<'a> {
+    kind: Kind,
+    record: &'a [u8],
+    /// What the record is before, if the caller knows.
+    known: Option<Option<&'a [u8]>>,
 }
 
 impl Work {
@@ -104,14 +159,16 @@ impl Work {
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
         self.engine.check_key(key)?;
-        if value.len() + record::RECORD_HEADER_BYTES <= self.engine.inline_bytes_max(key.len()) {
+        if self.engine.is_inline(key, value) {
             let record = record::encode_value(value);
-            return self.write(tree, key, &record, kind, duplicate_lock, wait).await;
+            let write = Write { kind, record: &record, known: None };
+            return self.write(tree, key, write, duplicate_lock, wait).await;
         }
         let mark = self.sequence();
         let stub = self.write_chain(tree, value).await?;
         let record = record::encode_stub(stub);
-        let written = self.write(tree, key, &record, kind, duplicate_lock, wait).await;
+        let write = Write { kind, record: &record, known: None };
+        let written = self.write(tree, key, write, duplicate_lock, wait).await;
         if let Err(error) = &written
             && !error.rolled_back()
         {
@@ -125,14 +182,13 @@ impl Work {
         &mut self,
         tree: TreeId,
         key: &[u8],
-        record: &[u8],
-        kind: Kind,
+        write: Write<'_>,
         duplicate_lock: LockMode,
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
         self.engine.check_key(key)?;
         loop {
-            match self.write_once(tree, key, record, kind, duplicate_lock).await? {
+            match self.write_once(tree, key, write, duplicate_lock).await? {
                 Written::Done => return Ok(()),
                 Written::Missing => return Err(EngineError::NotFound),
                 Written::Changed => return Err(EngineError::RecordChanged),
@@ -152,8 +208,7 @@ impl Work {
         &mut self,
         tree: TreeId,
         key: &[u8],
-        record: &[u8],
-        kind: Kind,
+        Write { kind, record, known }: Write<'_>,
         duplicate_lock: LockMode,
     ) -> Result<Written, EngineError> {
         self.withdraw();
@@ -171,6 +226,8 @@ impl Work {
             key,
             record,
             kind,
+            known,
+            is_unseen: false,
             duplicate_lock,
             newest_allowed: self.newest_allowed,
             sequence,
@@ -236,6 +293,10 @@ struct RowEdit<'a> {
     /// The record to write.
     record: &'a [u8],
     kind: Kind,
+    /// What the record is before, if the caller knows.
+    known: Option<Option<&'a [u8]>>,
+    /// It was decided by that.
+    is_unseen: bool,
     duplicate_lock: LockMode,
     newest_allowed: u64,
     sequence: u64,
@@ -282,11 +343,9 @@ impl RowEdit<'_> {
     }
 }
 
-impl Edit for RowEdit<'_> {
-    type Output = Option<Change>;
-
+impl RowEdit<'_> {
     /// May run several times: announcing the same write again changes nothing.
-    fn inspect(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision {
+    fn decide(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision {
         self.outcome = Written::Done;
         let is_live = record::is_live(current);
         match self.has_changed(leaf) {
@@ -326,11 +385,30 @@ impl Edit for RowEdit<'_> {
             Ok(true) => return self.refuse(Written::Changed),
             Err(stop) => return self.stop(stop),
         }
-        if self.kind == Kind::Insert && current.is_some() {
+        if self.kind == Kind::Insert && (current.is_some() || self.is_unseen) {
             self.seen_lsn = self.engine.newest_commit_bound(self.place(leaf));
         }
         self.before_bytes = current.map_or(0, <[u8]>::len);
         if current.is_some() { Decision::Update } else { Decision::Insert }
+    }
+}
+
+impl Edit for RowEdit<'_> {
+    type Output = Option<Change>;
+
+    fn inspect(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision {
+        self.is_unseen = false;
+        self.decide(current, leaf)
+    }
+
+    fn may_be_late(&self) -> bool {
+        self.known.is_some()
+    }
+
+    fn inspect_unseen(&mut self, leaf: LeafContext) -> Option<Decision> {
+        let known = self.known?;
+        self.is_unseen = true;
+        Some(self.decide(known, leaf))
     }
 
     fn value(&self) -> &[u8] {
@@ -350,6 +428,7 @@ impl Edit for RowEdit<'_> {
             Kind::Update => Operation::Update,
             Kind::Delete => Operation::Delete,
         };
+        let current = if self.is_unseen { self.known.flatten() } else { current };
         let before = current.filter(|_| record::is_live(current)).unwrap_or_default();
         let (sequence, tree, key) = (self.sequence, self.tree, self.key);
         self.state.begin_step();

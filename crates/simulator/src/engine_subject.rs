@@ -1,5 +1,9 @@
 //! The storage engine as a subject of simulation, with sizes so small that a run meets splits, evictions,
 //! checkpoints and segment borders.
+//!
+//! Each table but the catalog has an index, a tree that is changed without being read: an entry for each row, at a
+//! place that its value gives. Whoever scans a table compares the index, so an entry that is lost, left over or visible
+//! at the wrong time is met as soon as anybody looks.
 
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
@@ -31,6 +35,7 @@ impl Subject for Engine {
             redo_capacity_bytes: REDO_CAPACITY_BYTES,
             // In half of the lives a transaction of a few changes moves them to pages.
             undo_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
+            late_change_bytes: [None, None, Some(2_000), Some(200_000)][env.random.u64() as usize % 4],
             store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };
@@ -53,7 +58,9 @@ impl Subject for Engine {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), Refusal> {
-        transaction.insert(TreeId(table.0), key, value, Uniqueness::Key, WAIT).await.map_err(refusal)
+        let savepoint = transaction.savepoint();
+        let inserted = insert_row(transaction, table, key, value).await;
+        whole(transaction, savepoint, inserted).await
     }
 
     async fn update(
@@ -62,11 +69,15 @@ impl Subject for Engine {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), Refusal> {
-        transaction.update(TreeId(table.0), key, value, WAIT).await.map_err(refusal)
+        let savepoint = transaction.savepoint();
+        let updated = update_row(transaction, table, key, value).await;
+        whole(transaction, savepoint, updated).await
     }
 
     async fn delete(transaction: &mut Transaction, table: Table, key: &[u8]) -> Result<(), Refusal> {
-        transaction.delete(TreeId(table.0), key, WAIT).await.map_err(refusal)
+        let savepoint = transaction.savepoint();
+        let deleted = delete_row(transaction, table, key).await;
+        whole(transaction, savepoint, deleted).await
     }
 
     async fn get(
@@ -82,25 +93,33 @@ impl Subject for Engine {
 
     async fn scan(transaction: &mut Transaction, table: Table, lock: bool) -> Result<Rows, Refusal> {
         let mode = if lock { ReadMode::Locking(LockMode::Shared, WAIT) } else { ReadMode::Snapshot };
-        let mut cursor = transaction.scan(TreeId(table.0), KeyRange::all(), Direction::Forward, mode);
-        let mut rows = Rows::new();
-        let mut batch = EntryBatch::default();
-        loop {
-            batch.clear();
-            let read = cursor.next_batch(transaction, BATCH, &mut batch).await;
-            let more = read.map_err(|error| read_refusal(transaction, lock, error))?;
-            rows.extend(batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
-            if !more {
-                return Ok(rows);
-            }
+        let rows = scan_tree(transaction, TreeId(table.0), mode).await;
+        let mut rows = rows.map_err(|error| read_refusal(transaction, lock, error))?;
+        let Some(index) = take_index(&mut rows) else { return Ok(rows) };
+        if lock && transaction.isolation() < Isolation::RepeatableRead {
+            // Nothing keeps others from adding a row between the two scans.
+            return Ok(rows);
         }
+        let entries = scan_tree(transaction, index, mode).await;
+        let entries = entries.map_err(|error| read_refusal(transaction, lock, error))?;
+        check_index(&rows, &entries).map_err(Refusal::Fatal)?;
+        Ok(rows)
     }
 
     async fn create_table(transaction: &mut Transaction) -> Result<Table, Refusal> {
-        transaction.create_tree().await.map(|tree| Table(tree.0)).map_err(refusal)
+        let savepoint = transaction.savepoint();
+        let created = create_with_index(transaction).await;
+        whole(transaction, savepoint, created).await
     }
 
     async fn drop_table(transaction: &mut Transaction, table: Table) -> Result<(), Refusal> {
+        match index_of(transaction, table).await {
+            Ok(Some(index)) => transaction.drop_tree(index).await.map_err(refusal)?,
+            Ok(None) => {}
+            // Then nobody knows its index any more.
+            Err(EngineError::CorruptPage { .. } | EngineError::Corrupt { .. }) => {}
+            Err(error) => return Err(refusal(error)),
+        }
         transaction.drop_tree(TreeId(table.0)).await.map_err(refusal)
     }
 
@@ -128,6 +147,126 @@ impl Subject for Engine {
         // Nobody may change anything meanwhile, and what the last life left unfinished is still being undone.
         self.finish_background().await;
         Engine::verify(self).await.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// In a table, before all rows: the tree of its index.
+const INDEX_KEY: &[u8] = b"";
+/// So long that an index has several leaves.
+const ENTRY_BYTES: usize = 200;
+const LOCKED: ReadMode = ReadMode::Locking(LockMode::Exclusive, WAIT);
+
+/// A statement that was refused has changed nothing.
+async fn whole<T>(
+    transaction: &mut Transaction,
+    savepoint: Savepoint,
+    done: Result<T, EngineError>,
+) -> Result<T, Refusal> {
+    match done {
+        Err(error) if !error.rolled_back() => {
+            transaction.rollback_to(savepoint).await.map_err(refusal)?;
+            Err(refusal(error))
+        }
+        done => done.map_err(refusal),
+    }
+}
+
+async fn create_with_index(transaction: &mut Transaction) -> Result<Table, EngineError> {
+    let table = transaction.create_tree().await?;
+    let index = transaction.create_tree().await?;
+    transaction.insert(table, INDEX_KEY, &index.0.to_be_bytes(), Uniqueness::Key, WAIT).await?;
+    Ok(Table(table.0))
+}
+
+/// `None`: the catalog has none.
+async fn index_of(transaction: &mut Transaction, table: Table) -> Result<Option<TreeId>, EngineError> {
+    if table == Table::CATALOG {
+        return Ok(None);
+    }
+    let mode = ReadMode::Locking(LockMode::Shared, WAIT);
+    let index = transaction.get(TreeId(table.0), INDEX_KEY, mode).await?;
+    Ok(index.and_then(|index| index.try_into().ok()).map(|index| TreeId(u64::from_be_bytes(index))))
+}
+
+/// Takes what belongs to the index out of a table's rows.
+fn take_index(rows: &mut Rows) -> Option<TreeId> {
+    let place = rows.iter().position(|(key, _)| key.as_slice() == INDEX_KEY)?;
+    let (_, index) = rows.remove(place);
+    index.try_into().ok().map(|index| TreeId(u64::from_be_bytes(index)))
+}
+
+/// The key of a row's entry: scattered by its value.
+fn entry_key(key: &[u8], value: &[u8]) -> Vec<u8> {
+    let hash = value.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    [&hash.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(), key].concat()
+}
+
+fn entry_value(key: &[u8]) -> Vec<u8> {
+    vec![key.last().copied().unwrap_or_default(); ENTRY_BYTES]
+}
+
+fn check_index(rows: &Rows, entries: &Rows) -> Result<(), String> {
+    let mut expected: Vec<_> =
+        rows.iter().map(|(key, value)| (entry_key(key, value), entry_value(key))).collect();
+    expected.sort();
+    if expected.iter().eq(entries.iter()) {
+        return Ok(());
+    }
+    Err(format!("an index has {} entries, not those of its {} rows", entries.len(), rows.len()))
+}
+
+async fn insert_row(
+    transaction: &mut Transaction,
+    table: Table,
+    key: &[u8],
+    value: &[u8],
+) -> Result<(), EngineError> {
+    let index = index_of(transaction, table).await?;
+    transaction.insert(TreeId(table.0), key, value, Uniqueness::Key, WAIT).await?;
+    match index {
+        Some(index) => {
+            transaction.insert_unseen(index, &entry_key(key, value), &entry_value(key), WAIT).await
+        }
+        None => Ok(()),
+    }
+}
+
+async fn update_row(
+    transaction: &mut Transaction,
+    table: Table,
+    key: &[u8],
+    value: &[u8],
+) -> Result<(), EngineError> {
+    let Some(index) = index_of(transaction, table).await? else {
+        return transaction.update(TreeId(table.0), key, value, WAIT).await;
+    };
+    let old = transaction.get(TreeId(table.0), key, LOCKED).await?.ok_or(EngineError::NotFound)?;
+    transaction.update(TreeId(table.0), key, value, WAIT).await?;
+    transaction.delete_unseen(index, &entry_key(key, &old), &entry_value(key), WAIT).await?;
+    transaction.insert_unseen(index, &entry_key(key, value), &entry_value(key), WAIT).await
+}
+
+async fn delete_row(transaction: &mut Transaction, table: Table, key: &[u8]) -> Result<(), EngineError> {
+    let Some(index) = index_of(transaction, table).await? else {
+        return transaction.delete(TreeId(table.0), key, WAIT).await;
+    };
+    let old = transaction.get(TreeId(table.0), key, LOCKED).await?.ok_or(EngineError::NotFound)?;
+    transaction.delete(TreeId(table.0), key, WAIT).await?;
+    transaction.delete_unseen(index, &entry_key(key, &old), &entry_value(key), WAIT).await
+}
+
+async fn scan_tree(transaction: &mut Transaction, tree: TreeId, mode: ReadMode) -> Result<Rows, EngineError> {
+    let mut cursor = transaction.scan(tree, KeyRange::all(), Direction::Forward, mode);
+    let (mut rows, mut batch) = (Rows::new(), EntryBatch::default());
+    loop {
+        batch.clear();
+        let more = cursor.next_batch(transaction, BATCH, &mut batch).await?;
+        rows.extend(batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        if !more {
+            return Ok(rows);
+        }
     }
 }
 

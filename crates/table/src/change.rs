@@ -157,7 +157,14 @@ impl TableHandle {
             if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
         let mut value = Vec::new();
         self.layout().write_entry_value(row_key, &mut value);
-        match how.add(transaction, layout.tree, key, &value, unique).await {
+        let added = match how {
+            // The row is new under its key or locked, so it cannot have this entry yet.
+            Addition::Insert(wait) if !layout.unique => {
+                transaction.insert_unseen(layout.tree, key, &value, wait).await
+            }
+            _ => how.add(transaction, layout.tree, key, &value, unique).await,
+        };
+        match added {
             Ok(()) => Ok(()),
             Err(EngineError::DuplicateKey { existing_key }) if matches!(unique, Uniqueness::Prefix(_)) => {
                 // The own parts of both keys are equal, so the other's clustered key begins at the same place.
@@ -241,7 +248,7 @@ impl TableHandle {
             self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
             let unique = self.layout().write_entry_key(index, new, &new_key, &mut new_entry)?;
             if old_entry != new_entry {
-                let deleted = transaction.delete(layout.tree, &old_entry, wait).await;
+                let deleted = self.delete_entry(transaction, index, &old_entry, old_key, wait).await;
                 deleted.map_err(|error| table_error(table, error))?;
                 self.insert_entry(transaction, index, &new_entry, unique, &new_key, Addition::Insert(wait))
                     .await?;
@@ -253,6 +260,24 @@ impl TableHandle {
             }
         }
         Ok(())
+    }
+
+    /// Removes the entry of a row that the caller has locked and that has it.
+    async fn delete_entry(
+        &self,
+        transaction: &mut Transaction,
+        index: usize,
+        key: &[u8],
+        row_key: &[u8],
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        let layout = &self.layout().indexes[index];
+        if layout.unique {
+            return transaction.delete(layout.tree, key, wait).await;
+        }
+        let mut value = Vec::new();
+        self.layout().write_entry_value(row_key, &mut value);
+        transaction.delete_unseen(layout.tree, key, &value, wait).await
     }
 
     /// Removes the row at `row_key` with its entries; `row` needs only the columns of secondary indexes.
@@ -270,7 +295,7 @@ impl TableHandle {
             if !layout.clustered {
                 key.clear();
                 self.layout().write_entry_key(index, row, row_key, &mut key)?;
-                transaction.delete(layout.tree, &key, wait).await.map_err(to_sql)?;
+                self.delete_entry(transaction, index, &key, row_key, wait).await.map_err(to_sql)?;
             }
         }
         self.count_rows(-1);

@@ -146,7 +146,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Decodes the payload of a record with a kind below `ENGINE_KINDS_FROM`.
+    /// Decodes the payload of a record with a kind below `PAGE_KINDS_END`.
     pub fn decode(kind: u8, payload: &'a [u8]) -> Result<(PageId, Self), Malformed> {
         Self::try_decode(kind, payload).ok_or(Malformed)
     }

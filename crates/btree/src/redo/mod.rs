@@ -15,5 +15,9 @@ pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
 pub use replay::{Replayer, replay};
 
-/// Log records of this kind and above are the engine's; below are changes of pages.
+/// Log records of kinds below are changes of pages; from here on to the engine's are those of late changes (`late`),
+/// which touch no page.
+pub const PAGE_KINDS_END: u8 = 32;
+
+/// Log records of this kind and above are the engine's.
 pub const ENGINE_KINDS_FROM: u8 = 64;

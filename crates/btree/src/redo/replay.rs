@@ -1,7 +1,10 @@
 //! Replaying log groups after a crash.
+//!
+//! What is late at the log's end is known before, and is nothing to the pages as they were: they are latched as if nothing
+//! were late.
 
 use crate::lost;
-use crate::redo::{Change, ENGINE_KINDS_FROM, apply};
+use crate::redo::{Change, PAGE_KINDS_END, apply};
 use buffer::{BufferError, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, header};
 use std::collections::{HashMap, VecDeque};
@@ -47,7 +50,7 @@ impl<'p> Replayer<'p> {
     /// Takes the next group. It is applied when the window is full or by `finish`.
     pub async fn push(&mut self, group: &LogGroup<'_>) -> Result<(), BufferError> {
         let mut changes = WalGroup::new();
-        for (_, record) in group.records().filter(|(_, record)| record.kind < ENGINE_KINDS_FROM) {
+        for (_, record) in group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END) {
             changes.push(record.kind, record.txn, record.payload);
         }
         if changes.is_empty() {
@@ -121,10 +124,10 @@ impl<'p> Replayer<'p> {
     }
 }
 
-/// Applies the page changes of a group that lies at `start..end`, ignoring the engine's records. Call it through
+/// Applies the page changes of a group that lies at `start..end`, ignoring all other records. Call it through
 /// `BufferPool::run`: it changes nothing before all its pages are latched, and doing it twice is harmless.
 pub fn replay(pool: &BufferPool, group: &LogGroup<'_>) -> Result<(), Stop> {
-    let changes = group.records().filter(|(_, record)| record.kind < ENGINE_KINDS_FROM);
+    let changes = group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END);
     let changes: Vec<_> = changes.map(|(_, record)| decode(&record)).collect::<Result<_, _>>()?;
     replay_changes(pool, group.start, group.end, &changes, &[])
 }
@@ -134,7 +137,7 @@ fn decode_changes(records: &[u8]) -> Result<Vec<(PageId, Change<'_>)>, CorruptPa
     let mut changes = Vec::new();
     for record in decode_records(records) {
         let record = record.map_err(|_| malformed())?;
-        if record.kind < ENGINE_KINDS_FROM {
+        if record.kind < PAGE_KINDS_END {
             changes.push(decode(&record)?);
         }
     }
@@ -163,7 +166,8 @@ fn replay_changes(
         }
         // An image needs no read; what is on disk may even be damaged.
         let is_lost = lost.iter().any(|lost| lost.page == *page);
-        let mut guard = if change.is_image() || is_lost { pool.create(*page)? } else { pool.write(*page)? };
+        let mut guard =
+            if change.is_image() || is_lost { pool.create(*page)? } else { pool.write_late(*page)? };
         if is_lost && header::kind(&guard).is_none() {
             lost::mark(guard.bytes_mut(), *page, start);
         }

@@ -3,7 +3,7 @@
 use crate::lost;
 use crate::node::{LEVEL_MAX, Node, shared_prefix};
 use crate::tree::Tree;
-use buffer::{Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
+use buffer::{AbsentPage, Access, BufferPool, ExclusiveGuard, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, header};
 
 const NOT_THE_CHILD: &str = "it is not the node that its parent refers to";
@@ -12,6 +12,13 @@ const NOT_THE_CHILD: &str = "it is not the node that its parent refers to";
 pub(super) struct Parent<'p> {
     pub(super) guard: ExclusiveGuard<'p>,
     pub(super) bounds: Bounds,
+}
+
+/// A leaf for writing.
+pub(super) enum Leaf<'p> {
+    Present(ExclusiveGuard<'p>),
+    /// It is not in memory.
+    Absent(AbsentPage<'p>),
 }
 
 /// The keys of a subtree: from `lower` (inclusive, empty is the beginning) to `upper` (exclusive).
@@ -84,7 +91,7 @@ impl Tree {
 
     /// Whether the page is what its parent says: a node of this tree on the level below.
     #[inline]
-    fn check_place(&self, bytes: &[u8], page: PageId, level: Option<u8>) -> Result<(), Stop> {
+    pub(super) fn check_place(&self, bytes: &[u8], page: PageId, level: Option<u8>) -> Result<(), Stop> {
         let is_node = header::kind(bytes) == Some(PageKind::Node) && header::tree(bytes) == self.id;
         if is_node && level.is_none_or(|level| Node::new(bytes).level() == level) {
             return Ok(());
@@ -125,6 +132,31 @@ impl Tree {
                 return self.write_node(pool, child, Some(0));
             }
             guard = self.read_node(pool, child, Some(below), Access::Point)?;
+        }
+    }
+
+    /// The leaf that holds the key, for writing; if it is on disk alone, the right to change it late.
+    pub(super) fn leaf_or_absent<'p>(&self, pool: &'p BufferPool, key: &[u8]) -> Result<Leaf<'p>, Stop> {
+        let mut guard = self.read_node(pool, self.root, None, Access::Point)?;
+        loop {
+            let node = Node::new(&guard);
+            let level = node.level();
+            if level == 0 {
+                drop(guard);
+                return self.leaf_exclusive(pool, key).map(Leaf::Present);
+            }
+            let child = node.child(node.child_index(key));
+            if level > 1 {
+                guard = self.read_node(pool, child, Some(level - 1), Access::Point)?;
+                continue;
+            }
+            return match self.write_node(pool, child, Some(0)) {
+                Err(Stop::Miss(missed)) => {
+                    // The latch above keeps the child the key's leaf until nobody can load it.
+                    pool.absent_page(child).map(Leaf::Absent).ok_or(Stop::Miss(missed))
+                }
+                leaf => leaf.map(Leaf::Present),
+            };
         }
     }
 

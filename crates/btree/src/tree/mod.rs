@@ -8,6 +8,7 @@
 mod descend;
 mod discard;
 mod estimate;
+mod late;
 mod lookup;
 mod merge;
 mod modify;
@@ -19,6 +20,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use late::apply_late;
 pub use modify::{Decision, Edit, LeafContext};
 pub use scan::{Direction, LeafView, Position};
 pub use verify::{TreeReport, VerifyError};

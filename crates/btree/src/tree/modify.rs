@@ -3,13 +3,17 @@
 //! The leaf is latched exclusively from the moment the caller decides until the mini-transaction commits. When the
 //! leaf has no room, the latch is given up for a split and the caller is asked again, so `inspect` must not have
 //! side effects; they belong into `apply`, after which only the log as a whole can fail.
+//!
+//! An edit that can do without the record's present value may be made late, when the leaf would have to be read: then
+//! it is logged as such and waits for the leaf (`late`).
 
 use crate::mtr::{Extra, Mtr};
 use crate::node::{Node, SLOT_BYTES, entry_bytes_max};
 use crate::redo::Change;
 use crate::space::Space;
 use crate::tree::Tree;
-use buffer::{ExclusiveGuard, Stop};
+use crate::tree::descend::Leaf;
+use buffer::{AbsentPage, Stop};
 use pagestore::{CorruptPage, PageFault, PageId};
 use wal::Lsn;
 
@@ -33,9 +37,12 @@ pub enum Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeafContext {
     pub page: PageId,
-    /// Before the change.
+    /// Before the change; of a leaf that is not in memory the highest number there is.
     pub page_lsn: Lsn,
 }
+
+/// The LSN of a leaf that nobody has looked at.
+const UNKNOWN_LSN: Lsn = Lsn(u64::MAX);
 
 /// One change of one key, in two steps under the leaf's exclusive latch.
 pub trait Edit {
@@ -43,6 +50,18 @@ pub trait Edit {
 
     /// Decides. It may be called several times and must have no side effects.
     fn inspect(&mut self, current: Option<&[u8]>, leaf: LeafContext) -> Decision;
+
+    /// Whether the change may be made late. Then `inspect` is called with what an earlier late change has made of the
+    /// record, or else `inspect_unseen`, while nobody can load the leaf.
+    fn may_be_late(&self) -> bool {
+        false
+    }
+
+    /// Decides without the record; `None`: the leaf has to be read. `Insert` and `Update` mean the same here, and
+    /// `Delete` is right for a record that is not there.
+    fn inspect_unseen(&mut self, _leaf: LeafContext) -> Option<Decision> {
+        None
+    }
 
     /// The new value, after the decision was `Insert` or `Update`. Together with the key it is at most
     /// `entry_bytes_max` (see `inline_value_max`).
@@ -52,7 +71,7 @@ pub trait Edit {
     fn extra_bytes(&self) -> usize;
 
     /// Called once, right before `modify` returns Ok, also for `Keep`: the change is certain. `current` is the
-    /// value before it.
+    /// value before it, and `None` after `inspect_unseen`.
     fn apply(&mut self, current: Option<&[u8]>, leaf: LeafContext, extra: &mut Extra<'_>) -> Self::Output;
 }
 
@@ -90,7 +109,14 @@ impl Tree {
         key: &[u8],
         edit: &mut E,
     ) -> Result<Attempt<E::Output>, Stop> {
-        let leaf = self.leaf_exclusive(mtr.pool(), key)?;
+        let leaf = if edit.may_be_late() {
+            match self.leaf_or_absent(mtr.pool(), key)? {
+                Leaf::Present(leaf) => leaf,
+                Leaf::Absent(absent) => return self.modify_late(mtr, key, edit, absent).map(Attempt::Done),
+            }
+        } else {
+            self.leaf_exclusive(mtr.pool(), key)?
+        };
         let node = Node::new(&leaf);
         if !key.starts_with(node.prefix()) {
             let fault = PageFault::Structure("a leaf has another prefix than the keys that lead to it");
@@ -112,7 +138,9 @@ impl Tree {
                 }
             }
         }
-        plan(mtr, &leaf, key, found, decision, edit);
+        if let Some(change) = planned(node, key, found, decision, edit) {
+            mtr.plan(leaf.page_id(), &change);
+        }
         let extra_bytes = edit.extra_bytes();
         if decision != Decision::Keep || extra_bytes > 0 {
             mtr.reserve(extra_bytes + RECORD_OVERHEAD_BYTES)?;
@@ -124,6 +152,39 @@ impl Tree {
             mtr.hold(leaf);
         }
         Ok(Attempt::Done(output))
+    }
+
+    fn modify_late<'p, E: Edit>(
+        &self,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+        edit: &mut E,
+        absent: AbsentPage<'p>,
+    ) -> Result<E::Output, Stop> {
+        let context = LeafContext { page: absent.page(), page_lsn: UNKNOWN_LSN };
+        let known = absent.find(key).map(|change| change.value.clone());
+        let current = known.as_ref().and_then(|value| value.as_deref());
+        let decision = match &known {
+            Some(_) => edit.inspect(current, context),
+            None => edit.inspect_unseen(context).ok_or(Stop::Miss(absent.page()))?,
+        };
+        let value = match decision {
+            Decision::Keep => return Ok(edit.apply(current, context, &mut mtr.extra())),
+            Decision::Insert | Decision::Update => Some(edit.value()),
+            Decision::Delete => None,
+        };
+        let value_len = value.map_or(0, <[u8]>::len);
+        let entry_len = SLOT_BYTES + key.len() + value_len;
+        assert!(
+            entry_len <= entry_bytes_max(mtr.pool().store().page_size()),
+            "{entry_len} bytes are too long"
+        );
+        if !absent.has_room(key.len() + value_len) {
+            return Err(Stop::Miss(absent.page()));
+        }
+        mtr.change_late(absent, (self.id, self.root), key, value);
+        mtr.reserve(edit.extra_bytes() + RECORD_OVERHEAD_BYTES)?;
+        Ok(edit.apply(current, context, &mut mtr.extra()))
     }
 }
 
@@ -139,35 +200,37 @@ fn has_room_at(node: Node<'_>, found: Result<usize, usize>, key: &[u8], value_le
     }
 }
 
-/// Plans the page change that the decision asks for.
-fn plan<E: Edit>(
-    mtr: &mut Mtr<'_>,
-    leaf: &ExclusiveGuard<'_>,
-    key: &[u8],
+/// The page change that the decision asks for.
+fn planned<'e, E: Edit>(
+    node: Node<'_>,
+    key: &'e [u8],
     found: Result<usize, usize>,
     decision: Decision,
-    edit: &E,
-) {
-    let node = Node::new(leaf);
-    let number = |slot: usize| u16::try_from(slot).expect("a page has fewer than 65,536 slots");
-    let change = match (decision, found) {
-        (Decision::Keep, _) => return,
+    edit: &'e E,
+) -> Option<Change<'e>> {
+    Some(match (decision, found) {
+        (Decision::Keep, _) => return None,
         (Decision::Insert, Err(slot)) => {
-            let suffix = key.strip_prefix(node.prefix()).expect("keys share the prefix of their leaf");
+            let suffix = key.get(node.prefix().len()..).expect("keys share the prefix of their leaf");
             Change::Insert { slot: number(slot), suffix, value: edit.value() }
         }
-        (Decision::Update, Ok(slot)) => {
-            let (old, new) = (node.value(slot), edit.value());
-            let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-            let rest = old.len().min(new.len()) - start;
-            let ends = old.iter().rev().zip(new.iter().rev()).take(rest);
-            let end = ends.take_while(|(old, new)| old == new).count();
-            let middle = &new[start..new.len() - end];
-            Change::Splice { slot: number(slot), keep_start: number(start), keep_end: number(end), middle }
-        }
+        (Decision::Update, Ok(slot)) => splice(slot, node.value(slot), edit.value()),
         (Decision::Delete, Ok(slot)) => Change::Delete { slot: number(slot) },
         (Decision::Insert, Ok(_)) => panic!("an insert was decided for a key that is there"),
         (Decision::Update | Decision::Delete, Err(_)) => panic!("a change was decided for an absent key"),
-    };
-    mtr.plan(leaf.page_id(), &change);
+    })
+}
+
+/// The change from one value to another.
+pub(super) fn splice<'v>(slot: usize, old: &[u8], new: &'v [u8]) -> Change<'v> {
+    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - start;
+    let ends = old.iter().rev().zip(new.iter().rev()).take(rest);
+    let end = ends.take_while(|(old, new)| old == new).count();
+    let middle = &new[start..new.len() - end];
+    Change::Splice { slot: number(slot), keep_start: number(start), keep_end: number(end), middle }
+}
+
+pub(super) fn number(slot: usize) -> u16 {
+    u16::try_from(slot).expect("numbers within a page fit into 16 bits")
 }

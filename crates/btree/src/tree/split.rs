@@ -27,6 +27,13 @@ pub(super) struct Structure<'p, 's> {
     pub(super) priority: Priority,
 }
 
+/// What a leaf has to take.
+#[derive(Clone, Copy)]
+pub(super) struct Room<'k> {
+    pub(super) key: &'k [u8],
+    pub(super) value_len: usize,
+}
+
 impl Tree {
     /// Splits the leaf of `key` unless it can take the key with a value of `value_len` bytes.
     pub(super) fn make_room(
@@ -37,7 +44,18 @@ impl Tree {
         key: &[u8],
         value_len: usize,
     ) -> Result<(), Stop> {
-        let structure = Structure { pool, space, priority };
+        let latch = |leaf| self.write_node(pool, leaf, Some(0));
+        self.make_room_in(Structure { pool, space, priority }, Room { key, value_len }, latch)
+    }
+
+    /// The same for a leaf that `latch` latches: late changes move with their keys.
+    pub(super) fn make_room_in<'p>(
+        &self,
+        structure: Structure<'p, '_>,
+        Room { key, value_len }: Room<'_>,
+        latch: impl Fn(PageId) -> Result<ExclusiveGuard<'p>, Stop>,
+    ) -> Result<(), Stop> {
+        let pool = structure.pool;
         loop {
             let Some(parent) = self.parent_of(pool, key, 0)? else {
                 self.grow_root(structure, 0)?;
@@ -45,7 +63,7 @@ impl Tree {
             };
             let parent_node = Node::new(&parent.guard);
             let index = parent_node.child_index(key);
-            let leaf = self.write_node(pool, parent_node.child(index), Some(0))?;
+            let leaf = latch(parent_node.child(index))?;
             let node = Node::new(&leaf);
             let bounds = parent.bounds.of_child(parent_node, index);
             check_bounds(parent.guard.page_id(), parent_node, &parent.bounds)?;
@@ -131,6 +149,9 @@ impl Tree {
         let child = encode_child(right);
         let slot = number(index);
         mtr.plan(parent.guard.page_id(), &Change::Insert { slot, suffix, value: &child });
+        if guard.is_late() {
+            mtr.move_late(guard.page_id(), right, &separator);
+        }
         mtr.hold(parent.guard);
         mtr.hold(guard);
         mtr.finish_structure()

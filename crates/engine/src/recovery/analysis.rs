@@ -5,6 +5,7 @@
 
 use crate::log_record::{self, KIND_FIRST, LogRecord, Operation, UndoRecord};
 use crate::{EngineError, TreeId};
+use btree::LateLog;
 use std::collections::{BTreeMap, BTreeSet};
 use wal::{LogGroup, Record};
 
@@ -21,6 +22,8 @@ pub(crate) struct Analysis {
     pub dropped: BTreeSet<TreeId>,
     /// Overflow chains that committed transactions have replaced and nobody has freed.
     pub chains: BTreeSet<u64>,
+    /// What waits for leaves that were not in memory.
+    pub late: LateLog,
     pub groups: u64,
 }
 
@@ -28,11 +31,14 @@ impl Analysis {
     pub fn add_group(&mut self, group: &LogGroup<'_>) -> Result<(), EngineError> {
         self.groups += 1;
         for (lsn, record) in group.records() {
-            if record.kind >= KIND_FIRST {
-                self.add(&record).map_err(|kind| EngineError::Corrupt {
-                    what: format!("log record of kind {kind} at LSN {lsn}"),
-                })?;
-            }
+            let added = if record.kind >= KIND_FIRST {
+                self.add(&record)
+            } else {
+                self.late.add(group.start, record.kind, record.payload).map_err(|_| record.kind)
+            };
+            added.map_err(|kind| EngineError::Corrupt {
+                what: format!("log record of kind {kind} at LSN {lsn}"),
+            })?;
         }
         Ok(())
     }

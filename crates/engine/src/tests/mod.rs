@@ -5,6 +5,8 @@ mod crash;
 mod damage;
 mod freed;
 mod isolation;
+mod late;
+mod late_crash;
 mod load;
 mod locking;
 mod observers;
