@@ -208,6 +208,7 @@ impl BufferPool {
             }
             new.set_page(Some(page));
             new.copy_usage(old);
+            new.set_late(old.is_late());
             self.move_dirty(from, to);
             let replaced = self.table.replace(page, Word::Frame(from), Word::Frame(to));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");

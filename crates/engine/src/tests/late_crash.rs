@@ -150,7 +150,7 @@ fn run(seed: u64) {
         if let Outcome::Stalled = world.block_on(life(world.env(), seed * 31 + number, budget)) {
             panic!("seed {seed}: stalled");
         }
-        world = world.crash(if number == 4 { SimOptions::default() } else { crash() });
+        world = world.crash(if number >= 4 { SimOptions::default() } else { crash() });
     }
     let env = world.env();
     let last = async move {
