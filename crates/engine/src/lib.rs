@@ -64,6 +64,7 @@ mod merge;
 mod meta_row;
 mod observe;
 mod open;
+mod prepared;
 mod prune;
 mod read;
 mod record;
@@ -104,6 +105,7 @@ pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };
 pub use pagestore::SegmentStats;
+pub use prepared::PreparedTransaction;
 pub use scan::Cursor;
 pub use stats::EngineStats;
 pub use survey::{Fault, Survey};

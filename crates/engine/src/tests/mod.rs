@@ -8,6 +8,7 @@ mod isolation;
 mod load;
 mod locking;
 mod observers;
+mod prepared;
 mod recovery;
 mod scans;
 mod spill;
