@@ -171,7 +171,9 @@ impl Account {
             };
             let grant_option = privileges.has(crate::Privilege::GrantOption.into());
             let plain = privileges.without(crate::Privilege::GrantOption.into());
-            let names: Vec<_> = plain.iter().map(crate::Privilege::name).collect();
+            let (dynamic, fixed): (Vec<_>, Vec<_>) =
+                plain.iter().partition(|privilege| privilege.is_dynamic());
+            let names: Vec<_> = fixed.into_iter().map(crate::Privilege::name).collect();
             let is_all = match scope {
                 Scope::Global => false,
                 Scope::Database(_) => plain == crate::PrivilegeSet::all_database(),
@@ -184,6 +186,10 @@ impl Account {
             };
             let ending = if grant_option { " WITH GRANT OPTION" } else { "" };
             lines.push(format!("GRANT {what} ON {place} TO {}{ending}", self.name));
+            if !dynamic.is_empty() {
+                let names: Vec<_> = dynamic.into_iter().map(crate::Privilege::name).collect();
+                lines.push(format!("GRANT {} ON {place} TO {}{ending}", names.join(","), self.name));
+            }
         }
         lines
     }

@@ -8,9 +8,11 @@ use std::fmt;
 
 use crate::account::{Account, AccountName, Credential};
 use crate::plugin::Plugin;
-use crate::privilege::{Grants, PrivilegeSet, Scope};
+use crate::privilege::{Grants, Privilege, PrivilegeSet, Scope};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Before XA_RECOVER_ADMIN: who had every global privilege there was has it too.
+const VERSION_WITHOUT_XA: u8 = 1;
 const FLAG_LOCKED: u8 = 1;
 const FLAG_REQUIRES_TLS: u8 = 2;
 
@@ -51,13 +53,21 @@ pub(crate) fn encode<'a>(accounts: impl ExactSizeIterator<Item = &'a Account>) -
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Account>, CorruptAccounts> {
     let mut reader = Reader { rest: bytes };
-    if reader.u8()? != VERSION {
+    let version = reader.u8()?;
+    if version != VERSION && version != VERSION_WITHOUT_XA {
         return Err(CorruptAccounts);
     }
     let count = u32::from_le_bytes(reader.array()?);
     let mut accounts = Vec::new();
     for _ in 0..count {
-        accounts.push(reader.account()?);
+        let mut account = reader.account()?;
+        if version == VERSION_WITHOUT_XA {
+            let earlier = PrivilegeSet::all_global().without(Privilege::XaRecoverAdmin.into());
+            if account.grants.permit(earlier, &Scope::Global) {
+                account.grants.grant(Scope::Global, Privilege::XaRecoverAdmin.into());
+            }
+        }
+        accounts.push(account);
     }
     if reader.rest.is_empty() { Ok(accounts) } else { Err(CorruptAccounts) }
 }

@@ -62,9 +62,15 @@ privileges! {
     CreateRole = 28, "CREATE ROLE";
     DropRole = 29, "DROP ROLE";
     GrantOption = 30, "GRANT OPTION";
+    XaRecoverAdmin = 31, "XA_RECOVER_ADMIN";
 }
 
 impl Privilege {
+    /// What MySQL calls a dynamic privilege: global only, and shown in a line of its own.
+    pub fn is_dynamic(self) -> bool {
+        self == Privilege::XaRecoverAdmin
+    }
+
     /// From the words of a GRANT statement, in any case and without ALL.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|privilege| privilege.name().eq_ignore_ascii_case(name))

@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use collation::CollationId;
 use datum::{SqlError, error_code};
-use engine::{AccessMode, Engine, Isolation};
+use engine::{AccessMode, Engine, Isolation, TreeId};
 use parking_lot::RwLock;
 use schema::{DatabaseDef, TableDef, TableId};
 use table::{Relations, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
 use crate::dictionary::{self, FORMAT_VERSION};
-use crate::metadata_lock::MetadataLocks;
+use crate::metadata_lock::{LockName, MetadataLocks};
 use crate::name::{INFORMATION_SCHEMA, SYSTEM_DATABASES, canonical_database};
 
 pub struct Catalog {
@@ -202,6 +202,19 @@ impl Catalog {
     }
 
     /// The table, or error 1049 or 1146.
+    /// The tables whose rows or indexes are in any of the trees, as names to lock.
+    pub fn tables_of(&self, trees: &BTreeSet<TreeId>) -> Vec<LockName> {
+        let state = self.state.read();
+        let uses = |table: &TableDef| {
+            let indexes = table.indexes.iter().map(|index| index.tree);
+            indexes.chain([table.tree]).any(|tree| trees.contains(&TreeId(tree)))
+        };
+        let tables = state.by_id.values().map(|live| live.handle.definition()).filter(|table| uses(table));
+        tables
+            .map(|table| LockName::Table(table.database.as_str().into(), table.name.as_str().into()))
+            .collect()
+    }
+
     pub fn require_table(&self, database: &str, name: &str) -> Result<Arc<TableHandle>, SqlError> {
         if let Some(table) = self.table(database, name) {
             return Ok(table);

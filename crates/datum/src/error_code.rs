@@ -184,6 +184,11 @@ error_codes! {
     ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %s value: '%s' for column '%s' at row %d";
     ER_CANNOT_USER = 1396, "HY000", "Operation %s failed for %s";
     ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
+    ER_XAER_INVAL = 1398, "XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
+    ER_XAER_RMFAIL = 1399, "XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %s state";
+    ER_XAER_OUTSIDE = 1400, "XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    ER_XAER_RMERR = 1401, "XAE03", "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency";
+    ER_XA_RBROLLBACK = 1402, "XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %d";
     ER_SP_BAD_SQLSTATE = 1407, "42000", "Bad SQLSTATE: '%s'";
     ER_WRONG_VALUE_FOR_TYPE = 1411, "HY000", "Incorrect %s value: '%s' for function %s";
@@ -192,6 +197,7 @@ error_codes! {
     ER_TOO_BIG_PRECISION = 1426, "42000", "Too-big precision %d specified for '%s'. Maximum is %d.";
     ER_M_BIGGER_THAN_D = 1427, "42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
     ER_TOO_BIG_DISPLAYWIDTH = 1439, "42000", "Display width out of range for column '%s' (max = %d)";
+    ER_XAER_DUPID = 1440, "XAE08", "XAER_DUPID: The XID already exists";
     ER_DATETIME_FUNCTION_OVERFLOW = 1441, "22008", "Datetime function: %s field overflow";
     ER_ROW_IS_REFERENCED_2 = 1451, "23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     ER_NO_REFERENCED_ROW_2 = 1452, "23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
@@ -207,6 +213,8 @@ error_codes! {
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%s'";
     ER_DUP_ENTRY_WITH_KEY_NAME = 1586, "23000", "Duplicate entry '%s' for key '%s'";
     ER_BINLOG_UNSAFE_STATEMENT = 1592, "HY000", "Unsafe statement written to the binary log using statement format since BINLOG_FORMAT = STATEMENT. %s";
+    ER_XA_RBTIMEOUT = 1613, "XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
+    ER_XA_RBDEADLOCK = 1614, "XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%s' is too long (max = %d)";
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
@@ -214,6 +222,7 @@ error_codes! {
     ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%s)";
     ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %d bytes.";
     ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
+    ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION = 1766, "HY000", "The system variable %s cannot be set when there is an ongoing transaction.";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
     ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
     ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";

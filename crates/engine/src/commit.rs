@@ -24,11 +24,25 @@ impl Transaction {
         self.drop_snapshot();
         self.work.finish_victim().await?;
         self.work.withdraw();
-        let engine = self.work.engine.clone();
-        let changed = self.has_changes();
-        let lsn = if changed { self.work.append_commit().await? } else { self.work.seen_lsn };
-        let state = self.work.state.clone();
-        let changes = self.work.finish_commit(changed);
+        self.work.commit_all().await
+    }
+
+    /// Makes sure that what the transaction's locking reads returned cannot be lost: call it before the
+    /// rows of a locking read leave the server, unless `commit` follows anyway.
+    pub fn settle_reads(&self) -> impl Future<Output = Result<(), EngineError>> + Send + use<> {
+        let (engine, lsn) = (self.work.engine.clone(), self.work.seen_lsn);
+        async move { if lsn == 0 { Ok(()) } else { engine.acknowledge(lsn).await } }
+    }
+}
+
+impl Work {
+    /// Commits all changes; returns once that is durable as `flush_at_commit` asks.
+    pub async fn commit_all(&mut self) -> Result<(), EngineError> {
+        let engine = self.engine.clone();
+        let changed = self.has_undo();
+        let lsn = if changed { self.append_commit().await? } else { self.seen_lsn };
+        let state = self.state.clone();
+        let changes = self.finish_commit(changed);
         if lsn > 0 {
             engine.acknowledge(lsn).await?;
         }
@@ -41,15 +55,6 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes sure that what the transaction's locking reads returned cannot be lost: call it before the
-    /// rows of a locking read leave the server, unless `commit` follows anyway.
-    pub fn settle_reads(&self) -> impl Future<Output = Result<(), EngineError>> + Send + use<> {
-        let (engine, lsn) = (self.work.engine.clone(), self.work.seen_lsn);
-        async move { if lsn == 0 { Ok(()) } else { engine.acknowledge(lsn).await } }
-    }
-}
-
-impl Work {
     async fn append_commit(&mut self) -> Result<u64, EngineError> {
         let state = self.state();
         if state.with_undo(UndoStack::has_cut_off_batch) {

@@ -75,6 +75,8 @@ pub struct Engine {
     pub(crate) recovering: AtomicBool,
     pub(crate) unfinished: Unfinished,
     pub(crate) damage: Damage,
+    /// Prepared transactions of an earlier life whom nobody has asked for yet.
+    pub(crate) recovered: Mutex<Vec<Arc<TransactionState>>>,
     /// The first failure that stops all changes.
     pub(crate) failure: Mutex<Option<EngineError>>,
 }

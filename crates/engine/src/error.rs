@@ -56,6 +56,8 @@ pub enum EngineError {
         /// For people.
         what: String,
     },
+    /// A transaction that has created or dropped trees cannot be prepared.
+    NotPreparable,
     /// The engine is shutting down.
     Closed,
 }
@@ -97,6 +99,9 @@ impl std::fmt::Display for EngineError {
             EngineError::CorruptPage { tree: None, corrupt } => corrupt.fmt(f),
             EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),
             EngineError::Io { what } => write!(f, "input/output error: {what}"),
+            EngineError::NotPreparable => {
+                write!(f, "a transaction that creates or drops trees cannot be prepared")
+            }
             EngineError::Closed => write!(f, "the engine is shutting down"),
         }
     }

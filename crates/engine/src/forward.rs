@@ -41,6 +41,8 @@ impl Engine {
             match self.forward_chunk(state, from) {
                 Chunk::Appended { next } => from = next,
                 Chunk::Finished => {
+                    // Behind its undo records.
+                    self.log_still_prepared(state).await?;
                     state.undo_moved_to(start);
                     self.stats.undo_forwards.fetch_add(1, Relaxed);
                     return Ok(());

@@ -65,6 +65,7 @@ mod merge;
 mod meta_row;
 mod observe;
 mod open;
+mod prepared;
 mod prune;
 mod read;
 mod record;
@@ -105,6 +106,7 @@ pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };
 pub use pagestore::SegmentStats;
+pub use prepared::PreparedTransaction;
 pub use scan::Cursor;
 pub use stats::EngineStats;
 pub use survey::{Fault, Survey};

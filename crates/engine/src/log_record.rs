@@ -9,6 +9,8 @@
 //! | `PENDING_FREES` | pages (8 each) of overflow chains that committed transactions have left to free |
 //! | `FREED` | page (8): the overflow chain that starts there is freed |
 //! | `SPILLED` | sequence (8): undo records before it are in the spill and count no more, but for these (8 each) |
+//! | `PREPARED` | the transaction's identifier, any bytes: what it has logged so far stays until it is decided |
+//! | `UNPREPARED` | nothing: the prepared transaction is being rolled back |
 //!
 //! All numbers are little-endian; the transaction is in the record's header. The decoder takes any bytes.
 //! A sequence is the change's number within its transaction; an undo record with a sequence that is already there is
@@ -33,6 +35,8 @@ const ROLLED_BACK: u8 = KIND_FIRST + 3;
 const PENDING_FREES: u8 = KIND_FIRST + 4;
 const FREED: u8 = KIND_FIRST + 5;
 const SPILLED: u8 = KIND_FIRST + 6;
+const PREPARED: u8 = KIND_FIRST + 7;
+const UNPREPARED: u8 = KIND_FIRST + 8;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,8 @@ pub(crate) enum LogRecord<'a> {
     PendingFrees { chains: Vec<u64> },
     Freed { chain: u64 },
     Spilled { through: u64, kept: Vec<u64> },
+    Prepared { xid: &'a [u8] },
+    Unprepared,
 }
 
 /// The bytes are no record that this version writes.
@@ -91,6 +97,8 @@ impl LogRecord<'_> {
             LogRecord::PendingFrees { .. } => PENDING_FREES,
             LogRecord::Freed { .. } => FREED,
             LogRecord::Spilled { .. } => SPILLED,
+            LogRecord::Prepared { .. } => PREPARED,
+            LogRecord::Unprepared => UNPREPARED,
         }
     }
 
@@ -121,7 +129,8 @@ impl LogRecord<'_> {
                 out.extend_from_slice(&through.to_le_bytes());
                 kept.iter().for_each(|sequence| out.extend_from_slice(&sequence.to_le_bytes()));
             }
-            LogRecord::RolledBack => {}
+            LogRecord::Prepared { xid } => out.extend_from_slice(xid),
+            LogRecord::RolledBack | LogRecord::Unprepared => {}
         }
     }
 
@@ -147,6 +156,8 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         PENDING_FREES => Ok(LogRecord::PendingFrees { chains: numbers(payload).ok_or(unknown)? }),
         FREED => Ok(LogRecord::Freed { chain: number(payload).ok_or(unknown)? }),
         SPILLED => decode_spilled(payload).ok_or(unknown),
+        PREPARED => Ok(LogRecord::Prepared { xid: payload }),
+        UNPREPARED if payload.is_empty() => Ok(LogRecord::Unprepared),
         _ => Err(unknown),
     }
 }
@@ -234,6 +245,8 @@ mod tests {
         check(LogRecord::PendingFrees { chains: vec![9, 8, 7] });
         check(LogRecord::Freed { chain: 5 });
         check(LogRecord::Spilled { through: 6, kept: vec![1, 4] });
+        check(LogRecord::Prepared { xid: b"any bytes" });
+        check(LogRecord::Unprepared);
     }
 
     proptest! {

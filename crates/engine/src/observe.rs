@@ -156,7 +156,7 @@ impl Engine {
         });
         TransactionInfo {
             id: state.id.0,
-            label: state.label,
+            label: state.label(),
             isolation: state.isolation,
             age_us: now_us.saturating_sub(state.started_us),
             undo_records: state.undo_len(),
@@ -189,7 +189,7 @@ impl Engine {
             cycle.iter().map(|state| Some(state.waiting()?.target)).collect::<Option<_>>()?;
         let members = cycle.iter().enumerate().map(|(place, state)| {
             let before = (place + cycle.len() - 1) % cycle.len();
-            let description = self.deadlocks.observer.get().map(|observer| observer.describe(state.label));
+            let description = self.deadlocks.observer.get().map(|observer| observer.describe(state.label()));
             DeadlockMember {
                 transaction: self.describe(state, now_us),
                 description: description.unwrap_or_default(),
@@ -235,5 +235,5 @@ fn lock_info(
     mode: LockMode,
     granted: bool,
 ) -> LockInfo {
-    LockInfo { transaction: state.id.0, label: state.label, tree, what, mode, granted }
+    LockInfo { transaction: state.id.0, label: state.label(), tree, what, mode, granted }
 }

@@ -14,7 +14,7 @@ use crate::log_record::{Operation, UndoRecord};
 use crate::recovery::{self, Analysis, Remains};
 use crate::row_table::RowTable;
 use crate::snapshot::SnapshotRegistry;
-use crate::spill::{Spills, Standing};
+use crate::spill::{FoundSpill, Spills, Standing};
 use crate::stats::Counters;
 use crate::superblock::Superblock;
 use crate::transaction::Work;
@@ -27,7 +27,7 @@ use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::{CountedDisk, Env, IoCounters};
 use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use wal::{Lsn, Wal, WalOptions};
@@ -133,10 +133,10 @@ impl Engine {
         engine.last_commit_lsn.store(end.0, Ordering::Release);
         lost.into_iter().for_each(|corrupt| engine.damage.note(corrupt));
         let pin = engine.pin_checkpoint(from.0);
-        let unfinished = engine.finish_recovery(analysis, from).await?;
+        let losers = engine.finish_recovery(analysis, from).await?;
         drop(pin);
         engine.checkpoint(false).await?;
-        unfinished.into_iter().for_each(|work| engine.undo_in_background(work));
+        losers.into_iter().for_each(|work| engine.undo_in_background(work));
         if engine.pool.store().wants_frees() {
             engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
         }
@@ -144,13 +144,14 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Hands to the background what committed transactions have left to do; answers the others, to be undone.
+    /// Makes what has not ended running transactions again and hands to the background what the others have left to do.
+    /// Answers those that are to be undone.
     async fn finish_recovery(
         self: &Arc<Self>,
         analysis: Analysis,
         from: Lsn,
     ) -> Result<Vec<Work>, EngineError> {
-        let Analysis { mut losers, dropped, chains, .. } = analysis;
+        let Analysis { mut losers, mut prepared, dropped, chains, .. } = analysis;
         let Leftovers { drops, mut spills } = self.load_trees().await?;
         self.mark_committed_spills(&mut spills, &dropped).await?;
         // One whose creation is to be undone has no entries.
@@ -164,17 +165,19 @@ impl Engine {
         spills.retain(|spill| !unmade.contains(&TreeId(spill.live.tree.id.0)));
         let (active, committed): (Vec<_>, Vec<_>) =
             spills.into_iter().partition(|spill| spill.standing == Standing::Active);
-        let mut remains: Vec<Remains> = Vec::new();
-        for spill in active {
-            let undo = losers.remove(&spill.owner.0).unwrap_or_default();
-            remains.push(Remains { id: spill.owner, undo, spill: Some(spill) });
-        }
-        for (id, undo) in losers {
-            remains.push(Remains { id: TransactionId(id), undo, spill: None });
-        }
-        let mut unfinished = Vec::new();
-        for remains in remains {
-            unfinished.push(self.adopt(remains, from.0).await?);
+        let mut active: BTreeMap<u64, FoundSpill> =
+            active.into_iter().map(|spill| (spill.owner.0, spill)).collect();
+        let ids: BTreeSet<u64> = losers.keys().chain(prepared.keys()).chain(active.keys()).copied().collect();
+        let mut undone = Vec::new();
+        for id in ids {
+            let undo = losers.remove(&id).unwrap_or_default();
+            let (spill, xid) = (active.remove(&id), prepared.remove(&id));
+            let is_prepared = xid.is_some();
+            let mut work = self.adopt(Remains { id: TransactionId(id), undo, spill, xid }, from.0).await?;
+            match is_prepared {
+                true => self.recovered.lock().push(work.state()),
+                false => undone.push(work),
+            }
         }
         self.history.lock().add_pending_chains(chains.iter().copied());
         self.recovering.store(false, Ordering::Relaxed);
@@ -184,7 +187,7 @@ impl Engine {
             let chains = chains.into_iter().collect();
             self.spawn("free long values", |engine| async move { engine.free_chains(chains).await });
         }
-        Ok(unfinished)
+        Ok(undone)
     }
 
     /// Waits until nothing is done in the background: until what the last life left unfinished is undone, and the pages
@@ -352,6 +355,7 @@ impl Parts {
             recovering: AtomicBool::new(true),
             unfinished: recovery::Unfinished::default(),
             damage: Damage::default(),
+            recovered: Mutex::default(),
             failure: Mutex::new(None),
             env,
             wal,

@@ -108,6 +108,7 @@ impl Work {
     /// Undoes everything, ends the transaction and releases its locks.
     pub async fn roll_back_all(&mut self) -> Result<(), EngineError> {
         let had_changes = self.has_undo();
+        self.unprepare().await?;
         self.roll_back_to(0, false).await?;
         if let Some(state) = &self.state
             && let Some(spill) = state.spill()

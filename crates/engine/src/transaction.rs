@@ -13,6 +13,7 @@ use crate::spill::RowPlace;
 use crate::transaction_state::TransactionState;
 use crate::undo_stack::UndoItem;
 use crate::{AccessMode, EngineError, Isolation, LockMode, Savepoint, TreeId, WaitPolicy};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One transaction, used by one task at a time. Dropping it without `commit` rolls it back (in the
@@ -209,15 +210,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.drop_snapshot();
-        let engine = self.work.engine.clone();
-        let rest = Work {
-            state: self.work.state.take(),
-            announced: self.work.announced.take(),
-            kept: std::mem::take(&mut self.work.kept),
-            label: self.work.label,
-            ..Work::new(engine, self.work.isolation)
-        };
-        rest.abandon();
+        self.work.take().abandon();
     }
 }
 
@@ -237,7 +230,18 @@ impl Work {
         }
     }
 
-    /// Takes over a transaction of an earlier life, to undo it.
+    /// Everything that the transaction's end needs; leaves the work of a transaction that has done nothing.
+    pub fn take(&mut self) -> Work {
+        Work {
+            state: self.state.take(),
+            announced: self.announced.take(),
+            kept: std::mem::take(&mut self.kept),
+            label: self.label,
+            ..Work::new(self.engine.clone(), self.isolation)
+        }
+    }
+
+    /// Takes over a transaction of an earlier life, to end it.
     pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
         Work { state: Some(state), ..Work::new(engine, isolation) }
     }
@@ -256,6 +260,15 @@ impl Work {
     /// True when a rollback has something to do.
     pub fn has_undo(&self) -> bool {
         self.state.as_ref().is_some_and(|state| state.has_undo())
+    }
+
+    /// The trees in which there may be something to undo.
+    pub fn trees(&self) -> BTreeSet<TreeId> {
+        let Some(state) = &self.state else { return BTreeSet::new() };
+        let mut trees: BTreeSet<TreeId> =
+            state.with_undo(|undo| undo.iter().filter_map(|change| change.item.tree()).collect());
+        trees.extend(state.spill().iter().flat_map(|spill| spill.trees_expected()));
+        trees
     }
 
     /// Records a change that has just happened.

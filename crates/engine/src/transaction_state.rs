@@ -25,8 +25,8 @@ const ABORTED: u64 = u64::MAX;
 /// Shared by the transaction, the versions it wrote and the locks it holds.
 pub(crate) struct TransactionState {
     pub id: TransactionId,
-    /// The caller's number for whoever runs the transaction.
-    pub label: u64,
+    /// The caller's number for whoever runs the transaction; 0 when nobody does.
+    label: AtomicU64,
     pub isolation: Isolation,
     pub started_us: u64,
     /// `ACTIVE`, `ABORTED` or the LSN after which the commit record is durable.
@@ -41,6 +41,8 @@ pub(crate) struct TransactionState {
     undo: Mutex<UndoStack>,
     /// Where the older of its changes are, once there were too many for memory.
     spill: Mutex<Option<Arc<Spill>>>,
+    /// The identifier of a prepared transaction. Changed under the commit mutex, with the record in the log.
+    prepared: Mutex<Option<Arc<[u8]>>>,
     held: Mutex<Held>,
     /// A leaf lock like `held`; set by the waiting task itself.
     waiting: Mutex<Option<Waiting>>,
@@ -82,7 +84,7 @@ impl TransactionState {
     ) -> Arc<Self> {
         Arc::new(TransactionState {
             id,
-            label,
+            label: AtomicU64::new(label),
             isolation,
             started_us,
             commit_lsn: AtomicU64::new(ACTIVE),
@@ -91,9 +93,26 @@ impl TransactionState {
             undo_bytes: AtomicU64::new(0),
             undo: Mutex::default(),
             spill: Mutex::default(),
+            prepared: Mutex::default(),
             held: Mutex::default(),
             waiting: Mutex::new(None),
         })
+    }
+
+    /// The caller's number for whoever runs the transaction.
+    pub fn label(&self) -> u64 {
+        self.label.load(Ordering::Relaxed)
+    }
+
+    /// Its identifier, if it is prepared.
+    pub fn prepared(&self) -> Option<Arc<[u8]>> {
+        self.prepared.lock().clone()
+    }
+
+    /// From the first time on nobody in particular runs it.
+    pub fn set_prepared(&self, xid: Option<Arc<[u8]>>) {
+        self.label.store(0, Ordering::Relaxed);
+        *self.prepared.lock() = xid;
     }
 
     pub fn is_active(&self) -> bool {
@@ -176,6 +195,11 @@ impl TransactionState {
         names.append(&mut held.names);
         names.shrink_to(names.len() * 2);
         held.names = names;
+    }
+
+    /// Takes the list of the trees in which it has intervals.
+    pub fn take_interval_trees(&self) -> Vec<TreeId> {
+        std::mem::take(&mut self.held.lock().interval_trees)
     }
 
     /// Takes the list of everything held; nothing can be added any more.

@@ -37,6 +37,15 @@ impl UndoItem {
         matches!(self, UndoItem::Row { .. } | UndoItem::Chain(_))
     }
 
+    /// Where it is undone.
+    pub fn tree(&self) -> Option<TreeId> {
+        match self {
+            UndoItem::Row { name, .. } => Some(name.tree),
+            UndoItem::Tree { tree, .. } | UndoItem::DropTree(tree) => Some(*tree),
+            UndoItem::Chain(_) => None,
+        }
+    }
+
     pub fn row(&self) -> Option<&RowName> {
         match self {
             UndoItem::Row { name, .. } => Some(name),

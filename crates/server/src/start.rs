@@ -147,6 +147,12 @@ fn open_store(
             .map_err(|error| format!("the store cannot be opened: {error}"))?;
         let server = Server::open(engine, config).await.map_err(|error| error.message)?;
         server.set_log(log::note);
+        let prepared = server.prepared_count();
+        if prepared > 0 {
+            log::note(&format!(
+                "{prepared} prepared XA transactions wait for a decision: XA RECOVER lists them"
+            ));
+        }
         Ok(server)
     })?
 }

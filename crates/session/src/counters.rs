@@ -124,6 +124,12 @@ counters! {
     com_unlock_tables = "Com_unlock_tables";
     com_update = "Com_update";
     com_update_multi = "Com_update_multi";
+    com_xa_commit = "Com_xa_commit";
+    com_xa_end = "Com_xa_end";
+    com_xa_prepare = "Com_xa_prepare";
+    com_xa_recover = "Com_xa_recover";
+    com_xa_rollback = "Com_xa_rollback";
+    com_xa_start = "Com_xa_start";
     created_tmp_tables = "Created_tmp_tables";
     handler_commit = "Handler_commit";
     handler_delete = "Handler_delete";

@@ -28,6 +28,7 @@ mod user_locks;
 mod variables;
 mod virtual_tables;
 mod wait_tables;
+mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionId, ConnectionInfo, TlsInfo};
 pub use kill::{KillKind, KillSwitch};

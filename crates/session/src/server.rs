@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use auth::AccountStore;
-use catalog::Catalog;
+use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
 use parser::DigestSeed;
 
@@ -21,6 +21,7 @@ use crate::status::{DeadlockWitness, Gauges, InnodbReport};
 use crate::user_locks::UserLocks;
 use crate::variables::{Effect, GlobalVariables, VariableId, parse_text};
 use crate::virtual_tables::VirtualTables;
+use crate::xa::{XaRegistry, Xid};
 
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -59,6 +60,7 @@ pub struct Server {
     log: OnceLock<fn(&str)>,
     pub(crate) virtual_tables: VirtualTables,
     pub(crate) user_locks: UserLocks,
+    pub(crate) xa: Arc<XaRegistry>,
     processes: ProcessList,
     next_connection_id: AtomicU32,
     started: Instant,
@@ -93,6 +95,7 @@ impl Server {
             innodb_report: InnodbReport::default(),
             log: OnceLock::new(),
             user_locks: UserLocks::default(),
+            xa: Arc::default(),
             processes: ProcessList::default(),
             next_connection_id: AtomicU32::new(1),
             started: Instant::now(),
@@ -101,7 +104,32 @@ impl Server {
         let stored = server.catalog.stored_settings();
         let names = stored.variables.iter().chain(&server.config.variables).map(|(name, _)| name.as_str());
         server.obey_given(names);
+        server.adopt_prepared().await?;
         Ok(server)
+    }
+
+    /// Lists the prepared transactions that the start has found, and locks their tables against changes of definition.
+    async fn adopt_prepared(&self) -> Result<(), SqlError> {
+        for mut transaction in self.engine().take_recovered() {
+            let damaged =
+                || error_code::ER_INTERNAL_ERROR.with(&[&"the name of a prepared transaction is damaged"]);
+            let xid = Xid::decode(transaction.xid()).ok_or_else(damaged)?;
+            let owner = self.xa.lock_owner(transaction.id());
+            for name in self.catalog.tables_of(&transaction.trees()) {
+                // Nobody else is there yet, and prepared transactions do not exclude each other.
+                let guard = self.catalog.locks().acquire(owner, name, LockMode::SharedWrite).await;
+                transaction.keep_until_ended(guard.map_err(|_| error_code::ER_LOCK_DEADLOCK.plain())?);
+            }
+            if !self.xa.add_recovered(xid, transaction) {
+                return Err(damaged());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many prepared transactions wait for XA COMMIT or XA ROLLBACK.
+    pub fn prepared_count(&self) -> usize {
+        self.xa.prepared().len()
     }
 
     /// Says where messages for the administrator go, one line each; once, the later calls do nothing.

@@ -25,6 +25,7 @@ use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, TableLocks};
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::variables::{SessionVariables, Setting};
+use crate::xa::XaBranch;
 
 /// Names a prepared statement within its session, as the protocol does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +45,8 @@ pub struct Session {
     pub(crate) viewer: Option<Arc<catalog::Viewer>>,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) transaction: TransactionControl,
+    /// Between XA START and the end of the branch: `transaction` is its.
+    pub(crate) xa: Option<XaBranch>,
     /// LOCK TABLES.
     pub(crate) table_locks: TableLocks,
     pub(crate) global_read_lock: Option<GlobalReadLock>,
@@ -94,6 +97,7 @@ impl Session {
             viewer: None,
             database: None,
             transaction: TransactionControl::of(id),
+            xa: None,
             table_locks: TableLocks::default(),
             global_read_lock: None,
             statement_passage: None,
@@ -207,6 +211,7 @@ impl Session {
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::of(self.process.id);
+        self.xa = None;
         self.table_locks.clear();
         self.global_read_lock = None;
         self.server.user_locks.release_all(self.process.id);

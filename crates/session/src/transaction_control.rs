@@ -8,9 +8,9 @@
 //!
 //! Invariant: metadata locks are held until a transaction that used their tables has ended, and no longer. Where
 //! a rollback goes on in the background (the connection was lost, the disk is full), they go with it.
-use catalog::LockGuard;
+use catalog::{LockGuard, LockOwner};
 use datum::SqlError;
-use engine::{AccessMode, Engine, EngineError, Isolation, Savepoint, Transaction};
+use engine::{AccessMode, Engine, EngineError, Isolation, PreparedTransaction, Savepoint, Transaction};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -92,6 +92,21 @@ impl TransactionControl {
         result
     }
 
+    /// Prepares the transaction, which is no longer this session's then; its metadata locks go with it, as `owner`'s.
+    pub async fn prepare(
+        &mut self,
+        xid: &[u8],
+        owner: LockOwner,
+    ) -> Result<PreparedTransaction, EngineError> {
+        let mut transaction = self.current.take().expect("a branch has a transaction until it has ended");
+        let mut locks = std::mem::take(&mut self.locks);
+        locks.iter_mut().for_each(|lock| lock.pass_to(owner));
+        transaction.keep_until_ended(locks);
+        let prepared = pin!(transaction.prepare(xid)).await;
+        self.ended();
+        prepared
+    }
+
     /// Hands the metadata locks to a transaction that may have to be rolled back without this.
     fn locks_follow_changes(&mut self) {
         if let Some(transaction) = self.current.as_mut().filter(|transaction| transaction.has_changes()) {
@@ -133,6 +148,10 @@ impl TransactionControl {
         self.touched = false;
         self.locks.clear();
         rolled_back
+    }
+
+    pub fn has_savepoint(&self, name: &str) -> bool {
+        self.savepoints.iter().any(|(earlier, _)| same_savepoint(earlier, name))
     }
 
     /// RELEASE SAVEPOINT; false when there is none of the name.

@@ -6,6 +6,7 @@ use crate::run::{Report, RunOptions, Violation, caught, recover_and_check};
 use crate::subject::Subject;
 use crate::workload::{self, Shared, WorkloadOptions};
 use env::sim::{Outcome, SECTOR_BYTES, SeededRandom, SimOptions, World};
+use env::sync::Mutex;
 
 /// Runs a workload, closes the store and damages `samples` copies of what it left, one place in each.
 pub fn run_decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, Violation> {
@@ -39,7 +40,8 @@ fn decay<S: Subject>(options: &RunOptions, samples: u64) -> Result<Report, Strin
         let image = world.crash_image(0, SimOptions::default());
         let Some(described) = damage(&image, &early, &random) else { continue };
         report.damages += 1;
-        let checked = caught(|| match image.block_on(recover_and_check::<S>(image.env(), &shared)) {
+        let history = Mutex::new(shared.history.lock().clone());
+        let checked = caught(|| match image.block_on(recover_and_check::<S>(image.env(), &history)) {
             Outcome::Done(result) => Ok(result.map(drop)),
             Outcome::Crashed | Outcome::Stalled => Err("recovery hangs".into()),
         });

@@ -8,7 +8,8 @@
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
     AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
-    ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId, Uniqueness, WaitPolicy,
+    PreparedTransaction, ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId, Uniqueness,
+    WaitPolicy,
 };
 use env::Env;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ const FRAME_OVERHEAD_BYTES: u64 = 256;
 
 impl Subject for Engine {
     type Transaction = Transaction;
+    type Prepared = PreparedTransaction;
+    const PREPARES: bool = true;
 
     async fn open(env: Env) -> Result<Arc<Self>, String> {
         // Some lives evict all the time, others never; the page size only counts at the first start.
@@ -137,6 +140,20 @@ impl Subject for Engine {
 
     async fn rollback(transaction: Transaction) -> Result<(), Refusal> {
         transaction.rollback().await.map_err(refusal)
+    }
+
+    async fn prepare(transaction: Transaction, number: u64) -> Result<PreparedTransaction, Refusal> {
+        transaction.prepare(&number.to_le_bytes()).await.map_err(refusal)
+    }
+
+    async fn decide(mut prepared: PreparedTransaction, commit: bool) -> Result<(), Refusal> {
+        let decided = if commit { prepared.commit().await } else { prepared.rollback().await };
+        decided.map_err(refusal)
+    }
+
+    fn recovered(self: &Arc<Self>) -> Vec<(u64, PreparedTransaction)> {
+        let number = |xid: &[u8]| xid.try_into().map_or(u64::MAX, u64::from_le_bytes);
+        self.take_recovered().into_iter().map(|prepared| (number(prepared.xid()), prepared)).collect()
     }
 
     async fn close(&self) -> Result<(), String> {

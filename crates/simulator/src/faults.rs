@@ -62,7 +62,7 @@ fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Re
         return Err(format!("{what} after {described}"));
     }
     let image = world.crash(SimOptions::default());
-    let checked = image.block_on(recover_and_check::<S>(image.env(), &shared));
+    let checked = image.block_on(recover_and_check::<S>(image.env(), &shared.history));
     finished(checked)
         .and_then(|checked| checked.map(drop))
         .map_err(|what| format!("{what} after {described}"))?;

@@ -16,6 +16,13 @@ pub struct TransactionNumber(pub u64);
 enum Status {
     /// At work, or over without a commit.
     Loser,
+    /// To be prepared; no answer yet.
+    Preparing,
+    /// That it is prepared was answered with OK: a restart finds it so.
+    Prepared,
+    /// A prepared one whose rollback was asked for, or commit; no answer yet.
+    Aborting,
+    Committing,
     /// Commit was asked for; no answer yet.
     Unknown,
     /// Commit was not answered yet, but somebody else has seen the effects.
@@ -96,6 +103,69 @@ impl History {
         self.undo(number, &[]);
     }
 
+    pub fn ask_prepare(&mut self, number: TransactionNumber) {
+        self.set(number, Status::Preparing);
+    }
+
+    /// That it is prepared was answered; or its decision was refused.
+    pub fn prepared(&mut self, number: TransactionNumber) {
+        self.set(number, Status::Prepared);
+    }
+
+    pub fn ask_decision(&mut self, number: TransactionNumber, commit: bool) {
+        self.set(number, if commit { Status::Committing } else { Status::Aborting });
+    }
+
+    pub fn decided(&mut self, number: TransactionNumber, commit: bool) {
+        if commit {
+            self.acknowledge(number);
+        } else {
+            self.set(number, Status::Loser);
+            self.undo(number, &[]);
+        }
+    }
+
+    /// After a restart that has found these prepared: what became of the others. An error if that cannot be.
+    pub fn restart(&mut self, found: &[u64]) -> Result<(), String> {
+        let count = self.transactions.len() as u64;
+        if let Some(stranger) = found.iter().find(|number| **number >= count) {
+            return Err(format!("a transaction {stranger} is prepared that there never was"));
+        }
+        for number in (0..count).map(TransactionNumber) {
+            let status = self.transactions[number.0 as usize];
+            let is_found = found.contains(&number.0);
+            match status {
+                Status::Loser | Status::Unknown | Status::Seen | Status::Committed if is_found => {
+                    return Err(format!("{number:?} is prepared, and {status:?}"));
+                }
+                Status::Prepared if !is_found && self.has_effects(number) => {
+                    return Err(format!("{number:?} is no longer prepared"));
+                }
+                Status::Preparing | Status::Aborting | Status::Committing if is_found => {
+                    self.set(number, Status::Prepared);
+                }
+                Status::Committing => self.set(number, Status::Committed),
+                Status::Preparing | Status::Aborting | Status::Prepared if !is_found => {
+                    self.decided(number, false);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn has_effects(&self, number: TransactionNumber) -> bool {
+        self.effects.values().flatten().any(|(writer, _)| *writer == number)
+    }
+
+    /// It may have committed or has.
+    fn may_be_member(&self, number: TransactionNumber) -> bool {
+        matches!(
+            self.transactions[number.0 as usize],
+            Status::Unknown | Status::Committing | Status::Seen | Status::Committed
+        )
+    }
+
     fn set(&mut self, number: TransactionNumber, status: Status) {
         self.transactions[number.0 as usize] = status;
     }
@@ -127,11 +197,11 @@ impl History {
                 Err(format!("{reader:?} read a value that nobody wrote or that was undone, at {place:?}"))
             }
             Some(writer) if writer == reader => Ok(()),
-            Some(writer) if self.transactions[writer.0 as usize] == Status::Loser => {
+            Some(writer) if !self.may_be_member(writer) => {
                 Err(format!("{reader:?} read what {writer:?} wrote and had not committed, at {place:?}"))
             }
             Some(writer) => {
-                if self.transactions[writer.0 as usize] == Status::Unknown {
+                if matches!(self.transactions[writer.0 as usize], Status::Unknown | Status::Committing) {
                     self.set(writer, Status::Seen);
                 }
                 Ok(())
@@ -146,15 +216,15 @@ impl History {
             .flat_map(|(table, rows)| rows.iter().map(|(key, value)| ((*table, key.clone()), &value[..])))
             .collect();
         let unknown: Vec<usize> = (0..self.transactions.len())
-            .filter(|index| self.transactions[*index] == Status::Unknown)
+            .filter(|index| matches!(self.transactions[*index], Status::Unknown | Status::Committing))
             .collect();
         assert!(unknown.len() < 16, "fewer clients than that are at work");
         let mut nearest: Option<(usize, String)> = None;
         for subset in 0u32..1 << unknown.len() {
             let member = |number: TransactionNumber| match self.transactions[number.0 as usize] {
-                Status::Loser => false,
+                Status::Loser | Status::Preparing | Status::Prepared | Status::Aborting => false,
                 Status::Seen | Status::Committed => true,
-                Status::Unknown => {
+                Status::Unknown | Status::Committing => {
                     let bit = unknown.iter().position(|index| *index as u64 == number.0);
                     subset >> bit.expect("it is unknown") & 1 == 1
                 }
@@ -179,9 +249,8 @@ impl History {
         let mut tables_dropped = BTreeMap::new();
         for (place, log) in &self.effects {
             let last = log.iter().rev().find(|(number, _)| member(*number));
-            let overtaken = log.iter().position(|(number, _)| {
-                !member(*number) && self.transactions[number.0 as usize] != Status::Loser
-            });
+            let overtaken =
+                log.iter().position(|(number, _)| !member(*number) && self.may_be_member(*number));
             let overtook = log.iter().rposition(|(number, _)| member(*number));
             if let (Some(lost), Some(kept)) = (overtaken, overtook)
                 && lost < kept
@@ -311,6 +380,28 @@ mod tests {
         history.observe(reader, TABLE, b"a", b"1").unwrap();
         history.explain(&contents(&[])).unwrap_err();
         history.observe(reader, TABLE, b"a", b"other").unwrap_err();
+    }
+
+    #[test]
+    fn an_acknowledged_prepare_is_found_until_its_decision_was_asked_for() {
+        let mut history = History::default();
+        let number = history.begin();
+        put(&mut history, number, "a", "1");
+        history.ask_prepare(number);
+        assert_eq!(history.clone().restart(&[]), Ok(()));
+        history.prepared(number);
+        assert!(history.clone().restart(&[]).is_err());
+        let mut found = history.clone();
+        assert_eq!(found.restart(&[number.0]), Ok(()));
+        assert_eq!(found.explain(&contents(&[])), Ok(()));
+        assert!(found.explain(&contents(&[("a", "1")])).is_err());
+        history.ask_decision(number, true);
+        let mut committed = history.clone();
+        assert_eq!(committed.restart(&[]), Ok(()));
+        assert_eq!(committed.explain(&contents(&[("a", "1")])), Ok(()));
+        assert!(committed.explain(&contents(&[])).is_err());
+        history.decided(number, false);
+        assert!(history.restart(&[number.0]).is_err());
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //!
 //! The images are taken while the workload goes on, so one run of it yields all its crash points.
 
-use crate::history::Contents;
+use crate::history::{Contents, History, TransactionNumber};
 use crate::subject::Subject;
 use crate::workload::{self, Shared, WorkloadOptions, read_contents};
 use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use env::sync::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -145,10 +146,12 @@ fn check_crash<S: Subject>(
     let mut image =
         if killed { world.kill_image(point, image_options) } else { world.crash_image(point, image_options) };
     let mut crashes_left = options.recovery_crashes;
+    // What a recovery decides is known to the next one.
+    let history = Mutex::new(shared.history.lock().clone());
     loop {
         // Recovering twice must give the same as recovering once.
         let again = crashes_left > 0 && random.below(8) == 0;
-        let recovery = recover_and_check::<S>(image.env(), shared);
+        let recovery = recover_and_check::<S>(image.env(), &history);
         match image.block_on(recovery) {
             Outcome::Done(Ok((subject, contents))) if !again => {
                 image.set_crash_at(None);
@@ -191,7 +194,8 @@ fn live_on<S: Subject>(
         }
         report.crash_points += 1;
         let image = world.crash_image(point, SimOptions::default());
-        result = match image.block_on(recover_and_check::<S>(image.env(), &shared)) {
+        let history = Mutex::new(shared.history.lock().clone());
+        result = match image.block_on(recover_and_check::<S>(image.env(), &history)) {
             Outcome::Done(checked) => checked.map(drop),
             Outcome::Crashed | Outcome::Stalled => Err("recovery hangs".into()),
         };
@@ -204,14 +208,30 @@ fn live_on<S: Subject>(
     violation.map_or(Ok(()), |what| Err(format!("in a second life: {what}")))
 }
 
-/// Opens what a crash left and compares it with what the clients were told.
+/// Opens what a crash left and compares it with what the clients were told; decides what is prepared.
 pub(crate) async fn recover_and_check<S: Subject>(
     env: Env,
-    shared: &Shared,
+    history: &Mutex<History>,
 ) -> Result<(Arc<S>, Contents), String> {
+    let random = env.random.clone();
     let subject = S::open(env).await.map_err(|what| format!("recovery failed: {what}"))?;
-    let contents = read_contents(&subject).await?;
-    shared.history.lock().explain(&contents)?;
+    let recovered = subject.recovered();
+    let numbers: Vec<u64> = recovered.iter().map(|(number, _)| *number).collect();
+    history.lock().restart(&numbers)?;
+    let mut contents = read_contents(&subject).await?;
+    history.lock().explain(&contents)?;
+    let any_prepared = !recovered.is_empty();
+    for (number, prepared) in recovered {
+        let (number, commit) = (TransactionNumber(number), random.u64().is_multiple_of(2));
+        history.lock().ask_decision(number, commit);
+        let decided = S::decide(prepared, commit).await;
+        decided.map_err(|refusal| format!("a prepared transaction cannot be decided: {refusal:?}"))?;
+        history.lock().decided(number, commit);
+    }
+    if any_prepared {
+        contents = read_contents(&subject).await?;
+        history.lock().explain(&contents).map_err(|what| format!("after decisions: {what}"))?;
+    }
     subject.verify().await.map_err(|what| format!("after recovery: {what}"))?;
     Ok((subject, contents))
 }

@@ -34,6 +34,10 @@ pub enum Refusal {
 /// A transactional store of byte keys and values.
 pub trait Subject: Send + Sync + Sized + 'static {
     type Transaction: Send;
+    /// A transaction that waits for its decision, also after a restart.
+    type Prepared: Send;
+    /// Whether the store has such.
+    const PREPARES: bool;
 
     /// Opens, recovering if need be, or creates.
     fn open(env: Env) -> impl Future<Output = Result<Arc<Self>, String>> + Send;
@@ -85,6 +89,14 @@ pub trait Subject: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<(), Refusal>> + Send;
     fn commit(transaction: Self::Transaction) -> impl Future<Output = Result<(), Refusal>> + Send;
     fn rollback(transaction: Self::Transaction) -> impl Future<Output = Result<(), Refusal>> + Send;
+    /// Prepares under a number that no other transaction has.
+    fn prepare(
+        transaction: Self::Transaction,
+        number: u64,
+    ) -> impl Future<Output = Result<Self::Prepared, Refusal>> + Send;
+    fn decide(prepared: Self::Prepared, commit: bool) -> impl Future<Output = Result<(), Refusal>> + Send;
+    /// What the start has found prepared, by number.
+    fn recovered(self: &Arc<Self>) -> Vec<(u64, Self::Prepared)>;
     /// Ends the work in order.
     fn close(&self) -> impl Future<Output = Result<(), String>> + Send;
     /// Checks the structure of everything that is stored.

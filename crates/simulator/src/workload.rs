@@ -190,7 +190,11 @@ impl<S: Subject> Client<S> {
             std::mem::take(&mut work.created),
             std::mem::take(&mut work.dropped),
         );
+        let can_prepare = created.is_empty() && dropped.is_empty();
         let end = match result {
+            Ok(Flow::On) if S::PREPARES && can_prepare && self.random.below(4) == 0 => {
+                self.prepare_and_decide(work).await
+            }
             Ok(Flow::On) => self.finish(work).await,
             Ok(Flow::Over) => {
                 self.shared.history.lock().undo(number, &[]);
@@ -402,6 +406,46 @@ impl<S: Subject> Client<S> {
                     End::RolledBack
                 }
             }
+        }
+    }
+
+    /// A transaction whose client first asks that it be kept, and decides a moment later.
+    async fn prepare_and_decide(&mut self, work: Work<S>) -> End {
+        let number = work.number;
+        let history = || self.shared.history.lock();
+        history().ask_prepare(number);
+        let prepared = match S::prepare(work.transaction, number.0).await {
+            Ok(prepared) => prepared,
+            Err(refusal) => {
+                if !self.shared.healthy(&Err(refusal)) {
+                    return End::OutOfOrder;
+                }
+                // It is rolled back some time later.
+                history().refuse_commit(number);
+                return End::Vanished;
+            }
+        };
+        history().prepared(number);
+        if self.random.below(2) == 0 {
+            self.env.clock.sleep(self.random.below(5000) as u64).await;
+        }
+        let commit = self.random.below(3) > 0;
+        history().ask_decision(number, commit);
+        let decided = S::decide(prepared, commit).await;
+        if !self.shared.healthy(&decided) {
+            return End::OutOfOrder;
+        }
+        match (decided, commit) {
+            (Ok(()), _) => {
+                history().decided(number, commit);
+                if commit { End::Committed } else { End::RolledBack }
+            }
+            // It stays prepared, or its rollback goes on: nobody here will know when it ends.
+            (Err(_), true) => {
+                history().prepared(number);
+                End::Vanished
+            }
+            (Err(_), false) => End::Vanished,
         }
     }
 

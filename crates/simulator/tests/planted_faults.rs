@@ -103,6 +103,20 @@ fn decode(bytes: &[u8]) -> (Table, Vec<u8>, Vec<u8>) {
 
 impl<const FAULT: u8> Subject for LogStore<FAULT> {
     type Transaction = Turn<FAULT>;
+    type Prepared = Turn<FAULT>;
+    const PREPARES: bool = false;
+
+    async fn prepare(transaction: Turn<FAULT>, _: u64) -> Result<Turn<FAULT>, Refusal> {
+        Ok(transaction)
+    }
+
+    async fn decide(prepared: Turn<FAULT>, commit: bool) -> Result<(), Refusal> {
+        if commit { Self::commit(prepared).await } else { Self::rollback(prepared).await }
+    }
+
+    fn recovered(self: &Arc<Self>) -> Vec<(u64, Turn<FAULT>)> {
+        Vec::new()
+    }
 
     async fn open(env: Env) -> Result<Arc<Self>, String> {
         let options = WalOptions::with_capacity(8 << 20);

@@ -34,6 +34,7 @@ pub fn engine_error(table: &str, error: EngineError) -> SqlError {
             error_code::ER_INDEX_CORRUPT.with(&[&format!("of {table} ({corrupt})")])
         }
         EngineError::Closed => error_code::ER_SERVER_SHUTDOWN.plain(),
+        EngineError::NotPreparable => error_code::ER_XAER_RMERR.plain(),
         other => error_code::ER_INTERNAL_ERROR.with(&[&format!("table {table}: {other}")]),
     }
 }

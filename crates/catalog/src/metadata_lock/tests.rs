@@ -92,3 +92,14 @@ fn a_reader_does_not_pass_a_waiting_definition_to_write() {
     let mut write = pin!(locks.acquire(LockOwner(1), name("t"), LockMode::SharedWrite));
     assert!(matches!(poll_once(write.as_mut()), Some(Err(LockDeadlock))));
 }
+
+#[test]
+fn a_lock_that_is_passed_on_keeps_others_out_and_its_former_owner_too() {
+    let locks = Arc::new(MetadataLocks::default());
+    let mut guard = take(&locks, 1, "t", LockMode::SharedWrite).unwrap();
+    guard.pass_to(LockOwner(9));
+    let mut former = pin!(locks.acquire(LockOwner(1), name("t"), LockMode::Exclusive));
+    assert!(poll_once(former.as_mut()).is_none());
+    drop(guard);
+    assert!(matches!(poll_once(former.as_mut()), Some(Ok(_))));
+}

@@ -1,9 +1,10 @@
-//! Transactions that the last life has cut off become running ones again: their undo records are undo stacks and row
-//! versions once more. So their rows are locked, everybody else reads what was before, and the usual rollback undoes
-//! them in the background while others work.
+//! Transactions that the last life has left without an end become running ones again: their undo records are undo stacks
+//! and row versions once more. So their rows are locked, and everybody else reads what was before. The prepared ones
+//! wait for their decision (`prepared`); the usual rollback undoes the others in the background while everybody works.
 //!
-//! Invariant: until its rollback has ended, an adopted transaction is among `Writers::active`, which keeps the log with
-//! its undo records, and among `Unfinished`, which keeps its trees from being dropped. Called by `open`.
+//! Invariant: until it has ended, an adopted transaction is among `Writers::active`, which keeps the log with its records.
+//! One that is being undone is also among `Unfinished`, which keeps its trees from being dropped; the trees of a prepared
+//! one are protected by whoever decides about it. Called by `open`.
 
 use super::analysis::UndoMap;
 use crate::engine::Engine;
@@ -32,6 +33,8 @@ pub(crate) struct Remains {
     pub id: TransactionId,
     pub undo: UndoMap,
     pub spill: Option<FoundSpill>,
+    /// What it is prepared under, if it is.
+    pub xid: Option<Box<[u8]>>,
 }
 
 /// The adopted transactions that are not undone yet.
@@ -49,24 +52,24 @@ struct UnfinishedTransaction {
 }
 
 impl Engine {
-    /// Makes a transaction of an earlier life a running one. None of its undo records is in the log before `from_lsn`.
+    /// Makes a transaction of an earlier life a running one. None of its records that count is in the log before
+    /// `from_lsn`.
     pub(crate) async fn adopt(
         self: &Arc<Self>,
         remains: Remains,
         from_lsn: u64,
     ) -> Result<Work, EngineError> {
-        let Remains { id, undo, spill } = remains;
-        let first_lsn = if undo.is_empty() { self.wal.end_lsn().0 } else { from_lsn };
+        let Remains { id, undo, spill, xid } = remains;
+        let has_records = !undo.is_empty() || xid.is_some();
+        let first_lsn = if has_records { from_lsn } else { self.wal.end_lsn().0 };
         let state = self.writers.adopt(id, self.env.clock.now_us(), first_lsn);
-        let mut trees: BTreeSet<TreeId> = undo.values().map(|record| record.tree).collect();
         for (sequence, record) in undo {
             self.adopt_change(&state, sequence, record)?;
         }
         if let Some(found) = spill {
-            trees.extend(self.adopt_spill(&state, found).await?);
+            self.adopt_spill(&state, found).await?;
         }
-        let unfinished = UnfinishedTransaction { state: state.clone(), trees, stuck: None };
-        self.unfinished.transactions.lock().push(unfinished);
+        state.set_prepared(xid.map(Arc::from));
         Ok(Work::adopted(self.clone(), Isolation::ReadCommitted, state))
     }
 
@@ -103,6 +106,8 @@ impl Engine {
 
     /// Undoes an adopted transaction while others work.
     pub(crate) fn undo_in_background(self: &Arc<Self>, mut work: Work) {
+        let unfinished = UnfinishedTransaction { state: work.state(), trees: work.trees(), stuck: None };
+        self.unfinished.transactions.lock().push(unfinished);
         self.spawn("undo", |engine| async move {
             let state = work.state();
             let ended = {

@@ -16,6 +16,8 @@ pub(crate) type UndoMap = BTreeMap<u64, UndoRecord>;
 pub(crate) struct Analysis {
     /// Transactions without a commit record that have something to undo.
     pub losers: BTreeMap<u64, UndoMap>,
+    /// Transactions that are prepared and not decided, with their identifiers. They may have undo records in `losers`.
+    pub prepared: BTreeMap<u64, Box<[u8]>>,
     pub transaction_max: u64,
     pub tree_max: u64,
     /// Trees whose drop is committed.
@@ -65,6 +67,7 @@ impl Analysis {
             }
             LogRecord::Commit { dropped_trees, freed_chains } => {
                 self.losers.remove(&txn);
+                self.prepared.remove(&txn);
                 self.dropped.extend(dropped_trees);
                 self.chains.extend(freed_chains);
             }
@@ -80,6 +83,12 @@ impl Analysis {
                         self.losers.remove(&txn);
                     }
                 }
+            }
+            LogRecord::Prepared { xid } => {
+                self.prepared.insert(txn, xid.into());
+            }
+            LogRecord::Unprepared => {
+                self.prepared.remove(&txn);
             }
             LogRecord::PendingFrees { chains } => self.chains.extend(chains),
             LogRecord::Freed { chain } => {
@@ -146,6 +155,27 @@ mod tests {
         ]);
         assert_eq!(analysis.losers.keys().collect::<Vec<_>>(), [&1]);
         assert_eq!(analysis.losers[&1].keys().collect::<Vec<_>>(), [&0, &2]);
+    }
+
+    #[test]
+    fn prepared_is_what_is_not_decided() {
+        let commit = LogRecord::Commit { dropped_trees: vec![], freed_chains: vec![] };
+        let analysis = analyse(&[
+            (1, undo(0, b"a")),
+            (1, LogRecord::Prepared { xid: b"one" }),
+            (2, undo(0, b"b")),
+            (2, LogRecord::Prepared { xid: b"two" }),
+            (3, undo(0, b"c")),
+            (3, undo(1, b"d")),
+            (3, LogRecord::Prepared { xid: b"three" }),
+            (4, LogRecord::Prepared { xid: b"spilled" }),
+            (2, commit),
+            (3, LogRecord::Unprepared),
+            (3, LogRecord::Compensated { sequence: 1 }),
+        ]);
+        let prepared: Vec<_> = analysis.prepared.iter().map(|(txn, xid)| (*txn, &**xid)).collect();
+        assert_eq!(prepared, [(1, &b"one"[..]), (4, b"spilled")]);
+        assert_eq!(analysis.losers.keys().collect::<Vec<_>>(), [&1, &3]);
     }
 
     #[test]

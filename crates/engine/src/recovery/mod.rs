@@ -4,7 +4,7 @@
 //! 2. The log is continued behind its end; nothing that follows can be mistaken for the past.
 //! 3. `redo` replays every group whose pages are older than it. Replaying twice changes nothing.
 //! 4. `adopt` makes the losers running transactions again, which are rolled back in the background with compensations,
-//!    so a crash in the middle goes on where it stopped.
+//!    so a crash in the middle goes on where it stopped. Those that are prepared wait for their decision instead.
 //! 5. What committed transactions left to do (trees to drop, chains to free) is handed to the background as well.
 
 mod adopt;

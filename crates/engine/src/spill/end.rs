@@ -158,12 +158,12 @@ impl Engine {
         Ok(())
     }
 
-    /// At start-up: gives a transaction that has not committed its spill back. Answers the trees that may have entries.
+    /// At start-up: gives a transaction that has not committed its spill back.
     pub(crate) async fn adopt_spill(
         &self,
         state: &Arc<TransactionState>,
         found: FoundSpill,
-    ) -> Result<BTreeSet<TreeId>, EngineError> {
+    ) -> Result<(), EngineError> {
         let spill = Spill::new(found.live.tree, state.clone(), 0);
         spill.with_chains.store(found.live.with_chains, Ordering::Release);
         spill.with_ghosts.store(true, Ordering::Release);
@@ -176,7 +176,7 @@ impl Engine {
         state.with_undo_mut(|undo| undo.adopt_spill());
         state.set_spill(Some(spill.clone()));
         self.spills.add(spill);
-        Ok(trees)
+        Ok(())
     }
 
     /// At start-up: takes the spills of committed transactions apart.

@@ -32,8 +32,12 @@ const STEP_CHANGES: usize = 256;
 
 impl Engine {
     fn must_spill(&self, state: &TransactionState) -> bool {
-        let (own_bytes, budget) = (state.memory_bytes(), self.undo_budget_bytes());
-        own_bytes > budget / SMALL_SHARE && self.writers.memory_bytes() > budget
+        self.is_large_in_memory(state) && self.writers.memory_bytes() > self.undo_budget_bytes()
+    }
+
+    /// It would spill if there were no memory left.
+    pub(crate) fn is_large_in_memory(&self, state: &TransactionState) -> bool {
+        state.memory_bytes() > self.undo_budget_bytes() / SMALL_SHARE
     }
 
     /// What running transactions may keep in memory: no more than what the log can take again when it is forwarded.

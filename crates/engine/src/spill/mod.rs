@@ -92,7 +92,7 @@ impl Spill {
     }
 
     /// The trees whose rows may have entries.
-    fn trees_expected(&self) -> Vec<TreeId> {
+    pub fn trees_expected(&self) -> Vec<TreeId> {
         let mut trees: Vec<TreeId> = self.ranges.read().keys().copied().collect();
         trees.sort_unstable();
         trees

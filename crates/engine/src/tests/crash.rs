@@ -2,6 +2,7 @@
 //! again, also during recovery; afterwards a model says what must and what may be there.
 
 use super::*;
+use crate::PreparedTransaction;
 use env::Env;
 use env::sim::{Outcome, SeededRandom};
 use parking_lot::Mutex;
@@ -18,6 +19,24 @@ type Tables = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
 struct Model {
     acknowledged: Tables,
     uncertain: Option<Tables>,
+    prepared: Option<Branch>,
+}
+
+/// A transaction that its client has prepared, or wants to.
+#[derive(Clone)]
+struct Branch {
+    tables: Tables,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Asked,
+    /// Acknowledged.
+    Prepared,
+    /// The decision was asked for.
+    Committing,
+    RollingBack,
 }
 
 type Models = Arc<Vec<Mutex<Model>>>;
@@ -48,13 +67,42 @@ impl Client {
             match self.random.below(10) {
                 0 => transaction.rollback().await.expect("rollback"),
                 1 => drop(transaction),
+                2 | 3 => {
+                    if !self.prepare(transaction, tables).await {
+                        return;
+                    }
+                }
                 _ => {
                     self.model().lock().uncertain = Some(tables.clone());
                     transaction.commit().await.expect("commit");
-                    *self.model().lock() = Model { acknowledged: tables, uncertain: None };
+                    *self.model().lock() = Model { acknowledged: tables, ..Model::default() };
                 }
             }
         }
+    }
+
+    /// Prepares and decides. False when it stays prepared: then the client can do no more in this life.
+    async fn prepare(&self, transaction: Transaction, tables: Tables) -> bool {
+        self.model().lock().prepared = Some(Branch { tables, stage: Stage::Asked });
+        let prepared = match transaction.prepare(&[self.number]).await {
+            Ok(prepared) => prepared,
+            Err(EngineError::NotPreparable) => {
+                self.model().lock().prepared = None;
+                return true;
+            }
+            Err(error) => panic!("prepare: {error}"),
+        };
+        if !prepared.trees().is_empty() {
+            self.model().lock().prepared.as_mut().expect("it was set").stage = Stage::Prepared;
+        }
+        PREPARED.fetch_add(1, Ordering::SeqCst);
+        match self.random.below(4) {
+            0 => return false,
+            1 => self.engine.env.clock.sleep(self.random.below(20_000) as u64).await,
+            _ => {}
+        }
+        decide(prepared, self.model(), self.random.below(2) == 0).await;
+        true
     }
 
     fn model(&self) -> &Mutex<Model> {
@@ -110,6 +158,51 @@ impl Client {
     }
 }
 
+async fn decide(mut prepared: PreparedTransaction, model: &Mutex<Model>, commits: bool) {
+    let stage = if commits { Stage::Committing } else { Stage::RollingBack };
+    let tables = {
+        let mut model = model.lock();
+        let branch = model.prepared.as_mut().expect("it is prepared");
+        branch.stage = stage;
+        branch.tables.clone()
+    };
+    if commits {
+        prepared.commit().await.expect("commit")
+    } else {
+        prepared.rollback().await.expect("rollback")
+    }
+    let mut model = model.lock();
+    model.prepared = None;
+    if commits {
+        model.acknowledged = tables;
+    }
+}
+
+/// What the start has found prepared, by client; and what became of the transactions that it has not found.
+fn find_prepared(engine: &Arc<Engine>, models: &Models) -> BTreeMap<u8, PreparedTransaction> {
+    let recovered = engine.take_recovered().into_iter();
+    let found: BTreeMap<u8, PreparedTransaction> =
+        recovered.map(|prepared| (prepared.xid()[0], prepared)).collect();
+    for (client, model) in models.iter().enumerate() {
+        let mut model = model.lock();
+        let is_there = found.contains_key(&(client as u8));
+        match model.prepared.clone() {
+            None => assert!(!is_there, "client {client}: a transaction is prepared that has ended"),
+            Some(_) if is_there => {
+                RECOVERED.fetch_add(1, Ordering::SeqCst);
+            }
+            Some(branch) => {
+                assert!(branch.stage != Stage::Prepared, "client {client}: a prepared transaction is lost");
+                if branch.stage == Stage::Committing {
+                    model.acknowledged = branch.tables;
+                }
+                model.prepared = None;
+            }
+        }
+    }
+    found
+}
+
 async fn contents(engine: &Arc<Engine>, client: u8) -> Tables {
     let mut reader = repeatable(engine);
     let mut tables = Tables::new();
@@ -129,14 +222,40 @@ async fn scan(reader: &mut Transaction, tree: TreeId, range: KeyRange) -> BTreeM
     batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
 }
 
-/// Opens the database, compares it with the models and, unless clients shall begin while the last life is still being
-/// undone, checks that no page is lost.
-async fn open_and_check(env: &Env, models: &Models, scale: &Scale, waits: bool) -> Arc<Engine> {
+/// Opens the database, compares it with the models, decides about prepared transactions and, unless clients shall begin
+/// while the last life is still being undone, checks that no page is lost. Answers also the clients whose transactions
+/// stay prepared.
+async fn open_and_check(env: &Env, models: &Models, scale: &Scale, seed: u64) -> (Arc<Engine>, Vec<u8>) {
+    let random = SeededRandom::new(seed);
+    let waits = seed.is_multiple_of(3);
     let undo_memory_bytes = scale.undo_memory_bytes;
     let options = EngineOptions { buffer_pool_bytes: scale.pool_bytes, undo_memory_bytes, ..options() };
     let engine = Engine::open(env.clone(), options).await.expect("open");
+    let prepared = find_prepared(&engine, models);
+    check_contents(&engine, models).await;
+    let mut undecided = Vec::new();
+    for (client, prepared) in prepared {
+        match random.below(4) {
+            0 => undecided.push(client),
+            choice => decide(prepared, &models[usize::from(client)], choice == 1).await,
+        }
+    }
+    check_contents(&engine, models).await;
+    if !waits {
+        return (engine, undecided);
+    }
+    engine.finish_background().await;
+    let report = engine.verify().await.expect("verify");
+    // An undecided transaction owns the long values that it has replaced.
+    if undecided.is_empty() {
+        assert_eq!(report.other_pages, report.long_value_pages, "pages are lost: {report:?}");
+    }
+    (engine, undecided)
+}
+
+async fn check_contents(engine: &Arc<Engine>, models: &Models) {
     for (client, model) in models.iter().enumerate() {
-        let found = contents(&engine, client as u8).await;
+        let found = contents(engine, client as u8).await;
         let mut model = model.lock();
         let uncertain = model.uncertain.take();
         if uncertain.as_ref() == Some(&found) {
@@ -145,20 +264,13 @@ async fn open_and_check(env: &Env, models: &Models, scale: &Scale, waits: bool) 
             assert!(model.acknowledged == found, "client {client}: acknowledged work is lost or changed");
         }
     }
-    if !waits {
-        return engine;
-    }
-    engine.finish_background().await;
-    let report = engine.verify().await.expect("verify");
-    assert_eq!(report.other_pages, report.long_value_pages, "pages are lost: {report:?}");
-    engine
 }
 
 async fn life(env: Env, models: Models, scale: Scale, seed: u64) {
-    let waits = seed.is_multiple_of(3);
-    let engine = open_and_check(&env, &models, &scale, waits).await;
-    let working = Arc::new(AtomicUsize::new(usize::from(CLIENTS)));
-    for number in 0..CLIENTS {
+    let (engine, undecided) = open_and_check(&env, &models, &scale, seed).await;
+    let able: Vec<u8> = (0..CLIENTS).filter(|number| !undecided.contains(number)).collect();
+    let working = Arc::new(AtomicUsize::new(able.len()));
+    for number in able {
         let random = SeededRandom::new(seed * 10 + u64::from(number));
         let client = Client { engine: engine.clone(), models: models.clone(), number, random };
         let working = working.clone();
@@ -179,6 +291,8 @@ async fn life(env: Env, models: Models, scale: Scale, seed: u64) {
 /// Over all seeds, to see that the case is met.
 static FORWARDS: AtomicU64 = AtomicU64::new(0);
 static SPILLED: AtomicU64 = AtomicU64::new(0);
+static PREPARED: AtomicU64 = AtomicU64::new(0);
+static RECOVERED: AtomicU64 = AtomicU64::new(0);
 
 /// How much happens in a life.
 #[derive(Debug, Clone, Copy)]
@@ -238,4 +352,7 @@ fn nothing_acknowledged_is_lost_wherever_the_machine_stops() {
     let (forwards, spilled) = (FORWARDS.load(Ordering::SeqCst), SPILLED.load(Ordering::SeqCst));
     eprintln!("{seeds} seeds, old transactions forwarded {forwards} times, {spilled} changes spilled");
     assert!(seeds == 1 || spilled > 0, "no seed meets a spill");
+    let (prepared, recovered) = (PREPARED.load(Ordering::SeqCst), RECOVERED.load(Ordering::SeqCst));
+    eprintln!("{prepared} transactions prepared, {recovered} found prepared by a start");
+    assert!(seeds == 1 || recovered > 0, "no seed finds a prepared transaction");
 }

@@ -10,6 +10,7 @@ mod late_crash;
 mod load;
 mod locking;
 mod observers;
+mod prepared;
 mod recovery;
 mod scans;
 mod spill;

@@ -128,7 +128,11 @@ impl<'a> Parser<'a> {
                 return Err(self.syntax_error());
             }
             if self.accept(T::Comma) {
+                let token = self.peek();
                 xid.format = self.integer_option()?;
+                if i64::try_from(xid.format).is_err() {
+                    return Err(self.syntax_error_at(token));
+                }
             }
         }
         Ok(xid)

@@ -363,6 +363,12 @@ fn privileges_of(written: &[parser::ast::Privilege<'_>], scope: &Scope) -> Resul
             PrivilegeKind::Usage => {}
             kind => {
                 let one: PrivilegeSet = plain_privilege(kind)?.into();
+                if *scope != Scope::Global
+                    && let PrivilegeKind::Dynamic(name) = kind
+                {
+                    let shown = name.to_uppercase();
+                    return Err(ER_ILLEGAL_PRIVILEGE_LEVEL.with(&[&shown]));
+                }
                 if !(possible | Privilege::GrantOption.into()).has(one) {
                     return Err(match scope {
                         Scope::Table(..) => error_code::ER_ILLEGAL_GRANT_FOR_TABLE.plain(),
@@ -423,5 +429,7 @@ const ER_USER_DOES_NOT_EXIST: datum::ErrorCode =
     datum::ErrorCode::new(3162, "HY000", "Authorization ID %s does not exist.");
 const ER_CANT_CREATE_USER_WITH_GRANT: datum::ErrorCode =
     datum::ErrorCode::new(1410, "42000", "You are not allowed to create a user with GRANT");
+const ER_ILLEGAL_PRIVILEGE_LEVEL: datum::ErrorCode =
+    datum::ErrorCode::new(3619, "HY000", "Illegal privilege level specified for %s");
 const ER_PLUGIN_IS_NOT_LOADED: datum::ErrorCode =
     datum::ErrorCode::new(1524, "HY000", "Plugin '%s' is not loaded");

@@ -26,6 +26,7 @@ impl Session {
         if let Some(counter) = counter_of(kind, &self.process.counters) {
             count(counter);
         }
+        self.check_xa(kind)?;
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }
@@ -55,6 +56,7 @@ impl Session {
             Savepoint(name) => Ok(self.savepoint(name.name)),
             RollbackToSavepoint(name) => self.rollback_to_savepoint(name.name).await,
             ReleaseSavepoint(name) => self.release_savepoint(name.name),
+            Xa(statement) => Box::pin(self.xa(statement, shield)).await,
             Use(name) => {
                 self.use_database(name.name)?;
                 Ok(Done::ok())
@@ -169,12 +171,11 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 /// Statements that end the open transaction before they begin (MySQL manual, "Statements That Cause an Implicit
 /// Commit").
 fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
-    is_schema_change(kind)
-        || is_account_statement(kind)
-        || matches!(
-            kind,
-            StatementKind::LockTables(_) | StatementKind::Flush(_) | StatementKind::MaintainTable(_)
-        )
+    match kind {
+        StatementKind::LockTables(_) | StatementKind::Flush(_) => true,
+        StatementKind::MaintainTable(maintain) => maintain.kind != MaintenanceKind::Checksum,
+        kind => is_schema_change(kind) || is_account_statement(kind),
+    }
 }
 
 pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
@@ -223,7 +224,6 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         Handler(_) => "HANDLER",
         CreateView(_) => "CREATE VIEW",
         DropStored(_) => "stored programs",
-        Xa(_) => "XA",
         LockInstance | UnlockInstance => "LOCK INSTANCE",
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",

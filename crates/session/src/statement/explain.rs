@@ -7,6 +7,7 @@ use super::guard::Shield;
 use super::{Done, Request};
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
+use crate::status::PlanShape;
 
 impl Session {
     pub(super) async fn explain(
@@ -29,6 +30,9 @@ impl Session {
                 }
                 let request = Request { statement, ..request };
                 let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
+                if PlanShape::of(&plan).has_sources {
+                    self.require_usable_xa()?;
+                }
                 self.require_plan(&plan)?;
                 let format = match explain.format {
                     ExplainFormat::Unspecified => self.variables.by_name("explain_format").as_text(),

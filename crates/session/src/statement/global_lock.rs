@@ -76,6 +76,11 @@ impl Session {
         Ok(Some(passage))
     }
 
+    /// Before a decision about a whole XA transaction, which servers that only read do not refuse.
+    pub(super) async fn pass_to_decide(&self) -> Result<Passage, SqlError> {
+        self.pass(Gate::Commits).await
+    }
+
     async fn pass(&self, gate: Gate) -> Result<Passage, SqlError> {
         let locks = self.server.catalog().locks();
         match locks.try_pass(gate) {

@@ -29,6 +29,7 @@ mod safe_updates;
 mod schema_change;
 mod set;
 mod transactions;
+mod xa;
 
 pub use cursor::CursorKind;
 pub(crate) use global_lock::GlobalReadLock;

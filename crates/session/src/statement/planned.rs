@@ -221,6 +221,9 @@ impl Session {
     /// Locks a plan's tables and makes sure that they are still those it was made for.
     pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.plan_is_stale = false;
+        if prepared.counted.has_sources {
+            self.require_usable_xa()?;
+        }
         self.require_plan(&prepared.plan)?;
         if self.settings.safe_updates {
             super::safe_updates::check(&prepared.plan)?;

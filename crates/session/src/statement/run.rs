@@ -240,6 +240,9 @@ impl Session {
             || !self.transaction.explicit
             || error.is(&error_code::ER_LOCK_DEADLOCK)
             || error.is(&error_code::ER_CHECKREAD);
+        if ends_transaction && self.transaction.explicit {
+            self.branch_failed(&error);
+        }
         let undone = match (&mut self.transaction.current, savepoint) {
             (Some(transaction), Some(savepoint)) if !ends_transaction => {
                 transaction.rollback_to(savepoint).await

@@ -247,6 +247,9 @@ impl Session {
             "autocommit" if setting.as_boolean() && !self.settings.autocommit => {
                 self.commit_open(shield).await?;
             }
+            "xa_detach_on_prepare" if self.xa.is_some() || self.transaction.is_open() => {
+                return Err(error_code::ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION.with(&[&name]));
+            }
             TRANSACTION_ISOLATION | TRANSACTION_READ_ONLY => self.forget_next_characteristic(name),
             "last_insert_id" => {
                 self.shared.set_last_insert_id(setting.as_unsigned());

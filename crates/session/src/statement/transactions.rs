@@ -48,6 +48,7 @@ impl Session {
 
     /// Commits what is open: COMMIT itself and statements that commit implicitly.
     pub(crate) async fn commit_open(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        self.require_no_xa()?;
         if self.transaction.current.is_some() && self.transaction.touched {
             count(&self.process.counters.handler_commit);
         }
@@ -67,6 +68,7 @@ impl Session {
     }
 
     pub(crate) async fn rollback(&mut self, end: TransactionEnd, shield: &Shield) -> Result<Done, SqlError> {
+        self.require_no_xa()?;
         let chained = self.chained_characteristics();
         if self.transaction.current.is_some() && self.transaction.touched {
             count(&self.process.counters.handler_rollback);

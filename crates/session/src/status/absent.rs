@@ -83,12 +83,6 @@ pub const NAMES: &[&str] = &[
     "Com_uninstall_component",
     "Com_uninstall_plugin",
     "Com_unlock_instance",
-    "Com_xa_commit",
-    "Com_xa_end",
-    "Com_xa_prepare",
-    "Com_xa_recover",
-    "Com_xa_rollback",
-    "Com_xa_start",
     // Nothing of the kind is an error here.
     "Connection_errors_peer_address",
     "Connection_errors_select",

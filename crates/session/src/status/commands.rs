@@ -2,7 +2,7 @@
 //! plan are counted with their plan, because a kept plan has no statement.
 use std::sync::atomic::AtomicU64;
 
-use parser::ast::{MaintenanceKind, RoutineKind, Show, StatementKind};
+use parser::ast::{MaintenanceKind, RoutineKind, Show, StatementKind, XaStatement};
 use plan::{DuplicateRule, InsertSource, NodeKind, Plan, PlanKind};
 
 use crate::counters::Counters;
@@ -32,6 +32,12 @@ pub fn counter_of<'c>(kind: &StatementKind<'_>, counters: &'c Counters) -> Optio
         RollbackToSavepoint(_) => &counters.com_rollback_to_savepoint,
         Savepoint(_) => &counters.com_savepoint,
         ReleaseSavepoint(_) => &counters.com_release_savepoint,
+        Xa(XaStatement::Start { .. }) => &counters.com_xa_start,
+        Xa(XaStatement::End { .. }) => &counters.com_xa_end,
+        Xa(XaStatement::Prepare(_)) => &counters.com_xa_prepare,
+        Xa(XaStatement::Commit { .. }) => &counters.com_xa_commit,
+        Xa(XaStatement::Rollback(_)) => &counters.com_xa_rollback,
+        Xa(XaStatement::Recover { .. }) => &counters.com_xa_recover,
         LockTables(_) => &counters.com_lock_tables,
         UnlockTables => &counters.com_unlock_tables,
         Show(show) => return counter_of_show(show, counters),

@@ -19,11 +19,14 @@ pub struct PlanShape {
     /// Sets of rows that are kept in memory: groups, distinct rows, derived tables, unions.
     kept_sets: u64,
     tables: u64,
+    /// Something is read that stands in FROM: a stored table, a view of the server's state, a query.
+    pub has_sources: bool,
 }
 
 impl PlanShape {
     pub fn of(plan: &Plan) -> PlanShape {
-        let mut shape = PlanShape { tables: plan.tables.len() as u64, ..PlanShape::default() };
+        let tables = plan.tables.len() as u64;
+        let mut shape = PlanShape { tables, has_sources: tables > 0, ..PlanShape::default() };
         match &plan.kind {
             PlanKind::Query(query) => shape.visit(&query.root, false),
             PlanKind::Insert(insert) => {
@@ -51,7 +54,10 @@ impl PlanShape {
     fn visit(&mut self, node: &Node, is_inner: bool) {
         match &node.kind {
             NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => {}
-            NodeKind::Virtual(_) => *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1,
+            NodeKind::Virtual(_) => {
+                self.has_sources = true;
+                *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
+            }
             NodeKind::Table(access) => match &access.path {
                 AccessPath::FullScan | AccessPath::IndexScan { .. } => {
                     *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
@@ -62,6 +68,7 @@ impl PlanShape {
                 _ => {}
             },
             NodeKind::Derived { input, .. } => {
+                self.has_sources = true;
                 self.kept_sets += 1;
                 self.visit(input, false);
             }

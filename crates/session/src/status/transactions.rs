@@ -13,6 +13,7 @@ use super::locks::activity_of;
 use crate::process_list::Activity;
 use crate::server::Server;
 use crate::settings::isolation_name;
+use crate::xa::lock_owner_of;
 
 pub(crate) const TRANSACTION_COLUMNS: &[ViewColumn] = &[
     Number("trx_id"),
@@ -86,8 +87,11 @@ pub(crate) fn transactions(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> 
     }
     let now_us = unix_now_us();
     let tables = locked_tables(server);
-    let row =
-        |shown: &Shown| row(server, viewer, shown, now_us, tables.get(&shown.label).copied().unwrap_or(0));
+    let row = |shown: &Shown| {
+        // A prepared transaction is nobody's, and holds its locks itself.
+        let owner = if shown.label == 0 { lock_owner_of(shown.id).0 } else { shown.label };
+        row(server, viewer, shown, now_us, tables.get(&owner).copied().unwrap_or(0))
+    };
     all(server).iter().map(row).collect()
 }
 

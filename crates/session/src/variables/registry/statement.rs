@@ -91,5 +91,6 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("unique_checks", Both, true).obeyed("Whether unique indexes must be checked at once."),
     choice("updatable_views_with_limit", Both, "YES", &["OFF", "ON", "NO", "YES"]).obeyed("Whether a view without key columns may be changed with LIMIT."),
     unsigned("warning_count", Session, 0, 0, u64::MAX).read_only().obeyed("The number of conditions of the last statement."),
+    boolean("xa_detach_on_prepare", Both, true).obeyed("Whether XA PREPARE leaves the decision to any session."),
     boolean("windowing_use_high_precision", Both, true).fixed(),
 ];
