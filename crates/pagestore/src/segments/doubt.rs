@@ -39,8 +39,16 @@ pub(super) async fn write_again(
     }
     let mut left = &doubtful[..];
     while !left.is_empty() {
-        let Some(count) = copy(core, left).await? else { break };
-        left = &left[count..];
+        match copy(core, left).await? {
+            Some(count) => left = &left[count..],
+            None => {
+                let segments = core.state.lock().table.len();
+                match core.grow_to(segments + 1).await {
+                    Err(error) if error.is_no_space() => break,
+                    result => result?,
+                }
+            }
+        }
     }
     Ok(())
 }
