@@ -1,8 +1,8 @@
 //! Bringing back what was in memory before a restart: the pages of the hot list, in the order of their places on disk.
 //!
-//! Pages that lie close together are read together, neighbours with one operation. Users go first: while any of them waits for a page, few of
-//! these reads are in flight, and no page is evicted for one. A page that somebody wants meanwhile is read by whoever
-//! comes first, and only once.
+//! Pages that lie close together are read together, neighbours with one operation. Users go first: while any of them
+//! waits for a page, few of these reads are in flight, and no page is evicted for one. A page that somebody wants
+//! meanwhile is read by whoever comes first, and only once.
 
 use crate::frame::Place;
 use crate::hot_list::{HotPage, read};

@@ -1,7 +1,8 @@
 //! System variables that the engine obeys while it works: what MySQL makes of a value, and telling the engine.
 //!
 //! Invariant: a value that `adjust` returns can be told to the engine by `obey`; what was not given in any way leaves
-//! the pace of write-back to the engine.
+//! the pace of write-back to the engine. Called by SET, at start, and by SHOW STATUS.
+
 use datum::{Condition, ErrorCode, TimeZone, error_code};
 use engine::FlushAtCommit;
 
@@ -27,10 +28,6 @@ const DIRTY_PCT_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
 
 const DUMP_AT_SHUTDOWN: &str = "innodb_buffer_pool_dump_at_shutdown";
 const DUMP_PCT: &str = "innodb_buffer_pool_dump_pct";
-
-/// Those that `obey` knows.
-const OBEYED: &[&str] =
-    &[POOL_SIZE, REDO_CAPACITY, FLUSH_AT_COMMIT, IO_CAPACITY, DIRTY_PCT, DUMP_AT_SHUTDOWN, DUMP_PCT];
 
 impl Server {
     /// The value that SET GLOBAL really gives a variable, with warnings for what it changes.
@@ -123,19 +120,14 @@ impl Server {
         }
         for name in given {
             let Some(id) = VariableId::by_name(name) else { continue };
-            if !OBEYED.contains(&id.definition().name) {
-                continue;
+            if id.definition().name == POOL_SIZE {
+                let whole = asked.next_multiple_of(pool_unit(&self.globals, asked));
+                self.globals.set(id, Setting::Unsigned(whole));
+                if self.engine().has_buffer_pool_bytes(whole) {
+                    continue;
+                }
             }
-            let setting = match id.definition().name {
-                POOL_SIZE => Setting::Unsigned(asked.next_multiple_of(pool_unit(&self.globals, asked))),
-                _ => self.globals.get(id),
-            };
-            self.globals.set(id, setting.clone());
-            let is_there = id.definition().name == POOL_SIZE
-                && self.engine().has_buffer_pool_bytes(setting.as_unsigned());
-            if !is_there {
-                self.obey(id, &setting, false);
-            }
+            self.obey(id, &self.globals.get(id), false);
         }
     }
 
@@ -155,9 +147,7 @@ impl Server {
             Some(unix_us) => format!("Completed resizing buffer pool at {}.", server_time(unix_us)),
         }
     }
-}
 
-impl Server {
     /// `Innodb_buffer_pool_load_status`.
     pub(crate) fn pool_load_status(&self) -> String {
         let status = self.engine().buffer_pool_warm_up();

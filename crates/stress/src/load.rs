@@ -123,7 +123,10 @@ pub fn run(server: &Server, plan: &Plan, load: &dyn Load, report: &mut Report) -
     // The first second warms up.
     let mut steady = rates.get(1..).unwrap_or_default().to_vec();
     report.row("sessions, seconds, seed", format!("{}, {seconds}, {}", plan.sessions, plan.seed));
-    report.row("transactions", tally.done.load(Relaxed));
+    let done = tally.done.load(Relaxed);
+    report.row("transactions", done);
+    // Else what holds holds of nothing.
+    report.expect(done > 0, || "no transaction got to its end".to_owned());
     report.row("per second, median", format!("{:.0}", median(&mut steady)));
     report.row("per second, lowest", format!("{:.0}", steady.first().copied().unwrap_or(0.0)));
     report.row("refused", tally.refused_text());

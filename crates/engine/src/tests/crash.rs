@@ -339,16 +339,7 @@ fn run(seed: u64) {
 
 #[test]
 fn nothing_acknowledged_is_lost_wherever_the_machine_stops() {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
-    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(30);
-    let first = number("ENGINE_CRASH_FIRST").unwrap_or(1);
-    for seed in first..first + seeds {
-        let result = std::panic::catch_unwind(|| run(seed));
-        if let Err(panic) = result {
-            eprintln!("replay with ENGINE_CRASH_FIRST={seed} ENGINE_CRASH_SEEDS=1");
-            std::panic::resume_unwind(panic);
-        }
-    }
+    let seeds = run_seeds(30, run);
     let (forwards, spilled) = (FORWARDS.load(Ordering::SeqCst), SPILLED.load(Ordering::SeqCst));
     eprintln!("{seeds} seeds, old transactions forwarded {forwards} times, {spilled} changes spilled");
     assert!(seeds == 1 || spilled > 0, "no seed meets a spill");

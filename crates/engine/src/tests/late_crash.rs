@@ -164,16 +164,7 @@ fn run(seed: u64) {
 
 #[test]
 fn an_index_has_the_entries_of_the_rows_wherever_the_machine_stops() {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
-    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(12);
-    let first = number("ENGINE_CRASH_FIRST").unwrap_or(1);
-    for seed in first..first + seeds {
-        let result = std::panic::catch_unwind(|| run(seed));
-        if let Err(panic) = result {
-            eprintln!("replay with ENGINE_CRASH_FIRST={seed} ENGINE_CRASH_SEEDS=1");
-            std::panic::resume_unwind(panic);
-        }
-    }
+    let seeds = run_seeds(12, run);
     let (restored, merged) = (RESTORED.load(Ordering::Relaxed), MERGED.load(Ordering::Relaxed));
     eprintln!("{seeds} seeds, {restored} changes restored by starts, {merged} applied");
     assert!(seeds == 1 || (restored > 0 && merged > 0), "no seed meets the case");

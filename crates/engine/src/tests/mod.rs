@@ -23,6 +23,7 @@ use crate::{
     LockMode, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy,
 };
 use env::sim::{SimOptions, World};
+use std::panic::{catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -149,6 +150,21 @@ pub(super) async fn cut_off<F: Future>(future: F, polls: usize) -> Option<F::Out
         future.as_mut().poll(context).map(Some)
     })
     .await
+}
+
+/// Runs one seed after the other, `ENGINE_CRASH_SEEDS` of them from `ENGINE_CRASH_FIRST` on; says how to replay one that
+/// fails. Answers how many.
+fn run_seeds(default: u64, run: impl Fn(u64) + std::panic::RefUnwindSafe) -> u64 {
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
+    let seeds = number("ENGINE_CRASH_SEEDS").unwrap_or(default);
+    let first = number("ENGINE_CRASH_FIRST").unwrap_or(1);
+    for seed in first..first + seeds {
+        if let Err(panic) = catch_unwind(|| run(seed)) {
+            eprintln!("replay with ENGINE_CRASH_FIRST={seed} ENGINE_CRASH_SEEDS=1");
+            resume_unwind(panic);
+        }
+    }
+    seeds
 }
 
 #[test]

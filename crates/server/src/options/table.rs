@@ -443,7 +443,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         Integer { min: 100, max: 4_294_967_295 },
         "20000",
         Variable,
-        "The same when it has to hurry.",
+        "Only the upper limit of innodb-io-capacity: nothing hurries beyond it.",
     ),
     option(
         Compatibility,

@@ -1,5 +1,5 @@
 //! A snapshot is held open and read again and again while other sessions update: it never changes by key, by index or in
-//! whole, it does not slow the updates down, and the server's memory stays bounded however long it lasts.
+//! whole. How much it slows the updates down, and what memory it costs the server, is shown, not judged.
 //!
 //! A quarter of the time runs without the snapshot, then half of it with, then a quarter without.
 

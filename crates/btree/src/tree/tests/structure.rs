@@ -3,7 +3,7 @@
 use super::bed::{Bed, Put, Rng};
 use crate::{Direction, Mtr, Position, Tree, overflow, redo};
 use env::sim::{SimOptions, World};
-use pagestore::{PageSize, TreeId};
+use pagestore::{PageId, PageSize, TreeId};
 use std::future::Future;
 use wal::WalOptions;
 
@@ -110,25 +110,35 @@ fn a_tree_is_discarded_in_steps() {
     });
 }
 
+/// Writes a long value; its stub, and its pages from the first on.
+async fn write_chain(bed: &Bed, tree: &Tree, value: &[u8]) -> (overflow::Stub, Vec<PageId>) {
+    let mut writer = overflow::Writer::new(tree.id, value.len());
+    let mut pages = Vec::new();
+    loop {
+        if let Some(stub) = writer.stub() {
+            return (stub, pages);
+        }
+        let step = bed.pool.run(|| {
+            let mut mtr = Mtr::begin(&bed.pool);
+            let step = writer.step(&bed.space, &mut mtr, value)?;
+            mtr.reserve(0)?;
+            mtr.commit().unwrap();
+            Ok(step)
+        });
+        let step = step.await.unwrap();
+        pages.splice(0..0, step.pages.iter().copied());
+        writer.advance(step);
+    }
+}
+
 #[test]
 fn long_values_go_through_chains() {
     run(4, |world| async move {
         let (bed, tree) = Bed::create(&world.env, PageSize::K8, 64, WalOptions::default()).await;
         for length in [1usize, 8136, 8137, 100_000, 1_500_000] {
             let value: Vec<u8> = (0..length).map(|index| (index * 31 % 251) as u8).collect();
-            let mut writer = overflow::Writer::new(tree.id, length);
-            while writer.stub().is_none() {
-                let step = bed.pool.run(|| {
-                    let mut mtr = Mtr::begin(&bed.pool);
-                    let step = writer.step(&bed.space, &mut mtr, &value)?;
-                    mtr.reserve(0)?;
-                    mtr.commit().unwrap();
-                    Ok(step)
-                });
-                let step = step.await.unwrap();
-                writer.advance(step);
-            }
-            let stub = overflow::Stub::decode(&writer.stub().unwrap().encode());
+            let (stub, _) = write_chain(&bed, &tree, &value).await;
+            let stub = overflow::Stub::decode(&stub.encode());
             let mut reader = overflow::Reader::new(stub);
             bed.pool.run(|| reader.read(&bed.pool)).await.unwrap();
             assert!(reader.into_value() == value, "length {length}");
@@ -156,20 +166,7 @@ fn a_chain_is_freed_without_having_its_pages_in_memory_at_once() {
         let mut chains = Vec::new();
         for _ in 0..2 {
             let value = vec![7; 120_000];
-            let mut writer = overflow::Writer::new(tree.id, value.len());
-            let mut pages = Vec::new();
-            while writer.stub().is_none() {
-                let step = bed.pool.run(|| {
-                    let mut mtr = Mtr::begin(&bed.pool);
-                    let step = writer.step(&bed.space, &mut mtr, &value)?;
-                    mtr.reserve(0)?;
-                    mtr.commit().unwrap();
-                    Ok(step)
-                });
-                let step = step.await.unwrap();
-                pages.splice(0..0, step.pages.iter().copied());
-                writer.advance(step);
-            }
+            let (_, pages) = write_chain(&bed, &tree, &value).await;
             bed.pool.flush_all().await.unwrap();
             chains.push(pages);
         }
