@@ -1,6 +1,9 @@
 //! A server under test in a process of its own, and a client that speaks the protocol byte by byte.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub mod guest;
+pub mod journal;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,8 +15,11 @@ use std::time::{Duration, Instant};
 const START_MAX: Duration = Duration::from_secs(60);
 const READ_MAX: Duration = Duration::from_secs(20);
 
-/// A data directory that goes away with the test.
-pub struct TestDirectory(PathBuf);
+/// A data directory that goes away with the test, unless it is to be kept.
+pub struct TestDirectory {
+    path: PathBuf,
+    is_kept: bool,
+}
 
 impl TestDirectory {
     pub fn new() -> Self {
@@ -21,17 +27,24 @@ impl TestDirectory {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("evenkeel-test-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Self(path)
+        Self { path, is_kept: false }
+    }
+
+    /// A directory that exists already and stays.
+    pub fn kept(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_kept: true }
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for TestDirectory {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        if !self.is_kept {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 }
 
