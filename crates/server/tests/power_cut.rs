@@ -110,7 +110,8 @@ fn verify(directory: &TestDirectory) {
 
 /// Data that nobody synced, to see that a cut takes it: how much there was is on the host.
 fn write_unsynced(disk: &Path, host: &Path) {
-    let mut file = OpenOptions::new().create(true).append(true).open(disk.join("unsynced")).expect("writable");
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(disk.join("unsynced")).expect("writable");
     let mut bytes = 0;
     while bytes < UNSYNCED_MAX {
         // A full disk is the load's matter.
@@ -247,7 +248,8 @@ impl Bench {
             }
         }
         let lists = lists_in(directory.path());
-        self.outcome.transactions += lists.iter().map(|list| fs::metadata(list).map_or(0, |data| data.len())).sum::<u64>();
+        self.outcome.transactions +=
+            lists.iter().map(|list| fs::metadata(list).map_or(0, |data| data.len())).sum::<u64>();
     }
 
     /// Answers what the guest was about in the end.
@@ -272,7 +274,7 @@ impl Bench {
             Moment::Never => ("stopped", Duration::ZERO),
         };
         let wait = Duration::from_micros(self.random.below(wait_max.as_micros() as u64 + 1));
-        let mut guest = Guest::boot(disk, host, &orders);
+        let mut guest = Guest::boot(disk, None, host, &orders);
         let mut during = "boot".to_owned();
         let mut recovering = None;
         let mut cut_at = None;
@@ -309,7 +311,7 @@ impl Bench {
 }
 
 fn is_absent() -> bool {
-    let missing = missing();
+    let missing = missing(&[]);
     if let Some(program) = &missing {
         println!("skipped: {program} is not installed");
     }
@@ -327,7 +329,11 @@ fn nothing_acknowledged_is_lost() {
     bench.run(cuts);
     let outcome = bench.outcome;
     println!("{outcome:#?}");
-    println!("{cuts} power cuts, {} transactions, 0 lost, 0 half applied, in {:?}", outcome.transactions, started.elapsed());
+    println!(
+        "{cuts} power cuts, {} transactions, 0 lost, 0 half applied, in {:?}",
+        outcome.transactions,
+        started.elapsed()
+    );
     assert!(outcome.transactions > cuts, "there was no load to speak of");
     assert!(outcome.verified >= cuts / 2, "the data were hardly looked at");
     assert!(outcome.unsynced_kept < outcome.unsynced_written, "cuts take nothing: they prove nothing");
@@ -346,5 +352,10 @@ fn a_weaker_setting_is_caught() {
     let outcome = bench.outcome;
     println!("{outcome:#?}");
     assert!(outcome.lost > 0, "nothing was lost in {} cuts with the log not synced", outcome.cuts);
-    assert_eq!((outcome.faults, outcome.damaged), (0, 0), "what is lost is lost whole: {:?}", outcome.complaints);
+    assert_eq!(
+        (outcome.faults, outcome.damaged),
+        (0, 0),
+        "what is lost is lost whole: {:?}",
+        outcome.complaints
+    );
 }

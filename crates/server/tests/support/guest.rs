@@ -20,14 +20,16 @@ const LAST_LINES: usize = 40;
 /// Before a line to the host.
 const MARK: &str = "@ ";
 
-/// What of the things that a guest needs is missing here.
-pub fn missing() -> Option<String> {
+/// What is missing here of the things that a guest needs, and of `more`.
+pub fn missing(more: &[&'static str]) -> Option<String> {
     let is_there = |program: &str| {
         let folders = std::env::var("PATH").unwrap_or_default();
         let folders = folders.split(':').chain(["/usr/sbin", "/sbin"]);
         folders.map(|folder| Path::new(folder).join(program)).any(|path| path.is_file())
     };
-    [KERNEL, "mkfs.ext4", "e2fsck", "ip"].into_iter().find(|program| !is_there(program)).map(str::to_owned)
+    let programs = [KERNEL, "mkfs.ext4", "e2fsck", "ip"];
+    let mut programs = programs.iter().chain(more);
+    programs.find(|program| !is_there(program)).map(|program| (*program).to_owned())
 }
 
 /// A new disk with an empty file system.
@@ -35,10 +37,17 @@ pub fn make_disk(path: &Path, bytes: u64, has_journal: bool) {
     let _ = std::fs::remove_file(path);
     File::create(path).and_then(|file| file.set_len(bytes)).expect("a disk can be made");
     let journal = if has_journal { "has_journal" } else { "^has_journal" };
-    let mut command = Command::new("mkfs.ext4");
-    command.env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()));
+    let mut command = tool("mkfs.ext4");
     let status = command.args(["-q", "-F", "-O", journal]).arg(path).status().expect("mkfs.ext4 was found");
     assert!(status.success(), "mkfs.ext4 ended with {status}");
+}
+
+/// A program that may be where only root looks for programs.
+pub fn tool(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()));
+    command.stdin(Stdio::null());
+    command
 }
 
 pub struct Guest {
@@ -50,15 +59,26 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Boots; `orders` are in the environment of what runs there.
-    pub fn boot(disk: &Path, host: &Path, orders: &[(&str, String)]) -> Self {
+    /// Boots; `orders` are in the environment of what runs there. With `log`, every write to the disk goes there too.
+    pub fn boot(disk: &Path, log: Option<&Path>, host: &Path, orders: &[(&str, String)]) -> Self {
         let first = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/power_cut/first_process");
         let first = first.canonicalize().expect("the first process is in the repository");
         let load = std::env::current_exe().expect("this program has a path");
         let mut command = Command::new(KERNEL);
-        command.args([MEMORY, "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1"]);
+        command.args([
+            MEMORY,
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "quiet",
+            "con=null",
+            "con0=null,fd:1",
+        ]);
         command.arg(format!("ubd0={}", disk.display())).arg(format!("init={}", first.display()));
         command.arg(format!("CUT_HOST={}", host.display())).arg(format!("CUT_LOAD={}", load.display()));
+        if let Some(log) = log {
+            command.arg(format!("ubd1={}", log.display())).arg("CUT_LOG=1");
+        }
         for (name, value) in orders {
             command.arg(format!("{name}={value}"));
         }
