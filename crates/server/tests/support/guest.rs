@@ -79,6 +79,8 @@ impl Guest {
         if let Some(log) = log {
             command.arg(format!("ubd1={}", log.display())).arg("CUT_LOG=1");
         }
+        // A guest's processor is a share of the host's, and a test may run beside much else.
+        command.arg("EVENKEEL_TEST_PATIENCE=20");
         for (name, value) in orders {
             command.arg(format!("{name}={value}"));
         }

@@ -15,6 +15,12 @@ use std::time::{Duration, Instant};
 
 const START_MAX: Duration = Duration::from_secs(60);
 const READ_MAX: Duration = Duration::from_secs(20);
+/// How many times as long everything may take, e.g. in a guest at idle priority.
+const PATIENCE: &str = "EVENKEEL_TEST_PATIENCE";
+
+fn patient(time: Duration) -> Duration {
+    time * std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
 
 /// A data directory that goes away with the test, unless it is to be kept.
 pub struct TestDirectory {
@@ -108,7 +114,7 @@ impl TestServer {
     }
 
     fn wait_until_ready(&mut self) -> u16 {
-        let deadline = Instant::now() + START_MAX;
+        let deadline = Instant::now() + patient(START_MAX);
         while Instant::now() < deadline {
             let log = self.log();
             if let Some(at) = log.find("ready for connections") {
@@ -191,7 +197,7 @@ pub const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 24;
 
 impl RawClient {
     pub fn new(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(READ_MAX)).expect("a timeout can be set");
+        stream.set_read_timeout(Some(patient(READ_MAX))).expect("a timeout can be set");
         stream.set_nodelay(true).expect("an option can be set");
         Self { stream }
     }
