@@ -52,6 +52,8 @@ fn in_the_guest() {
     let Ok(moment) = std::env::var("CUT_MOMENT") else { return };
     let options = std::env::var("CUT_OPTIONS").expect("the host says which");
     let options: Vec<_> = options.split(',').collect();
+    // Ends the line that the harness began: the host looks at the beginnings of lines.
+    println!();
     let (disk, host) = (disk_in_the_guest(), host_in_the_guest());
     let lists = lists_in(&host);
     let directory = TestDirectory::kept(&disk);
@@ -364,7 +366,12 @@ fn a_weaker_setting_is_caught() {
     const WEAK: &str =
         "--innodb-buffer-pool-size=5M,--innodb-redo-log-capacity=8M,--innodb-flush-log-at-trx-commit=0";
     let mut bench = Bench::new(WEAK, false);
-    bench.run(KINDS.len() as u64);
+    // One cut a disk: a load cannot go on where acknowledged transactions are missing.
+    for (disk, kind) in KINDS.into_iter().enumerate() {
+        if bench.outcome.lost == 0 {
+            bench.wear_out_a_disk(disk, kind, 1);
+        }
+    }
     let outcome = bench.outcome;
     println!("{outcome:#?}");
     assert!(outcome.lost > 0, "nothing was lost in {} cuts with the log not synced", outcome.cuts);
