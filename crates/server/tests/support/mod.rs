@@ -1,6 +1,10 @@
 //! A server under test in a process of its own, and a client that speaks the protocol byte by byte.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub mod guest;
+pub mod journal;
+pub mod write_log;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,9 +15,18 @@ use std::time::{Duration, Instant};
 
 const START_MAX: Duration = Duration::from_secs(60);
 const READ_MAX: Duration = Duration::from_secs(20);
+/// How many times as long everything may take, e.g. in a guest at idle priority.
+const PATIENCE: &str = "EVENKEEL_TEST_PATIENCE";
 
-/// A data directory that goes away with the test.
-pub struct TestDirectory(PathBuf);
+fn patient(time: Duration) -> Duration {
+    time * std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// A data directory that goes away with the test, unless it is to be kept.
+pub struct TestDirectory {
+    path: PathBuf,
+    is_kept: bool,
+}
 
 impl TestDirectory {
     pub fn new() -> Self {
@@ -21,17 +34,24 @@ impl TestDirectory {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("evenkeel-test-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Self(path)
+        Self { path, is_kept: false }
+    }
+
+    /// A directory that exists already and stays.
+    pub fn kept(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_kept: true }
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for TestDirectory {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        if !self.is_kept {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 }
 
@@ -94,7 +114,7 @@ impl TestServer {
     }
 
     fn wait_until_ready(&mut self) -> u16 {
-        let deadline = Instant::now() + START_MAX;
+        let deadline = Instant::now() + patient(START_MAX);
         while Instant::now() < deadline {
             let log = self.log();
             if let Some(at) = log.find("ready for connections") {
@@ -177,7 +197,7 @@ pub const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 24;
 
 impl RawClient {
     pub fn new(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(READ_MAX)).expect("a timeout can be set");
+        stream.set_read_timeout(Some(patient(READ_MAX))).expect("a timeout can be set");
         stream.set_nodelay(true).expect("an option can be set");
         Self { stream }
     }
