@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::journal::Random;
 
-const MAGIC: u64 = 0x6a73_6677_7368_72;
+const MAGIC: u64 = 0x006a_7366_7773_6872;
 const FLUSH: u64 = 1;
 /// The write itself is durable when it has ended.
 const FUA: u64 = 2;
