@@ -91,7 +91,9 @@ pub(super) async fn read(copies: &Arc<dyn File>, page_size: PageSize) -> Result<
     let Some(block) = read_if_present(copies, 0, BATCH_HEADER_BYTES).await? else {
         return Ok(Found::default());
     };
-    let Some((sequence, newest_lsn, entries)) = decode(block.as_slice()) else { return Ok(Found::default()) };
+    let Some(Header { sequence, newest_lsn, entries }) = decode(block.as_slice()) else {
+        return Ok(Found::default());
+    };
     let size = page_size.bytes();
     let mut pages = Vec::with_capacity(entries.len());
     for (index, (page, checksum)) in entries.into_iter().enumerate() {
@@ -158,8 +160,16 @@ fn encode(block: &mut [u8], sequence: u64, newest_lsn: u64, pages: &[PageId], ch
     block[20..24].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// The sequence, the highest LSN of all pages ever written (0: unknown), and the entries.
-fn decode(block: &[u8]) -> Option<(u64, u64, Vec<(PageId, u32)>)> {
+/// What the header block says.
+struct Header {
+    sequence: u64,
+    /// 0: unknown.
+    newest_lsn: u64,
+    /// Pages with the checksums of their images.
+    entries: Vec<(PageId, u32)>,
+}
+
+fn decode(block: &[u8]) -> Option<Header> {
     let u32_at =
         |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let u64_at =
@@ -172,5 +182,5 @@ fn decode(block: &[u8]) -> Option<(u64, u64, Vec<(PageId, u32)>)> {
     let count = (u32_at(block, 16) as usize).min(BATCH_PAGES_MAX);
     let entries = block[ENTRY_OFFSET..].chunks_exact(ENTRY_BYTES).take(count);
     let entries = entries.map(|entry| (PageId(u64_at(entry, 0)), u32_at(entry, 8))).collect();
-    Some((u64_at(block, 8), u64_at(block, NEWEST_LSN_OFFSET), entries))
+    Some(Header { sequence: u64_at(block, 8), newest_lsn: u64_at(block, NEWEST_LSN_OFFSET), entries })
 }
