@@ -94,7 +94,8 @@ impl Engine {
         superblock: Superblock,
     ) -> Result<Arc<Engine>, EngineError> {
         let from = Lsn(superblock.checkpoint_lsn);
-        let known_durable = Lsn(superblock.known_durable_lsn);
+        // A page is written only when the log is durable up to its LSN.
+        let known_durable = Lsn(superblock.known_durable_lsn.max(store.newest_lsn()));
         let loads_hot_pages = options.loads_hot_pages;
         let (mut analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
         let end = tail.end_lsn();

@@ -65,6 +65,12 @@ pub trait PageStore: Send + Sync {
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// The highest LSN of all pages that were ever written, as far as the store knows: the log was durable up to there, so
+    /// one that ends before has lost something. 0: unknown.
+    fn newest_lsn(&self) -> u64 {
+        0
+    }
+
     /// What it has done and what it holds.
     fn store_stats(&self) -> StoreStats {
         StoreStats::default()

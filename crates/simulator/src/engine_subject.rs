@@ -288,7 +288,7 @@ async fn scan_tree(transaction: &mut Transaction, tree: TreeId, mode: ReadMode) 
 }
 
 /// Small segments, so that the cleaner and the map's checkpoints have work.
-fn segments() -> StoreKind {
+pub(crate) fn segments() -> StoreKind {
     StoreKind::Segments(SegmentOptions {
         segment_bytes: 128 << 10,
         segments_per_file: 16,

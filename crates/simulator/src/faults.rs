@@ -3,6 +3,9 @@
 //! An I/O error may fail statements or stop the store, but it may not hang it, and after a power cut and a
 //! restart without the error nothing acknowledged is missing. A full disk may fail statements only: the store
 //! stays up, and works again as soon as there is space.
+//!
+//! After a failed sync the kernel may show for long what it will lose in the next power cut: a process that is killed in
+//! between must not build on it.
 
 use crate::history::Contents;
 use crate::run::{Report, RunOptions, Violation, caught, check_alive, recover_and_check};
@@ -26,10 +29,15 @@ const OPS: [IoOp; 9] = [
     IoOp::Remove,
 ];
 
+/// The life after a lost sync.
+const LIFE_AFTER_TRANSACTIONS: usize = 20;
+const LIFE_AFTER_CUTS_ONE_IN: usize = 12;
+
 /// Runs the fault number `index` of a seed.
 pub fn run_fault<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Violation> {
     let what = caught(|| match index % 4 {
         3 => full_disk::<S>(options, index),
+        2 => lost_sync::<S>(options, index),
         _ => input_output_error::<S>(options, index),
     });
     what.map_err(|what| Violation {
@@ -68,6 +76,66 @@ fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Re
         .map_err(|what| format!("{what} after {described}"))?;
     let commits = shared.history.lock().commits;
     Ok(Report { faults: 1, commits, ..Report::default() })
+}
+
+/// A sync fails and the process is killed, perhaps again and again during its openings; when one has succeeded, what it
+/// has found must survive every power cut.
+fn lost_sync<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, String> {
+    let random = SeededRandom::new(options.seed ^ index.rotate_left(40));
+    let fault = draw_sync(&random, 300);
+    let described = format!("{fault:?}, a kill and a power cut");
+    let after = |what: String| format!("{what} after {described}");
+    let mut world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let shared = Shared::new(&Contents::new(), &options.workload);
+    let subject = finished(world.block_on(S::open(world.env())))??;
+    world.set_faults(&[fault]);
+    let work = workload::run(world.env(), subject, shared.clone(), options.workload.clone(), options.seed);
+    finished(world.block_on(work)).map_err(after)?;
+    if let Some(what) = shared.violation.lock().take() {
+        return Err(after(what));
+    }
+    let mut openings_left = random.below(3);
+    let (subject, contents) = loop {
+        let faults = if openings_left > 0 { vec![draw_sync(&random, 20)] } else { Vec::new() };
+        let fails = !faults.is_empty();
+        world = world.kill(SimOptions { faults, ..SimOptions::default() });
+        let recovered = finished(world.block_on(recover_and_check::<S>(world.env(), &shared.history)));
+        match recovered.map_err(after)? {
+            Err(what) if !fails => return Err(after(what)),
+            Ok(recovered) if !fails => break recovered,
+            Ok(_) | Err(_) => openings_left -= 1,
+        }
+    };
+    let transactions = options.workload.transactions.min(LIFE_AFTER_TRANSACTIONS);
+    let life = workload::WorkloadOptions { transactions, ..options.workload.clone() };
+    let shared = Shared::new(&contents, &life);
+    let (mut cuts, mut result) = (0, Ok(()));
+    let mut cut = |world: &World, salt: u64| -> Result<(), String> {
+        cuts += 1;
+        let image = world.crash_image(salt, SimOptions::default());
+        let history = env::sync::Mutex::new(shared.history.lock().clone());
+        let checked = image.block_on(recover_and_check::<S>(image.env(), &history));
+        finished(checked).and_then(|checked| checked.map(drop)).map_err(after)
+    };
+    cut(&world, 0)?;
+    let work = workload::run(world.env(), subject, shared.clone(), life, options.seed ^ index);
+    let outcome = world.block_on_observed(work, |world| {
+        if result.is_ok() && random.below(LIFE_AFTER_CUTS_ONE_IN) == 0 {
+            result = cut(world, world.changes());
+        }
+    });
+    result?;
+    finished(outcome).map_err(after)?;
+    let violation = shared.violation.lock().take().or_else(|| shared.fatal.lock().take());
+    violation.map_or(Ok(()), |what| Err(after(what)))?;
+    let commits = shared.history.lock().commits;
+    Ok(Report { faults: 1, crash_points: cuts, commits, ..Report::default() })
+}
+
+/// One sync fails, of any file or of one kind of files.
+fn draw_sync(random: &SeededRandom, after_max: usize) -> Fault {
+    let path = ["", "", "wal/", "pages.db", "doublewrite", "segments-", "superblock.db"][random.below(7)];
+    Fault::input_output_error(IoOp::Sync, path, random.below(after_max) as u64)
 }
 
 fn draw(random: &SeededRandom) -> Fault {

@@ -1,4 +1,4 @@
-//! Deterministic simulation of the storage engine: clients work on it while the disk, the clock and the scheduler
+//! Deterministic simulation of the storage engine, and of SQL above it: clients work on it while the disk, the clock and the scheduler
 //! follow a seed; the power is cut at every operation that changes the disk, and each recovery is checked against
 //! what the clients were told.
 //!
@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ddl;
 mod decay;
 mod engine_subject;
 mod faults;
@@ -18,6 +19,7 @@ mod store;
 mod subject;
 mod workload;
 
+pub use ddl::{DdlOptions, PlantedDdlFault, run_ddl_many, run_ddl_seed};
 pub use decay::run_decay;
 pub use faults::run_fault;
 pub use history::{Contents, History, TransactionNumber, catalog_key, table_of_key};

@@ -2,7 +2,8 @@
 
 use engine::Engine;
 use simulator::{
-    Budget, RotReport, RunOptions, StoreOptions, Violation, run_fault, run_many, run_rot, run_store_many,
+    Budget, DdlOptions, RotReport, RunOptions, StoreOptions, Violation, run_ddl_many, run_fault, run_many,
+    run_rot, run_store_many,
 };
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,12 +24,13 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --clients N       clients per seed
   --rot COUNT       nothing but damages at rest, so many per seed, table by table and counted by kind of file
   --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
+  --ddl 1           SQL that changes definitions, through sessions of a server; the same options count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
 
 fn main() -> ExitCode {
-    let Request { options, budget, fault, store, rot } = match parse(std::env::args().skip(1)) {
+    let Request { options, budget, fault, store, ddl, rot } = match parse(std::env::args().skip(1)) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => {
             print!("{HELP}");
@@ -43,6 +45,10 @@ fn main() -> ExitCode {
         _ if store => {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
             run_store_many(&store, &budget).map(|summary| summary.to_string())
+        }
+        _ if ddl => {
+            let ddl = DdlOptions { crash_point: options.crash_point, ..DdlOptions::new(options.seed) };
+            run_ddl_many(&ddl, &budget).map(|summary| summary.to_string())
         }
         _ if rot > 0 => run_rot_many(&options, &budget, rot),
         Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),
@@ -65,6 +71,7 @@ struct Request {
     budget: Budget,
     fault: Option<u64>,
     store: bool,
+    ddl: bool,
     /// Damages per seed.
     rot: u64,
 }
@@ -87,6 +94,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     let mut budget = Budget { seeds: 1, time: None, crash_points_min: 0, threads: 1, faults: 8, damages: 32 };
     let mut fault = None;
     let mut store = false;
+    let mut ddl = false;
     let mut rot = 0;
     let mut seeds_given = false;
     while let Some(name) = arguments.next() {
@@ -109,6 +117,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
                 budget.damages = 0;
             }
             "--store" => store = number > 0,
+            "--ddl" => ddl = number > 0,
             "--rot" => rot = number,
             "--fault" => fault = Some(number),
             "--faults" => budget.faults = number,
@@ -121,5 +130,5 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>,
     if budget.time.is_some() && !seeds_given {
         budget.seeds = u64::MAX;
     }
-    Ok(Some(Request { options, budget, fault, store, rot }))
+    Ok(Some(Request { options, budget, fault, store, ddl, rot }))
 }

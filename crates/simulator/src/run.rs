@@ -250,7 +250,7 @@ pub(crate) async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Content
 }
 
 /// Sometimes a crash soon after the start.
-fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
+pub(crate) fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
     let crash_at = (wanted && random.below(3) == 0).then(|| random.below(40) as u64);
     SimOptions { crash_at, ..SimOptions::default() }
 }

@@ -1,15 +1,20 @@
 //! Creating a log, and continuing one behind its last valid chunk.
 //!
 //! Invariant: before the first append, a chunk that opens a new epoch is durable at the tail, so that nothing an
-//! earlier run left behind it can be mistaken for the continuation.
+//! earlier run left behind it can be mistaken for the continuation; and everything before that chunk is durable.
+//!
+//! A process may have been killed after a failed sync. The kernel then shows what it wrote, holds it for clean, and loses
+//! it in the next power cut; another sync does nothing about that. So chunks that nothing proves to have been durable are
+//! copied, with their segment, into a new file that takes the segment's name: written again in place they could be torn,
+//! though they were durable. Without room for the copy they stay where they are, and only a sync speaks for them.
 
 use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES, ChunkHeader, align_up, segment_before, segment_path};
 use crate::log::{Shared, State};
 use crate::reader::wrong_size;
-use crate::segments::{PREPARE_NAME, create_segment, list_segments};
+use crate::segments::{PREPARE_NAME, copy_segment, create_segment, list_segments};
 use crate::staging::Staging;
 use crate::{LogTail, Lsn, Wal, WalError, WalOptions, WalReader, flusher, segments};
-use env::{Env, File, IoBuf, IoError, OpenOptions};
+use env::{Disk, Env, File, IoBuf, IoError, OpenOptions};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -32,6 +37,7 @@ impl Wal {
             log_id: random_id(env),
             segment_bytes: options.segment_bytes,
             from: Lsn::ZERO,
+            durable: Lsn::ZERO,
         };
         Self::start(env, options, tail, BTreeMap::from([(0, first)]), Vec::new()).await
     }
@@ -83,6 +89,11 @@ impl Wal {
             if size != tail.segment_bytes {
                 return Err(wrong_size(directory, number, size, tail.segment_bytes));
             }
+            let file = match tail.kept_in_doubt(number) {
+                Some(kept) => write_again(disk, directory, number, tail.segment_bytes, kept).await?,
+                None => None,
+            }
+            .unwrap_or(file);
             file.sync().await?;
             files.insert(number, file);
         }
@@ -126,6 +137,24 @@ impl Wal {
         env.spawner.spawn("wal-segments", Box::pin(segments::run(shared.clone())));
         shared.prepare_requested.notify();
         Ok(Self { shared })
+    }
+}
+
+/// The segment in a new file; None if the disk has no room for it.
+async fn write_again(
+    disk: &dyn Disk,
+    directory: &str,
+    number: u64,
+    segment_bytes: u64,
+    kept: u64,
+) -> Result<Option<Arc<dyn File>>, IoError> {
+    match copy_segment(disk, directory, number, segment_bytes, kept).await {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.is_no_space() => {
+            disk.remove(&format!("{directory}/{PREPARE_NAME}")).await?;
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

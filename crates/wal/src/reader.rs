@@ -28,12 +28,21 @@ pub struct LogTail {
     pub(crate) segment_bytes: u64,
     /// Where reading began.
     pub(crate) from: Lsn,
+    /// Everything before this was durable once, whatever a failed sync may have lost since.
+    pub(crate) durable: Lsn,
 }
 
 impl LogTail {
     /// Everything before this was read.
     pub fn end_lsn(&self) -> Lsn {
         self.end
+    }
+
+    /// How many bytes of the segment belong to the log, if some of them may never have been durable.
+    pub(crate) fn kept_in_doubt(&self, segment: u64) -> Option<u64> {
+        let start = segment * self.segment_bytes;
+        let kept = self.position.saturating_sub(start).min(self.segment_bytes);
+        (kept > 0 && self.durable < self.end && self.durable.0 < start + kept).then_some(kept)
     }
 }
 
@@ -83,12 +92,14 @@ impl WalReader {
         let segment_bytes = segment_size(env, directory, &numbers).await?;
         let number = segment_before(from, segment_bytes);
         let position = number * segment_bytes;
-        let tail = LogTail { position, end: Lsn(position), epoch: 0, log_id: 0, segment_bytes, from };
+        let known_durable = known_durable.max(from);
+        let (end, durable) = (Lsn(position), known_durable);
+        let tail = LogTail { position, end, epoch: 0, log_id: 0, segment_bytes, from, durable };
         let window = Window::new(env.clone(), directory, segment_bytes);
         Ok(Self {
             env: env.clone(),
             directory: directory.into(),
-            known_durable: known_durable.max(from),
+            known_durable,
             window,
             tail,
             next: Lsn(position),
@@ -171,6 +182,7 @@ impl WalReader {
         self.tail.end = header.end();
         self.tail.epoch = header.epoch;
         self.tail.log_id = header.log_id;
+        self.tail.durable = self.tail.durable.max(header.durable);
         Ok(true)
     }
 

@@ -106,18 +106,53 @@ pub(crate) async fn create_segment(
     number: u64,
     segment_bytes: u64,
 ) -> Result<Arc<dyn File>, IoError> {
+    make_segment(disk, directory, number, segment_bytes, None).await
+}
+
+/// Puts a new file with the first `kept` bytes of a segment in its place. Until that is durable, the old one stands.
+pub(crate) async fn copy_segment(
+    disk: &dyn Disk,
+    directory: &str,
+    number: u64,
+    segment_bytes: u64,
+    kept: u64,
+) -> Result<Arc<dyn File>, IoError> {
+    let source = disk.open(&segment_path(directory, number), OpenOptions::existing().direct()).await?;
+    make_segment(disk, directory, number, segment_bytes, Some((source, kept))).await
+}
+
+/// The rest of the segment is filled with zeros.
+async fn make_segment(
+    disk: &dyn Disk,
+    directory: &str,
+    number: u64,
+    segment_bytes: u64,
+    source: Option<(Arc<dyn File>, u64)>,
+) -> Result<Arc<dyn File>, IoError> {
     let prepare_path = format!("{directory}/{PREPARE_NAME}");
     let file = disk.open(&prepare_path, OpenOptions::create().direct()).await?;
     file.set_len(0).await?;
     file.allocate(segment_bytes).await?;
     let mut offset = 0;
-    let mut zeros = IoBuf::zeroed(ZEROS_BYTES.min(segment_bytes) as usize);
+    let mut piece = IoBuf::zeroed(ZEROS_BYTES.min(segment_bytes) as usize);
+    if let Some((source, kept)) = source {
+        while offset < kept {
+            piece.set_len((kept - offset).min(piece.capacity() as u64) as usize);
+            let (read, result) = source.read_at(offset, piece).await;
+            result?;
+            let (buffer, result) = file.write_at(offset, read).await;
+            result?;
+            offset += buffer.len() as u64;
+            piece = buffer;
+        }
+        piece = IoBuf::zeroed(ZEROS_BYTES.min(segment_bytes) as usize);
+    }
     while offset < segment_bytes {
-        zeros.set_len((segment_bytes - offset).min(zeros.capacity() as u64) as usize);
-        let (buffer, result) = file.write_at(offset, zeros).await;
+        piece.set_len((segment_bytes - offset).min(piece.capacity() as u64) as usize);
+        let (buffer, result) = file.write_at(offset, piece).await;
         result?;
         offset += buffer.len() as u64;
-        zeros = buffer;
+        piece = buffer;
     }
     file.sync().await?;
     let path = segment_path(directory, number);

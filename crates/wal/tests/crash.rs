@@ -474,6 +474,44 @@ fn lazy_modes_sync_within_a_second_and_then_sleep() {
     }
 }
 
+/// A sync fails and the process is killed. What the next opening finds, the kernel may lose in a power cut; but from then
+/// on it counts.
+#[test]
+fn what_a_failed_sync_left_in_doubt_is_written_again() {
+    let mut in_doubt = 0;
+    for seed in 0..60 {
+        let options = WalOptions::with_capacity(8 << 20);
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let first = async {
+            let wal = Wal::create(&env, options.clone()).await.unwrap();
+            let end = wal.append(&group(1)).unwrap().end;
+            wal.wait_durable(end).await.unwrap();
+            world.set_faults(&[Fault::input_output_error(IoOp::Sync, "wal/0", 0)]);
+            let end = wal.append(&group(2)).unwrap().end;
+            wal.wait_durable(end).await.unwrap_err();
+        };
+        world.block_on(first).unwrap();
+        let world = world.kill(SimOptions::default());
+        let env = world.env();
+        let second = async {
+            let found = read_all(&env, Lsn::ZERO, Lsn::ZERO).await.unwrap();
+            let wal = Wal::open(&env, options.clone(), Lsn::ZERO, Lsn::ZERO).await.unwrap();
+            let end = wal.append(&group(3)).unwrap().end;
+            wal.wait_durable(end).await.unwrap();
+            found.into_iter().map(|(number, _)| number).chain([3]).collect::<Vec<_>>()
+        };
+        let counted = world.block_on(second).unwrap();
+        in_doubt += u32::from(counted.contains(&2));
+        let world = world.crash(SimOptions::default());
+        let env = world.env();
+        let third = async { read_all(&env, Lsn::ZERO, Lsn::ZERO).await.unwrap() };
+        let left: Vec<u64> = world.block_on(third).unwrap().into_iter().map(|(number, _)| number).collect();
+        assert_eq!(left, counted, "seed {seed}");
+    }
+    assert!(in_doubt > 30, "{in_doubt}");
+}
+
 #[test]
 fn the_interval_of_lazy_syncs_changes_at_once() {
     let world = World::new(17, SimOptions::default());

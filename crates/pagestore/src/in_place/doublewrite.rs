@@ -1,6 +1,7 @@
 //! The doublewrite file: the last batch, durable before its pages are overwritten at home.
 //!
-//! One header block, then the images in order. All numbers are little-endian.
+//! One header block, then the images in order; behind the room for the largest batch a copy of the newest superblock slot
+//! as the last opening found it. All numbers are little-endian.
 //!
 //! | offset | bytes   | field                                       |
 //! |--------|---------|---------------------------------------------|
@@ -9,9 +10,11 @@
 //! | 16     | 4       | number of pages                             |
 //! | 20     | 4       | crc32c of the block with this field as zero |
 //! | 24     | 12 each | page id (8), crc32c of its image (4)        |
+//! | 4088   | 8       | the highest LSN of all pages ever written   |
 //!
 //! The header names each image by checksum: an image of an earlier batch in the same place is not mistaken.
 
+use super::superblock::SLOT_BYTES;
 use crate::{BATCH_HEADER_BYTES, BATCH_PAGES_MAX, PageBatch, PageId, PageSize, StoreError, header};
 use env::{File, IoBuf, IoError};
 use std::sync::Arc;
@@ -21,26 +24,35 @@ const MAGIC: &[u8; 8] = b"EVKDOUBL";
 const ENTRY_OFFSET: usize = 24;
 const ENTRY_BYTES: usize = 12;
 
-const _: () = assert!(ENTRY_OFFSET + BATCH_PAGES_MAX * ENTRY_BYTES <= BATCH_HEADER_BYTES, "one header block");
+const NEWEST_LSN_OFFSET: usize = BATCH_HEADER_BYTES - 8;
 
-/// Room for the largest batch.
-pub(super) fn file_bytes(page_size: PageSize) -> u64 {
+const _: () = assert!(ENTRY_OFFSET + BATCH_PAGES_MAX * ENTRY_BYTES <= NEWEST_LSN_OFFSET, "one header block");
+
+/// Where the copy of the superblock slot is.
+pub(super) fn slot_offset(page_size: PageSize) -> u64 {
     (BATCH_HEADER_BYTES + BATCH_PAGES_MAX * page_size.bytes()) as u64
+}
+
+/// Room for the largest batch and the slot.
+pub(super) fn file_bytes(page_size: PageSize) -> u64 {
+    slot_offset(page_size) + SLOT_BYTES as u64
 }
 
 pub(super) struct Doublewrite {
     file: Arc<dyn File>,
     sequence: AtomicU64,
+    pub(super) newest_lsn: AtomicU64,
     /// Since the store was opened.
     pub(super) batches: AtomicU64,
     pub(super) pages: AtomicU64,
 }
 
 impl Doublewrite {
-    pub(super) fn new(file: Arc<dyn File>, sequence: u64) -> Self {
+    pub(super) fn new(file: Arc<dyn File>, sequence: u64, newest_lsn: u64) -> Self {
         Self {
             file,
             sequence: AtomicU64::new(sequence),
+            newest_lsn: AtomicU64::new(newest_lsn),
             batches: AtomicU64::new(0),
             pages: AtomicU64::new(0),
         }
@@ -51,8 +63,11 @@ impl Doublewrite {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
         let checksums: Vec<u32> =
             (0..batch.len()).map(|index| header::checksum(batch.image(index))).collect();
+        let newest_lsn = (0..batch.len()).map(|index| header::lsn(batch.image(index))).max().unwrap_or(0);
+        let newest_lsn = self.newest_lsn.fetch_max(newest_lsn, Ordering::Relaxed).max(newest_lsn);
         let (pages, mut buffer) = batch.into_parts();
-        encode(&mut buffer.as_mut_slice()[..BATCH_HEADER_BYTES], sequence, &pages, &checksums);
+        let block = &mut buffer.as_mut_slice()[..BATCH_HEADER_BYTES];
+        encode(block, sequence, newest_lsn, &pages, &checksums);
         let (buffer, result) = self.file.write_at(0, buffer).await;
         result?;
         self.file.sync().await?;
@@ -62,41 +77,66 @@ impl Doublewrite {
     }
 }
 
-/// Restores home pages that are damaged and have an intact copy here; returns the last sequence.
-/// The caller syncs the data file.
-pub(super) async fn repair(
-    copies: &Arc<dyn File>,
-    data: &Arc<dyn File>,
-    page_size: PageSize,
-    data_length: u64,
-) -> Result<u64, StoreError> {
-    let Some(block) = read_if_present(copies, 0, BATCH_HEADER_BYTES).await? else { return Ok(0) };
-    let Some((sequence, entries)) = decode(block.as_slice()) else { return Ok(0) };
+/// The batch that an opening finds.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) sequence: u64,
+    pub(super) newest_lsn: u64,
+    /// Intact images.
+    pub(super) pages: Vec<(PageId, IoBuf)>,
+}
+
+/// Reads the last batch.
+pub(super) async fn read(copies: &Arc<dyn File>, page_size: PageSize) -> Result<Found, StoreError> {
+    let Some(block) = read_if_present(copies, 0, BATCH_HEADER_BYTES).await? else {
+        return Ok(Found::default());
+    };
+    let Some(Header { sequence, newest_lsn, entries }) = decode(block.as_slice()) else {
+        return Ok(Found::default());
+    };
     let size = page_size.bytes();
+    let mut pages = Vec::with_capacity(entries.len());
     for (index, (page, checksum)) in entries.into_iter().enumerate() {
-        let Some(home_offset) = page.0.checked_mul(size as u64) else { continue };
-        if home_offset + size as u64 > data_length {
-            continue;
-        }
         let offset = (BATCH_HEADER_BYTES + index * size) as u64;
         let Some(copy) = read_if_present(copies, offset, size).await? else { break };
-        let intact =
-            header::checksum(copy.as_slice()) == checksum && header::verify(copy.as_slice(), page).is_ok();
-        if !intact {
-            continue;
+        let image = copy.as_slice();
+        if header::checksum(image) == checksum && header::verify(image, page).is_ok() {
+            pages.push((page, copy));
         }
-        let home = read_if_present(data, home_offset, size).await?;
-        if home.is_some_and(|home| header::verify(home.as_slice(), page).is_ok()) {
-            continue;
-        }
-        let (_, result) = data.write_at(home_offset, copy).await;
-        result?;
     }
-    Ok(sequence)
+    Ok(Found { sequence, newest_lsn, pages })
+}
+
+/// Writes the batch and the slot into a new file, which the caller puts in the old one's place.
+pub(super) async fn write_anew(
+    file: &Arc<dyn File>,
+    page_size: PageSize,
+    found: &Found,
+    slot: Vec<u8>,
+) -> Result<(), IoError> {
+    let size = page_size.bytes();
+    file.set_len(0).await?;
+    file.allocate(file_bytes(page_size)).await?;
+    let mut buffer = IoBuf::zeroed(BATCH_HEADER_BYTES + found.pages.len() * size);
+    let ids: Vec<PageId> = found.pages.iter().map(|(page, _)| *page).collect();
+    let checksums: Vec<u32> = found.pages.iter().map(|(_, copy)| header::checksum(copy.as_slice())).collect();
+    let block = &mut buffer.as_mut_slice()[..BATCH_HEADER_BYTES];
+    encode(block, found.sequence, found.newest_lsn, &ids, &checksums);
+    let images = buffer.as_mut_slice()[BATCH_HEADER_BYTES..].chunks_exact_mut(size);
+    images.zip(&found.pages).for_each(|(image, (_, copy))| image.copy_from_slice(copy.as_slice()));
+    let (_, result) = file.write_at(0, buffer).await;
+    result?;
+    let (_, result) = file.write_at(slot_offset(page_size), IoBuf::copy_of(&slot)).await;
+    result?;
+    file.sync().await
 }
 
 /// `None` when the file ends before; any other failure is an error.
-async fn read_if_present(file: &Arc<dyn File>, offset: u64, length: usize) -> Result<Option<IoBuf>, IoError> {
+pub(super) async fn read_if_present(
+    file: &Arc<dyn File>,
+    offset: u64,
+    length: usize,
+) -> Result<Option<IoBuf>, IoError> {
     match file.read_at(offset, IoBuf::zeroed(length)).await {
         (buffer, Ok(())) => Ok(Some(buffer)),
         (_, Err(error)) if error.is_end_of_file() => Ok(None),
@@ -104,7 +144,7 @@ async fn read_if_present(file: &Arc<dyn File>, offset: u64, length: usize) -> Re
     }
 }
 
-fn encode(block: &mut [u8], sequence: u64, pages: &[PageId], checksums: &[u32]) {
+fn encode(block: &mut [u8], sequence: u64, newest_lsn: u64, pages: &[PageId], checksums: &[u32]) {
     assert_eq!(pages.len(), checksums.len());
     block.fill(0);
     block[..8].copy_from_slice(MAGIC);
@@ -115,11 +155,21 @@ fn encode(block: &mut [u8], sequence: u64, pages: &[PageId], checksums: &[u32]) 
         entry[..8].copy_from_slice(&page.0.to_le_bytes());
         entry[8..].copy_from_slice(&checksum.to_le_bytes());
     }
+    block[NEWEST_LSN_OFFSET..].copy_from_slice(&newest_lsn.to_le_bytes());
     let crc = crc32c::crc32c(block);
     block[20..24].copy_from_slice(&crc.to_le_bytes());
 }
 
-fn decode(block: &[u8]) -> Option<(u64, Vec<(PageId, u32)>)> {
+/// What the header block says.
+struct Header {
+    sequence: u64,
+    /// 0: unknown.
+    newest_lsn: u64,
+    /// Pages with the checksums of their images.
+    entries: Vec<(PageId, u32)>,
+}
+
+fn decode(block: &[u8]) -> Option<Header> {
     let u32_at =
         |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let u64_at =
@@ -131,5 +181,6 @@ fn decode(block: &[u8]) -> Option<(u64, Vec<(PageId, u32)>)> {
     }
     let count = (u32_at(block, 16) as usize).min(BATCH_PAGES_MAX);
     let entries = block[ENTRY_OFFSET..].chunks_exact(ENTRY_BYTES).take(count);
-    Some((u64_at(block, 8), entries.map(|entry| (PageId(u64_at(entry, 0)), u32_at(entry, 8))).collect()))
+    let entries = entries.map(|entry| (PageId(u64_at(entry, 0)), u32_at(entry, 8))).collect();
+    Some(Header { sequence: u64_at(block, 8), newest_lsn: u64_at(block, NEWEST_LSN_OFFSET), entries })
 }

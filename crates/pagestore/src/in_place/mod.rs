@@ -5,9 +5,10 @@
 //! 2. the images go to their home, neighbours in one write, then sync.
 //!
 //! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
-//! `open` restores damaged home pages from there; an older intact home page is left to the log's redo.
+//! `open` restores damaged home pages from there (`reopen`).
 
 mod doublewrite;
+mod reopen;
 mod superblock;
 
 #[cfg(test)]
@@ -69,7 +70,7 @@ impl InPlaceStore {
         copies.sync().await?;
         let superblock = superblock::format(&data, page_size).await?;
         env.disk.sync_dir(directory).await?;
-        Ok(Self::assemble(page_size, data, copies, GROW_BYTES_MIN, 0, superblock))
+        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), GROW_BYTES_MIN, superblock))
     }
 
     /// Opens an existing store and repairs pages that a crash left half written.
@@ -77,18 +78,10 @@ impl InPlaceStore {
         let data = open_file(env, directory, DATA_FILE, OpenOptions::existing().direct()).await?;
         let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
         let (page_size, superblock) = superblock::load(&data).await?;
-        let length = data.len().await?;
-        // Pages can then be written back even when the disk is full; if it is full already, they are as far as
-        // the file reaches.
-        match copies.allocate(doublewrite::file_bytes(page_size)).await {
-            Err(error) if !error.is_no_space() => return Err(error.into()),
-            _ => {}
-        }
-        let sequence = doublewrite::repair(&copies, &data, page_size, length).await?;
-        // A killed process may have left home pages unsynced. They must be durable before the next batch
-        // overwrites their copies.
-        data.sync().await?;
-        Ok(Self::assemble(page_size, data, copies, length, sequence, superblock))
+        let reopened = reopen::reopen(env, directory, &data, copies, page_size, superblock).await?;
+        let reopen::Reopened { copies, length, sequence, newest_lsn, superblock } = reopened;
+        let doublewrite = Doublewrite::new(copies, sequence, newest_lsn);
+        Ok(Self::assemble(page_size, data, doublewrite, length, superblock))
     }
 
     /// The superblock slots, for people.
@@ -100,15 +93,14 @@ impl InPlaceStore {
     fn assemble(
         page_size: PageSize,
         data: Arc<dyn File>,
-        copies: Arc<dyn File>,
+        doublewrite: Doublewrite,
         length: u64,
-        sequence: u64,
         superblock: SuperblockState,
     ) -> Self {
         Self {
             page_size,
             data,
-            doublewrite: Doublewrite::new(copies, sequence),
+            doublewrite,
             page_count: AtomicU64::new(length / page_size.bytes() as u64),
             superblock: Mutex::new(superblock),
             turn: Turn::default(),
@@ -166,6 +158,10 @@ impl PageStore for InPlaceStore {
 
     fn page_count(&self) -> u64 {
         self.page_count.load(Ordering::Acquire)
+    }
+
+    fn newest_lsn(&self) -> u64 {
+        self.doublewrite.newest_lsn.load(Ordering::Relaxed)
     }
 
     fn store_stats(&self) -> StoreStats {

@@ -16,7 +16,7 @@ use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
 use env::{File, IoBuf};
 use std::sync::Arc;
 
-const SLOT_BYTES: usize = 4096;
+pub(super) const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"EVKPAGES";
 const VERSION: u32 = 1;
 const RECORD_OFFSET: usize = 32;
@@ -57,6 +57,19 @@ pub(super) async fn write(
     result?;
     data.sync().await?;
     Ok(())
+}
+
+/// The slot of this superblock, for a copy of it elsewhere.
+pub(super) fn slot(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
+    encode(page_size, state)
+}
+
+/// The newer of a superblock and what a copy of a slot holds.
+pub(super) fn newer(state: SuperblockState, copy: &[u8]) -> SuperblockState {
+    match decode(copy) {
+        Slot::Valid(_, found) if found.sequence > state.sequence => found,
+        _ => state,
+    }
 }
 
 /// Reads both slots and returns the newest valid one.

@@ -158,3 +158,53 @@ fn several_pages_come_with_one_call() {
     };
     world.block_on(run).unwrap();
 }
+
+/// A sync fails and the process is killed. What the next opening finds, the kernel may lose in a power cut; but from then
+/// on it counts, pages and superblock alike.
+#[test]
+fn what_a_failed_sync_left_in_doubt_is_written_again() {
+    for seed in 0..120 {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let versions = async {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            for version in 1..4 {
+                if version == 3 {
+                    let fault = env::sim::Fault::input_output_error(env::IoOp::Sync, "", seed % 3);
+                    world.set_faults(&[fault]);
+                }
+                let mut batch = PageBatch::new(PageSize::K8, 2);
+                for page in [5, 6] {
+                    batch.push(PageId(page), &image(PageId(page), version));
+                }
+                let written = store.write_batch(batch).await;
+                if written.is_ok() {
+                    let _ = store.write_superblock(&version.to_le_bytes()).await;
+                }
+            }
+        };
+        world.block_on(versions).unwrap();
+        let mut world = world.kill(SimOptions::default());
+        if seed.is_multiple_of(2) {
+            // The opening meets an error of its own.
+            let fault = env::sim::Fault::input_output_error(env::IoOp::Sync, "", seed / 2 % 4);
+            world.set_faults(&[fault]);
+            let env = world.env();
+            let _ = world.block_on(async { InPlaceStore::open(&env, "").await.is_ok() }).unwrap();
+            world = world.kill(SimOptions::default());
+        }
+        let state = |env: Env| async move {
+            let store = InPlaceStore::open(&env, "").await.unwrap();
+            let mut lsns = Vec::new();
+            for page in [5, 6] {
+                lsns.push(header::lsn(&read(&store, PageId(page)).await.unwrap()));
+            }
+            (lsns, store.read_superblock().await.unwrap(), store.newest_lsn())
+        };
+        let counted = world.block_on(state(world.env())).unwrap();
+        assert!(counted.2 >= counted.0[0]);
+        let world = world.crash(SimOptions::default());
+        let left = world.block_on(state(world.env())).unwrap();
+        assert_eq!(left, counted, "seed {seed}");
+    }
+}

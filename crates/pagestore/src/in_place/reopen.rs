@@ -1,0 +1,137 @@
+//! What an opening does before anything relies on what it has found: damaged pages come back from the doublewrite file,
+//! and what may never have become durable is written once more.
+//!
+//! A process may have been killed after a failed sync. The kernel then shows what it wrote, holds it for clean, and loses
+//! it in the next power cut; a sync by the opening does nothing about that. Doubtful are the last batch in the doublewrite
+//! file, its pages at home, the newest superblock slot and the last growth: whatever came before has been synced, or else
+//! they would not have been written. Batch and slot go into a new doublewrite file first, which takes the name of the old
+//! one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
+//! damaged pages are written, and a sync speaks for the rest.
+//!
+//! Invariant: until the new doublewrite file is durable under its name nothing is overwritten, so an opening can be cut off
+//! anywhere and done again. `InPlaceStore::open` calls it.
+
+use super::doublewrite::{self, Found, read_if_present};
+use super::superblock::{self, SLOT_BYTES, SuperblockState};
+use super::{DOUBLEWRITE_FILE, open_file};
+use crate::{PageSize, StoreError, header};
+use env::{Env, File, IoBuf, OpenOptions};
+use std::sync::Arc;
+
+const NEW_FILE: &str = "doublewrite.new";
+
+pub(super) struct Reopened {
+    pub(super) copies: Arc<dyn File>,
+    pub(super) length: u64,
+    pub(super) sequence: u64,
+    pub(super) newest_lsn: u64,
+    pub(super) superblock: SuperblockState,
+}
+
+pub(super) async fn reopen(
+    env: &Env,
+    directory: &str,
+    data: &Arc<dyn File>,
+    copies: Arc<dyn File>,
+    page_size: PageSize,
+    superblock: SuperblockState,
+) -> Result<Reopened, StoreError> {
+    let length = data.len().await?;
+    let slot = read_if_present(&copies, doublewrite::slot_offset(page_size), SLOT_BYTES).await?;
+    let superblock = match slot {
+        Some(copy) => superblock::newer(superblock, copy.as_slice()),
+        None => superblock,
+    };
+    let mut found = doublewrite::read(&copies, page_size).await?;
+    let is_damaged = keep_newest(data, page_size, length, &mut found).await?;
+    let renewed = renew(env, directory, page_size, &found, &superblock).await?;
+    let is_renewed = renewed.is_some();
+    for ((page, copy), is_damaged) in found.pages.iter().zip(is_damaged) {
+        if is_renewed || is_damaged {
+            let (_, result) =
+                data.write_at(page.0 * page_size.bytes() as u64, IoBuf::copy_of(copy.as_slice())).await;
+            result?;
+        }
+    }
+    if is_renewed {
+        write_end_again(data, page_size, length).await?;
+        superblock::write(data, page_size, &superblock).await?;
+    } else {
+        // Pages can then be written back as far as the file reaches.
+        match copies.allocate(doublewrite::file_bytes(page_size)).await {
+            Err(error) if !error.is_no_space() => return Err(error.into()),
+            _ => {}
+        }
+        data.sync().await?;
+    }
+    let Found { sequence, newest_lsn, .. } = found;
+    Ok(Reopened { copies: renewed.unwrap_or(copies), length, sequence, newest_lsn, superblock })
+}
+
+/// Forgets the copies of pages that are newer at home (then the doublewrite file is not what was written last) or do not
+/// exist; says of the others whether they are damaged at home.
+async fn keep_newest(
+    data: &Arc<dyn File>,
+    page_size: PageSize,
+    length: u64,
+    found: &mut Found,
+) -> Result<Vec<bool>, StoreError> {
+    let size = page_size.bytes() as u64;
+    let (mut kept, mut is_damaged) = (Vec::new(), Vec::new());
+    for (page, copy) in std::mem::take(&mut found.pages) {
+        let Some(offset) = page.0.checked_mul(size).filter(|offset| offset + size <= length) else {
+            continue;
+        };
+        let home = read_if_present(data, offset, size as usize).await?;
+        let home = home.filter(|home| header::verify(home.as_slice(), page).is_ok());
+        match home {
+            Some(home) if header::lsn(home.as_slice()) > header::lsn(copy.as_slice()) => continue,
+            home => is_damaged.push(home.is_none()),
+        }
+        kept.push((page, copy));
+    }
+    found.pages = kept;
+    Ok(is_damaged)
+}
+
+/// The new doublewrite file; None if the disk has no room for it.
+async fn renew(
+    env: &Env,
+    directory: &str,
+    page_size: PageSize,
+    found: &Found,
+    superblock: &SuperblockState,
+) -> Result<Option<Arc<dyn File>>, StoreError> {
+    let path = |name: &str| match directory {
+        "" => name.to_owned(),
+        directory => format!("{directory}/{name}"),
+    };
+    let file = match open_file(env, directory, NEW_FILE, OpenOptions::create().direct()).await {
+        Err(error) if error.is_no_space() => return Ok(None),
+        file => file?,
+    };
+    match doublewrite::write_anew(&file, page_size, found, superblock::slot(page_size, superblock)).await {
+        Ok(()) => {}
+        Err(error) if error.is_no_space() => {
+            env.disk.remove(&path(NEW_FILE)).await?;
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    env.disk.rename(&path(NEW_FILE), &path(DOUBLEWRITE_FILE)).await?;
+    env.disk.sync_dir(directory).await?;
+    Ok(Some(open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::existing().direct()).await?))
+}
+
+/// The last page if nobody has used it yet: the growth was perhaps never synced. If the page is used, it was.
+async fn write_end_again(data: &Arc<dyn File>, page_size: PageSize, length: u64) -> Result<(), StoreError> {
+    let size = page_size.bytes() as u64;
+    let Some(last) = (length / size).checked_sub(1) else { return Ok(()) };
+    let (page, result) = data.read_at(last * size, IoBuf::zeroed(size as usize)).await;
+    result?;
+    if page.as_slice().iter().all(|byte| *byte == 0) {
+        let (_, result) = data.write_at(last * size, page).await;
+        result?;
+    }
+    Ok(())
+}

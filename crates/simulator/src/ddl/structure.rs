@@ -1,0 +1,46 @@
+//! Whether dictionary and trees agree: every tree has an owner, every owner its trees, no page is lost, every index has
+//! what its rows say.
+
+use engine::TreeId;
+use session::Server;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Nobody may change anything meanwhile.
+pub async fn check_structure(server: &Arc<Server>) -> Result<(), String> {
+    let (engine, catalog) = (server.engine(), server.catalog());
+    engine.finish_background().await;
+    let report = engine.verify().await.map_err(|error| error.to_string())?;
+    let mut owned = BTreeSet::from([TreeId::CATALOG]);
+    let mut tables = Vec::new();
+    for database in catalog.databases() {
+        for table in catalog.tables(&database.name) {
+            let definition = table.definition();
+            let indexes = definition.indexes.iter().filter(|index| index.tree != definition.tree);
+            for tree in indexes.map(|index| index.tree).chain([definition.tree]) {
+                if !owned.insert(TreeId(tree)) {
+                    return Err(format!("tree {tree} of {} has another owner too", definition.name));
+                }
+            }
+            tables.push(table);
+        }
+    }
+    let stored: BTreeSet<TreeId> = engine.tree_ids().into_iter().collect();
+    if let Some(tree) = stored.difference(&owned).next() {
+        return Err(format!("tree {} belongs to no table", tree.0));
+    }
+    if let Some(tree) = owned.difference(&stored).next() {
+        return Err(format!("tree {} of the dictionary does not exist", tree.0));
+    }
+    for table in tables {
+        let checked = catalog::check_table(&table, &mut catalog.begin_change()).await;
+        let faults = checked.unwrap_or_else(|error| vec![error.message]);
+        if let Some(fault) = faults.first() {
+            return Err(format!("CHECK TABLE {}: {fault}", table.definition().name));
+        }
+    }
+    if report.other_pages != report.long_value_pages {
+        return Err(format!("pages are lost: {report:?}"));
+    }
+    Ok(())
+}
