@@ -13,6 +13,7 @@ use crate::read::View;
 use crate::record;
 use crate::recovery::Unfinished;
 use crate::row_table::RowTable;
+use crate::runs::Runs;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
 use crate::spill::Spills;
 use crate::stats::Counters;
@@ -43,9 +44,12 @@ pub struct Engine {
     pub(crate) snapshots: SnapshotRegistry,
     pub(crate) writers: Writers,
     pub(crate) spills: Spills,
+    pub(crate) runs: Runs,
     /// What undo records and versions of running transactions may take in memory before the large ones spill, if
     /// the log is large enough for that.
     pub(crate) undo_memory_bytes: u64,
+    /// What versions of committed transactions may take in memory before the oldest go to runs.
+    pub(crate) version_memory_bytes: u64,
     /// What late changes may take if the log is large enough.
     pub(crate) late_memory_bytes: u64,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
@@ -68,6 +72,8 @@ pub struct Engine {
     pub(crate) merge_running: AtomicBool,
     /// The history is merged when it is longer than this.
     pub(crate) merge_at_rows: AtomicUsize,
+    /// Or when it takes more than this.
+    pub(crate) merge_at_bytes: AtomicU64,
     /// Background tasks that have not ended.
     pub(crate) tasks: AtomicUsize,
     pub(crate) closed: AtomicBool,

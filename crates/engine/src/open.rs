@@ -13,6 +13,7 @@ use crate::intervals::IntervalLocks;
 use crate::log_record::{Operation, UndoRecord};
 use crate::recovery::{self, Analysis, Remains};
 use crate::row_table::RowTable;
+use crate::runs::Runs;
 use crate::snapshot::SnapshotRegistry;
 use crate::spill::{FoundSpill, Spills, Standing};
 use crate::stats::Counters;
@@ -55,7 +56,8 @@ pub(crate) const LOG_SLACK: u64 = 2;
 /// A dirty page is written before the log has grown by this part of its capacity.
 pub(crate) const POOL_LOG_PART: u64 = 8;
 
-/// Undo records and versions may take this share of the pool's size, beside it, within these bounds.
+/// Undo records and versions of running transactions may take this share of the pool's size, beside it, within these
+/// bounds; and the versions of committed ones as much again.
 const UNDO_POOL_SHARE: u64 = 2;
 const UNDO_MEMORY_MIN: u64 = 4 << 20;
 const UNDO_MEMORY_MAX: u64 = 64 << 20;
@@ -152,7 +154,7 @@ impl Engine {
         from: Lsn,
     ) -> Result<Vec<Work>, EngineError> {
         let Analysis { mut losers, mut prepared, dropped, chains, .. } = analysis;
-        let Leftovers { drops, mut spills } = self.load_trees().await?;
+        let Leftovers { mut drops, mut spills } = self.load_trees().await?;
         self.mark_committed_spills(&mut spills, &dropped).await?;
         // One whose creation is to be undone has no entries.
         let is_made = |record: &UndoRecord| record.operation == Operation::CreateTree;
@@ -163,6 +165,8 @@ impl Engine {
             .map(|record| record.tree)
             .collect();
         spills.retain(|spill| !unmade.contains(&TreeId(spill.live.tree.id.0)));
+        // Runs are marked as dropped before their creation has committed.
+        drops.retain(|live| !unmade.contains(&TreeId(live.tree.id.0)));
         let (active, committed): (Vec<_>, Vec<_>) =
             spills.into_iter().partition(|spill| spill.standing == Standing::Active);
         let mut active: BTreeMap<u64, FoundSpill> =
@@ -250,6 +254,7 @@ struct Parts {
     pool: Arc<BufferPool>,
     space: Arc<Space>,
     undo_memory_bytes: u64,
+    version_memory_bytes: u64,
     late_memory_bytes: u64,
     redo_bytes: u64,
 }
@@ -299,8 +304,19 @@ impl Parts {
         let known = for_late.set(space.clone());
         assert!(known.is_ok(), "it was made here");
         let redo_bytes = redo_bytes(options);
-        let undo_memory_bytes = undo_memory_bytes(options);
-        Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes }
+        let undo_memory_bytes = memory_share(options.undo_memory_bytes, options);
+        let version_memory_bytes = memory_share(options.version_memory_bytes, options);
+        Parts {
+            env,
+            io,
+            wal,
+            pool,
+            space,
+            undo_memory_bytes,
+            version_memory_bytes,
+            late_memory_bytes,
+            redo_bytes,
+        }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -326,7 +342,8 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes } = self;
+        let Parts { env, io, wal, pool, space, redo_bytes, .. } = self;
+        let Parts { undo_memory_bytes, version_memory_bytes, late_memory_bytes, .. } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -335,7 +352,9 @@ impl Parts {
             snapshots: SnapshotRegistry::default(),
             writers: Writers::new(checkpoint.next_txn, log_end),
             spills: Spills::default(),
+            runs: Runs::default(),
             undo_memory_bytes,
+            version_memory_bytes,
             late_memory_bytes,
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
@@ -350,6 +369,7 @@ impl Parts {
             prune_running: AtomicBool::new(false),
             merge_running: AtomicBool::new(false),
             merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
+            merge_at_bytes: AtomicU64::new(version_memory_bytes),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),
@@ -387,9 +407,10 @@ pub(crate) fn late_budget_bytes(wanted: u64, redo_bytes: u64) -> u64 {
     wanted.min(redo_bytes / LATE_LOG_SHARE)
 }
 
-/// What running transactions may keep in memory if the log is large enough: a share of the pool.
-fn undo_memory_bytes(options: &EngineOptions) -> u64 {
-    match options.undo_memory_bytes {
+/// What running transactions may keep in memory if the log is large enough, or what the history of committed ones may: a
+/// share of the pool, if the user does not say.
+fn memory_share(asked: u64, options: &EngineOptions) -> u64 {
+    match asked {
         0 => (options.buffer_pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX),
         bytes => bytes,
     }

@@ -17,8 +17,35 @@ pub(crate) enum Before {
     Record(Box<[u8]>),
 }
 
+/// Who wrote a version.
+enum Writer {
+    State(Arc<TransactionState>),
+    /// Merged history needs no more of a transaction than its commit, which every new snapshot sees.
+    CommittedAt(u64),
+}
+
+impl Writer {
+    fn is(&self, other: &Arc<TransactionState>) -> bool {
+        matches!(self, Writer::State(state) if Arc::ptr_eq(state, other))
+    }
+
+    fn committed_at(&self) -> Option<u64> {
+        match self {
+            Writer::State(state) => state.committed_at(),
+            Writer::CommittedAt(lsn) => Some(*lsn),
+        }
+    }
+
+    fn state(&self) -> Option<&Arc<TransactionState>> {
+        match self {
+            Writer::State(state) => Some(state),
+            Writer::CommittedAt(_) => None,
+        }
+    }
+}
+
 struct Version {
-    writer: Arc<TransactionState>,
+    writer: Writer,
     /// The number of the write within its transaction.
     sequence: u64,
     before: Before,
@@ -28,6 +55,27 @@ struct Version {
 #[derive(Default)]
 pub(super) struct VersionChain {
     versions: VecDeque<Version>,
+}
+
+/// What a reader who looks elsewhere as well has to know of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unseen<B> {
+    /// Every version here is one that the reader sees.
+    None,
+    /// The newest is the reader's own, so the page is what it sees, whatever there is elsewhere.
+    Own,
+    /// The oldest before-image that the reader needs, with its writer's place in the order of commits: the LSN of the
+    /// commit, the highest number for one that has not committed.
+    Before(B, u64),
+}
+
+/// What thinning a chain has left.
+#[derive(Default)]
+pub(crate) struct Thinned {
+    pub dropped: Vec<Before>,
+    /// What the images take that are left.
+    pub image_bytes: usize,
+    pub is_empty: bool,
 }
 
 /// The version a reader sees.
@@ -47,7 +95,7 @@ impl VersionChain {
             // Most rows change once before their versions are pruned.
             self.versions.reserve_exact(1);
         }
-        self.versions.push_back(Version { writer, sequence, before });
+        self.versions.push_back(Version { writer: Writer::State(writer), sequence, before });
     }
 
     pub fn pop(&mut self) {
@@ -56,13 +104,11 @@ impl VersionChain {
 
     /// Takes out the version that `writer` wrote as `sequence`.
     pub fn remove(&mut self, writer: &Arc<TransactionState>, sequence: u64) {
-        self.versions.retain(|version| version.sequence != sequence || !Arc::ptr_eq(&version.writer, writer));
+        self.versions.retain(|version| version.sequence != sequence || !version.writer.is(writer));
     }
 
     pub fn newest_is(&self, writer: &Arc<TransactionState>, sequence: u64) -> bool {
-        self.versions
-            .back()
-            .is_some_and(|newest| newest.sequence == sequence && Arc::ptr_eq(&newest.writer, writer))
+        self.versions.back().is_some_and(|newest| newest.sequence == sequence && newest.writer.is(writer))
     }
 
     pub fn newest_before(&self) -> &Before {
@@ -71,18 +117,19 @@ impl VersionChain {
 
     pub fn before(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<&Before> {
         let mut versions = self.versions.iter().rev();
-        let found =
-            versions.find(|version| version.sequence == sequence && Arc::ptr_eq(&version.writer, writer));
+        let found = versions.find(|version| version.sequence == sequence && version.writer.is(writer));
         found.map(|version| &version.before)
-    }
-
-    pub fn newest_writer(&self) -> Option<&Arc<TransactionState>> {
-        self.versions.back().map(|newest| &newest.writer)
     }
 
     /// The transaction that has the row implicitly locked.
     pub fn active_writer(&self) -> Option<&Arc<TransactionState>> {
-        self.newest_writer().filter(|writer| writer.is_active())
+        let newest = self.versions.back()?;
+        newest.writer.state().filter(|writer| writer.is_active())
+    }
+
+    /// When the newest version was committed, if it is.
+    pub fn newest_if_committed(&self) -> Option<u64> {
+        self.versions.back().and_then(|newest| newest.writer.committed_at())
     }
 
     /// When the newest committed version was committed; 0 when that is forgotten, hence long durable.
@@ -92,33 +139,47 @@ impl VersionChain {
 
     pub fn visible(&self, snapshot_lsn: u64, me: Option<&Arc<TransactionState>>) -> Visible<'_> {
         match self.oldest_unseen(snapshot_lsn, me) {
-            Some((before, _)) => Visible::Before(before),
-            None => Visible::Page,
+            Unseen::Before(before, _) => Visible::Before(before),
+            Unseen::None | Unseen::Own => Visible::Page,
         }
     }
 
-    /// The oldest before-image that the snapshot needs, with its writer's place in the order of commits: the LSN
-    /// of the commit, the highest number for one that has not committed.
-    pub fn oldest_unseen(
-        &self,
-        snapshot_lsn: u64,
-        me: Option<&Arc<TransactionState>>,
-    ) -> Option<(&Before, u64)> {
-        let mut oldest = None;
+    pub fn oldest_unseen(&self, snapshot_lsn: u64, me: Option<&Arc<TransactionState>>) -> Unseen<&Before> {
+        let mut oldest = Unseen::None;
         for version in self.versions.iter().rev() {
-            let own = me.is_some_and(|me| Arc::ptr_eq(me, &version.writer));
+            if me.is_some_and(|me| version.writer.is(me)) {
+                return Unseen::Own;
+            }
             let committed_at = version.writer.committed_at();
-            if own || committed_at.is_some_and(|lsn| lsn <= snapshot_lsn) {
+            if committed_at.is_some_and(|lsn| lsn <= snapshot_lsn) {
                 break;
             }
-            oldest = Some((&version.before, committed_at.unwrap_or(u64::MAX)));
+            oldest = Unseen::Before(&version.before, committed_at.unwrap_or(u64::MAX));
         }
         oldest
     }
 
+    /// The versions that were committed at or before `lsn`, oldest first.
+    pub fn committed_through(&self, lsn: u64) -> impl Iterator<Item = (u64, &Before)> {
+        let committed = self.versions.iter().map_while(move |version| {
+            let committed_at = version.writer.committed_at().filter(|committed| *committed <= lsn)?;
+            Some((committed_at, &version.before))
+        });
+        committed
+    }
+
+    /// Takes them out.
+    pub fn forget_through(&mut self, lsn: u64) {
+        let count = self.committed_through(lsn).count();
+        self.versions.drain(..count);
+        if self.versions.is_empty() {
+            self.versions = VecDeque::new();
+        }
+    }
+
     /// Drops the before-images that none of the `snapshots` (ascending) needs, nor any snapshot from
     /// `visible_lsn` on: those between two versions that every snapshot sees alike.
-    pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64) -> Vec<Before> {
+    pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64) -> Thinned {
         let mut dropped = Vec::new();
         let mut older_lsn = 0;
         self.versions.retain_mut(|version| {
@@ -130,18 +191,29 @@ impl VersionChain {
             let needed = snapshots.get(first).is_some_and(|snapshot| *snapshot < lsn);
             if needed {
                 older_lsn = lsn;
+                version.writer = Writer::CommittedAt(lsn);
             } else {
                 dropped.push(std::mem::replace(&mut version.before, Before::Absent));
             }
             needed
         });
-        dropped
+        if self.versions.len() * 2 < self.versions.capacity() {
+            self.versions.shrink_to_fit();
+        }
+        let images = self.versions.iter().map(|version| match &version.before {
+            Before::Record(record) => record.len(),
+            Before::Absent => 0,
+        });
+        Thinned { dropped, image_bytes: images.sum(), is_empty: self.versions.is_empty() }
     }
 
     /// Drops what only snapshots before `horizon_lsn` could need: every before-image of a writer that all
     /// later snapshots see, and everything older.
     pub fn prune(&mut self, horizon_lsn: u64) -> Vec<Before> {
-        let unneeded = self.versions.iter().rposition(|version| version.writer.is_visible_at(horizon_lsn));
+        let unneeded = self
+            .versions
+            .iter()
+            .rposition(|version| version.writer.committed_at().is_some_and(|lsn| lsn <= horizon_lsn));
         let count = unneeded.map_or(0, |position| position + 1);
         self.versions.drain(..count).map(|version| version.before).collect()
     }
@@ -183,8 +255,9 @@ mod tests {
             snapshots.sort_unstable();
             let full = chain(&commits);
             let mut thin = chain(&commits);
-            let dropped = thin.thin(&snapshots, visible_lsn);
-            prop_assert_eq!(thin.len() + dropped.len(), full.len());
+            let thinned = thin.thin(&snapshots, visible_lsn);
+            prop_assert_eq!(thin.len() + thinned.dropped.len(), full.len());
+            prop_assert_eq!((thinned.image_bytes, thinned.is_empty), (thin.len(), thin.len() == 0));
             for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
                 prop_assert_eq!(seen(&thin, snapshot), seen(&full, snapshot), "at {}", snapshot);
             }

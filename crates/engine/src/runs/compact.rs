@@ -1,0 +1,238 @@
+//! Making one run of several: so that a look-up asks few, and so that versions go that no snapshot needs any more, or
+//! that an older change of the same row makes superfluous.
+//!
+//! Invariant: readers find every version in the old runs or in the new one; they are exchanged at once. Only neighbours in
+//! the order of commits are joined. An overflow chain is freed when its image is in no run that can be seen.
+
+use super::write::RunWriter;
+use super::{Run, Runs, entry};
+use crate::engine::Engine;
+use crate::record::stub_of;
+use crate::{EngineError, EntryBatch};
+use btree::Position;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Fewer runs than this are not joined.
+const RUNS_MIN: usize = 4;
+
+impl Engine {
+    /// Joins runs while there are too many.
+    pub(crate) async fn compact_runs(self: &Arc<Self>) -> Result<(), EngineError> {
+        while !self.closed.load(Ordering::Acquire) {
+            let inputs = self.runs.choose();
+            if inputs.is_empty() {
+                break;
+            }
+            let compacted = self.compact(&inputs).await;
+            inputs.iter().for_each(|run| run.is_busy.store(false, Ordering::Release));
+            self.end_seen_runs();
+            match compacted {
+                Ok(()) => {}
+                Err(EngineError::DiskFull) => break,
+                Err(error) if error.is_corruption() => {
+                    // Readers meet the damage only where it is.
+                    inputs.iter().for_each(|run| run.is_damaged.store(true, Ordering::Release));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn compact(self: &Arc<Self>, inputs: &[Arc<Run>]) -> Result<(), EngineError> {
+        let (snapshots, _) = self.snapshots.list(|| self.visible_lsn());
+        let rows = inputs.iter().map(|run| run.entries).sum::<u64>();
+        let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
+        let mut chains = Vec::new();
+        match self.join(inputs, &snapshots, &mut writer, &mut chains).await {
+            Ok(true) => {}
+            given_up => {
+                self.drop_run_tree(writer.tree);
+                return given_up.map(drop);
+            }
+        }
+        let last_lsn = inputs.last().map_or(0, |run| run.last_lsn);
+        let low_lsn = inputs.iter().map(|run| run.low_lsn).min().unwrap_or(0);
+        let run = writer.finish(last_lsn, low_lsn);
+        self.runs.exchange(inputs, run);
+        inputs.iter().for_each(|run| self.drop_run_tree(run.tree));
+        self.stats.runs_joined.fetch_add(inputs.len() as u64, Ordering::Relaxed);
+        self.free_chains(chains).await
+    }
+
+    /// Writes what some snapshot needs, and lists the chains of the rest; false when nobody needs anything any more.
+    async fn join(
+        &self,
+        inputs: &[Arc<Run>],
+        snapshots: &[u64],
+        writer: &mut RunWriter,
+        chains: &mut Vec<u64>,
+    ) -> Result<bool, EngineError> {
+        let mut sources = Vec::new();
+        let mut firsts = BinaryHeap::new();
+        for (number, run) in inputs.iter().enumerate() {
+            let mut source = Source::new(run);
+            if let Some(key) = source.peek(self).await? {
+                firsts.push(Reverse((key.to_vec(), number)));
+            }
+            sources.push(source);
+        }
+        let last_lsn = inputs.last().map_or(0, |run| run.last_lsn);
+        let mut row = Row::default();
+        while let Some(Reverse((key, number))) = firsts.pop() {
+            let source = &mut sources[number];
+            let value = source.take();
+            if !row.takes(&key) {
+                row.write(snapshots, writer, chains);
+                writer.write_full().await?;
+            }
+            row.versions.push((key, value));
+            if let Some(next) = source.peek(self).await? {
+                firsts.push(Reverse((next.to_vec(), number)));
+            }
+            if source.at == 0 {
+                let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
+                if horizon_lsn >= last_lsn || self.closed.load(Ordering::Acquire) {
+                    return Ok(false);
+                }
+                env::yield_now().await;
+            }
+        }
+        row.write(snapshots, writer, chains);
+        writer.write_rest().await?;
+        Ok(true)
+    }
+}
+
+impl Runs {
+    /// The runs to be joined, which are busy from now on: so many of the newest that the oldest among them is no larger
+    /// than the others together. So there are never many, and an entry is not written often.
+    fn choose(&self) -> Vec<Arc<Run>> {
+        let live = self.live.read();
+        let is_good = |run: &&Arc<Run>| !run.is_damaged.load(Ordering::Acquire);
+        let good = live.iter().rev().take_while(is_good).count();
+        let candidates = &live[live.len() - good..];
+        let sizes: Vec<u64> = candidates.iter().map(|run| run.bytes).collect();
+        let chosen = &candidates[first_to_join(&sizes)..];
+        chosen.iter().for_each(|run| run.is_busy.store(true, Ordering::Release));
+        chosen.to_vec()
+    }
+
+    fn exchange(&self, old: &[Arc<Run>], new: Arc<Run>) {
+        self.change(|live| {
+            let is_old = |run: &Arc<Run>| old.iter().any(|old| Arc::ptr_eq(old, run));
+            live.retain(|run| !is_old(run));
+            let place = live.partition_point(|run| run.last_lsn < new.last_lsn);
+            live.insert(place, new);
+        });
+    }
+}
+
+/// From where on runs of these sizes are joined; their number if none are.
+fn first_to_join(sizes: &[u64]) -> usize {
+    let is_first = |first: &usize| sizes[*first] <= sizes[first + 1..].iter().sum();
+    (0..(sizes.len() + 1).saturating_sub(RUNS_MIN)).find(is_first).unwrap_or(sizes.len())
+}
+
+/// A run that is read from its beginning.
+struct Source<'a> {
+    run: &'a Run,
+    position: Position,
+    next: Position,
+    leaf: EntryBatch,
+    at: usize,
+}
+
+impl<'a> Source<'a> {
+    fn new(run: &'a Run) -> Source<'a> {
+        let (position, next) = (Position::start(), Position::start());
+        Source { run, position, next, leaf: EntryBatch::default(), at: 0 }
+    }
+
+    /// The key of the next entry.
+    async fn peek(&mut self, engine: &Engine) -> Result<Option<&[u8]>, EngineError> {
+        while self.at >= self.leaf.len() {
+            if self.position.is_end() {
+                return Ok(None);
+            }
+            engine.leaf_of_run(self.run, &self.position, &mut self.next, &mut self.leaf).await?;
+            std::mem::swap(&mut self.position, &mut self.next);
+            self.at = 0;
+        }
+        Ok(Some(self.leaf.get(self.at).0))
+    }
+
+    /// The value of that entry, which is passed.
+    fn take(&mut self) -> Vec<u8> {
+        let value = self.leaf.get(self.at).1.to_vec();
+        self.at += 1;
+        value
+    }
+}
+
+/// The entries of one row, oldest change first.
+#[derive(Default)]
+struct Row {
+    versions: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Row {
+    /// Whether an entry with this key is of the same row.
+    fn takes(&self, key: &[u8]) -> bool {
+        let prefix = |key: &[u8]| key.len().saturating_sub(entry::LSN_BYTES);
+        self.versions.last().is_none_or(|(last, _)| last[..prefix(last)] == key[..prefix(key)])
+    }
+
+    /// Writes the versions that some snapshot needs; leaves no row.
+    fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, chains: &mut Vec<u64>) {
+        let is_ghost = |(key, value): &(Vec<u8>, Vec<u8>)| {
+            entry::decode(key, value).is_some_and(|entry| entry.may_be_ghost)
+        };
+        let may_be_ghost = self.versions.iter().any(is_ghost);
+        let mut older_lsn = 0;
+        for (key, mut value) in self.versions.drain(..) {
+            // Bytes that no engine wrote are kept for whoever meets them.
+            let Some(entry) = entry::decode(&key, &value) else {
+                writer.push(&key, &value);
+                continue;
+            };
+            // The image is what snapshots from the older version's commit to this one's see.
+            let first = snapshots.partition_point(|snapshot| *snapshot < older_lsn);
+            if snapshots.get(first).is_some_and(|snapshot| *snapshot < entry.lsn) {
+                older_lsn = entry.lsn;
+                if may_be_ghost {
+                    entry::mark_ghost(&mut value);
+                }
+                writer.push(&key, &value);
+            } else {
+                chains.extend(entry.before.and_then(stub_of).map(|stub| stub.first.0));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_few_and_entries_are_not_written_often() {
+        let (mut sizes, mut written): (Vec<u64>, u64) = (Vec::new(), 0);
+        for _ in 0..1000 {
+            sizes.push(1);
+            written += 1;
+            let first = first_to_join(&sizes);
+            if first < sizes.len() {
+                let joined = sizes.drain(first..).sum();
+                written += joined;
+                sizes.push(joined);
+            }
+            assert!(sizes.len() <= 12, "{sizes:?}");
+        }
+        assert_eq!(sizes.iter().sum::<u64>(), 1000);
+        assert!(written < 1000 * 9, "{written}");
+    }
+}
