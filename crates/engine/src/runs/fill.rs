@@ -19,6 +19,10 @@ use std::sync::atomic::Ordering;
 /// Rows that are sorted, or forgotten, before others get a turn.
 const ROWS_PER_TURN: usize = 1024;
 
+/// When the disk is full and memory holds so many times the budget, and so much, the oldest snapshot is given up.
+const GIVE_UP_FACTOR: u64 = 8;
+const GIVE_UP_BYTES_MIN: u64 = 1 << 20;
+
 /// A row with versions to move.
 struct Listed {
     name: RowName,
@@ -53,8 +57,14 @@ impl Engine {
             history.insert(first, part);
         }
         match made {
-            // Then they stay in memory.
-            Err(EngineError::DiskFull) => Ok(()),
+            Err(EngineError::DiskFull) => {
+                // Then they stay in memory, while it lasts.
+                let bytes: u64 = history.iter().map(|part| part.bytes).sum();
+                if bytes > (GIVE_UP_FACTOR * self.version_memory_bytes).max(GIVE_UP_BYTES_MIN) {
+                    self.snapshots.expire_oldest();
+                }
+                Ok(())
+            }
             made => made,
         }
     }

@@ -18,7 +18,7 @@ impl Filter {
     /// For so many rows; with fewer bits than are good for them if they would take more than `bytes_max`.
     pub fn new(rows: usize, bytes_max: u64) -> Filter {
         let wanted = (rows as u64 * BITS_PER_ROW).div_ceil(BLOCK_BITS);
-        let blocks = wanted.min(bytes_max * 8 / BLOCK_BITS).max(1);
+        let blocks = wanted.min(bytes_max / (BLOCK_BITS / 8)).max(1);
         Filter { blocks: vec![[0; WORDS_PER_BLOCK]; blocks as usize].into() }
     }
 

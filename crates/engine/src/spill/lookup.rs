@@ -100,6 +100,10 @@ impl Engine {
 
     /// The same of spills and runs alone.
     fn newest_moved_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+        if self.snapshots.is_expired(limit) {
+            // Commits that the limit is about may be forgotten.
+            return Ok(u64::MAX);
+        }
         Ok(self.newest_spilled_commit(row, limit)?.max(self.newest_commit_in_runs(row, limit)?))
     }
 

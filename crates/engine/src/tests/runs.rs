@@ -259,6 +259,59 @@ fn a_full_disk_keeps_versions_in_memory() {
 }
 
 #[test]
+fn the_oldest_snapshot_is_given_up_before_memory_is() {
+    let world = World::new(12, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let engine = Engine::open(env, tiny()).await.unwrap();
+        let mut model = Rows::new();
+        change(&engine, 0..600, b'a', &mut model).await;
+        engine.finish_background().await;
+        engine.pool.flush_all().await.unwrap();
+        let files = world.paths().into_iter().filter_map(|path| world.content(&path));
+        world.set_capacity(Some(files.map(|content| content.len() as u64).sum()));
+        let mut readers = Vec::new();
+        for round in 0..30u8 {
+            let mut reader = repeatable(&engine);
+            let expect = rows(&mut reader, Direction::Forward).await;
+            readers.push((reader, expect));
+            let mut writer = repeatable(&engine);
+            for (key, value) in model.iter_mut().filter(|(_, value)| value.len() < 100) {
+                *value = vec![b'A' + round; value.len()];
+                writer.update(CATALOG, key, value, WAIT).await.unwrap();
+            }
+            writer.commit().await.unwrap();
+            engine.finish_background().await;
+        }
+        assert!(engine.stats().history_bytes < 4 << 20, "{:?}", engine.stats());
+        let (mut given_up, mut right) = (0, 0);
+        for (reader, expect) in &mut readers {
+            let short = expect.iter().find(|(_, value)| value.len() < 100).unwrap();
+            match reader.get(CATALOG, short.0, ReadMode::Snapshot).await {
+                Err(EngineError::SnapshotTooOld) => {
+                    given_up += 1;
+                    let mut cursor =
+                        reader.scan(CATALOG, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
+                    let scanned = cursor.next_batch(reader, 7, &mut EntryBatch::default()).await;
+                    assert_eq!(scanned, Err(EngineError::SnapshotTooOld));
+                }
+                read => {
+                    right += 1;
+                    assert_eq!(read.unwrap().as_ref(), Some(short.1));
+                    assert!(rows(reader, Direction::Forward).await == *expect);
+                }
+            }
+        }
+        assert!(given_up > 0 && right > 0, "{given_up} {right}");
+        world.set_capacity(None);
+        assert_eq!(engine.failure(), None);
+        drop(readers);
+        settle(&engine).await;
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
 fn a_damaged_run_is_an_error_for_its_readers_alone() {
     let world = World::new(11, SimOptions::default());
     let env = world.env();
