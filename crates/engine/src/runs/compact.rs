@@ -15,8 +15,12 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Fewer runs than this are not joined.
-const RUNS_MIN: usize = 4;
+/// So many of the newest runs are joined when they are of about one size,
+const RUNS_ALIKE: usize = 8;
+/// which means that the largest is at most so many times the smallest.
+const ALIKE_FACTOR: u64 = 4;
+/// With more runs than this the newest are joined however different they are.
+const RUNS_MAX: usize = 32;
 
 impl Engine {
     /// Joins runs while there are too many.
@@ -108,8 +112,7 @@ impl Engine {
 }
 
 impl Runs {
-    /// The runs to be joined, which are busy from now on: so many of the newest that the oldest among them is no larger
-    /// than the others together. So there are never many, and an entry is not written often.
+    /// The runs to be joined, which are busy from now on; none if there are not too many.
     fn choose(&self) -> Vec<Arc<Run>> {
         let live = self.live.read();
         let is_good = |run: &&Arc<Run>| !run.is_damaged.load(Ordering::Acquire);
@@ -131,10 +134,20 @@ impl Runs {
     }
 }
 
-/// From where on runs of these sizes are joined; their number if none are.
+/// From where on runs of these sizes are joined; their number if none are. Entries are written again when there are
+/// `RUNS_ALIKE` times as many of them, so seldom, and the runs stay few.
 fn first_to_join(sizes: &[u64]) -> usize {
+    let Some(first) = sizes.len().checked_sub(RUNS_ALIKE) else { return sizes.len() };
+    let newest = &sizes[first..];
+    let (smallest, largest) = (newest.iter().min().copied(), newest.iter().max().copied());
+    if largest.unwrap_or(0) <= ALIKE_FACTOR * smallest.unwrap_or(0).max(1) {
+        return first;
+    }
+    if sizes.len() <= RUNS_MAX {
+        return sizes.len();
+    }
     let is_first = |first: &usize| sizes[*first] <= sizes[first + 1..].iter().sum();
-    (0..(sizes.len() + 1).saturating_sub(RUNS_MIN)).find(is_first).unwrap_or(sizes.len())
+    (0..first).find(is_first).unwrap_or(first)
 }
 
 /// A run that is read from its beginning.
@@ -220,19 +233,41 @@ mod tests {
 
     #[test]
     fn runs_are_few_and_entries_are_not_written_often() {
-        let (mut sizes, mut written): (Vec<u64>, u64) = (Vec::new(), 0);
-        for _ in 0..1000 {
-            sizes.push(1);
-            written += 1;
+        let random = env::sim::SeededRandom::new(5);
+        for varies in [false, true] {
+            let (mut sizes, mut total, mut written): (Vec<u64>, u64, u64) = (Vec::new(), 0, 0);
+            for _ in 0..1000 {
+                let size = if varies { 1 + random.below(1000) as u64 } else { 100 };
+                sizes.push(size);
+                total += size;
+                written += size;
+                while let first = first_to_join(&sizes)
+                    && first < sizes.len()
+                {
+                    let joined = sizes.drain(first..).sum();
+                    written += joined;
+                    sizes.push(joined);
+                }
+                assert!(sizes.len() <= RUNS_MAX, "{sizes:?}");
+            }
+            assert_eq!(sizes.iter().sum::<u64>(), total);
+            assert!(written < total * if varies { 8 } else { 5 }, "{written} of {total}");
+        }
+    }
+
+    #[test]
+    fn runs_that_do_not_grow_are_joined_as_often_as_new_ones_come() {
+        let mut sizes = vec![100];
+        let mut joined = 0;
+        for _ in 0..700 {
+            sizes.push(100);
             let first = first_to_join(&sizes);
             if first < sizes.len() {
-                let joined = sizes.drain(first..).sum();
-                written += joined;
-                sizes.push(joined);
+                joined += sizes.len() - first;
+                // All changed the same rows.
+                sizes.truncate(first + 1);
             }
-            assert!(sizes.len() <= 12, "{sizes:?}");
         }
-        assert_eq!(sizes.iter().sum::<u64>(), 1000);
-        assert!(written < 1000 * 9, "{written}");
+        assert!(joined <= 801 && sizes.len() <= RUNS_ALIKE, "{joined} {sizes:?}");
     }
 }
