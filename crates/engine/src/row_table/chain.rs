@@ -49,6 +49,16 @@ struct Version {
     /// The number of the write within its transaction.
     sequence: u64,
     before: Before,
+    /// It was a delete, or the last of the changes that were dropped behind it was: the next newer image, or else the page,
+    /// has no such row.
+    deletes: bool,
+}
+
+impl Version {
+    /// There is no such row before or after it: who needs the image would see the same without it.
+    fn is_void(&self) -> bool {
+        self.deletes && self.before == Before::Absent
+    }
 }
 
 /// Oldest first, so that pruning takes from the front.
@@ -67,6 +77,16 @@ pub(crate) enum Unseen<B> {
     /// The oldest before-image that the reader needs, with its writer's place in the order of commits: the LSN of the
     /// commit, the highest number for one that has not committed.
     Before(B, u64),
+}
+
+/// A version that a commit has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended<B> {
+    /// Of the commit.
+    pub lsn: u64,
+    pub before: B,
+    /// See `Version`.
+    pub deletes: bool,
 }
 
 /// What thinning a chain has left.
@@ -90,12 +110,12 @@ impl VersionChain {
         self.versions.len()
     }
 
-    pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before) {
+    pub fn push(&mut self, writer: Arc<TransactionState>, sequence: u64, before: Before, deletes: bool) {
         if self.versions.capacity() == 0 {
             // Most rows change once before their versions are pruned.
             self.versions.reserve_exact(1);
         }
-        self.versions.push_back(Version { writer: Writer::State(writer), sequence, before });
+        self.versions.push_back(Version { writer: Writer::State(writer), sequence, before, deletes });
     }
 
     pub fn pop(&mut self) {
@@ -160,10 +180,10 @@ impl VersionChain {
     }
 
     /// The versions that were committed at or before `lsn`, oldest first.
-    pub fn committed_through(&self, lsn: u64) -> impl Iterator<Item = (u64, &Before)> {
+    pub fn committed_through(&self, lsn: u64) -> impl Iterator<Item = Ended<&Before>> {
         let committed = self.versions.iter().map_while(move |version| {
-            let committed_at = version.writer.committed_at().filter(|committed| *committed <= lsn)?;
-            Some((committed_at, &version.before))
+            let lsn = version.writer.committed_at().filter(|committed| *committed <= lsn)?;
+            Some(Ended { lsn, before: &version.before, deletes: version.deletes })
         });
         committed
     }
@@ -178,25 +198,34 @@ impl VersionChain {
     }
 
     /// Drops the before-images that none of the `snapshots` (ascending) needs, nor any snapshot from
-    /// `visible_lsn` on: those between two versions that every snapshot sees alike.
+    /// `visible_lsn` on: those between two versions that every snapshot sees alike, and those of rows that were made and
+    /// deleted meanwhile.
     pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64) -> Thinned {
         let mut dropped = Vec::new();
+        let mut kept: VecDeque<Version> = VecDeque::with_capacity(1);
         let mut older_lsn = 0;
-        self.versions.retain_mut(|version| {
+        for mut version in self.versions.drain(..) {
             let Some(lsn) = version.writer.committed_at().filter(|lsn| *lsn <= visible_lsn) else {
-                return true;
+                kept.push_back(version);
+                continue;
             };
             // The image is what snapshots from the older version's commit to this one's see.
             let first = snapshots.partition_point(|snapshot| *snapshot < older_lsn);
-            let needed = snapshots.get(first).is_some_and(|snapshot| *snapshot < lsn);
-            if needed {
+            if snapshots.get(first).is_some_and(|snapshot| *snapshot < lsn) {
                 older_lsn = lsn;
                 version.writer = Writer::CommittedAt(lsn);
+                kept.push_back(version);
             } else {
-                dropped.push(std::mem::replace(&mut version.before, Before::Absent));
+                if let Some(older) = kept.back_mut() {
+                    older.deletes = version.deletes;
+                }
+                dropped.push(version.before);
             }
-            needed
-        });
+        }
+        let is_visible =
+            |version: &Version| matches!(version.writer, Writer::CommittedAt(lsn) if lsn <= visible_lsn);
+        kept.retain(|version| !(is_visible(version) && version.is_void()));
+        self.versions = kept;
         if self.versions.len() * 2 < self.versions.capacity() {
             self.versions.shrink_to_fit();
         }
@@ -231,7 +260,20 @@ mod tests {
         for (number, lsn) in commits.iter().enumerate() {
             let writer = TransactionState::new(TransactionId(*lsn), Isolation::RepeatableRead, 0, 0);
             writer.stamp_committed(*lsn);
-            chain.push(writer, 0, Before::Record(vec![number as u8].into()));
+            chain.push(writer, 0, Before::Record(vec![number as u8].into()), false);
+        }
+        chain
+    }
+
+    /// The row is made and deleted in turn.
+    fn coming_and_going(commits: &[u64]) -> VersionChain {
+        let mut chain = VersionChain::default();
+        for (number, lsn) in commits.iter().enumerate() {
+            let writer = TransactionState::new(TransactionId(*lsn), Isolation::RepeatableRead, 0, 0);
+            writer.stamp_committed(*lsn);
+            let deletes = number % 2 == 1;
+            let before = if deletes { Before::Record(vec![number as u8].into()) } else { Before::Absent };
+            chain.push(writer, 0, before, deletes);
         }
         chain
     }
@@ -263,6 +305,33 @@ mod tests {
             }
             let invisible = commits.iter().filter(|lsn| **lsn > visible_lsn).count();
             prop_assert!(thin.len() <= snapshots.len() + invisible);
+        }
+
+        #[test]
+        fn rows_that_came_and_went_leave_nothing(
+            commits in proptest::collection::btree_set(1u64..60, 0..20),
+            mut snapshots in proptest::collection::vec(0u64..60, 0..5),
+            visible_lsn in 0u64..70,
+        ) {
+            let commits: Vec<u64> = commits.into_iter().collect();
+            snapshots.retain(|snapshot| *snapshot <= visible_lsn);
+            snapshots.sort_unstable();
+            let full = coming_and_going(&commits);
+            let mut thin = coming_and_going(&commits);
+            thin.thin(&snapshots, visible_lsn);
+            let page = (commits.len() % 2 == 1).then(|| Before::Record([255].into())).unwrap_or(Before::Absent);
+            for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
+                let (thin, full) = (seen(&thin, snapshot), seen(&full, snapshot));
+                prop_assert_eq!(
+                    thin.unwrap_or_else(|| page.clone()), full.unwrap_or_else(|| page.clone()), "at {}", snapshot
+                );
+            }
+            if commits.len() % 2 == 0 && commits.last().is_none_or(|last| *last <= visible_lsn) {
+                let images = thin.versions.iter().filter(|version| version.before != Before::Absent).count();
+                let between = |pair: &&[u64]| snapshots.iter().any(|snapshot| (pair[0]..pair[1]).contains(snapshot));
+                prop_assert_eq!(images, commits.chunks(2).filter(between).count());
+                prop_assert!(images > 0 || thin.len() == 0);
+            }
         }
     }
 }

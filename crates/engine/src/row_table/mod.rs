@@ -14,7 +14,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chain::{Before, Thinned, Unseen, Visible};
+pub(crate) use chain::{Before, Ended, Thinned, Unseen, Visible};
 pub(crate) use lock::{Attempt, Enqueued, LockAfterUndo};
 pub(crate) use name::RowName;
 
@@ -131,7 +131,9 @@ impl RowTable {
     }
 
     /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
-    /// within the transaction: asking again for the same write (a retried tree operation) changes nothing.
+    /// within the transaction: asking again for the same write (a retried tree operation) changes nothing. `deletes`: it
+    /// leaves no row.
+    #[expect(clippy::too_many_arguments, reason = "all of them describe one write")]
     pub fn prepare_write(
         &self,
         me: &Arc<TransactionState>,
@@ -140,6 +142,7 @@ impl RowTable {
         sequence: u64,
         moves: u64,
         before: impl FnOnce() -> Before,
+        deletes: bool,
     ) -> Prepared {
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
@@ -153,13 +156,13 @@ impl RowTable {
                 return Prepared::Conflict;
             }
             if !entry.versions.newest_is(me, sequence) {
-                entry.versions.push(me.clone(), sequence, before());
+                entry.versions.push(me.clone(), sequence, before(), deletes);
             }
             return Prepared::Ready(name);
         }
         let name = RowName { tree, key: key.into() };
         let mut entry = RowEntry::default();
-        entry.versions.push(me.clone(), sequence, before());
+        entry.versions.push(me.clone(), sequence, before(), deletes);
         rows.insert(name.clone(), entry);
         shard.count_added();
         Prepared::Ready(name)
@@ -410,11 +413,11 @@ impl RowTable {
     }
 
     /// Shows the versions that were committed at or before `lsn`, oldest first, each with its commit.
-    pub fn each_committed(&self, name: &RowName, lsn: u64, mut show: impl FnMut(u64, &Before)) {
+    pub fn each_committed(&self, name: &RowName, lsn: u64, show: impl FnMut(Ended<&Before>)) {
         let shard = self.shard(name.tree, &name.key);
         let rows = shard.rows.lock();
         let versions = rows.get(name).into_iter().flat_map(|entry| entry.versions.committed_through(lsn));
-        versions.for_each(|(committed_at, before)| show(committed_at, before));
+        versions.for_each(show);
     }
 
     /// Forgets those versions: they are in a run that can be seen.

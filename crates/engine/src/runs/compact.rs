@@ -8,6 +8,7 @@ use super::write::RunWriter;
 use super::{Run, Runs, entry};
 use crate::engine::Engine;
 use crate::record::stub_of;
+use crate::row_table::RowName;
 use crate::{EngineError, EntryBatch};
 use btree::Position;
 use std::cmp::Reverse;
@@ -21,6 +22,9 @@ const RUNS_ALIKE: usize = 8;
 const ALIKE_FACTOR: u64 = 4;
 /// With more runs than this the newest are joined however different they are.
 const RUNS_MAX: usize = 32;
+
+/// Other ghosts wait for a scan.
+const GHOSTS_MAX: usize = 1 << 16;
 
 impl Engine {
     /// Joins runs while there are too many.
@@ -50,8 +54,8 @@ impl Engine {
         let (snapshots, _) = self.snapshots.list(|| self.visible_lsn());
         let rows = inputs.iter().map(|run| run.entries).sum::<u64>();
         let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
-        let mut chains = Vec::new();
-        match self.join(inputs, &snapshots, &mut writer, &mut chains).await {
+        let mut rest = Rest::default();
+        match self.join(inputs, &snapshots, &mut writer, &mut rest).await {
             Ok(true) => {}
             given_up => {
                 self.drop_run_tree(writer.tree);
@@ -64,16 +68,20 @@ impl Engine {
         self.runs.exchange(inputs, run);
         inputs.iter().for_each(|run| self.drop_run_tree(run.tree));
         self.stats.runs_joined.fetch_add(inputs.len() as u64, Ordering::Relaxed);
-        self.free_chains(chains).await
+        for name in &rest.ghosts {
+            self.remove_ghost(name);
+            env::yield_now().await;
+        }
+        self.free_chains(rest.chains).await
     }
 
-    /// Writes what some snapshot needs, and lists the chains of the rest; false when nobody needs anything any more.
+    /// Writes what some snapshot needs, and lists what is left of the rest; false when nobody needs anything any more.
     async fn join(
         &self,
         inputs: &[Arc<Run>],
         snapshots: &[u64],
         writer: &mut RunWriter,
-        chains: &mut Vec<u64>,
+        rest: &mut Rest,
     ) -> Result<bool, EngineError> {
         let mut sources = Vec::new();
         let mut firsts = BinaryHeap::new();
@@ -90,7 +98,7 @@ impl Engine {
             let source = &mut sources[number];
             let value = source.take();
             if !row.takes(&key) {
-                row.write(snapshots, writer, chains);
+                row.write(snapshots, writer, rest);
                 writer.write_full().await?;
             }
             row.versions.push((key, value));
@@ -105,7 +113,7 @@ impl Engine {
                 env::yield_now().await;
             }
         }
-        row.write(snapshots, writer, chains);
+        row.write(snapshots, writer, rest);
         writer.write_rest().await?;
         Ok(true)
     }
@@ -186,6 +194,14 @@ impl<'a> Source<'a> {
     }
 }
 
+/// What versions leave that nobody needs.
+#[derive(Default)]
+struct Rest {
+    chains: Vec<u64>,
+    /// Rows without versions whose ghosts may be in their leaves; some of them.
+    ghosts: Vec<RowName>,
+}
+
 /// The entries of one row, oldest change first.
 #[derive(Default)]
 struct Row {
@@ -200,29 +216,48 @@ impl Row {
     }
 
     /// Writes the versions that some snapshot needs; leaves no row.
-    fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, chains: &mut Vec<u64>) {
+    fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, Rest { chains, ghosts }: &mut Rest) {
         let is_ghost = |(key, value): &(Vec<u8>, Vec<u8>)| {
             entry::decode(key, value).is_some_and(|entry| entry.may_be_ghost)
         };
         let may_be_ghost = self.versions.iter().any(is_ghost);
         let mut older_lsn = 0;
+        // As `VersionChain::thin` does it.
+        let mut kept: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for (key, mut value) in self.versions.drain(..) {
             // Bytes that no engine wrote are kept for whoever meets them.
             let Some(entry) = entry::decode(&key, &value) else {
-                writer.push(&key, &value);
+                kept.push((key, value));
                 continue;
             };
-            // The image is what snapshots from the older version's commit to this one's see.
+            let deletes = entry.deletes;
             let first = snapshots.partition_point(|snapshot| *snapshot < older_lsn);
             if snapshots.get(first).is_some_and(|snapshot| *snapshot < entry.lsn) {
                 older_lsn = entry.lsn;
-                if may_be_ghost {
-                    entry::mark_ghost(&mut value);
-                }
-                writer.push(&key, &value);
+                entry::set_flags(&mut value, may_be_ghost, deletes);
+                kept.push((key, value));
             } else {
+                if let Some((_, older)) = kept.last_mut() {
+                    entry::set_flags(older, may_be_ghost, deletes);
+                }
                 chains.extend(entry.before.and_then(stub_of).map(|stub| stub.first.0));
             }
+        }
+        let mut is_left = false;
+        for (key, value) in &kept {
+            let is_void =
+                entry::decode(key, value).is_some_and(|entry| entry.deletes && entry.before.is_none());
+            if !is_void {
+                writer.push(key, value);
+                is_left = true;
+            }
+        }
+        if may_be_ghost
+            && !is_left
+            && ghosts.len() < GHOSTS_MAX
+            && let Some(entry) = kept.first().and_then(|(key, value)| entry::decode(key, value))
+        {
+            ghosts.push(RowName { tree: entry.tree, key: entry.key.into() });
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | key | n | the row's key |
 //! | key | 8 | LSN of the commit that has ended the version |
 //! | value | 1 | 0, as in every record of the engine |
-//! | value | 1 | `RECORD`: there was a record; `GHOST`: a ghost of the row may be in its leaf |
+//! | value | 1 | `RECORD`: there was a record; `GHOST`: a ghost of the row may be in its leaf; `DELETES`: as in a chain |
 //! | value | m | the record before the change |
 //!
 //! The numbers in keys are big-endian, so all entries of a row are neighbours, the oldest change first.
@@ -19,6 +19,7 @@ use std::cmp::Ordering;
 const PLAIN: u8 = 0;
 const RECORD: u8 = 1;
 const GHOST: u8 = 2;
+const DELETES: u8 = 4;
 pub(super) const LSN_BYTES: usize = 8;
 const VALUE_HEADER_BYTES: usize = 2;
 
@@ -31,6 +32,8 @@ pub(super) struct Entry<'a> {
     /// `None`: there was no such row.
     pub before: Option<&'a [u8]>,
     pub may_be_ghost: bool,
+    /// The next newer image, or else the page, has no such row.
+    pub deletes: bool,
 }
 
 /// The order of rows in a run.
@@ -61,21 +64,22 @@ pub(super) fn encode_key(prefix: &[u8], lsn: u64, bytes: &mut Vec<u8>) {
 }
 
 /// Replaces the content of `bytes` by the value of an entry.
-pub(super) fn encode_value(before: &Before, may_be_ghost: bool, bytes: &mut Vec<u8>) {
-    let ghost = if may_be_ghost { GHOST } else { 0 };
+pub(super) fn encode_value(before: &Before, may_be_ghost: bool, deletes: bool, bytes: &mut Vec<u8>) {
     bytes.clear();
     match before {
-        Before::Absent => bytes.extend_from_slice(&[PLAIN, ghost]),
+        Before::Absent => bytes.extend_from_slice(&[PLAIN, 0]),
         Before::Record(record) => {
-            bytes.extend_from_slice(&[PLAIN, RECORD | ghost]);
+            bytes.extend_from_slice(&[PLAIN, RECORD]);
             bytes.extend_from_slice(record);
         }
     }
+    set_flags(bytes, may_be_ghost, deletes);
 }
 
-/// Says in an encoded value that there may be a ghost.
-pub(super) fn mark_ghost(value: &mut [u8]) {
-    value[1] |= GHOST;
+/// Changes what an encoded value says beside its image.
+pub(super) fn set_flags(value: &mut [u8], may_be_ghost: bool, deletes: bool) {
+    let ghost = if may_be_ghost { GHOST } else { 0 };
+    value[1] = value[1] & RECORD | ghost | if deletes { DELETES } else { 0 };
 }
 
 /// `None` for bytes that no engine wrote.
@@ -85,13 +89,13 @@ pub(super) fn decode<'a>(key: &'a [u8], value: &'a [u8]) -> Option<Entry<'a>> {
     let (row_key, lsn) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
     let lsn = u64::from_be_bytes(lsn.try_into().ok()?);
     let (&[PLAIN, flags], record) = value.split_first_chunk::<VALUE_HEADER_BYTES>()? else { return None };
-    let before = match flags & !GHOST {
+    let before = match flags & !(GHOST | DELETES) {
         RECORD => Some(record),
         0 if record.is_empty() => None,
         _ => return None,
     };
-    let may_be_ghost = flags & GHOST != 0;
-    Some(Entry { tree: TreeId(u64::from_be_bytes(*tree)), key: row_key, lsn, before, may_be_ghost })
+    let (may_be_ghost, deletes) = (flags & GHOST != 0, flags & DELETES != 0);
+    Some(Entry { tree: TreeId(u64::from_be_bytes(*tree)), key: row_key, lsn, before, may_be_ghost, deletes })
 }
 
 impl Entry<'_> {
@@ -125,14 +129,17 @@ mod tests {
                     None => Before::Absent,
                 };
                 encode_key(&row_prefix(TreeId(*tree), row_key), *lsn, &mut key);
-                encode_value(&before, *may_be_ghost, &mut value);
+                let deletes = lsn % 2 == 0;
+                encode_value(&before, *may_be_ghost, deletes, &mut value);
                 let entry = decode(&key, &value).expect("it was made here");
                 prop_assert_eq!((entry.tree.0, entry.key, entry.lsn), (*tree, row_key.as_slice(), *lsn));
                 prop_assert_eq!((entry.image(), entry.may_be_ghost), (before, *may_be_ghost));
+                prop_assert_eq!(entry.deletes, deletes);
                 let name = RowName { tree: TreeId(*tree), key: row_key.as_slice().into() };
                 prop_assert_eq!(sizes(&name, &entry.image()), (key.len(), value.len()));
-                mark_ghost(&mut value);
-                prop_assert!(decode(&key, &value).is_some_and(|entry| entry.may_be_ghost));
+                set_flags(&mut value, true, !deletes);
+                let entry = decode(&key, &value).expect("it was made here");
+                prop_assert!(entry.may_be_ghost && entry.deletes != deletes);
                 prop_assert!(last <= key);
                 last = key;
             }

@@ -10,7 +10,7 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::history::Committed;
 use crate::merge::MERGED_ROW_BYTES;
-use crate::row_table::{Before, RowName};
+use crate::row_table::{Before, Ended, RowName};
 use std::cmp::Ordering as Order;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Engine {
         parts.iter_mut().for_each(|part| part.bytes = 0);
         for row in &stay {
             let mut bytes = MERGED_ROW_BYTES + row.name.key.len() as u64;
-            self.rows.each_committed(&row.name, last_lsn, |_, before| bytes += image_bytes(before));
+            self.rows.each_committed(&row.name, last_lsn, |version| bytes += image_bytes(version.before));
             parts[row.part].bytes += bytes;
         }
         give_back(parts, stay);
@@ -124,12 +124,14 @@ impl Engine {
     ) -> Result<Vec<usize>, EngineError> {
         let page_size = self.pool.store().page_size();
         let mut unfit = Vec::new();
-        let mut versions: Vec<(u64, Before)> = Vec::new();
+        let mut versions: Vec<Ended<Before>> = Vec::new();
         for (index, row) in rows.iter().enumerate() {
             versions.clear();
-            self.rows.each_committed(&row.name, last_lsn, |lsn, before| versions.push((lsn, before.clone())));
-            let fits = |(_, before): &(u64, Before)| {
-                let (key_bytes, value_bytes) = entry::sizes(&row.name, before);
+            self.rows.each_committed(&row.name, last_lsn, |Ended { lsn, before, deletes }| {
+                versions.push(Ended { lsn, before: before.clone(), deletes });
+            });
+            let fits = |version: &Ended<Before>| {
+                let (key_bytes, value_bytes) = entry::sizes(&row.name, &version.before);
                 btree::entry_fits(page_size, key_bytes, value_bytes)
             };
             if !versions.iter().all(fits) {

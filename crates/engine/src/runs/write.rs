@@ -5,7 +5,7 @@
 use super::filter::Filter;
 use super::{Run, entry};
 use crate::engine::Engine;
-use crate::row_table::{Before, RowName};
+use crate::row_table::{Before, Ended, RowName};
 use crate::trees::LiveTree;
 use crate::{AccessMode, EngineError, EntryBatch, Isolation};
 use btree::{Mtr, Tree};
@@ -55,12 +55,12 @@ impl RunWriter {
     }
 
     /// Adds the versions of a row, oldest first, behind all rows before it. Call `write_full` now and then.
-    pub fn push_row(&mut self, name: &RowName, versions: &[(u64, Before)], may_be_ghost: bool) {
+    pub fn push_row(&mut self, name: &RowName, versions: &[Ended<Before>], may_be_ghost: bool) {
         let prefix = entry::row_prefix(name.tree, &name.key);
-        for (lsn, before) in versions {
+        for Ended { lsn, before, deletes } in versions {
             let (mut key, mut value) = (std::mem::take(&mut self.key), std::mem::take(&mut self.value));
             entry::encode_key(&prefix, *lsn, &mut key);
-            entry::encode_value(before, may_be_ghost, &mut value);
+            entry::encode_value(before, may_be_ghost, *deletes, &mut value);
             self.push(&key, &value);
             (self.key, self.value) = (key, value);
         }
