@@ -29,7 +29,7 @@ impl Engine {
     pub(crate) fn merge_history_if_long(self: &Arc<Self>) {
         let (rows, bytes) = self.history_size();
         let is_long = rows >= self.merge_at_rows.load(Ordering::Relaxed)
-            || bytes >= self.merge_at_bytes.load(Ordering::Relaxed);
+            || bytes >= self.budgets.version_bytes().max(self.merge_at_bytes.load(Ordering::Relaxed));
         if !is_long || self.merge_running.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -38,8 +38,7 @@ impl Engine {
             let (rows, bytes) = engine.history_size();
             engine.merge_at_rows.store((2 * rows).max(MERGE_ROWS_MIN), Ordering::Relaxed);
             // More than half of the budget stays only when it could not be moved: then it may take a while.
-            let merge_at_bytes = engine.version_memory_bytes.max(2 * bytes);
-            engine.merge_at_bytes.store(merge_at_bytes, Ordering::Relaxed);
+            engine.merge_at_bytes.store(2 * bytes, Ordering::Relaxed);
             engine.merge_running.store(false, Ordering::Release);
             engine.prune_backlog();
             merged

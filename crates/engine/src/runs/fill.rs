@@ -43,7 +43,7 @@ impl Engine {
         let first = history.partition_point(|part| part.lsn <= horizon_lsn);
         let mut bytes: u64 = history.range(first..).map(|part| part.bytes).sum();
         let mut end = first;
-        while bytes > self.version_memory_bytes / 2 && end < history.len() {
+        while bytes > self.budgets.version_bytes() / 2 && end < history.len() {
             bytes -= history[end].bytes;
             end += 1;
         }
@@ -60,7 +60,7 @@ impl Engine {
             Err(EngineError::DiskFull) => {
                 // Then they stay in memory, while it lasts.
                 let bytes: u64 = history.iter().map(|part| part.bytes).sum();
-                if bytes > (GIVE_UP_FACTOR * self.version_memory_bytes).max(GIVE_UP_BYTES_MIN) {
+                if bytes > (GIVE_UP_FACTOR * self.budgets.version_bytes()).max(GIVE_UP_BYTES_MIN) {
                     self.snapshots.expire_oldest();
                 }
                 Ok(())

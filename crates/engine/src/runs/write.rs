@@ -42,7 +42,7 @@ impl RunWriter {
         Ok(RunWriter {
             engine: engine.clone(),
             tree,
-            filter: Filter::new(rows, engine.version_memory_bytes / FILTER_SHARE),
+            filter: Filter::new(rows, engine.budgets.version_bytes() / FILTER_SHARE),
             batch: EntryBatch::default(),
             batch_bytes: 0,
             entries: 0,
