@@ -93,7 +93,7 @@ impl Engine {
                             kept.push((name, may_be_ghost));
                         }
                     }
-                    if row % ROWS_PER_TURN == 0 {
+                    if row.is_multiple_of(ROWS_PER_TURN) {
                         env::yield_now().await;
                     }
                 }

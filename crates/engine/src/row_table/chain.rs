@@ -181,11 +181,10 @@ impl VersionChain {
 
     /// The versions that were committed at or before `lsn`, oldest first.
     pub fn committed_through(&self, lsn: u64) -> impl Iterator<Item = Ended<&Before>> {
-        let committed = self.versions.iter().map_while(move |version| {
+        self.versions.iter().map_while(move |version| {
             let lsn = version.writer.committed_at().filter(|committed| *committed <= lsn)?;
             Some(Ended { lsn, before: &version.before, deletes: version.deletes })
-        });
-        committed
+        })
     }
 
     /// Takes them out.

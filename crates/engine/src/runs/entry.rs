@@ -79,7 +79,7 @@ pub(super) fn encode_value(before: &Before, may_be_ghost: bool, deletes: bool, b
 /// Changes what an encoded value says beside its image.
 pub(super) fn set_flags(value: &mut [u8], may_be_ghost: bool, deletes: bool) {
     let ghost = if may_be_ghost { GHOST } else { 0 };
-    value[1] = value[1] & RECORD | ghost | if deletes { DELETES } else { 0 };
+    value[1] = (value[1] & RECORD) | ghost | if deletes { DELETES } else { 0 };
 }
 
 /// `None` for bytes that no engine wrote.

@@ -101,7 +101,7 @@ impl Engine {
                 continue;
             }
             self.rows.forget_moved(&row.name, last_lsn);
-            if index % ROWS_PER_TURN == 0 {
+            if index.is_multiple_of(ROWS_PER_TURN) {
                 env::yield_now().await;
             }
         }
@@ -227,7 +227,7 @@ async fn sorted_rows(parts: &mut [Committed]) -> Vec<Listed> {
             piece.first = next.name.clone();
             pieces.push(piece);
         }
-        if sorted.len() % ROWS_PER_TURN == 0 {
+        if sorted.len().is_multiple_of(ROWS_PER_TURN) {
             env::yield_now().await;
         }
     }

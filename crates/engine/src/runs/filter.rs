@@ -28,7 +28,7 @@ impl Filter {
 
     fn block(&self, hash: u64) -> usize {
         // The upper half, scaled; the probes use the lower one.
-        ((hash >> 32) * self.blocks.len() as u64 >> 32) as usize
+        (((hash >> 32) * self.blocks.len() as u64) >> 32) as usize
     }
 
     /// The bits of a row: (word, mask).
@@ -36,7 +36,7 @@ impl Filter {
         // Nine bits each from the product of the lower half with an odd number.
         let mixed = (hash & 0xFFFF_FFFF).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (0..PROBES).map(move |probe| {
-            let bit = mixed >> (10 + 9 * probe) & (BLOCK_BITS - 1);
+            let bit = (mixed >> (10 + 9 * probe)) & (BLOCK_BITS - 1);
             ((bit / 64) as usize, 1 << (bit % 64))
         })
     }
