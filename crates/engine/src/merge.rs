@@ -69,6 +69,7 @@ impl Engine {
         visible_lsn: u64,
         chains: &mut Vec<u64>,
     ) -> VecDeque<Committed> {
+        let keeps_voids = self.snapshots.has_strict();
         let mut merged = VecDeque::new();
         let mut rows: HashMap<RowName, bool> = HashMap::new();
         let mut entries = taken.into_iter().peekable();
@@ -83,7 +84,7 @@ impl Engine {
                 let mut kept = Vec::new();
                 let mut bytes = 0;
                 for (row, (name, may_be_ghost)) in rows.drain().enumerate() {
-                    let thinned = self.rows.thin(&name, snapshots, visible_lsn);
+                    let thinned = self.rows.thin(&name, snapshots, visible_lsn, keeps_voids);
                     chains.extend(chains_of(&thinned.dropped));
                     match thinned {
                         Thinned { is_empty: true, .. } if may_be_ghost => self.remove_ghost(&name),

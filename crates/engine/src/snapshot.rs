@@ -7,12 +7,14 @@
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 #[derive(Default)]
 pub(crate) struct SnapshotRegistry {
     /// As in the state, for readers.
     expired_lsn: AtomicU64,
+    /// How many snapshots are of transactions with snapshot isolation.
+    strict: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -51,6 +53,20 @@ impl SnapshotRegistry {
             _ => state.in_use.push_back(InUse { lsn: snapshot.lsn, count: 1 }),
         }
         snapshot
+    }
+
+    /// A transaction's snapshot begins, or ceases, to be one with snapshot isolation.
+    pub fn count_strict(&self, was: bool, is: bool) {
+        match (was, is) {
+            (false, true) => drop(self.strict.fetch_add(1, Ordering::SeqCst)),
+            (true, false) => drop(self.strict.fetch_sub(1, Ordering::SeqCst)),
+            _ => {}
+        }
+    }
+
+    /// Somebody must be told of every change since his snapshot, also of rows that came and went.
+    pub fn has_strict(&self) -> bool {
+        self.strict.load(Ordering::SeqCst) > 0
     }
 
     pub fn unregister(&self, snapshot: Snapshot) {

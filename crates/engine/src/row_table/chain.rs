@@ -197,9 +197,9 @@ impl VersionChain {
     }
 
     /// Drops the before-images that none of the `snapshots` (ascending) needs, nor any snapshot from
-    /// `visible_lsn` on: those between two versions that every snapshot sees alike, and those of rows that were made and
-    /// deleted meanwhile.
-    pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64) -> Thinned {
+    /// `visible_lsn` on: those between two versions that every snapshot sees alike and, unless it `keeps_voids`, those of
+    /// rows that were made and deleted meanwhile.
+    pub fn thin(&mut self, snapshots: &[u64], visible_lsn: u64, keeps_voids: bool) -> Thinned {
         let mut dropped = Vec::new();
         let mut kept: VecDeque<Version> = VecDeque::with_capacity(1);
         let mut older_lsn = 0;
@@ -223,7 +223,7 @@ impl VersionChain {
         }
         let is_visible =
             |version: &Version| matches!(version.writer, Writer::CommittedAt(lsn) if lsn <= visible_lsn);
-        kept.retain(|version| !(is_visible(version) && version.is_void()));
+        kept.retain(|version| keeps_voids || !is_visible(version) || !version.is_void());
         self.versions = kept;
         if self.versions.len() * 2 < self.versions.capacity() {
             self.versions.shrink_to_fit();
@@ -296,7 +296,7 @@ mod tests {
             snapshots.sort_unstable();
             let full = chain(&commits);
             let mut thin = chain(&commits);
-            let thinned = thin.thin(&snapshots, visible_lsn);
+            let thinned = thin.thin(&snapshots, visible_lsn, false);
             prop_assert_eq!(thin.len() + thinned.dropped.len(), full.len());
             prop_assert_eq!((thinned.image_bytes, thinned.is_empty), (thin.len(), thin.len() == 0));
             for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
@@ -317,7 +317,7 @@ mod tests {
             snapshots.sort_unstable();
             let full = coming_and_going(&commits);
             let mut thin = coming_and_going(&commits);
-            thin.thin(&snapshots, visible_lsn);
+            thin.thin(&snapshots, visible_lsn, false);
             let page = (commits.len() % 2 == 1).then(|| Before::Record([255].into())).unwrap_or(Before::Absent);
             for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
                 let (thin, full) = (seen(&thin, snapshot), seen(&full, snapshot));

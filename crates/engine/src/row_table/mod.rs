@@ -406,9 +406,9 @@ impl RowTable {
     }
 
     /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
-    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64) -> Thinned {
+    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64, keeps_voids: bool) -> Thinned {
         let mut thinned = Thinned { is_empty: true, ..Thinned::default() };
-        self.change(name, |entry| thinned = entry.versions.thin(snapshots, visible_lsn));
+        self.change(name, |entry| thinned = entry.versions.thin(snapshots, visible_lsn, keeps_voids));
         thinned
     }
 

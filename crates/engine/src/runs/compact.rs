@@ -54,7 +54,7 @@ impl Engine {
         let (snapshots, _) = self.snapshots.list(|| self.visible_lsn());
         let rows = inputs.iter().map(|run| run.entries).sum::<u64>();
         let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
-        let mut rest = Rest::default();
+        let mut rest = Rest { keeps_voids: self.snapshots.has_strict(), ..Rest::default() };
         match self.join(inputs, &snapshots, &mut writer, &mut rest).await {
             Ok(true) => {}
             given_up => {
@@ -197,6 +197,8 @@ impl<'a> Source<'a> {
 /// What versions leave that nobody needs.
 #[derive(Default)]
 struct Rest {
+    /// Versions of rows that came and went are not among them.
+    keeps_voids: bool,
     chains: Vec<u64>,
     /// Rows without versions whose ghosts may be in their leaves; some of them.
     ghosts: Vec<RowName>,
@@ -216,11 +218,12 @@ impl Row {
     }
 
     /// Writes the versions that some snapshot needs; leaves no row.
-    fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, Rest { chains, ghosts }: &mut Rest) {
+    fn write(&mut self, snapshots: &[u64], writer: &mut RunWriter, rest: &mut Rest) {
         let is_ghost = |(key, value): &(Vec<u8>, Vec<u8>)| {
             entry::decode(key, value).is_some_and(|entry| entry.may_be_ghost)
         };
         let may_be_ghost = self.versions.iter().any(is_ghost);
+        let Rest { keeps_voids, chains, ghosts } = rest;
         let mut older_lsn = 0;
         // As `VersionChain::thin` does it.
         let mut kept: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
@@ -247,7 +250,7 @@ impl Row {
         for (key, value) in &kept {
             let is_void =
                 entry::decode(key, value).is_some_and(|entry| entry.deletes && entry.before.is_none());
-            if !is_void {
+            if !is_void || *keeps_voids {
                 writer.push(key, value);
                 is_left = true;
             }
