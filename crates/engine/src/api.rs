@@ -218,6 +218,9 @@ pub struct EngineOptions {
     /// What undo records and row versions of running transactions may take in memory before the large ones move
     /// theirs to pages; 0: a share of the buffer pool's size.
     pub undo_memory_bytes: u64,
+    /// What versions of committed transactions may take in memory that old snapshots need, before the oldest move to
+    /// pages; 0: a share of the buffer pool's size.
+    pub version_memory_bytes: u64,
     /// What changes of index leaves that are not in memory may take; `None`: a share of the buffer pool's size; 0:
     /// there are none, each leaf is read to be changed.
     pub late_change_bytes: Option<u64>,
@@ -246,6 +249,7 @@ impl Default for EngineOptions {
             loads_hot_pages: true,
             redo_capacity_bytes: 1 << 30,
             undo_memory_bytes: 0,
+            version_memory_bytes: 0,
             late_change_bytes: None,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,

@@ -19,7 +19,8 @@ const LOG_SLACK: u64 = 2;
 /// A dirty page is written before the log has grown by this part of its capacity.
 const POOL_LOG_PART: u64 = 8;
 
-/// Undo records and versions may take this share of the pool's size, beside it, within these bounds,
+/// Undo records and versions of running transactions may take this share of the pool's size, beside it, within these
+/// bounds (the versions of committed ones as much again),
 const UNDO_POOL_SHARE: u64 = 2;
 const UNDO_MEMORY_MIN: u64 = 4 << 20;
 const UNDO_MEMORY_MAX: u64 = 64 << 20;
@@ -38,6 +39,7 @@ pub(crate) struct Budgets {
     redo_bytes: AtomicU64,
     /// Fixed by the options, whatever the pool's size is.
     undo_fixed: Option<u64>,
+    version_fixed: Option<u64>,
     late_fixed: Option<u64>,
 }
 
@@ -47,6 +49,7 @@ impl Budgets {
             pool_bytes: AtomicU64::new(options.buffer_pool_bytes),
             redo_bytes: AtomicU64::new(at_least_a_log(options.redo_capacity_bytes)),
             undo_fixed: (options.undo_memory_bytes > 0).then_some(options.undo_memory_bytes),
+            version_fixed: (options.version_memory_bytes > 0).then_some(options.version_memory_bytes),
             late_fixed: options.late_change_bytes,
         }
     }
@@ -74,9 +77,18 @@ impl Budgets {
     /// What undo records and versions of running transactions may keep in memory before the large ones spill: no more
     /// than what the log can take again when it is forwarded.
     pub fn undo_bytes(&self) -> u64 {
-        let pool_bytes = self.pool_bytes.load(Ordering::Relaxed);
-        let share = || (pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX);
+        let share = || self.version_share_bytes();
         self.undo_fixed.unwrap_or_else(share).min(self.redo_bytes() / UNDO_LOG_SHARE)
+    }
+
+    /// What versions of committed transactions may keep in memory before the oldest go to runs.
+    pub fn version_bytes(&self) -> u64 {
+        self.version_fixed.unwrap_or_else(|| self.version_share_bytes())
+    }
+
+    fn version_share_bytes(&self) -> u64 {
+        let pool_bytes = self.pool_bytes.load(Ordering::Relaxed);
+        (pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX)
     }
 
     /// What late changes may take: no more than what the log can take again when they are renewed.

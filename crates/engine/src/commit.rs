@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
 
+/// What a committed transaction takes in memory while its history does, generously.
+const STATE_BYTES: u64 = 400;
+
 impl Transaction {
     /// Commits; returns once the commit is durable as `flush_at_commit` asks. `Deadlock` if the transaction was to be
     /// rolled back and the future that did so was dropped.
@@ -133,7 +136,8 @@ impl Engine {
         let lsn = self.wal.append_reserve(group)?.end.0;
         state.stamp_committed(lsn);
         let rows = std::mem::take(rows);
-        history.push(Committed { lsn, state: Some(state.clone()), rows }, chains);
+        let (born_lsn, bytes) = (state.born_lsn(), state.memory_bytes() + STATE_BYTES);
+        history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
     }

@@ -14,6 +14,7 @@ use crate::read::View;
 use crate::record;
 use crate::recovery::Unfinished;
 use crate::row_table::RowTable;
+use crate::runs::Runs;
 use crate::snapshot::{Snapshot, SnapshotRegistry};
 use crate::spill::Spills;
 use crate::stats::Counters;
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(crate) snapshots: SnapshotRegistry,
     pub(crate) writers: Writers,
     pub(crate) spills: Spills,
+    pub(crate) runs: Runs,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
     pub(crate) history: Mutex<History>,
     pub(crate) ghosts: GhostQueue,
@@ -63,6 +65,8 @@ pub struct Engine {
     pub(crate) merge_running: AtomicBool,
     /// The history is merged when it is longer than this.
     pub(crate) merge_at_rows: AtomicUsize,
+    /// Or when it takes more than its budget and this.
+    pub(crate) merge_at_bytes: AtomicU64,
     /// Background tasks that have not ended.
     pub(crate) tasks: AtomicUsize,
     pub(crate) closed: AtomicBool,

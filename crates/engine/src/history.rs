@@ -12,6 +12,10 @@ use std::sync::Arc;
 /// A committed transaction with rows left to prune.
 pub(crate) struct Committed {
     pub lsn: u64,
+    /// None of its changes was made before this LSN.
+    pub born_lsn: u64,
+    /// About what rows and versions take in memory.
+    pub bytes: u64,
     /// Absent once several transactions were merged.
     pub state: Option<Arc<TransactionState>>,
     /// Rows, each with whether a ghost may remain in its leaf.
@@ -22,6 +26,10 @@ pub(crate) struct Committed {
 pub(crate) struct History {
     queue: VecDeque<Committed>,
     row_count: usize,
+    bytes: u64,
+    /// The older part is being merged: until it is back nothing is pruned, or images that are being copied to a run
+    /// would lose their chains.
+    is_merging: bool,
     /// First pages of overflow chains that committed transactions have replaced.
     pending_chains: BTreeSet<u64>,
 }
@@ -39,6 +47,7 @@ impl History {
             assert!(last.lsn < committed.lsn, "commits enter the history in log order");
         }
         self.row_count += committed.rows.len();
+        self.bytes += committed.bytes;
         self.pending_chains.extend(chains);
         self.queue.push_back(committed);
     }
@@ -47,9 +56,18 @@ impl History {
     pub fn take(&mut self, horizon_lsn: u64, rows_max: usize) -> PruneStep {
         let mut step = PruneStep { rows: Vec::new(), finished: Vec::new() };
         while let Some(front) = self.queue.front_mut().filter(|front| front.lsn <= horizon_lsn) {
+            if self.is_merging {
+                break;
+            }
             let wanted = rows_max - step.rows.len();
             let kept = front.rows.len().saturating_sub(wanted);
             self.row_count -= front.rows.len() - kept;
+            let kept_bytes = match kept {
+                0 => 0,
+                kept => front.bytes / front.rows.len() as u64 * kept as u64,
+            };
+            self.bytes -= front.bytes - kept_bytes;
+            front.bytes = kept_bytes;
             step.rows.extend(front.rows.drain(kept..));
             if kept > 0 {
                 break;
@@ -61,10 +79,13 @@ impl History {
 
     /// Takes everything up to `lsn` out, to be merged and put back.
     pub fn take_through(&mut self, lsn: u64) -> VecDeque<Committed> {
+        assert!(!self.is_merging, "one merge at a time");
+        self.is_merging = true;
         let count = self.queue.partition_point(|committed| committed.lsn <= lsn);
         let rest = self.queue.split_off(count);
         let taken = std::mem::replace(&mut self.queue, rest);
         self.row_count -= taken.iter().map(|committed| committed.rows.len()).sum::<usize>();
+        self.bytes -= taken.iter().map(|committed| committed.bytes).sum::<u64>();
         taken
     }
 
@@ -73,7 +94,9 @@ impl History {
         if let (Some(last), Some(first)) = (older.back(), self.queue.front()) {
             assert!(last.lsn < first.lsn, "the history is in commit order");
         }
+        self.is_merging = false;
         self.row_count += older.iter().map(|committed| committed.rows.len()).sum::<usize>();
+        self.bytes += older.iter().map(|committed| committed.bytes).sum::<u64>();
         let newer = std::mem::replace(&mut self.queue, older);
         self.queue.extend(newer);
     }
@@ -81,6 +104,11 @@ impl History {
     /// How many committed changes are not pruned yet.
     pub fn row_count(&self) -> usize {
         self.row_count
+    }
+
+    /// About what the versions of committed transactions take in memory.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The chains left to free, from this page number on.
@@ -107,7 +135,8 @@ mod tests {
     fn committed(lsn: u64, rows: usize) -> Committed {
         let state = TransactionState::new(TransactionId(lsn), Isolation::RepeatableRead, 0, 0);
         let name = |row: usize| RowName { tree: TreeId(1), key: row.to_be_bytes().as_slice().into() };
-        Committed { lsn, state: Some(state), rows: (0..rows).map(|row| (name(row), false)).collect() }
+        let rows: Vec<_> = (0..rows).map(|row| (name(row), false)).collect();
+        Committed { lsn, born_lsn: lsn, bytes: 100 * rows.len() as u64, state: Some(state), rows }
     }
 
     #[test]
@@ -120,9 +149,21 @@ mod tests {
         assert_eq!((step.rows.len(), step.finished.len()), (2, 0));
         let step = history.take(15, 100);
         assert_eq!((step.rows.len(), step.finished.len()), (1, 1));
-        assert_eq!(history.row_count(), 3);
+        assert_eq!((history.row_count(), history.bytes()), (3, 300));
         let step = history.take(20, 3);
         assert_eq!((step.rows.len(), step.finished.len()), (3, 1));
-        assert_eq!(history.row_count(), 0);
+        assert_eq!((history.row_count(), history.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn nothing_is_pruned_during_a_merge() {
+        let mut history = History::default();
+        history.push(committed(10, 3), &[]);
+        history.push(committed(20, 3), &[]);
+        let older = history.take_through(15);
+        assert_eq!(history.take(100, 100).rows.len(), 0);
+        history.put_back(older);
+        assert_eq!(history.take(100, 100).rows.len(), 6);
+        assert_eq!((history.row_count(), history.bytes()), (0, 0));
     }
 }

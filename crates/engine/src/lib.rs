@@ -74,6 +74,7 @@ mod record;
 mod recovery;
 mod rollback;
 mod row_table;
+mod runs;
 mod scan;
 mod scan_access;
 mod snapshot;

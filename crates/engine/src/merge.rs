@@ -3,13 +3,14 @@
 //!
 //! Between two snapshots in use (or the newest of them and now) nobody can tell the commits apart: their
 //! entries become one, each row is listed once, and the versions in between are dropped. It runs when the
-//! history has doubled, so its cost per change is constant.
+//! history has doubled, so its cost per change is constant, and when the history exceeds its share of memory: what
+//! is too much then goes to runs (`runs`).
 
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::history::Committed;
 use crate::record::stub_of;
-use crate::row_table::{Before, RowName};
+use crate::row_table::{Before, RowName, Thinned};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,58 +21,101 @@ pub(crate) const MERGE_ROWS_MIN: usize = 64 << 10;
 /// Rows between two yields.
 const ROWS_PER_TURN: usize = 1024;
 
+/// What a row of merged history takes in memory besides its key and its images: its name, its entry in the row table with
+/// one version, and its place in the list.
+pub(crate) const MERGED_ROW_BYTES: u64 = 280;
+
 impl Engine {
-    pub(crate) fn merge_history_if_long(self: &Arc<Self>, row_count: usize) {
-        if row_count < self.merge_at_rows.load(Ordering::Relaxed)
-            || self.merge_running.swap(true, Ordering::AcqRel)
-        {
+    pub(crate) fn merge_history_if_long(self: &Arc<Self>) {
+        let (rows, bytes) = self.history_size();
+        let is_long = rows >= self.merge_at_rows.load(Ordering::Relaxed)
+            || bytes >= self.budgets.version_bytes().max(self.merge_at_bytes.load(Ordering::Relaxed));
+        if !is_long || self.merge_running.swap(true, Ordering::AcqRel) {
             return;
         }
         self.spawn("merge history", |engine| async move {
             let merged = engine.merge_history().await;
-            let rows = engine.history.lock().row_count();
+            let (rows, bytes) = engine.history_size();
             engine.merge_at_rows.store((2 * rows).max(MERGE_ROWS_MIN), Ordering::Relaxed);
+            // More than half of the budget stays only when it could not be moved: then it may take a while.
+            engine.merge_at_bytes.store(2 * bytes, Ordering::Relaxed);
             engine.merge_running.store(false, Ordering::Release);
+            engine.prune_backlog();
             merged
         });
     }
 
-    pub(crate) async fn merge_history(&self) -> Result<(), EngineError> {
+    pub(crate) fn history_size(&self) -> (usize, u64) {
+        let history = self.history.lock();
+        (history.row_count(), history.bytes())
+    }
+
+    pub(crate) async fn merge_history(self: &Arc<Self>) -> Result<(), EngineError> {
         let (snapshots, visible_lsn) = self.snapshots.list(|| self.visible_lsn());
         let taken = self.history.lock().take_through(visible_lsn);
-        let mut merged = VecDeque::new();
         let mut chains = Vec::new();
+        let mut merged = self.thin_all(taken, &snapshots, visible_lsn, &mut chains).await;
+        let moved = self.move_to_runs(&mut merged).await;
+        self.history.lock().put_back(merged);
+        self.free_chains(chains).await?;
+        moved?;
+        self.compact_runs().await
+    }
+
+    async fn thin_all(
+        &self,
+        taken: VecDeque<Committed>,
+        snapshots: &[u64],
+        visible_lsn: u64,
+        chains: &mut Vec<u64>,
+    ) -> VecDeque<Committed> {
+        let keeps_voids = self.snapshots.has_strict();
+        let mut merged = VecDeque::new();
         let mut rows: HashMap<RowName, bool> = HashMap::new();
         let mut entries = taken.into_iter().peekable();
-        let mut turn = 0;
-        while let Some(Committed { lsn, rows: more, .. }) = entries.next() {
+        let (mut turn, mut group_born_lsn) = (0, u64::MAX);
+        while let Some(Committed { lsn, rows: more, born_lsn, .. }) = entries.next() {
             turn += more.len();
+            group_born_lsn = group_born_lsn.min(born_lsn);
             for (name, may_be_ghost) in more {
                 *rows.entry(name).or_default() |= may_be_ghost;
             }
-            if entries.peek().is_none_or(|next| is_between(&snapshots, lsn, next.lsn)) {
-                for name in rows.keys() {
-                    chains.extend(self.thin(name, &snapshots, visible_lsn));
+            if entries.peek().is_none_or(|next| is_between(snapshots, lsn, next.lsn)) {
+                let mut kept = Vec::new();
+                let mut bytes = 0;
+                for (row, (name, may_be_ghost)) in rows.drain().enumerate() {
+                    let thinned = self.rows.thin(&name, snapshots, visible_lsn, keeps_voids);
+                    chains.extend(chains_of(&thinned.dropped));
+                    match thinned {
+                        Thinned { is_empty: true, .. } if may_be_ghost => self.remove_ghost(&name),
+                        Thinned { is_empty: true, .. } => {}
+                        Thinned { image_bytes, .. } => {
+                            bytes += MERGED_ROW_BYTES + (name.key.len() + image_bytes) as u64;
+                            kept.push((name, may_be_ghost));
+                        }
+                    }
+                    if row.is_multiple_of(ROWS_PER_TURN) {
+                        env::yield_now().await;
+                    }
                 }
-                merged.push_back(Committed { lsn, state: None, rows: rows.drain().collect() });
+                let born_lsn = std::mem::replace(&mut group_born_lsn, u64::MAX);
+                merged.push_back(Committed { lsn, born_lsn, bytes, state: None, rows: kept });
             }
             if turn > ROWS_PER_TURN {
                 turn = 0;
                 env::yield_now().await;
             }
         }
-        self.history.lock().put_back(merged);
-        self.free_chains(chains).await
+        merged
     }
+}
 
-    fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64) -> Vec<u64> {
-        let dropped = self.rows.thin(name, snapshots, visible_lsn);
-        let stubs = dropped.iter().filter_map(|before| match before {
-            Before::Record(record) => stub_of(record),
-            Before::Absent => None,
-        });
-        stubs.map(|stub| stub.first.0).collect()
-    }
+/// The overflow chains that images own.
+pub(crate) fn chains_of(images: &[Before]) -> impl Iterator<Item = u64> {
+    images.iter().filter_map(|before| match before {
+        Before::Record(record) => stub_of(record).map(|stub| stub.first.0),
+        Before::Absent => None,
+    })
 }
 
 /// Some snapshot sees the commit at `older` and not the one at `newer`.

@@ -18,6 +18,7 @@ use crate::intervals::IntervalLocks;
 use crate::log_record::{Operation, UndoRecord};
 use crate::recovery::{self, Analysis, Remains};
 use crate::row_table::RowTable;
+use crate::runs::Runs;
 use crate::snapshot::SnapshotRegistry;
 use crate::spill::{FoundSpill, Spills, Standing};
 use crate::stats::Counters;
@@ -132,7 +133,7 @@ impl Engine {
         from: Lsn,
     ) -> Result<Vec<Work>, EngineError> {
         let Analysis { mut losers, mut prepared, dropped, chains, .. } = analysis;
-        let Leftovers { drops, mut spills } = self.load_trees().await?;
+        let Leftovers { mut drops, mut spills } = self.load_trees().await?;
         self.mark_committed_spills(&mut spills, &dropped).await?;
         // One whose creation is to be undone has no entries.
         let is_made = |record: &UndoRecord| record.operation == Operation::CreateTree;
@@ -143,6 +144,8 @@ impl Engine {
             .map(|record| record.tree)
             .collect();
         spills.retain(|spill| !unmade.contains(&TreeId(spill.live.tree.id.0)));
+        // Runs are marked as dropped before their creation has committed.
+        drops.retain(|live| !unmade.contains(&TreeId(live.tree.id.0)));
         let (active, committed): (Vec<_>, Vec<_>) =
             spills.into_iter().partition(|spill| spill.standing == Standing::Active);
         let mut active: BTreeMap<u64, FoundSpill> =
@@ -294,6 +297,7 @@ impl Parts {
             snapshots: SnapshotRegistry::default(),
             writers: Writers::new(checkpoint.next_txn, log_end),
             spills: Spills::default(),
+            runs: Runs::default(),
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
@@ -307,6 +311,7 @@ impl Parts {
             prune_running: AtomicBool::new(false),
             merge_running: AtomicBool::new(false),
             merge_at_rows: AtomicUsize::new(crate::merge::MERGE_ROWS_MIN),
+            merge_at_bytes: AtomicU64::new(0),
             tasks: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             recovering: AtomicBool::new(true),

@@ -5,8 +5,7 @@
 
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::record::stub_of;
-use crate::row_table::Before;
+use crate::merge::chains_of;
 use crate::snapshot::Snapshot;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,45 +20,56 @@ const BACKLOG_ROWS: usize = 4096;
 const OLD_SNAPSHOT_BYTES: u64 = 1 << 20;
 const GHOSTS_PER_STEP: usize = 8;
 
+/// What pruning has done.
+pub(crate) struct PrunedRows {
+    rows: usize,
+    /// The overflow chains that are free now.
+    pub chains: Vec<u64>,
+}
+
 impl Engine {
     /// After a commit of `changes` changes.
     pub(crate) fn after_commit(self: &Arc<Self>, changes: usize) {
         let rows = (2 * changes + ROWS_EXTRA).min(ROWS_MAX);
-        let chains = self.prune(rows);
+        let PrunedRows { rows: pruned, chains } = self.prune(rows);
         for name in self.ghosts.take(GHOSTS_PER_STEP) {
             self.remove_ghost(&name);
         }
         self.free_in_background(chains);
         self.end_seen_spills();
+        self.end_seen_runs();
         self.start_due_checkpoint();
-        let row_count = self.history.lock().row_count();
-        if row_count > BACKLOG_ROWS {
+        // With fewer than it might have pruned there is nothing left that it could have.
+        if pruned == rows {
+            self.prune_backlog();
+        }
+        self.merge_history_if_long();
+    }
+
+    pub(crate) fn prune_backlog(self: &Arc<Self>) {
+        if self.history_size().0 > BACKLOG_ROWS {
             self.prune_in_background();
         }
-        self.merge_history_if_long(row_count);
     }
 
     /// A snapshot has ended: if it was an old one, much may have waited for it, and no commit may follow.
     pub(crate) fn after_snapshot(self: &Arc<Self>, snapshot: Snapshot) {
         self.end_seen_spills();
+        self.end_seen_runs();
         let behind = self.last_commit_lsn.load(Ordering::Relaxed).saturating_sub(snapshot.lsn);
         if behind > OLD_SNAPSHOT_BYTES && self.history.lock().row_count() > ROWS_MAX {
             self.prune_in_background();
         }
     }
 
-    /// Prunes up to `rows_max` rows; answers the overflow chains that are free now.
-    pub(crate) fn prune(&self, rows_max: usize) -> Vec<u64> {
+    /// Prunes up to `rows_max` rows.
+    pub(crate) fn prune(&self, rows_max: usize) -> PrunedRows {
         let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
         let step = self.history.lock().take(horizon_lsn, rows_max);
         let mut chains = Vec::new();
         for (name, may_be_ghost) in &step.rows {
             let pruned = self.rows.prune(name, horizon_lsn);
-            for before in &pruned.dropped {
-                if let Before::Record(record) = before {
-                    chains.extend(stub_of(record).map(|stub| stub.first.0));
-                }
-            }
+            chains.extend(chains_of(&pruned.dropped));
             if *may_be_ghost && pruned.is_empty {
                 self.remove_ghost(name);
             }
@@ -68,7 +78,7 @@ impl Engine {
             self.writers.seen(state);
         }
         self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
-        chains
+        PrunedRows { rows: step.rows.len(), chains }
     }
 
     fn prune_in_background(self: &Arc<Self>) {
@@ -78,8 +88,7 @@ impl Engine {
         self.spawn("prune", |engine| async move {
             loop {
                 let before = engine.history.lock().row_count();
-                let chains = engine.prune(ROWS_MAX);
-                engine.free_chains(chains).await?;
+                engine.free_chains(engine.prune(ROWS_MAX).chains).await?;
                 let after = engine.history.lock().row_count();
                 if after == 0 || after >= before || engine.closed.load(Ordering::Acquire) {
                     break;

@@ -32,7 +32,7 @@ impl Transaction {
             ReadMode::Snapshot => pin!(self.get_visible(tree, key)).await?,
             ReadMode::Locking(mode, wait) => pin!(self.get_locked(tree, key, mode, wait)).await?,
         };
-        match found {
+        let read = match found {
             Found::Absent => Ok(None),
             Found::Value(value) => Ok(Some(value)),
             Found::Chain(stub) => {
@@ -40,6 +40,19 @@ impl Transaction {
                 value.map(Some).map_err(|error| error.of(tree))
             }
             Found::Damaged => Err(damaged(tree)),
+        };
+        if mode == ReadMode::Snapshot {
+            self.check_snapshot()?;
+        }
+        read
+    }
+
+    /// Refuses what was read through a snapshot that is given up.
+    pub(crate) fn check_snapshot(&mut self) -> Result<(), EngineError> {
+        let snapshot = self.snapshot();
+        match self.work.engine.snapshots.is_expired(snapshot.lsn) {
+            true => Err(EngineError::SnapshotTooOld),
+            false => Ok(()),
         }
     }
 

@@ -113,11 +113,19 @@ impl Cursor {
         }
         debug_assert!(!out.ends_unlocked(), "what was not locked is dealt with before the scan goes on");
         while !self.done && out.len() - start < limit && !out.ends_unlocked() {
-            match self.step(&engine, &access, start + limit, out).await? {
+            let paused = self.step(&engine, &access, start + limit, out).await;
+            if self.mode == ReadMode::Snapshot {
+                transaction.check_snapshot()?;
+            }
+            match paused? {
                 Pause::Full | Pause::LeafEnd | Pause::Stopped { .. } => {}
                 Pause::RangeEnd => self.done = true,
                 Pause::Chain(stub) => {
-                    let value = engine.read_chain(stub).await.map_err(|error| error.of(self.tree))?;
+                    let value = engine.read_chain(stub).await.map_err(|error| error.of(self.tree));
+                    if self.mode == ReadMode::Snapshot {
+                        transaction.check_snapshot()?;
+                    }
+                    let value = value?;
                     out.push(&self.key, &value);
                 }
                 // What was found so far is complete; the next call waits.

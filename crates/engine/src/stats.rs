@@ -26,6 +26,12 @@ pub(crate) struct Counters {
     pub undo_forwards: AtomicU64,
     /// Changes that were moved from memory to a spill.
     pub spilled_changes: AtomicU64,
+    /// Versions that were moved from memory to a run.
+    pub versions_moved: AtomicU64,
+    /// Look-ups in a run.
+    pub run_lookups: AtomicU64,
+    /// Runs that were made part of another.
+    pub runs_joined: AtomicU64,
 }
 
 /// The counters at one moment. They start at 0 with [`Engine::open`].
@@ -74,6 +80,22 @@ pub struct EngineStats {
     pub frame_wait: WaitStats,
     /// Committed changes whose old versions are still kept.
     pub history_length: u64,
+    /// About what they take in memory.
+    pub history_bytes: u64,
+    /// Runs: trees with versions of committed changes that memory has no room for.
+    pub version_runs: u64,
+    /// Versions in runs.
+    pub version_run_entries: u64,
+    /// Their keys and images.
+    pub version_run_bytes: u64,
+    /// What the filters of runs take in memory.
+    pub version_run_filter_bytes: u64,
+    /// Versions that were moved from memory to a run.
+    pub versions_moved: u64,
+    /// Runs that were made part of another.
+    pub version_runs_joined: u64,
+    /// Look-ups in a run.
+    pub version_run_lookups: u64,
     /// Rows with versions or locks in memory.
     pub row_table_entries: u64,
     /// Transactions that have locked or changed something and not ended.
@@ -160,6 +182,9 @@ impl Counters {
         stats.commit_wait = self.commit_wait.stats();
         stats.checkpoints = self.checkpoints.load(Relaxed);
         stats.undo_forwards = self.undo_forwards.load(Relaxed);
+        stats.versions_moved = self.versions_moved.load(Relaxed);
+        stats.version_runs_joined = self.runs_joined.load(Relaxed);
+        stats.version_run_lookups = self.run_lookups.load(Relaxed);
     }
 }
 
@@ -175,7 +200,13 @@ impl Engine {
     }
 
     fn fill_transactions(&self, stats: &mut EngineStats) {
-        stats.history_length = self.history.lock().row_count() as u64;
+        let (history_length, history_bytes) = self.history_size();
+        (stats.history_length, stats.history_bytes) = (history_length as u64, history_bytes);
+        let runs = self.runs.totals();
+        stats.version_runs = runs.runs;
+        stats.version_run_entries = runs.entries;
+        stats.version_run_bytes = runs.bytes;
+        stats.version_run_filter_bytes = runs.filter_bytes;
         stats.row_table_entries = self.rows.len() as u64;
         stats.active_writers = self.writers.active_count() as u64;
         stats.next_transaction = self.writers.next_id();

@@ -129,7 +129,9 @@ impl Transaction {
 
     fn limit_locks(&mut self) {
         let snapshot = self.snapshot.filter(|_| self.snapshot_isolation);
+        let before = self.work.newest_allowed;
         self.work.newest_allowed = snapshot.map_or(u64::MAX, |snapshot| snapshot.lsn);
+        self.work.engine.snapshots.count_strict(before != u64::MAX, snapshot.is_some());
     }
 
     /// Takes the snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).

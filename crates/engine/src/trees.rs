@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Marks a tree as dropped, so that its drop is finished whatever happens.
-    async fn mark_dropped(&self, live: &LiveTree) -> Result<(), EngineError> {
+    pub(crate) async fn mark_dropped(&self, live: &LiveTree) -> Result<(), EngineError> {
         let state = if live.with_chains { DROPPED_WITH_CHAINS } else { DROPPED };
         self.put_row(TreeId(live.tree.id.0), Some((state, live.tree.root))).await
     }
@@ -340,7 +340,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn finish_drops(self: &Arc<Self>, trees: Vec<LiveTree>) -> Result<(), EngineError> {
+    pub(crate) async fn finish_drops(self: &Arc<Self>, trees: Vec<LiveTree>) -> Result<(), EngineError> {
         for live in trees {
             match self.free_dropped(&live).await {
                 // What cannot be reached stays in use; the tree is gone all the same.

@@ -374,7 +374,8 @@ impl RowEdit<'_> {
             return self.stop(stop);
         }
         let rows = &self.engine.rows;
-        match rows.prepare_write(self.state, self.tree, self.key, self.sequence, moves, before) {
+        let deletes = self.kind == Kind::Delete;
+        match rows.prepare_write(self.state, self.tree, self.key, self.sequence, moves, before, deletes) {
             Prepared::Moved => return self.stop(Stop::Restart),
             Prepared::Conflict => return self.refuse(Written::Locked(LockMode::Exclusive)),
             Prepared::Ready(name) => *self.announced = Some(name),

@@ -130,6 +130,7 @@ fn open_store(
         loads_hot_pages: settings.loads_hot_pages,
         redo_capacity_bytes: settings.redo_capacity_bytes,
         undo_memory_bytes: 0,
+        version_memory_bytes: 0,
         late_change_bytes: None,
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,

@@ -38,6 +38,8 @@ impl Subject for Engine {
             redo_capacity_bytes: REDO_CAPACITY_BYTES,
             // In half of the lives a transaction of a few changes moves them to pages.
             undo_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
+            // In half of the lives what an old snapshot needs moves to runs at once, or soon.
+            version_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
             late_change_bytes: [None, None, Some(2_000), Some(200_000)][env.random.u64() as usize % 4],
             store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()

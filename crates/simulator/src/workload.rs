@@ -15,6 +15,12 @@ use std::sync::Arc;
 /// Fewer tables would make most operations meet on the same keys.
 const TABLES_MIN: usize = 3;
 
+/// A variant of transactions that keeps its snapshot.
+const REPEATABLE_READ: u64 = 1;
+
+/// So many transactions, one of them only watches.
+const WATCH_SHARE: usize = 16;
+
 /// How much work there is.
 #[derive(Debug, Clone)]
 pub struct WorkloadOptions {
@@ -164,7 +170,11 @@ impl<S: Subject> Client<S> {
                 }
                 *left -= 1;
             }
-            if !self.one_transaction().await {
+            let goes_on = match self.random.below(WATCH_SHARE) {
+                0 => self.watch().await,
+                _ => self.one_transaction().await,
+            };
+            if !goes_on {
                 return;
             }
             if self.random.below(8) == 0 {
@@ -173,17 +183,62 @@ impl<S: Subject> Client<S> {
         }
     }
 
-    /// False when the store is out of order.
-    async fn one_transaction(&mut self) -> bool {
-        let number = self.shared.history.lock().begin();
-        let mut work = Work::<S> {
-            transaction: self.subject.begin(self.random.u64()),
-            number,
+    fn begin(&self, variant: u64) -> Work<S> {
+        Work {
+            transaction: self.subject.begin(variant),
+            number: self.shared.history.lock().begin(),
             effects: Vec::new(),
             used: Vec::new(),
             created: Vec::new(),
             dropped: Vec::new(),
+        }
+    }
+
+    /// Reads a table for a while, and whatever others do it must stay as it was. False when the store is out of order.
+    async fn watch(&mut self) -> bool {
+        let mut work = self.begin(REPEATABLE_READ);
+        let number = work.number;
+        let watched = self.watch_table(&mut work).await;
+        let used = std::mem::take(&mut work.used);
+        let end = match watched {
+            Ok(()) => self.finish_watching(work).await,
+            Err(refusal) => self.survive(number, refusal, work).await,
         };
+        self.shared.tables.release(&used, &[], &[], false);
+        end != End::OutOfOrder
+    }
+
+    async fn watch_table(&mut self, work: &mut Work<S>) -> Result<(), Refusal> {
+        let Some(table) = self.use_table(work) else { return Ok(()) };
+        let first = S::scan(&mut work.transaction, table, false).await?;
+        for _ in 0..self.random.below(12) {
+            self.env.clock.sleep(self.random.below(8_000) as u64).await;
+            let key = self.key();
+            let found = S::get(&mut work.transaction, table, &key, false).await?;
+            let expected = first.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
+            if found.as_ref() != expected {
+                self.shared.report(format!("a snapshot of {table:?} has changed at {key:?}"));
+            }
+            if self.random.below(3) == 0 {
+                let again = S::scan(&mut work.transaction, table, false).await?;
+                if again != first {
+                    self.shared.report(format!("a snapshot of {table:?} has changed"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn finish_watching(&self, work: Work<S>) -> End {
+        self.shared.history.lock().undo(work.number, &[]);
+        let result = S::rollback(work.transaction).await;
+        self.shared.end_of_rollback(&result)
+    }
+
+    /// False when the store is out of order.
+    async fn one_transaction(&mut self) -> bool {
+        let mut work = self.begin(self.random.u64());
+        let number = work.number;
         let result = self.operations(&mut work).await;
         let (used, created, dropped) = (
             std::mem::take(&mut work.used),

@@ -5,6 +5,7 @@
 //! to the parent, latches parent and child exclusively, changes them in one mini-transaction, and the caller
 //! descends again. So no operation ever holds more than a parent, two children and the space map.
 
+mod append;
 mod descend;
 mod discard;
 mod estimate;

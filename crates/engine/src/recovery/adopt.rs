@@ -95,7 +95,8 @@ impl Engine {
                     _ => Before::Record(before),
                 };
                 let moves = self.rows.moves();
-                let prepared = self.rows.prepare_write(state, tree, &key, sequence, moves, || image);
+                let deletes = operation == Operation::Delete;
+                let prepared = self.rows.prepare_write(state, tree, &key, sequence, moves, || image, deletes);
                 let Prepared::Ready(name) = prepared else { return Err(damaged()) };
                 UndoItem::Row { name, operation, old_chain }
             }

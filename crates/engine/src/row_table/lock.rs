@@ -138,7 +138,7 @@ impl RowEntry {
             Some(_) => return Attempt::Conflict,
             None => {}
         }
-        let newest_lsn = self.versions.newest_writer().and_then(|writer| writer.committed_at()).unwrap_or(0);
+        let newest_lsn = self.versions.newest_if_committed().unwrap_or(0);
         let lock = self.lock_mut();
         let held = lock.mode_held(me);
         if held == Some(LockMode::Exclusive) || held == Some(mode) {

@@ -14,7 +14,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chain::{Before, Visible};
+pub(crate) use chain::{Before, Ended, Thinned, Unseen, Visible};
 pub(crate) use lock::{Attempt, Enqueued, LockAfterUndo};
 pub(crate) use name::RowName;
 
@@ -131,7 +131,9 @@ impl RowTable {
     }
 
     /// Adds a version for a write by `me`, unless another transaction has the row. `sequence` names the write
-    /// within the transaction: asking again for the same write (a retried tree operation) changes nothing.
+    /// within the transaction: asking again for the same write (a retried tree operation) changes nothing. `deletes`: it
+    /// leaves no row.
+    #[expect(clippy::too_many_arguments, reason = "all of them describe one write")]
     pub fn prepare_write(
         &self,
         me: &Arc<TransactionState>,
@@ -140,6 +142,7 @@ impl RowTable {
         sequence: u64,
         moves: u64,
         before: impl FnOnce() -> Before,
+        deletes: bool,
     ) -> Prepared {
         let shard = self.shard(tree, key);
         let mut rows = shard.rows.lock();
@@ -153,13 +156,13 @@ impl RowTable {
                 return Prepared::Conflict;
             }
             if !entry.versions.newest_is(me, sequence) {
-                entry.versions.push(me.clone(), sequence, before());
+                entry.versions.push(me.clone(), sequence, before(), deletes);
             }
             return Prepared::Ready(name);
         }
         let name = RowName { tree, key: key.into() };
         let mut entry = RowEntry::default();
-        entry.versions.push(me.clone(), sequence, before());
+        entry.versions.push(me.clone(), sequence, before(), deletes);
         rows.insert(name.clone(), entry);
         shard.count_added();
         Prepared::Ready(name)
@@ -227,19 +230,22 @@ impl RowTable {
         }
     }
 
-    /// The same for a reader who looks into the spills as well: the oldest before-image among those that the
-    /// snapshot needs, with its place in the order of commits.
+    /// The same for a reader who looks into spills and runs as well.
     pub fn oldest_unseen(
         &self,
         tree: TreeId,
         key: &[u8],
         snapshot_lsn: u64,
         me: Option<&Arc<TransactionState>>,
-    ) -> Option<(Before, u64)> {
+    ) -> Unseen<Before> {
         let shard = self.shard(tree, key);
         let rows = shard.rows.lock();
-        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts)?;
-        entry.versions.oldest_unseen(snapshot_lsn, me).map(|(before, order)| (before.clone(), order))
+        let Some(entry) = rows.get(&NameRef { tree, key } as &dyn NameParts) else { return Unseen::None };
+        match entry.versions.oldest_unseen(snapshot_lsn, me) {
+            Unseen::Before(before, order) => Unseen::Before(before.clone(), order),
+            Unseen::Own => Unseen::Own,
+            Unseen::None => Unseen::None,
+        }
     }
 
     /// True while another transaction has changed the row and not ended.
@@ -400,10 +406,28 @@ impl RowTable {
     }
 
     /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
-    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64) -> Vec<Before> {
-        let mut dropped = Vec::new();
-        self.change(name, |entry| dropped = entry.versions.thin(snapshots, visible_lsn));
-        dropped
+    pub fn thin(&self, name: &RowName, snapshots: &[u64], visible_lsn: u64, keeps_voids: bool) -> Thinned {
+        let mut thinned = Thinned { is_empty: true, ..Thinned::default() };
+        self.change(name, |entry| thinned = entry.versions.thin(snapshots, visible_lsn, keeps_voids));
+        thinned
+    }
+
+    /// Shows the versions that were committed at or before `lsn`, oldest first, each with its commit.
+    pub fn each_committed(&self, name: &RowName, lsn: u64, show: impl FnMut(Ended<&Before>)) {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        let versions = rows.get(name).into_iter().flat_map(|entry| entry.versions.committed_through(lsn));
+        versions.for_each(show);
+    }
+
+    /// Forgets those versions: they are in a run that can be seen.
+    pub fn forget_moved(&self, name: &RowName, lsn: u64) {
+        self.change(name, |entry| entry.versions.forget_through(lsn));
+    }
+
+    /// A number for the row in the filters of runs.
+    pub fn hash(&self, tree: TreeId, key: &[u8]) -> u64 {
+        self.hasher.hash_one((tree.0, key))
     }
 
     /// True while a version of the key may be needed: its ghost must stay in the page.

@@ -17,14 +17,17 @@ fn record(text: &str) -> Before {
 }
 
 fn write(table: &RowTable, me: &Arc<TransactionState>, key: &[u8], sequence: u64, before: Before) -> RowName {
-    match table.prepare_write(me, TREE, key, sequence, table.moves(), || before) {
+    match table.prepare_write(me, TREE, key, sequence, table.moves(), || before, false) {
         Prepared::Ready(name) => name,
         Prepared::Conflict | Prepared::Moved => panic!("the row is taken"),
     }
 }
 
 fn conflicts(table: &RowTable, me: &Arc<TransactionState>, key: &[u8]) -> bool {
-    matches!(table.prepare_write(me, TREE, key, 99, table.moves(), || Before::Absent), Prepared::Conflict)
+    matches!(
+        table.prepare_write(me, TREE, key, 99, table.moves(), || Before::Absent, false),
+        Prepared::Conflict
+    )
 }
 
 /// What a snapshot sees: "page" or the before-image.

@@ -1,13 +1,13 @@
-//! Looking for a row's versions and locks in the spills, for those who did not find them in memory.
+//! Looking for a row's versions and locks wherever they are: in memory, in spills, in runs (`runs::lookup`).
 //!
-//! Invariant: everything here runs under the latch of the row's leaf, and looks into memory before the spills; what
+//! Invariant: everything here runs under the latch of the row's leaf, and looks into memory before spills and runs; what
 //! takes a lock passes on the row table's number of moves, read before the spills were asked. A missing page of a
 //! spill is a `Stop` like any other.
 
 use super::entry::{self, Undo};
 use super::{Spill, Spills};
 use crate::engine::Engine;
-use crate::row_table::{Attempt, Before, Visible};
+use crate::row_table::{Attempt, Before, Unseen, Visible};
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, LockMode, TreeId};
 use btree::{Direction, Position};
@@ -37,7 +37,8 @@ impl Engine {
         let mut read = Some(read);
         let in_memory = self.rows.visible(row.tree, row.key, snapshot_lsn, me, |visible| {
             // Asked only now: a version that is not in memory any more is in a spill that can be seen.
-            if self.spills.may_have(row.tree, row.key, row.page_lsn) {
+            let is_elsewhere = self.spills.may_have(row.tree, row.key, row.page_lsn);
+            if is_elsewhere || self.runs.concern(snapshot_lsn) {
                 return None;
             }
             read.take().map(|read| read(visible))
@@ -56,7 +57,22 @@ impl Engine {
         snapshot_lsn: u64,
         me: Option<&Arc<TransactionState>>,
     ) -> Result<Option<Before>, Stop> {
-        let mut oldest = self.rows.oldest_unseen(row.tree, row.key, snapshot_lsn, me);
+        let mut oldest = match self.rows.oldest_unseen(row.tree, row.key, snapshot_lsn, me) {
+            Unseen::Before(before, order) => Some((before, order)),
+            Unseen::None => None,
+            // Also of others' older changes that the snapshot does not see, wherever they are.
+            Unseen::Own => return Ok(None),
+        };
+        if let Some(own) = me.and_then(|me| me.spill())
+            && own.has_entry(&self.pool, row)?
+        {
+            return Ok(None);
+        }
+        if let Some((before, lsn)) = self.oldest_unseen_in_runs(row, snapshot_lsn)?
+            && oldest.as_ref().is_none_or(|(_, known)| lsn < *known)
+        {
+            oldest = Some((before, lsn));
+        }
         for spill in self.spills.live.read().iter() {
             let is_own = me.is_some_and(|me| Arc::ptr_eq(me, &spill.owner));
             let committed_at = spill.owner.committed_at();
@@ -79,7 +95,16 @@ impl Engine {
     pub(crate) fn newest_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
         // In this order: a version that is not in memory any more is in a spill that can be seen.
         let in_memory = self.rows.newest_commit(row.tree, row.key);
-        Ok(in_memory.max(self.newest_spilled_commit(row, limit)?))
+        Ok(in_memory.max(self.newest_moved_commit(row, limit)?))
+    }
+
+    /// The same of spills and runs alone.
+    fn newest_moved_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+        if self.snapshots.is_expired(limit) {
+            // Commits that the limit is about may be forgotten.
+            return Ok(u64::MAX);
+        }
+        Ok(self.newest_spilled_commit(row, limit)?.max(self.newest_commit_in_runs(row, limit)?))
     }
 
     /// The same of the spills alone.
@@ -119,8 +144,8 @@ impl Engine {
         Ok(match attempt {
             Attempt::Granted { newest_lsn } => {
                 // After the lock was granted: nobody else can commit a change of the row from here on.
-                let spilled_lsn = self.newest_spilled_commit(row, newest_allowed)?;
-                Attempt::Granted { newest_lsn: newest_lsn.max(spilled_lsn) }
+                let moved_lsn = self.newest_moved_commit(row, newest_allowed)?;
+                Attempt::Granted { newest_lsn: newest_lsn.max(moved_lsn) }
             }
             Attempt::Conflict => Attempt::Conflict,
         })
@@ -191,7 +216,9 @@ impl Engine {
 
     /// True while a version of the row may be needed, wherever it is: its ghost must stay.
     pub(crate) fn has_versions(&self, row: RowPlace<'_>) -> bool {
-        self.rows.has_versions(row.tree, row.key) || self.spills.may_have(row.tree, row.key, row.page_lsn)
+        self.rows.has_versions(row.tree, row.key)
+            || self.spills.may_have(row.tree, row.key, row.page_lsn)
+            || self.runs_may_have(row)
     }
 }
 

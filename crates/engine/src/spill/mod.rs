@@ -24,6 +24,7 @@ mod lost;
 mod undo;
 
 pub(crate) use end::{FoundSpill, Standing};
+pub(crate) use entry::row_prefix;
 pub(crate) use lookup::RowPlace;
 
 use crate::transaction_state::TransactionState;

@@ -12,6 +12,7 @@ mod locking;
 mod observers;
 mod prepared;
 mod recovery;
+mod runs;
 mod scans;
 mod spill;
 mod stress;

@@ -188,6 +188,29 @@ fn versions_before_and_after_a_spill_are_kept_apart() {
 }
 
 #[test]
+fn own_changes_are_seen_over_spilled_ones_of_others() {
+    for own_spills in [false, true] {
+        with_rows(|engine| async move {
+            let mut reader = repeatable(&engine);
+            reader.take_snapshot();
+            let mut other = repeatable(&engine);
+            change_all(&mut other).await;
+            other.commit().await.unwrap();
+            reader.update(CATALOG, &key(3), b"own", WAIT).await.unwrap();
+            if own_spills {
+                reader.work.spill().await.unwrap();
+            }
+            let read = reader.get(CATALOG, &key(3), ReadMode::Snapshot).await.unwrap();
+            assert_eq!(read.as_deref(), Some(&b"own"[..]));
+            let read = reader.get(CATALOG, &key(4), ReadMode::Snapshot).await.unwrap();
+            assert_eq!(read, Some(value(b'o', 4)));
+            reader.rollback().await.unwrap();
+            settle(&engine).await;
+        });
+    }
+}
+
+#[test]
 fn others_find_spilled_rows_locked() {
     with_rows(|engine| async move {
         let mut one = repeatable(&engine);

@@ -122,6 +122,11 @@ fn heading(text: &mut String, title: &str) {
 fn transactions(text: &mut String, server: &Server, stats: &EngineStats) {
     let _ = writeln!(text, "Trx id counter {}", stats.next_transaction);
     let _ = writeln!(text, "History list length {}", stats.history_length);
+    let _ = writeln!(
+        text,
+        "Old versions: {} bytes in memory, {} in {} runs ({} bytes)",
+        stats.history_bytes, stats.version_run_entries, stats.version_runs, stats.version_run_bytes
+    );
     text.push_str("LIST OF TRANSACTIONS FOR EACH SESSION:\n");
     let active = server.engine().active_transactions();
     let mut locks: HashMap<u64, Vec<LockInfo>> = HashMap::new();

@@ -24,6 +24,14 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_snapshot_age_bytes", snapshot_age(stats)),
         ("Evenkeel_snapshots", stats.active_snapshots),
         ("Evenkeel_undo_forwards", stats.undo_forwards),
+        ("Evenkeel_version_memory_bytes", stats.history_bytes),
+        ("Evenkeel_version_run_bytes", stats.version_run_bytes),
+        ("Evenkeel_version_run_filter_bytes", stats.version_run_filter_bytes),
+        ("Evenkeel_version_run_lookups", stats.version_run_lookups),
+        ("Evenkeel_version_run_versions", stats.version_run_entries),
+        ("Evenkeel_version_runs", stats.version_runs),
+        ("Evenkeel_version_runs_joined", stats.version_runs_joined),
+        ("Evenkeel_versions_moved", stats.versions_moved),
         ("Evenkeel_writing_transactions", stats.active_writers),
     ];
     all.extend(wait_numbers(stats));

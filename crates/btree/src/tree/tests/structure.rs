@@ -54,6 +54,44 @@ fn sequential_loads_fill_their_pages() {
 }
 
 #[test]
+fn appended_entries_are_found_and_fill_their_pages() {
+    run(6, |world| async move {
+        let (bed, tree) = Bed::create(&world.env, PageSize::K8, 300, WalOptions::default()).await;
+        let mut rng = Rng(9);
+        let mut number = 0u64;
+        let mut expect = Vec::new();
+        while expect.len() < 20_000 {
+            let count = 1 + rng.next() % 500;
+            let entries: Vec<(Vec<u8>, Vec<u8>)> = (0..count)
+                .map(|_| {
+                    number += 1 + rng.next() % 3;
+                    let length = if rng.next().is_multiple_of(100) { 3_000 } else { rng.next() % 60 };
+                    (key(number), vec![number as u8; length as usize])
+                })
+                .collect();
+            let mut done = 0;
+            while done < entries.len() {
+                let rest = entries[done..].iter().map(|(key, value)| (key.as_slice(), value.as_slice()));
+                let appended = bed.pool.run(|| {
+                    let mut mtr = Mtr::begin(&bed.pool);
+                    let appended = tree.append(&bed.space, &mut mtr, rest.clone())?;
+                    mtr.reserve(0)?;
+                    mtr.commit().unwrap();
+                    Ok(appended)
+                });
+                let appended = appended.await.unwrap();
+                assert!(appended > 0);
+                done += appended;
+            }
+            expect.extend(entries);
+        }
+        bed.verify(&[tree]).await;
+        assert!(bed.scan(tree, Position::start(), Direction::Forward).await == expect);
+        assert!(fill_percent(&bed, tree).await >= 80, "{}", fill_percent(&bed, tree).await);
+    });
+}
+
+#[test]
 fn estimates_are_near_the_truth() {
     run(2, |world| async move {
         let (bed, tree) = Bed::create(&world.env, PageSize::K4, 1000, WalOptions::default()).await;
