@@ -6,7 +6,7 @@
 
 use super::gates::Gates;
 use super::summary::Stream;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
