@@ -6,7 +6,7 @@
 
 use super::gates::Gates;
 use super::summary::Stream;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -178,16 +178,16 @@ impl SegmentTable {
         entry.usage = Use::Cleaning;
     }
 
-    /// Recovery: takes the counts that it has found and sorts the segments. Those of `logged` hold chunks that the
-    /// superblock's checkpoint needs.
-    pub(super) fn rebuild(segments: Vec<Segment>, logged: &[u32], next_sequence: u64) -> Self {
+    /// Recovery: takes the counts that it has found and sorts the segments. Those that are `needed` hold what another
+    /// opening from the same superblock may want.
+    pub(super) fn rebuild(segments: Vec<Segment>, needed: &BTreeSet<u32>, next_sequence: u64) -> Self {
         let mut table = Self { segments, ..Self::default() };
         for index in 0..table.len() {
             let segment = &mut table.segments[index as usize];
             table.live_bytes += segment.live;
             if segment.live > 0 {
                 segment.usage = Use::Sealed;
-            } else if logged.contains(&index) {
+            } else if needed.contains(&index) {
                 segment.usage = Use::Retired;
                 table.retired_map += u32::from(segment.stream == Stream::Map);
                 table.retired.push((next_sequence, index));
