@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 pub(crate) const MERGE_ROWS_MIN: usize = 64 << 10;
 
 /// Rows between two yields.
-const ROWS_PER_TURN: usize = 1024;
+const ROWS_PER_TURN: usize = 128;
 
 /// What a row of merged history takes in memory besides its key and its images: its name, its entry in the row table with
 /// one version, and its place in the list.
@@ -58,8 +58,8 @@ impl Engine {
         let moved = self.move_to_runs(&mut merged).await;
         self.history.lock().put_back(merged);
         self.free_chains(chains).await?;
-        moved?;
-        self.compact_runs().await
+        self.compact_in_background();
+        moved
     }
 
     async fn thin_all(

@@ -27,8 +27,21 @@ const RUNS_MAX: usize = 32;
 const GHOSTS_MAX: usize = 1 << 16;
 
 impl Engine {
-    /// Joins runs while there are too many.
-    pub(crate) async fn compact_runs(self: &Arc<Self>) -> Result<(), EngineError> {
+    /// Joins runs while there are too many, beside the moving of further versions: large runs take their time, and the
+    /// history must not wait for them.
+    pub(crate) fn compact_in_background(self: &Arc<Self>) {
+        if self.runs.totals().runs < RUNS_ALIKE as u64 || self.runs.is_compacting.swap(true, Ordering::AcqRel)
+        {
+            return;
+        }
+        self.spawn("join runs", |engine| async move {
+            let joined = engine.compact_runs().await;
+            engine.runs.is_compacting.store(false, Ordering::Release);
+            joined
+        });
+    }
+
+    async fn compact_runs(self: &Arc<Self>) -> Result<(), EngineError> {
         while !self.closed.load(Ordering::Acquire) {
             let inputs = self.runs.choose();
             if inputs.is_empty() {

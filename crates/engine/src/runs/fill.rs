@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Rows that are sorted, or forgotten, before others get a turn.
-const ROWS_PER_TURN: usize = 1024;
+const ROWS_PER_TURN: usize = 128;
 
 /// When the disk is full and memory holds so many times the budget, and so much, the oldest snapshot is given up.
 const GIVE_UP_FACTOR: u64 = 8;

@@ -72,6 +72,7 @@ pub(crate) struct Runs {
     /// In the order of their commits. Held by readers while they look into a run, so that a run that is removed is not in
     /// use any more. Locked after the latches of tables' leaves and before those of runs.
     live: RwLock<Vec<Arc<Run>>>,
+    is_compacting: AtomicBool,
 }
 
 impl Runs {

@@ -143,6 +143,9 @@ async fn read_at_all_ages(engine: &Arc<Engine>, seed: u64) {
 async fn change_behind(engine: &Arc<Engine>, letter: u8, model: &mut Rows) {
     change(engine, 0..100, letter, model).await;
     engine.finish_background().await;
+    // What came while the last part was being moved.
+    engine.merge_history().await.unwrap();
+    engine.finish_background().await;
     assert!(engine.stats().version_runs > 0 && engine.stats().row_table_entries < 10, "{:?}", engine.stats());
 }
 
