@@ -317,11 +317,19 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
+        "innodb-flush-log-at-timeout",
+        Integer { min: 0, max: 2700 },
+        "1",
+        ProgramAndVariable,
+        "Seconds after which a commit that did not wait for the disk is on it.",
+    ),
+    option(
+        Storage,
         "innodb-flush-log-at-trx-commit",
         Integer { min: 0, max: 2 },
         "1",
         ProgramAndVariable,
-        "1: a commit is on disk before its answer; 2: it is with the operating system; 0: within a second.",
+        "1: a commit is on disk before its answer; 2 and 0: within innodb-flush-log-at-timeout.",
     ),
     option(
         Storage,

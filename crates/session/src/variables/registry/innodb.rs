@@ -42,9 +42,10 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_fast_shutdown", Global, 1, 0, 2),
     boolean("innodb_file_per_table", Global, true).fixed(),
     unsigned("innodb_fill_factor", Global, 100, 10, 100),
-    unsigned("innodb_flush_log_at_timeout", Global, 1, 0, 2700),
+    unsigned("innodb_flush_log_at_timeout", Global, 1, 0, 2700)
+        .obeyed("Seconds after which commits that did not wait for the disk are durable."),
     unsigned("innodb_flush_log_at_trx_commit", Global, 1, 0, 2)
-        .obeyed("1: a commit is durable before its answer; 2: written; 0: within a second."),
+        .obeyed("1: a commit is durable before its answer; 2 and 0: within innodb_flush_log_at_timeout."),
     choice(
         "innodb_flush_method",
         Global,
