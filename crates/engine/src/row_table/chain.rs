@@ -318,14 +318,15 @@ mod tests {
             let full = coming_and_going(&commits);
             let mut thin = coming_and_going(&commits);
             thin.thin(&snapshots, visible_lsn, false);
-            let page = (commits.len() % 2 == 1).then(|| Before::Record([255].into())).unwrap_or(Before::Absent);
+            let is_there = !commits.len().is_multiple_of(2);
+            let page = if is_there { Before::Record([255].into()) } else { Before::Absent };
             for snapshot in snapshots.iter().copied().chain(visible_lsn..70) {
                 let (thin, full) = (seen(&thin, snapshot), seen(&full, snapshot));
                 prop_assert_eq!(
                     thin.unwrap_or_else(|| page.clone()), full.unwrap_or_else(|| page.clone()), "at {}", snapshot
                 );
             }
-            if commits.len() % 2 == 0 && commits.last().is_none_or(|last| *last <= visible_lsn) {
+            if !is_there && commits.last().is_none_or(|last| *last <= visible_lsn) {
                 let images = thin.versions.iter().filter(|version| version.before != Before::Absent).count();
                 let between = |pair: &&[u64]| snapshots.iter().any(|snapshot| (pair[0]..pair[1]).contains(snapshot));
                 prop_assert_eq!(images, commits.chunks(2).filter(between).count());

@@ -311,7 +311,7 @@ mod tests {
         let mut sizes = vec![100];
         let mut joined = 0;
         for _ in 0..700 {
-            sizes.push(100);
+            sizes.extend([100]);
             let first = first_to_join(&sizes);
             if first < sizes.len() {
                 joined += sizes.len() - first;
