@@ -2,7 +2,8 @@
 
 use engine::Engine;
 use simulator::{
-    Budget, RotReport, RunOptions, StoreOptions, Violation, run_fault, run_many, run_rot, run_store_many,
+    Budget, RotReport, RunOptions, StoreOptions, Violation, run_fault, run_many, run_rot, run_store_error,
+    run_store_many,
 };
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --transactions N  transactions per seed
   --clients N       clients per seed
   --rot COUNT       nothing but damages at rest, so many per seed, table by table and counted by kind of file
-  --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
+  --store 1         the page store without an engine; --damages, --transactions, --clients and --threads do not count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
@@ -42,7 +43,10 @@ fn main() -> ExitCode {
     let result = match fault {
         _ if store => {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
-            run_store_many(&store, &budget).map(|summary| summary.to_string())
+            match fault {
+                Some(fault) => run_store_error(&store, fault).map(|report| format!("{report:?}")),
+                None => run_store_many(&store, &budget).map(|summary| summary.to_string()),
+            }
         }
         _ if rot > 0 => run_rot_many(&options, &budget, rot),
         Some(fault) => run_fault::<Engine>(&options, fault).map(|report| format!("{report:?}")),

@@ -1,26 +1,47 @@
 //! The cleaner: copies what lives out of the emptiest segment, so that the segment dies.
 //!
-//! A victim is read from one end to the other; its summaries say which pages it held, the words which of them are
-//! still there. Images are checked before they are copied: a damaged one stays where it is, and its segment with it.
-//! Copies go to segments of their own, victim by victim so that each dies soon, in order of page ids.
+//! It works in steps that nobody minds: one read of a part of the victim and one chunk of copies. A victim is read from
+//! one end to the other, without the parts in which nothing lives; its summaries say which pages it held, the words
+//! which of them are still there. Images are checked before they are copied: a damaged one stays where it is, and its
+//! segment with it. Copies go to segments of their own, victim by victim so that each dies soon.
 
 use super::core::Core;
 use super::place::{BLOCK_BYTES, Place};
 use super::reader::verify_image;
 use super::state::State;
 use super::summary::{Effect, Entry, Stream, Summary};
+use super::table::Use;
 use super::tree::BlockName;
 use crate::{PageId, StoreError};
 use env::{IoBuf, yield_now};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// One read of a victim: sequential for the disk, and soon over.
+const STEP_BYTES: u64 = 256 << 10;
+/// Reads of whole segments, for checks.
 const READ_BYTES: u64 = 1 << 20;
 
-/// Images that were read and are not written yet.
+/// What is left to do between two steps.
 #[derive(Default)]
 pub(super) struct Cleaner {
+    victim: Option<Victim>,
+    /// Images that were read and are not written yet.
     pending: Vec<Pending>,
+    /// The newest chunk of copies.
+    last_chunk: u64,
+}
+
+/// A segment that is being read.
+struct Victim {
+    segment: u32,
+    /// The use of the segment that is meant.
+    generation: u64,
+    /// Where its next chunk begins, if there is one.
+    offset: u64,
+    /// What lived in the chunk before that when its summary was read, in order of place, and has not been read.
+    left: VecDeque<(PageId, Place)>,
 }
 
 struct Pending {
@@ -42,7 +63,7 @@ impl Cleaner {
 
 impl Core {
     /// The segment that is cleaned next.
-    fn victim(&self, state: &State) -> Option<u32> {
+    fn best_victim(&self, state: &State) -> Option<u32> {
         let size = self.geometry.page_size.bytes();
         let limit = self.geometry.items_per_segment(size) * size as u64;
         state.table.emptiest(limit, state.durable_through)
@@ -50,68 +71,113 @@ impl Core {
 
     /// Whether a step could gain anything.
     pub(super) fn can_clean(&self, state: &State) -> bool {
-        !state.pace.cleaner_blocked && (self.victim(state).is_some() || self.cleaner.lock().gains(self))
+        let begun = |cleaner: &Cleaner| cleaner.victim.is_some() || cleaner.gains(self);
+        !state.pace.cleaner_blocked && (begun(&self.cleaner.lock()) || self.best_victim(state).is_some())
     }
 
-    /// Cleans one segment. With no victim left it writes what is pending. True if anything was done.
+    /// Reads a part of a victim and writes a chunk of copies, if there are enough; with no victim left it writes what
+    /// is pending. True if anything was done.
     pub(super) async fn clean_step(self: &Arc<Self>) -> Result<bool, StoreError> {
         let victim = self.take_victim();
-        if let Some(victim) = victim {
-            self.collect(victim).await?;
-            self.counters.segments_cleaned.fetch_add(1, Ordering::Relaxed);
+        let found = victim.is_some();
+        if let Some(mut victim) = victim {
+            if self.read_on(&mut victim).await {
+                self.cleaner.lock().victim = Some(victim);
+            } else {
+                self.counters.segments_cleaned.fetch_add(1, Ordering::Relaxed);
+            }
         }
-        let written = self.write_copies(victim.is_none()).await?;
+        let written = self.write_copies(!found).await?;
         self.state.lock().pace.just_cycled = false;
-        Ok(victim.is_some() || written)
+        Ok(found || written)
     }
 
-    fn take_victim(&self) -> Option<u32> {
+    /// The victim that was begun, or a new one.
+    fn take_victim(&self) -> Option<Victim> {
         let mut state = self.state.lock();
-        let waiting = self.cleaner.lock().pending.len() as u64;
-        if waiting >= self.geometry.items_per_segment(self.geometry.page_size.bytes()) {
+        let mut cleaner = self.cleaner.lock();
+        if cleaner.pending.len() >= 2 * self.copies_per_chunk(self.geometry.segment_bytes) {
             // There was no segment to write them to.
             return None;
         }
-        let victim = self.victim(&state)?;
-        state.table.start_cleaning(victim);
+        if let Some(victim) = cleaner.victim.take() {
+            return Some(victim);
+        }
+        let segment = self.best_victim(&state)?;
+        state.table.start_cleaning(segment);
         // Copies pay when they are written. Map blocks are written by the next cycle, and a segment that yields nothing
         // must not be owed for ever.
-        let segment = *state.table.get(victim);
-        let live = if segment.stream == Stream::Map { segment.live } else { 0 };
+        let entry = *state.table.get(segment);
+        let live = if entry.stream == Stream::Map { entry.live } else { 0 };
         state.pace.clean_debt -= (live as i64).max(BLOCK_BYTES as i64);
-        Some(victim)
+        Some(Victim { segment, generation: entry.generation, offset: 0, left: VecDeque::new() })
     }
 
-    /// Reads a victim and notes what lives in it.
-    async fn collect(self: &Arc<Self>, victim: u32) -> Result<(), StoreError> {
-        let reading = self.gates.enter(victim);
-        let generation = self.gates.generation(victim);
-        let bytes = self.read_segment(victim).await;
+    fn copies_per_chunk(&self, room: u64) -> usize {
+        self.geometry.items_copied_in(room, self.geometry.page_size.bytes())
+    }
+
+    /// Reads the next part of a victim and notes what lives in it; false when nothing is left of it.
+    async fn read_on(self: &Arc<Self>, victim: &mut Victim) -> bool {
+        let start = victim.left.front().map_or(victim.offset, |(_, place)| self.geometry.offset_of(*place));
+        let length = STEP_BYTES.min(self.geometry.segment_bytes - start);
+        let reading = self.gates.enter(victim.segment);
+        let same_use = |entry: &super::table::Segment| {
+            entry.usage == Use::Cleaning && entry.generation == victim.generation
+        };
+        if !same_use(self.state.lock().table.get(victim.segment)) {
+            // Everything in it has died meanwhile.
+            return false;
+        }
+        let (buffer, result) = self.files.read(victim.segment, start, IoBuf::zeroed(length as usize)).await;
         drop(reading);
         // An unreadable segment keeps its pages; whoever asks for one of them gets the error.
-        let Ok(bytes) = bytes else { return Ok(()) };
-        let size = self.geometry.page_size.bytes() as u64;
-        let mut pending = Vec::new();
-        for summary in self.walk(victim, generation, &bytes) {
-            for (entry, place) in summary.places(self.geometry) {
-                if entry.effect == Effect::MapBlock {
-                    self.evacuate_block(entry.subject, place);
-                    continue;
+        result.is_ok() && self.collect(victim, start, buffer.as_slice())
+    }
+
+    /// Takes what lives from a part of the victim that begins at `start`; false when the rest is of no interest.
+    fn collect(&self, victim: &mut Victim, start: u64, bytes: &[u8]) -> bool {
+        let size = self.geometry.page_size.bytes();
+        let end = start + bytes.len() as u64;
+        let segment_end = self.geometry.segment_bytes;
+        loop {
+            while let Some((page, from)) = victim.left.front().copied() {
+                let at = self.geometry.offset_of(from);
+                if at + size as u64 > end {
+                    return true;
                 }
-                let page = PageId(entry.subject);
-                if place.is_nowhere() || place.bytes() != size || self.map.load(page) != place {
-                    continue;
-                }
-                let start = self.geometry.offset_of(place) as usize;
-                let image = &bytes[start..start + size as usize];
-                if verify_image(image, page, generation).is_ok() {
-                    pending.push(Pending { page, from: place, generation, image: image.into() });
+                victim.left.pop_front();
+                let image = &bytes[(at - start) as usize..][..size];
+                if self.map.load(page) == from && verify_image(image, page, victim.generation).is_ok() {
+                    let (image, generation) = (image.into(), victim.generation);
+                    self.cleaner.lock().pending.push(Pending { page, from, generation, image });
                 }
             }
+            let block_end = victim.offset + BLOCK_BYTES as u64;
+            if block_end > end.min(segment_end) {
+                return block_end <= segment_end;
+            }
+            let block = &bytes[(victim.offset - start) as usize..][..BLOCK_BYTES];
+            let summary = self.summary_at(victim.segment, victim.generation, victim.offset, block);
+            let Some(summary) = summary else { return false };
+            victim.offset += summary.chunk_bytes();
+            victim.left = self.living(&summary);
         }
-        pending.sort_unstable_by_key(|copy| copy.page);
-        self.cleaner.lock().pending.append(&mut pending);
-        Ok(())
+    }
+
+    /// The pages of a chunk that are still there. Map blocks among them will leave with the next cycle.
+    fn living(&self, summary: &Summary) -> VecDeque<(PageId, Place)> {
+        let size = self.geometry.page_size.bytes() as u64;
+        let mut living = VecDeque::new();
+        for (entry, place) in summary.places(self.geometry) {
+            let page = PageId(entry.subject);
+            if entry.effect == Effect::MapBlock {
+                self.evacuate_block(entry.subject, place);
+            } else if !place.is_nowhere() && place.bytes() == size && self.map.load(page) == place {
+                living.push_back((page, place));
+            }
+        }
+        living
     }
 
     pub(super) async fn read_segment(&self, segment: u32) -> Result<Vec<u8>, StoreError> {
@@ -128,23 +194,27 @@ impl Core {
 
     /// The chunks of one use of a segment, from its bytes.
     pub(super) fn walk(&self, segment: u32, generation: u64, bytes: &[u8]) -> Vec<Summary> {
-        let store = self.state.lock().identity.store;
         let mut found = Vec::new();
         let mut offset = 0;
-        while let Some(block) = bytes.get(offset..offset + BLOCK_BYTES) {
-            let Some(summary) = Summary::decode(block) else { break };
-            let fits = offset as u64 + summary.chunk_bytes() <= self.geometry.segment_bytes;
-            let ours = summary.store == store
-                && summary.generation == generation
-                && summary.segment == segment
-                && summary.offset == offset as u64;
-            if !fits || !ours {
-                break;
-            }
+        while let Some(block) = bytes.get(offset..offset + BLOCK_BYTES)
+            && let Some(summary) = self.summary_at(segment, generation, offset as u64, block)
+        {
             offset += summary.chunk_bytes() as usize;
             found.push(summary);
         }
         found
+    }
+
+    /// The summary in a block, if it belongs to this place in this use of the segment.
+    fn summary_at(&self, segment: u32, generation: u64, offset: u64, block: &[u8]) -> Option<Summary> {
+        let store = self.state.lock().identity.store;
+        Summary::decode(block).filter(|summary| {
+            summary.store == store
+                && summary.generation == generation
+                && summary.segment == segment
+                && summary.offset == offset
+                && offset + summary.chunk_bytes() <= self.geometry.segment_bytes
+        })
     }
 
     /// A map block that lives here is written anew by the next cycle.
@@ -162,24 +232,23 @@ impl Core {
         }
     }
 
-    /// Writes full chunks of copies, with `all` the rest too.
+    /// Writes a chunk of copies if there are enough for a full one, with `all` in any case.
     async fn write_copies(self: &Arc<Self>, all: bool) -> Result<bool, StoreError> {
-        let mut last = None;
-        while let Some((summary, buffer)) = self.place_copies(all) {
-            let bytes = summary.chunk_bytes();
-            self.counters.relocated_bytes.fetch_add(bytes, Ordering::Relaxed);
-            {
-                let mut state = self.state.lock();
-                state.pace.clean_debt -= bytes as i64;
-                state.pace.note_written(bytes);
-            }
-            last = Some(summary.sequence);
-            self.launch(summary, buffer);
-            yield_now().await;
+        // Not more than two are in flight.
+        let before = self.cleaner.lock().last_chunk;
+        let Some((summary, buffer)) = self.place_copies(all) else { return Ok(false) };
+        let bytes = summary.chunk_bytes();
+        self.counters.relocated_bytes.fetch_add(bytes, Ordering::Relaxed);
+        {
+            let mut state = self.state.lock();
+            state.pace.clean_debt -= bytes as i64;
+            state.pace.note_written(bytes);
         }
-        let Some(last) = last else { return Ok(false) };
-        self.wait_durable(last).await?;
+        self.cleaner.lock().last_chunk = summary.sequence;
+        self.launch(summary, buffer);
         self.space.wake_all();
+        yield_now().await;
+        self.wait_durable(before).await?;
         Ok(true)
     }
 
@@ -196,11 +265,10 @@ impl Core {
             return None;
         }
         let floor = self.limits(state.table.len()).map_floor;
-        let room = match self.geometry.items_in(state.room(Stream::Relocated), size) {
-            0 => self.geometry.segment_bytes,
-            _ => state.room(Stream::Relocated),
+        let count = match self.copies_per_chunk(state.room(Stream::Relocated)) {
+            0 => self.copies_per_chunk(self.geometry.segment_bytes),
+            count => count,
         };
-        let count = self.geometry.items_in(room, size);
         if cleaner.pending.len() < count && !(all && cleaner.gains(self)) {
             return None;
         }

@@ -104,8 +104,18 @@ impl Core {
         result
     }
 
+    #[cfg(feature = "planted-faults")]
     pub(super) fn is_planted(&self, fault: PlantedFault) -> bool {
         self.options.fault == fault
+    }
+
+    #[cfg(not(feature = "planted-faults"))]
+    pub(super) const fn is_planted(&self, _: PlantedFault) -> bool {
+        false
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     pub(super) fn page_count(&self) -> u64 {

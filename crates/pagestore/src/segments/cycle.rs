@@ -164,7 +164,7 @@ impl Core {
             }
             state.scan_from = scan_from;
             state.next_scan_from = None;
-            let (freed, freed_map) = state.promote();
+            let (freed, freed_map) = state.promote(false);
             state.pace.note_cycle(freed, freed_map);
         }
         self.counters.cycles.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! The rules that tests may have the store break, to see that the crash matrix notices. Nothing else plants any.
+//! The rules that tests may have the store break, to see that the crash matrix notices. Without the feature
+//! `planted-faults` no code that breaks one is compiled.
 
 /// Which rule is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,4 +18,6 @@ pub enum PlantedFault {
     RelocateBlindly,
     /// Replay takes the chunks of every incarnation.
     MixIncarnations,
+    /// A segment is used again although a late copy from it is in the log of the checkpoint to come.
+    ForgetLateCopies,
 }

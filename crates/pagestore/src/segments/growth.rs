@@ -1,5 +1,6 @@
-//! Making room: segments are added at the end, filled with zeros and synced before anybody may use them, so that later
-//! writes change no file metadata.
+//! Making room: segments are added at the end. Their space is reserved and durable before anybody may use them; zeros
+//! are written to them when there is nothing else to do, so that later writes change no file metadata. A segment that
+//! is needed before is used as it is.
 
 use super::core::Core;
 use super::map::{MAP_PAGES_MAX, blocks_for};
@@ -36,13 +37,6 @@ impl Core {
         let start = self.geometry.file_of(first).1;
         let end = start + u64::from(count) * self.geometry.segment_bytes;
         file.allocate(end).await?;
-        let mut offset = start;
-        while offset < end {
-            let length = ZEROS_BYTES.min(end - offset);
-            let (_, result) = file.write_at(offset, IoBuf::zeroed(length as usize)).await;
-            result?;
-            offset += length;
-        }
         self.sync_grown(self.geometry.file_of(first).0).await?;
         self.gates.grow(count);
         let mut state = self.state.lock();
@@ -65,6 +59,26 @@ impl Core {
             self.check_healthy()?;
             waiter.await;
         }
+    }
+
+    /// Writes zeros to a new segment; stops when somebody needs it.
+    pub(super) async fn fill_step(&self) {
+        let Some(segment) = self.state.lock().table.start_filling() else { return };
+        let mut offset = 0;
+        while offset < self.geometry.segment_bytes && self.space.is_empty() && !self.is_closed() {
+            let length = ZEROS_BYTES.min(self.geometry.segment_bytes - offset);
+            let (_, result) = self.files.write(segment, offset, IoBuf::zeroed(length as usize)).await;
+            if result.is_err() {
+                // Nothing is lost. If the disk is broken, the first chunk will say so.
+                self.state.lock().pace.no_filling = true;
+                break;
+            }
+            offset += length;
+        }
+        // No sync: that of the first chunk covers the zeros.
+        let is_filled = offset >= self.geometry.segment_bytes;
+        self.state.lock().table.finish_filling(segment, is_filled);
+        self.space.wake_all();
     }
 
     /// Unasked growth when the space is well used: an eighth at a time, less if the disk has no more.

@@ -17,6 +17,8 @@ enum Task {
     Cycle,
     Clean,
     Grow,
+    /// Zeros for new segments.
+    Fill,
     /// Chunks are in flight; what they free is not known yet.
     Settle,
     GiveUp,
@@ -54,6 +56,7 @@ impl Core {
     }
 
     async fn do_task(self: &Arc<Self>, task: Task) -> Result<(), StoreError> {
+        self.state.lock().pace.cycle_was_last = task == Task::Cycle;
         match task {
             Task::Cycle => self.cycle_step().await.map(drop),
             Task::Clean => {
@@ -68,6 +71,10 @@ impl Core {
                 Ok(())
             }
             Task::Grow => self.grow_step().await,
+            Task::Fill => {
+                self.fill_step().await;
+                Ok(())
+            }
             Task::Settle => {
                 let last = self.state.lock().next_sequence - 1;
                 self.wait_durable(last).await
@@ -82,7 +89,7 @@ impl Core {
     }
 
     fn next_task(&self) -> Task {
-        if self.check_healthy().is_err() || self.closed.load(Ordering::Acquire) {
+        if self.check_healthy().is_err() || self.is_closed() {
             return Task::Nothing;
         }
         let state = self.state.lock();
@@ -96,14 +103,18 @@ impl Core {
         if is_full && pace.growth_pause == 0 {
             return Task::Grow;
         }
-        if pace.cycle_active && (pace.map_debt > 0 || short || waiting) {
-            return Task::Cycle;
-        }
         let interval =
             u64::from(segments) * self.geometry.segment_bytes / u64::from(self.options.cycle_share);
         let pressed = waiting && free <= limits.fresh_floor;
         let can_clean = (pace.clean_debt > 0 || pressed) && self.can_clean(&state);
         let worthwhile = retired >= (segments / 64).max(2) || pressed && retired > 0 && !can_clean;
+        if pace.cycle_active {
+            // A cycle whose end would free something that is waited for takes turns with the cleaner.
+            let wanted = waiting || short && worthwhile;
+            if pace.map_debt > 0 || wanted && !(can_clean && pace.cycle_was_last) {
+                return Task::Cycle;
+            }
+        }
         if !pace.cycle_active && (pace.cycle_bytes > interval || short && worthwhile && !pace.just_cycled) {
             return Task::Cycle;
         }
@@ -112,6 +123,9 @@ impl Core {
         }
         if waiting {
             return self.last_resort(&state);
+        }
+        if state.table.wants_filling() && !pace.no_filling {
+            return Task::Fill;
         }
         Task::Nothing
     }

@@ -37,9 +37,14 @@ mod tree;
 mod writer;
 
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod tests;
 
 use crate::{PageBatch, PageId, PageSize, PageStore, StoreError, StoreStats};
+#[cfg(not(feature = "planted-faults"))]
+use fault::PlantedFault;
+#[cfg(feature = "planted-faults")]
 pub use fault::PlantedFault;
 pub use options::SegmentOptions;
 pub use pace::write_amplification;

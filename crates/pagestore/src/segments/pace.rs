@@ -7,6 +7,15 @@ use super::place::{BLOCK_BYTES, Geometry};
 
 /// How strongly the cleaner answers a shortage of free segments, in bytes cleaned per byte written.
 const GAIN: f64 = 4.0;
+/// So large a part (1/n) of the room that is left above the writers' floor may be owed: the less there is, the sooner
+/// they wait.
+const OWED_SHARE: i64 = 2;
+/// Of all segments, so many percent are kept for the cleaner, and for it to keep free beyond that; but not more than
+/// it can use, however large the store is.
+const RESERVE_PERCENT: u32 = 1;
+const RESERVE_MAX: u32 = 6;
+const TARGET_PERCENT: u32 = 1;
+const TARGET_MAX: u32 = 8;
 /// Cleaning that is owed beyond this many segments is forgotten: there was nothing to clean.
 const DEBT_SEGMENTS_MAX: i64 = 16;
 
@@ -27,8 +36,9 @@ impl Limits {
     pub(super) fn new(geometry: Geometry, options: &SegmentOptions, segments: u32, map_blocks: u64) -> Self {
         let map_segments = map_blocks.div_ceil(geometry.items_per_segment(BLOCK_BYTES)) as u32;
         let map_floor = 2 * map_segments + 2;
-        let fresh_floor = map_floor + (segments * 3).div_ceil(100).max(2);
-        let free_target = fresh_floor + (segments / 50).max(2);
+        let share = |percent: u32, max| (segments * percent).div_ceil(100).clamp(2, max);
+        let fresh_floor = map_floor + share(RESERVE_PERCENT, RESERVE_MAX);
+        let free_target = fresh_floor + share(TARGET_PERCENT, TARGET_MAX);
         // Beside the floors: the map, its last copy that waits for a checkpoint, and the open segments.
         let kept = fresh_floor + 2 * map_segments + 4;
         let usable = u64::from(segments.saturating_sub(kept));
@@ -52,16 +62,20 @@ pub(super) struct Pace {
     pub(super) just_cycled: bool,
     /// Cycles in a row that freed nothing, or only what the map itself left behind: that goes round for ever.
     pub(super) fruitless_cycles: u32,
+    /// A step of the cycle was the last that was done, not one of the cleaner.
+    pub(super) cycle_was_last: bool,
     /// The cleaner found no segment to write to.
     pub(super) cleaner_blocked: bool,
     /// Growth was refused by the disk: bytes to write before it is tried again.
     pub(super) growth_pause: u64,
+    /// Filling new segments failed; they are used as they are.
+    pub(super) no_filling: bool,
     /// Nothing can be gained: waiting writers are told that the disk is full.
     pub(super) stuck: bool,
 }
 
 impl Pace {
-    /// A fresh chunk was placed. `fill` is the living share of the space.
+    /// A fresh chunk was placed. `fill` is the living share of the space in which garbage may lie.
     pub(super) fn note_fresh(
         &mut self,
         bytes: u64,
@@ -100,10 +114,10 @@ impl Pace {
         self.map_debt = (self.map_debt + (bytes / 4) as i64).min(1 << 20);
     }
 
-    /// Writers may run ahead of the cleaner by as much as is left above their floor.
-    pub(super) fn allows_fresh(&self, free: u32, limits: Limits, segment_bytes: u64) -> bool {
-        let ahead = u64::from(free.saturating_sub(limits.fresh_floor)) * segment_bytes;
-        self.clean_debt <= ahead as i64 + segment_bytes as i64
+    /// Writers may run ahead of the cleaner by a part of what is left above their floor. Both sides change by a chunk
+    /// at a time, so nobody waits for long at once.
+    pub(super) fn allows_fresh(&self, headroom: u64, slack: u64) -> bool {
+        self.clean_debt <= headroom as i64 / OWED_SHARE + slack as i64
     }
 }
 
@@ -142,9 +156,10 @@ mod tests {
         assert_eq!(pace.clean_debt, 0);
         pace.note_fresh(1 << 20, 0.7, limits.free_target, limits, 8 << 20);
         assert!(pace.clean_debt > 900_000 && pace.clean_debt < 940_000);
-        assert!(pace.allows_fresh(limits.fresh_floor, limits, 8 << 20));
+        assert!(pace.allows_fresh(0, 1 << 20));
+        assert!(!pace.allows_fresh(0, 256 << 10));
         pace.clean_debt = 100 << 20;
-        assert!(!pace.allows_fresh(limits.fresh_floor + 2, limits, 8 << 20));
-        assert!(pace.allows_fresh(limits.fresh_floor + 20, limits, 8 << 20));
+        assert!(!pace.allows_fresh(180 << 20, 1 << 20));
+        assert!(pace.allows_fresh(200 << 20, 1 << 20));
     }
 }

@@ -11,6 +11,9 @@ pub(super) const UNIT_BYTES: u64 = 512;
 /// Summaries and map blocks have this size, and every chunk is a multiple of it.
 pub(super) const BLOCK_BYTES: usize = 4096;
 
+/// A chunk of copies is at most this long.
+pub(super) const COPY_CHUNK_BYTES: u64 = 256 << 10;
+
 const ADDRESS_BITS: u32 = 40;
 pub(super) const ADDRESS_MAX: u64 = (1 << ADDRESS_BITS) - 1;
 const LENGTH_BITS: u32 = 6;
@@ -90,7 +93,12 @@ impl Geometry {
     }
 
     pub(super) fn segment_of(self, place: Place) -> u32 {
-        (place.address() * UNIT_BYTES / self.segment_bytes) as u32
+        self.segment_at(place.address())
+    }
+
+    /// The segment that holds an address as an entry names it.
+    pub(super) fn segment_at(self, address: u64) -> u32 {
+        (address * UNIT_BYTES / self.segment_bytes) as u32
     }
 
     pub(super) fn offset_of(self, place: Place) -> u64 {
@@ -109,11 +117,16 @@ impl Geometry {
         (items as usize).min(super::summary::ENTRIES_MAX)
     }
 
-    /// How many items of `bytes` a segment holds when its chunks are as large as can be.
+    /// How many items of `bytes` one of the cleaner's chunks has: few, because others wait while it is written.
+    pub(super) fn items_copied_in(self, room: u64, bytes: usize) -> usize {
+        self.items_in(room.min(COPY_CHUNK_BYTES), bytes)
+    }
+
+    /// How many items of `bytes` a segment holds when the cleaner has filled it.
     pub(super) fn items_per_segment(self, bytes: usize) -> u64 {
         let (mut room, mut items) = (self.segment_bytes, 0);
-        while self.items_in(room, bytes) > 0 {
-            let count = self.items_in(room, bytes);
+        while self.items_copied_in(room, bytes) > 0 {
+            let count = self.items_copied_in(room, bytes);
             items += count as u64;
             room -= (BLOCK_BYTES + count * bytes) as u64;
         }
@@ -143,6 +156,7 @@ mod tests {
         assert_eq!(geometry.file_of(7), (2, options.segment_bytes));
         assert_eq!(geometry.items_per_segment(4096), 4);
         let large = Geometry::new(PageSize::K8, &SegmentOptions::default());
-        assert_eq!(large.items_per_segment(8192), 1021);
+        // 32 chunks of 31 pages, and one of 15.
+        assert_eq!(large.items_per_segment(8192), 1007);
     }
 }

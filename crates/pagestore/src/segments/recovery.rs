@@ -69,6 +69,7 @@ pub(super) async fn create(
     let segments = core.state.lock().table.len();
     core.page_count.store(core.pages_for(segments), Ordering::Release);
     core.put_superblock(|_| {}).await?;
+    core.kick();
     Ok(core)
 }
 
@@ -284,7 +285,8 @@ fn rebuild(
         core.gates.set_generation(index as u32, segment.generation);
     }
     let next_sequence = state.next_sequence;
-    state.table = SegmentTable::rebuild(segments, &logged, next_sequence);
+    let segment_bytes = core.geometry.segment_bytes;
+    state.table = SegmentTable::rebuild(segments, segment_bytes, &logged, next_sequence);
     state.mapped_pages = mapped;
     state.scan_from = superblock.scan_from;
     Ok(())

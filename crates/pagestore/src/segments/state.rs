@@ -65,7 +65,7 @@ impl State {
         Self {
             geometry,
             identity,
-            table: SegmentTable::default(),
+            table: SegmentTable::new(geometry.segment_bytes),
             next_sequence,
             durable_through: next_sequence - 1,
             queue: VecDeque::new(),
@@ -196,13 +196,13 @@ impl State {
         {
             let chunk = self.queue.pop_front().expect("just seen");
             for (entry, place) in chunk.effects {
-                self.apply(entry, place, map);
+                self.apply(chunk.sequence, entry, place, map);
             }
             self.durable_through = chunk.sequence;
         }
     }
 
-    fn apply(&mut self, entry: Entry, place: Place, map: &PageMap) {
+    fn apply(&mut self, sequence: u64, entry: Entry, place: Place, map: &PageMap) {
         let page = PageId(entry.subject);
         match entry.effect {
             Effect::MapBlock => return,
@@ -210,6 +210,7 @@ impl State {
                 let current = map.load(page);
                 if current.is_nowhere() || current.address() != from {
                     // The page was rewritten meanwhile: the copy is garbage.
+                    self.table.note_stale_copy(self.geometry.segment_at(from), sequence);
                     self.release(place);
                     return;
                 }
@@ -228,9 +229,15 @@ impl State {
     }
 
     /// Frees the retired segments that nothing needs any more; returns how many of pages and of the map.
-    pub(super) fn promote(&mut self) -> (u32, u32) {
-        let horizon = self.next_scan_from.unwrap_or(self.durable_through + 1);
-        self.table.promote(self.scan_from, horizon)
+    pub(super) fn promote(&mut self, carelessly: bool) -> (u32, u32) {
+        let next_scan_from = self.next_scan_from.filter(|_| !carelessly);
+        self.table.promote(self.scan_from, self.durable_through, next_scan_from)
+    }
+
+    /// How many bytes can be written before fresh pages have to wait for the cleaner.
+    pub(super) fn headroom(&self, fresh_floor: u32) -> u64 {
+        let free = u64::from(self.table.free_count().saturating_sub(fresh_floor));
+        free * self.geometry.segment_bytes + self.room(Stream::Fresh) + self.room(Stream::Relocated)
     }
 
     /// The image at a place died.

@@ -5,7 +5,7 @@
 use super::PlantedFault;
 use super::core::Core;
 use super::pace::Limits;
-use super::place::BLOCK_BYTES;
+use super::place::{BLOCK_BYTES, COPY_CHUNK_BYTES};
 use super::state::State;
 use super::summary::{ENTRIES_MAX, Effect, Entry, Stream, Summary};
 use crate::{BATCH_HEADER_BYTES, PageBatch, PageId, StoreError, header};
@@ -122,9 +122,9 @@ impl Core {
             |page: &PageId| Entry { subject: page.0, effect: Effect::Set, bytes: size as u64, checksum: 0 };
         let entries = pages[..count].iter().map(set).collect();
         let summary = state.start(Stream::Fresh, entries);
-        let (fill, free) = (self.fill(&state), state.table.free_count());
+        let (crowding, free) = (self.crowding(&state, limits), state.table.free_count());
         state.pace.fruitless_cycles = 0;
-        state.pace.note_fresh(summary.chunk_bytes(), fill, free, limits, self.geometry.segment_bytes);
+        state.pace.note_fresh(summary.chunk_bytes(), crowding, free, limits, self.geometry.segment_bytes);
         drop(state);
         self.counters.fresh_bytes.fetch_add(summary.chunk_bytes(), Ordering::Relaxed);
         Some(summary)
@@ -192,8 +192,8 @@ impl Core {
             state.end_epoch(through, &self.map);
             state.pace.stuck = false;
             let (freed, freed_map) = match self.is_planted(PlantedFault::ReuseAtOnce) {
-                true => state.table.promote(u64::MAX, u64::MAX),
-                false => state.promote(),
+                true => state.table.promote(u64::MAX, u64::MAX - 1, None),
+                false => state.promote(self.is_planted(PlantedFault::ForgetLateCopies)),
             };
             state.pace.note_freed(freed, freed_map);
             made_room = freed + freed_map > 0;
@@ -245,8 +245,9 @@ impl Core {
                 let bytes = if class == Class::Page { self.geometry.page_size.bytes() } else { 0 };
                 let fits =
                     state.room(Stream::Fresh) >= (BLOCK_BYTES + bytes) as u64 || free > class.floor(limits);
-                let paid = class == Class::Free
-                    || state.pace.allows_fresh(free, limits, self.geometry.segment_bytes);
+                let headroom = state.headroom(limits.fresh_floor);
+                let slack = COPY_CHUNK_BYTES.min(self.geometry.segment_bytes);
+                let paid = class == Class::Free || state.pace.allows_fresh(headroom, slack);
                 if fits && paid {
                     return Ok(());
                 }
@@ -265,8 +266,17 @@ impl Core {
 
     /// The living share of the space that pages can use.
     pub(super) fn fill(&self, state: &State) -> f64 {
+        self.fill_of(state, state.table.len())
+    }
+
+    /// The same of the space in which garbage may lie: what is kept free is of no use for that.
+    fn crowding(&self, state: &State, limits: Limits) -> f64 {
+        self.fill_of(state, state.table.len().saturating_sub(limits.free_target))
+    }
+
+    fn fill_of(&self, state: &State, segments: u32) -> f64 {
         let size = self.geometry.page_size.bytes();
-        let usable = u64::from(state.table.len()) * self.geometry.items_per_segment(size) * size as u64;
+        let usable = u64::from(segments) * self.geometry.items_per_segment(size) * size as u64;
         state.table.live_bytes() as f64 / usable.max(1) as f64
     }
 }

@@ -1,12 +1,14 @@
 //! Measures the segment store on a real disk against its goals (docs/decisions/0006).
 //!
 //! `cargo run --release -p pagestore --example store_gate -- DIR [MEGABYTES]`: everything is made below DIR and removed.
+//! All I/O goes through io_uring, as in the server.
 //! - cost of a page in a batch, beside the same page written at random into a file of the same length;
 //! - write amplification of uniform overwriting at several fills, beside the analytic model;
 //! - time to open after a kill, per 100 GB: the parts that grow with the data (map, segment heads) are scaled by
 //!   size, the log by the two cycles it may have.
 
-use env::local::{ThreadSpawner, block_on};
+mod ring;
+
 use env::{Env, IoBuf, OpenOptions, real_env};
 use pagestore::segments::write_amplification;
 use pagestore::{
@@ -83,6 +85,49 @@ async fn random_writes(env: &Env, bytes: u64, count: usize) -> f64 {
     cost
 }
 
+/// Median, 99th percentile and maximum, for people.
+fn spread(times: &mut [Duration]) -> String {
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+    format!("batch p50 {:.1}, p99 {:.1}, slowest {:.1} ms", at(0.5), at(0.99), at(1.0))
+}
+
+/// What the disk does by itself: a megabyte at the end of a file and a sync, again and again.
+async fn plain_batches(env: &Env, count: u64) -> String {
+    let file = env.disk.open("plain.db", OpenOptions::create().direct()).await.expect("a file");
+    let bytes = 1 << 20;
+    file.allocate(count * bytes).await.expect("space");
+    let mut times = Vec::new();
+    for round in 0..2 {
+        for number in 0..count {
+            let began = Instant::now();
+            file.write_at(number * bytes, IoBuf::zeroed(bytes as usize)).await.1.expect("a write");
+            file.sync().await.expect("a sync");
+            if round > 0 {
+                times.push(began.elapsed());
+            }
+        }
+    }
+    env.disk.remove("plain.db").await.expect("the file is there");
+    spread(&mut times)
+}
+
+/// The time from nothing to a store that takes pages.
+async fn first_start(env: &Env) -> f64 {
+    env.disk.create_dir("first").await.expect("a directory");
+    let start = Instant::now();
+    let store = SegmentStore::create(env, "first", PAGE, SegmentOptions::default()).await.expect("a store");
+    store.extend(64).await.expect("space");
+    write_batch(&store, &[1, 2, 3], 1).await;
+    let seconds = start.elapsed().as_secs_f64();
+    store.close().await.expect("the store is well");
+    drop(store);
+    for name in env.disk.list("first").await.expect("the directory is there") {
+        env.disk.remove(&format!("first/{name}")).await.expect("the file is there");
+    }
+    seconds
+}
+
 /// Fills a store so that `fill` of its space lives, overwrites it uniformly, and prints what that cost.
 async fn overwrite(env: &Env, megabytes: u64, fill: f64) {
     let directory = format!("fill{}", (fill * 100.0) as u32);
@@ -104,19 +149,20 @@ async fn overwrite(env: &Env, megabytes: u64, fill: f64) {
     let mut rng = Rng(5);
     // Two rounds to forget how it was filled, then one that counts.
     let mut before = store.stats();
-    let mut slowest = Duration::ZERO;
     let mut start = Instant::now();
     let mut written = 0;
+    let mut times: Vec<Duration> = Vec::new();
     for round in 0..3 {
         if round == 2 {
-            (before, start, written, slowest) = (store.stats(), Instant::now(), 0, Duration::ZERO);
+            (before, start, written) = (store.stats(), Instant::now(), 0);
+            times.clear();
         }
         let mut in_round = 0;
         while in_round < pages {
             let batch = random_batch(&mut rng, pages);
             let began = Instant::now();
             write_batch(&store, &batch, 2 + round).await;
-            slowest = slowest.max(began.elapsed());
+            times.push(began.elapsed());
             in_round += batch.len() as u64;
         }
         written += in_round;
@@ -127,13 +173,13 @@ async fn overwrite(env: &Env, megabytes: u64, fill: f64) {
     let map = (after.map_bytes - before.map_bytes) as f64;
     let fill = pages as f64 / (segments as f64 * 1021.0);
     println!(
-        "fill {fill:.2}: WA {:.2} (model {:.2}) + map {:.3}; {:.0} pages/s, {:.2} us/page, slowest batch {:.0} ms, {} cycles",
+        "fill {fill:.2}: WA {:.2} (model {:.2}) + map {:.3}; {:.0} pages/s, {:.2} us/page, {}, {} cycles",
         1.0 + relocated / fresh,
         write_amplification(fill),
         map / fresh,
         written as f64 / seconds,
         seconds * 1e6 / written as f64,
-        slowest.as_secs_f64() * 1e3,
+        spread(&mut times),
         after.cycles - before.cycles,
     );
     store.settle().await.expect("the store is well");
@@ -209,8 +255,11 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let root = PathBuf::from(arguments.next().expect("usage: store_gate DIR [MEGABYTES]"));
     let megabytes: u64 = arguments.next().map_or(2048, |text| text.parse().expect("a number of megabytes"));
-    let env = real_env(&root.join("store_gate"), Arc::new(ThreadSpawner::new(2))).expect("the directory");
-    block_on(async {
+    let spawner = Arc::new(ring::RingSpawner::default());
+    let env = real_env(&root.join("store_gate"), spawner.clone()).expect("the directory");
+    spawner.block_on(async {
+        println!("first start: {:.3} s", first_start(&env).await);
+        println!("1 MB and a sync in a plain file: {}", plain_batches(&env, 512).await);
         let count = 40_000;
         let plain = random_writes(&env, megabytes << 20, count).await;
         println!("random write, {WRITES_IN_FLIGHT} in flight, never synced: {plain:.2} us/page");
