@@ -1,7 +1,8 @@
 //! Opening a store: newest superblock, map, then everything that the log says since; and a checkpoint of it all.
 //!
 //! Invariant: nothing that the superblock's checkpoint or its log needs is overwritten before the checkpoint of this
-//! opening is durable. So an opening can be cut off anywhere and done again.
+//! opening is durable. So an opening can be cut off anywhere and done again. That includes the images that the newest
+//! chunks, if they are in doubt (`doubt`), have replaced: the next opening may not find those chunks.
 
 use super::core::Core;
 use super::files::{Files, open_superblock};
@@ -17,6 +18,7 @@ use super::tree::{BlockName, Pointer, Tree};
 use super::{PlantedFault, SegmentOptions, doubt};
 use crate::{PageId, PageSize, StoreError};
 use env::{Env, IoBuf};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -114,8 +116,9 @@ pub(super) async fn open(
     let log = core.read_log(&superblock, &heads).await?;
     let durable = log.iter().map(|found| found.summary.durable_through).max().unwrap_or(0);
     let durable = durable.max(superblock.durable_through);
-    replay(&core, &superblock, &log, durable).await?;
-    rebuild(&core, &superblock, &heads, &log, count)?;
+    let mut needed = replay(&core, &superblock, &log, durable).await?;
+    needed.extend(log.iter().map(|found| found.summary.segment));
+    rebuild(&core, &superblock, &heads, &log, &needed)?;
     doubt::write_again(&core, &log, durable, &heads).await?;
     checkpoint(&core).await?;
     core.housekeeping.store(false, Ordering::Release);
@@ -169,14 +172,15 @@ pub(super) fn damaged(core: &Core, place: Place, what: &'static str) -> StoreErr
     StoreError::Damaged { path: core.files.path(core.geometry.segment_of(place)), what }
 }
 
-/// Does to the words what the chunks say, in order.
+/// Does to the words what the chunks say, in order. Returns the segments of images that chunks in doubt have replaced.
 async fn replay(
     core: &Arc<Core>,
     superblock: &Superblock,
     log: &[Found],
     durable: u64,
-) -> Result<(), StoreError> {
+) -> Result<BTreeSet<u32>, StoreError> {
     let mut expected = superblock.scan_from;
+    let mut replaced = BTreeSet::new();
     for found in log {
         let sequence = found.summary.sequence;
         // A torn or lost chunk is nothing unusual, but only after the last one that was known to be durable.
@@ -189,14 +193,17 @@ async fn replay(
                 || core.is_planted(PlantedFault::TrustTornImages)
                 || image_is_intact(core, entry, place, sequence).await?
             {
-                apply(core, entry, place);
+                let before = apply(core, entry, place);
+                if sequence > durable && !before.is_nowhere() {
+                    replaced.insert(core.geometry.segment_of(before));
+                }
             }
         }
     }
     if expected <= durable {
         return Err(damaged(core, Place::NOWHERE, "the end of the log, which was durable, is missing"));
     }
-    Ok(())
+    Ok(replaced)
 }
 
 /// The image is exactly the one that the entry announces.
@@ -218,35 +225,38 @@ async fn image_is_intact(
         && verify_image(image, PageId(entry.subject), sequence).is_ok())
 }
 
-fn apply(core: &Core, entry: Entry, place: Place) {
+/// Returns the place that the page has left.
+fn apply(core: &Core, entry: Entry, place: Place) -> Place {
     let page = PageId(entry.subject);
     match entry.effect {
-        Effect::MapBlock => return,
+        Effect::MapBlock => return Place::NOWHERE,
         Effect::Replace { from } => {
             let current = core.map.load(page);
             let still = !current.is_nowhere() && current.address() == from;
             if !still && !core.is_planted(PlantedFault::RelocateBlindly) {
-                return;
+                return Place::NOWHERE;
             }
         }
         Effect::Set | Effect::Free => {}
     }
-    let (_, became_dirty) = core.map.store(page, place);
+    let (before, became_dirty) = core.map.store(page, place);
     if became_dirty {
         core.state.lock().dirty_leaves.push(leaf_of(page));
     }
     core.page_count.fetch_max(page.0 + 1, Ordering::AcqRel);
+    before
 }
 
-/// Counts what lives where and takes up the sequence after everything seen.
+/// Counts what lives where and takes up the sequence after everything seen. The segments that are `needed` until there
+/// is a new checkpoint are not used before.
 fn rebuild(
     core: &Core,
     superblock: &Superblock,
     heads: &Heads,
     log: &[Found],
-    count: u32,
+    needed: &BTreeSet<u32>,
 ) -> Result<(), StoreError> {
-    let mut segments = vec![Segment::default(); count as usize];
+    let mut segments = vec![Segment::default(); heads.0.len()];
     for (segment, head) in segments.iter_mut().zip(&heads.0) {
         if let Some(head) = head {
             segment.stream = head.stream;
@@ -275,9 +285,6 @@ fn rebuild(
     let last_head = heads.0.iter().flatten().map(|head| head.sequence).max().unwrap_or(0);
     let last = log.last().map_or(0, |found| found.summary.sequence);
     let last = last.max(last_head).max(superblock.scan_from).max(superblock.durable_through);
-    let mut logged: Vec<u32> = log.iter().map(|found| found.summary.segment).collect();
-    logged.sort_unstable();
-    logged.dedup();
     let mut state = core.state.lock();
     state.next_sequence = last + SEQUENCE_GAP;
     state.durable_through = state.next_sequence - 1;
@@ -286,7 +293,7 @@ fn rebuild(
     }
     let next_sequence = state.next_sequence;
     let segment_bytes = core.geometry.segment_bytes;
-    state.table = SegmentTable::rebuild(segments, segment_bytes, &logged, next_sequence);
+    state.table = SegmentTable::rebuild(segments, segment_bytes, needed, next_sequence);
     state.mapped_pages = mapped;
     state.scan_from = superblock.scan_from;
     Ok(())

@@ -274,12 +274,12 @@ impl SegmentTable {
         entry.usage = Use::Cleaning;
     }
 
-    /// Recovery: takes the counts that it has found and sorts the segments. Those of `logged` hold chunks that the
-    /// superblock's checkpoint needs.
+    /// Recovery: takes the counts that it has found and sorts the segments. Those that are `needed` hold what another
+    /// opening from the same superblock may want.
     pub(super) fn rebuild(
         segments: Vec<Segment>,
         segment_bytes: u64,
-        logged: &[u32],
+        needed: &BTreeSet<u32>,
         next_sequence: u64,
     ) -> Self {
         let mut table = Self { segments, ..Self::new(segment_bytes) };
@@ -290,7 +290,7 @@ impl SegmentTable {
             if segment.live > 0 {
                 segment.usage = Use::Sealed;
                 table.sealed.insert((segment.live / table.step_bytes, index));
-            } else if logged.contains(&index) {
+            } else if needed.contains(&index) {
                 segment.usage = Use::Retired;
                 table.retired_map += u32::from(segment.stream == Stream::Map);
                 table.retired.push((next_sequence, index));
