@@ -1,7 +1,8 @@
-//! `PageBatch`: sealed page images on their way to the store, in one aligned buffer.
+//! `PageBatch`: page images on their way to the store, in one aligned buffer.
 //!
-//! Invariant: every image in a batch has the right checksum and page id. The buffer starts with room for a
-//! header of the store, so that images and header go to disk in one write without another copy.
+//! Invariant: every image in a batch has the right page id. The store seals them, as only it knows what else goes into
+//! their headers. The buffer starts with room for a header of the store, so that images and header go to disk in one
+//! write without another copy.
 
 use crate::{PageId, PageSize, header};
 use env::IoBuf;
@@ -27,7 +28,7 @@ impl PageBatch {
         Self { page_size, pages: Vec::with_capacity(capacity), buffer }
     }
 
-    /// Copies a page image into the batch and seals it.
+    /// Copies a page image into the batch.
     pub fn push(&mut self, id: PageId, page: &[u8]) {
         assert_eq!(page.len(), self.page_size.bytes());
         assert_eq!(header::id(page), id, "a page is only ever written under its own id");
@@ -35,7 +36,6 @@ impl PageBatch {
         let start = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
         let image = &mut self.buffer.as_mut_slice()[start..start + page.len()];
         image.copy_from_slice(page);
-        header::seal(image);
         self.pages.push(id);
     }
 
@@ -60,11 +60,15 @@ impl PageBatch {
         self.page_size
     }
 
-    /// The sealed image of the page at `index`.
-    pub fn image(&self, index: usize) -> &[u8] {
-        assert!(index < self.pages.len());
-        let start = BATCH_HEADER_BYTES + index * self.page_size.bytes();
-        &self.buffer.as_slice()[start..start + self.page_size.bytes()]
+    /// Seals the images; returns their checksums in order.
+    pub(crate) fn seal(&mut self) -> Vec<u32> {
+        let used = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
+        let images = &mut self.buffer.as_mut_slice()[BATCH_HEADER_BYTES..used];
+        let seal = |image: &mut [u8]| {
+            header::seal(image);
+            header::checksum(image)
+        };
+        images.chunks_exact_mut(self.page_size.bytes()).map(seal).collect()
     }
 
     /// The list of pages and the buffer: header room, then the images in order.

@@ -47,10 +47,9 @@ impl Doublewrite {
     }
 
     /// Makes the batch durable here and returns it. The caller sees to it that batches take turns.
-    pub(super) async fn write(&self, batch: PageBatch) -> Result<(Vec<PageId>, IoBuf), StoreError> {
+    pub(super) async fn write(&self, mut batch: PageBatch) -> Result<(Vec<PageId>, IoBuf), StoreError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed) + 1;
-        let checksums: Vec<u32> =
-            (0..batch.len()).map(|index| header::checksum(batch.image(index))).collect();
+        let checksums = batch.seal();
         let (pages, mut buffer) = batch.into_parts();
         encode(&mut buffer.as_mut_slice()[..BATCH_HEADER_BYTES], sequence, &pages, &checksums);
         let (buffer, result) = self.file.write_at(0, buffer).await;
