@@ -2,8 +2,8 @@
 //!
 //! A process may have been killed after a failed sync. The kernel then shows what it wrote, holds it for clean, and loses
 //! it in the next power cut; a sync by the opening does nothing about that. The images that are in force are copied to new
-//! places: writing them again where they are could tear one that was acknowledged. Without room for copies (the disk is
-//! full) they stay where they are, and only the sync of the opening speaks for them.
+//! places: writing them again where they are could tear one that was acknowledged. Without room for copies, and none on
+//! the disk, the opening fails: nothing is lost, and it can be done again when there is room.
 //!
 //! Invariant: only free segments are written to, and in chunks of the map's stream, as everything before the superblock of
 //! an opening: so it can be cut off anywhere. `recovery` calls it.
@@ -43,10 +43,7 @@ pub(super) async fn write_again(
             Some(count) => left = &left[count..],
             None => {
                 let segments = core.state.lock().table.len();
-                match core.grow_to(segments + 1).await {
-                    Err(error) if error.is_no_space() => break,
-                    result => result?,
-                }
+                core.grow_to(segments + 1).await?;
             }
         }
     }
@@ -72,7 +69,7 @@ async fn copy(core: &Arc<Core>, pages: &[(PageId, Place)]) -> Result<Option<usiz
     let size = core.geometry.page_size.bytes();
     let room = {
         let mut state = core.state.lock();
-        let floor = core.limits(state.table.len()).map_floor;
+        let floor = core.limits(state.table.len()).opening_floor;
         state.make_room(Stream::Map, size, floor, &core.gates)
     };
     let count = core.geometry.items_in(room, size).min(COPIES_MAX).min(pages.len());

@@ -22,6 +22,9 @@ const DEBT_SEGMENTS_MAX: i64 = 16;
 /// How many segments must stay free, and how many pages the space can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
+    /// What the checkpoint of an opening needs. An opening that is cut off leaves nothing that lives, so there is no more
+    /// to be kept for the next.
+    pub(super) opening_floor: u32,
     /// Only the map goes below: a cycle that was cut off, and the checkpoint of the recovery after it.
     pub(super) map_floor: u32,
     /// Only cleaner, frees and map go below.
@@ -35,6 +38,7 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn new(geometry: Geometry, options: &SegmentOptions, segments: u32, map_blocks: u64) -> Self {
         let map_segments = map_blocks.div_ceil(geometry.items_per_segment(BLOCK_BYTES)) as u32;
+        let opening_floor = map_segments + 1;
         let map_floor = 2 * map_segments + 2;
         let share = |percent: u32, max| (segments * percent).div_ceil(100).clamp(2, max);
         let fresh_floor = map_floor + share(RESERVE_PERCENT, RESERVE_MAX);
@@ -45,7 +49,7 @@ impl Limits {
         let page_bytes = geometry.page_size.bytes();
         let pages_max =
             usable * geometry.items_per_segment(page_bytes) * u64::from(options.fill_max_percent) / 100;
-        Self { map_floor, fresh_floor, free_target, pages_max }
+        Self { opening_floor, map_floor, fresh_floor, free_target, pages_max }
     }
 }
 
