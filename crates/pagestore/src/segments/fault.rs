@@ -20,4 +20,6 @@ pub enum PlantedFault {
     MixIncarnations,
     /// A segment is used again although a late copy from it is in the log of the checkpoint to come.
     ForgetLateCopies,
+    /// A load does not enter the gate of its segment.
+    ReadWithoutGate,
 }

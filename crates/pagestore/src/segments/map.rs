@@ -4,9 +4,10 @@
 //! they are stored only by `install` under the state's lock and by recovery.
 
 use super::place::{BLOCK_BYTES, Place};
+use super::sync::{AtomicBool, AtomicU64};
 use crate::PageId;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// A leaf is one 4K block on disk.
 pub(super) const LEAF_WORDS: u64 = 512;
@@ -98,8 +99,9 @@ impl PageMap {
     pub(super) fn capture(&self, leaf: u32, block: &mut [u8]) {
         let leaf = self.leaf(leaf).expect("a dirty leaf exists");
         leaf.dirty.store(false, Ordering::Release);
+        // Stores are ordered by the lock that the caller holds.
         for (slot, word) in block.chunks_exact_mut(8).zip(&leaf.words) {
-            slot.copy_from_slice(&word.load(Ordering::Acquire).to_le_bytes());
+            slot.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
         }
     }
 

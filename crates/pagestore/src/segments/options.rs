@@ -18,7 +18,7 @@ pub struct SegmentOptions {
     /// `extend` promises room for one in this many page ids: 1, unless the caller frees pages and tells the store.
     pub ids_per_page: u32,
     /// A rule to break: for tests of the crash matrix.
-    #[cfg(feature = "planted-faults")]
+    #[cfg(any(test, feature = "planted-faults"))]
     pub fault: super::PlantedFault,
 }
 
@@ -32,7 +32,7 @@ impl Default for SegmentOptions {
             fill_target_percent: 72,
             cycle_share: 32,
             ids_per_page: 1,
-            #[cfg(feature = "planted-faults")]
+            #[cfg(any(test, feature = "planted-faults"))]
             fault: super::PlantedFault::None,
         }
     }

@@ -1,5 +1,6 @@
 //! Reading pages: word, gate, disk, checks; and again if the page has moved meanwhile.
 
+use super::PlantedFault;
 use super::core::Core;
 use super::place::{Place, UNIT_BYTES};
 use crate::pieces::{Part, distribute, pieces, span};
@@ -28,7 +29,10 @@ impl Core {
                 return (buffer, fault(PageFault::UnknownFormat));
             }
             let segment = self.geometry.segment_of(place);
-            let reading = self.gates.enter(segment);
+            let mut reading = Some(self.gates.enter(segment));
+            if self.is_planted(PlantedFault::ReadWithoutGate) {
+                reading = None;
+            }
             if self.map.load(page) != place {
                 continue;
             }

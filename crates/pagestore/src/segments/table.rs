@@ -260,11 +260,10 @@ impl SegmentTable {
             Stream::Fresh | Stream::Relocated => segment.live < limit,
         };
         let gainful = self.sealed.iter().take_while(|(step, _)| step * self.step_bytes < limit);
-        let found = gainful.map(|(_, index)| *index).find(|index| {
+        gainful.map(|(_, index)| *index).find(|index| {
             let segment = self.get(*index);
             segment.last_sequence <= durable_through && worth(segment)
-        });
-        found
+        })
     }
 
     pub(super) fn start_cleaning(&mut self, segment: u32) {

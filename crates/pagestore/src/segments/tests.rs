@@ -209,6 +209,63 @@ fn what_an_opening_shows_after_a_failed_sync_stays() {
     assert!(failures > 100 && shown > 100, "{failures} {shown}");
 }
 
+/// A sync fails, the process is killed, the next opening works with what the kernel wrongly shows, and fails before it
+/// has made a checkpoint of it; then the power is cut. What was acknowledged before is still there.
+#[test]
+fn an_opening_that_is_cut_off_keeps_what_doubtful_chunks_replace() {
+    let (mut failures, mut cut_off) = (0, 0);
+    for seed in 0..400 {
+        let world = World::new(seed, SimOptions { steps_max: 3_000_000, ..SimOptions::default() });
+        let (pages, random) = (60, SeededRandom::new(seed));
+        let env = world.env();
+        // Versions that the page may have; none at first.
+        let mut asked: Vec<Vec<Option<u64>>> = vec![vec![None]; pages as usize];
+        let live = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            store.extend(pages).await.unwrap();
+            let after = 20 + random.below(40) as u64;
+            world.set_faults(&[env::sim::Fault::input_output_error(env::IoOp::Sync, "segments", after)]);
+            for version in 1..60 {
+                let first = random.below(pages as usize - 3) as u64;
+                let batch: Vec<_> = (first..first + 3).map(|page| (page, version)).collect();
+                let done = write(&store, &batch).await;
+                failures += u64::from(done.is_err());
+                for page in first..first + 3 {
+                    let versions = &mut asked[page as usize];
+                    if done.is_ok() {
+                        versions.clear();
+                    }
+                    versions.push(Some(version));
+                }
+            }
+        };
+        assert_eq!(world.block_on(live), Outcome::Done(()), "seed {seed}");
+        let options = SimOptions { steps_max: 3_000_000, ..SimOptions::default() };
+        let fault = env::sim::Fault::input_output_error(env::IoOp::Write, "", random.below(12) as u64);
+        let world = world.kill(SimOptions { faults: vec![fault.sticky()], ..options.clone() });
+        let env = world.env();
+        let opened = async { SegmentStore::open(&env, "", SegmentOptions::tiny()).await.is_ok() };
+        cut_off += u64::from(world.block_on(opened) == Outcome::Done(false));
+        let world = world.crash(options);
+        let env = world.env();
+        let look = async {
+            let store = SegmentStore::open(&env, "", SegmentOptions::tiny()).await.unwrap();
+            for (page, versions) in asked.iter().enumerate() {
+                let absent =
+                    crate::CorruptPage { page: PageId(page as u64), fault: crate::PageFault::Absent };
+                let found = match read(&store, page as u64).await {
+                    Err(StoreError::Corrupt(corrupt)) if corrupt == absent => None,
+                    found => Some(found.unwrap()),
+                };
+                assert!(versions.contains(&found), "page {page}: {found:?}, not one of {versions:?}");
+            }
+            store.check().await.unwrap();
+        };
+        assert_eq!(world.block_on(look), Outcome::Done(()), "seed {seed}");
+    }
+    assert!(failures > 100 && cut_off > 100, "{failures} {cut_off}");
+}
+
 /// Flipped bits anywhere: what is returned is right, or it is an error that says so.
 #[test]
 fn damage_is_noticed_or_does_not_matter() {
