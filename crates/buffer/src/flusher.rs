@@ -7,12 +7,16 @@
 //! - when many dirty pages wait to be evicted, or somebody waits for a frame, it writes those pages;
 //! - `flush_through` asks for everything up to a log position.
 //!
+//! Pages that are written for their frames take their dirty neighbours, in order of page ids, along: they share a
+//! write, and come to lie side by side in a store that moves pages.
+//!
 //! A page is copied under its shared latch, and only if the log is durable up to its LSN.
 
 use crate::BufferError;
 use crate::caps::Bucket;
 use crate::dirty::DirtyEntry;
 use crate::frame::FrameIndex;
+use crate::page_table::Word;
 use crate::pool::BufferPool;
 use crate::stats::bump;
 use env::sync::{Mutex, Notify, WaitQueue};
@@ -23,6 +27,9 @@ use wal::Lsn;
 
 const BATCH_PAGES: usize = 128;
 const _: () = assert!(BATCH_PAGES <= BATCH_PAGES_MAX, "a flush fits into a batch of the store");
+
+/// What `flush_batch` chooses is filled up with neighbours, each page with at most so many on either side.
+const NEIGHBOURS_MAX: u64 = 7;
 
 /// Where the write-back rate starts to rise, as a share of the log budget, and how far.
 const AGE_RELAXED: f64 = 0.6;
@@ -233,6 +240,18 @@ fn wants_frames(pool: &BufferPool) -> bool {
 struct Candidate {
     page: PageId,
     entry: DirtyEntry,
+    why: Why,
+}
+
+/// Decides what becomes of a page that cannot be written yet, because the log is not durable up to its LSN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// Taken from the queue of dirty pages: it goes back there.
+    Oldest,
+    /// Taken from those that are to be evicted: it goes back there.
+    Wanted,
+    /// It only adjoins another one: its turn will come.
+    Neighbour,
 }
 
 /// Writes one batch; returns the number of pages, 0 when nothing could be written.
@@ -240,17 +259,17 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     let mut candidates = Vec::new();
     if demand.for_frames {
         candidates = wanted_candidates(pool, demand.pages);
+        add_neighbours(pool, &mut candidates);
     }
     // Wanted frames stay in the queue of dirty pages as well; their entries there are stale once written.
-    let from_queue = candidates.is_empty();
-    if from_queue {
+    if candidates.is_empty() {
         candidates = oldest_candidates(pool, demand.pages);
     }
     if candidates.is_empty() {
         return Ok(0);
     }
     // A page can be in the queue twice: once as skipped, once as dirtied again with the same position.
-    candidates.sort_unstable_by_key(|candidate| candidate.page);
+    candidates.sort_unstable_by_key(|candidate| (candidate.page, candidate.why));
     candidates.dedup_by_key(|candidate| candidate.page);
     let mut batch = PageBatch::new(pool.store.page_size(), candidates.len());
     let mut copied = Copied { pool, frames: Vec::with_capacity(candidates.len()), written: false };
@@ -259,13 +278,17 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     for candidate in candidates {
         match copy_page(pool, &candidate, &mut batch) {
             Copy::Done => copied.frames.push(candidate.entry.index),
-            Copy::LogFirst(lsn) => {
-                not_durable = not_durable.max(lsn);
-                match from_queue {
-                    true => skipped.push(candidate.entry),
-                    false => pool.want_again(candidate.entry.index),
+            Copy::LogFirst(lsn) => match candidate.why {
+                Why::Oldest => {
+                    not_durable = not_durable.max(lsn);
+                    skipped.push(candidate.entry);
                 }
-            }
+                Why::Wanted => {
+                    not_durable = not_durable.max(lsn);
+                    pool.want_again(candidate.entry.index);
+                }
+                Why::Neighbour => {}
+            },
             Copy::Gone => {}
         }
     }
@@ -310,7 +333,7 @@ fn wanted_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
                 continue;
             }
             if let Some(page) = frame.page() {
-                candidates.push(Candidate { page, entry: DirtyEntry { index, rec_lsn } });
+                candidates.push(Candidate { page, entry: DirtyEntry { index, rec_lsn }, why: Why::Wanted });
             }
         }
     }
@@ -327,10 +350,34 @@ fn oldest_candidates(pool: &BufferPool, count: usize) -> Vec<Candidate> {
             && !frame.writing.load(Ordering::Relaxed)
             && let Some(page) = frame.page()
         {
-            candidates.push(Candidate { page, entry });
+            candidates.push(Candidate { page, entry, why: Why::Oldest });
         }
     }
     candidates
+}
+
+/// Adds the dirty pages that adjoin chosen ones without a gap, as far as a batch has room for them. Their entries in the
+/// queues become stale once they are written.
+fn add_neighbours(pool: &BufferPool, candidates: &mut Vec<Candidate>) {
+    for chosen in 0..candidates.len() {
+        let page = candidates[chosen].page.0;
+        let below = (1..=NEIGHBOURS_MAX).map_while(|distance| page.checked_sub(distance));
+        let above = (1..=NEIGHBOURS_MAX).map_while(|distance| page.checked_add(distance));
+        let run = below.map_while(|page| dirty_candidate(pool, page));
+        candidates.extend(run.take(BATCH_PAGES_MAX.saturating_sub(candidates.len())));
+        let run = above.map_while(|page| dirty_candidate(pool, page));
+        candidates.extend(run.take(BATCH_PAGES_MAX.saturating_sub(candidates.len())));
+    }
+}
+
+/// The page, if it is in memory, dirty, and not on its way to disk.
+fn dirty_candidate(pool: &BufferPool, page: u64) -> Option<Candidate> {
+    let page = PageId(page);
+    let Word::Frame(index) = pool.table.load(page) else { return None };
+    let frame = pool.frame(index);
+    let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Acquire));
+    let writable = rec_lsn != Lsn::ZERO && !frame.writing.load(Ordering::Relaxed);
+    writable.then_some(Candidate { page, entry: DirtyEntry { index, rec_lsn }, why: Why::Neighbour })
 }
 
 enum Copy {

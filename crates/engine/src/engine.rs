@@ -3,6 +3,7 @@
 //! Invariant: everything that changes a page goes through `modify` or a mini-transaction of its own in
 //! `trees` and `overflow`; so every change is in the log before its page can be written.
 
+use crate::budget::Budgets;
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
@@ -43,11 +44,6 @@ pub struct Engine {
     pub(crate) snapshots: SnapshotRegistry,
     pub(crate) writers: Writers,
     pub(crate) spills: Spills,
-    /// What undo records and versions of running transactions may take in memory before the large ones spill, if
-    /// the log is large enough for that.
-    pub(crate) undo_memory_bytes: u64,
-    /// What late changes may take if the log is large enough.
-    pub(crate) late_memory_bytes: u64,
     /// The commit mutex: see `commit`. Locked before transactions' undo stacks and the log.
     pub(crate) history: Mutex<History>,
     pub(crate) ghosts: GhostQueue,
@@ -58,8 +54,7 @@ pub struct Engine {
     pub(crate) checkpointer: Checkpointer,
     /// Whether an orderly end writes the list of pages in memory.
     pub(crate) saves_hot_pages: AtomicBool,
-    /// The log capacity that was asked for last; a lower one takes effect when the log is short enough.
-    pub(crate) redo_bytes_asked: AtomicU64,
+    pub(crate) budgets: Budgets,
     pub(crate) stats: Counters,
     /// What the files of pages, and those of the log, have been asked.
     pub(crate) data_io: Arc<IoCounters>,
@@ -100,6 +95,11 @@ impl Engine {
         // What was visible stays visible.
         self.acknowledged_floor.fetch_max(self.visible_lsn(), Ordering::AcqRel);
         self.wal.set_flush_mode(flush_mode(mode));
+    }
+
+    /// Changes `innodb_flush_log_at_timeout`: how long a commit that did not wait for the disk may stay unsynced.
+    pub fn set_lazy_sync_us(&self, interval_us: u64) {
+        self.wal.set_lazy_sync_us(interval_us);
     }
 
     pub(crate) fn start_writer(&self, isolation: Isolation, label: u64) -> Arc<TransactionState> {

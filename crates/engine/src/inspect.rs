@@ -3,8 +3,8 @@
 //! Invariant: damage is shown, not refused, as far as there is something to show. Called by the `inspect` command, on a
 //! disk whose changes stay in memory.
 
+use crate::files::{DATA_DIRECTORY, LOG_DIRECTORY, open_existing, store_error};
 use crate::log_record::{self, KIND_FIRST};
-use crate::open::{DATA_DIRECTORY, LOG_DIRECTORY, open_existing, store_error};
 use crate::recovery::log_error;
 use crate::superblock::Superblock;
 use crate::{EngineError, StoreKind};

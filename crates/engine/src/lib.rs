@@ -42,6 +42,7 @@
 #![warn(missing_docs)]
 
 mod api;
+mod budget;
 mod chains;
 mod checkpoint;
 mod commit;
@@ -49,6 +50,7 @@ mod damage;
 mod deadlock;
 mod engine;
 mod error;
+mod files;
 mod forward;
 mod freed;
 mod ghosts;

@@ -3,10 +3,15 @@
 //! Invariant: a database exists once its first superblock is durable. Whatever a first start that was cut
 //! off left behind is removed and made again.
 
+use crate::budget::{Budgets, wal_options};
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
-use crate::engine::{Engine, flush_mode};
+use crate::engine::Engine;
+use crate::files::{
+    DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, create_store, io_error, open_store,
+    remove_files, store_error,
+};
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
@@ -21,50 +26,24 @@ use crate::transaction::Work;
 use crate::transaction_state::TransactionId;
 use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
-use crate::{EngineError, EngineOptions, StoreKind, TreeId};
+use crate::{EngineError, EngineOptions, TreeId};
 use btree::{Mtr, Space, Tree};
 use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
-use env::{CountedDisk, Env, IoCounters};
-use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
+use env::Env;
+use pagestore::{PageSize, PageStore};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use wal::{Lsn, Wal, WalOptions};
-
-pub(crate) const DATA_DIRECTORY: &str = "data";
-pub(crate) const LOG_DIRECTORY: &str = "wal";
-/// The list of pages in memory.
-const HOT_LIST: &str = "hot-pages";
+use wal::{Lsn, Wal};
 
 /// Tree ids below are the engine's own; users' trees start here.
 const FIRST_USER_TREE: u64 = 1000;
-
-/// A smaller log would be nothing but its reserves.
-pub(crate) const LOG_BYTES_MIN: u64 = 4 << 20;
 
 /// A smaller buffer pool could not hold the pages of a few operations at once.
 const POOL_FRAMES_MIN: u64 = 33;
 /// What the pool keeps for a page beside it, generously.
 const FRAME_BYTES: u64 = 256;
-
-/// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
-/// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
-pub(crate) const LOG_SLACK: u64 = 2;
-
-/// A dirty page is written before the log has grown by this part of its capacity.
-pub(crate) const POOL_LOG_PART: u64 = 8;
-
-/// Undo records and versions may take this share of the pool's size, beside it, within these bounds.
-const UNDO_POOL_SHARE: u64 = 2;
-const UNDO_MEMORY_MIN: u64 = 4 << 20;
-const UNDO_MEMORY_MAX: u64 = 64 << 20;
-
-/// Changes of leaves that are not in memory may take this share of the pool's size, beside it, up to this maximum,
-const LATE_POOL_SHARE: u64 = 16;
-const LATE_MEMORY_MAX: u64 = 64 << 20;
-/// and this share of the log.
-const LATE_LOG_SHARE: u64 = 16;
 
 /// How often `close` looks whether background work has ended.
 const CLOSE_POLL_US: u64 = 2_000;
@@ -249,26 +228,7 @@ struct Parts {
     wal: Arc<Wal>,
     pool: Arc<BufferPool>,
     space: Arc<Space>,
-    undo_memory_bytes: u64,
-    late_memory_bytes: u64,
-    redo_bytes: u64,
-}
-
-/// What is counted of the files of pages, and of those of the log.
-struct FileCounters {
-    data: Arc<IoCounters>,
-    log: Arc<IoCounters>,
-}
-
-/// The environment with a disk that counts.
-fn counted(env: Env) -> (Env, FileCounters) {
-    let io = FileCounters { data: Arc::default(), log: Arc::default() };
-    let (data, log) = (io.data.clone(), io.log.clone());
-    let disk = CountedDisk::new(env.disk, move |path| {
-        let is_log = path.split('/').next() == Some(LOG_DIRECTORY);
-        if is_log { log.clone() } else { data.clone() }
-    });
-    (Env { disk: Arc::new(disk), ..env }, io)
+    budgets: Budgets,
 }
 
 struct Checkpoint {
@@ -289,18 +249,16 @@ impl Parts {
         let mut pool_options = PoolOptions::new(pool_bytes as usize, btree::check_page);
         pool_options.memory_bytes_max = options.buffer_pool_bytes_max.max(pool_bytes) as usize;
         pool_options.hot_list = Some(HOT_LIST.into());
-        pool_options.log_budget_bytes = redo_bytes(options) / POOL_LOG_PART;
+        let budgets = Budgets::new(options);
+        pool_options.log_budget_bytes = budgets.dirty_log_bytes();
         let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
-        let late_memory_bytes = late_memory_bytes(options);
-        pool_options.late_bytes = late_budget_bytes(late_memory_bytes, redo_bytes(options)) as usize;
+        pool_options.late_bytes = budgets.late_bytes() as usize;
         pool_options.apply_late = apply_late_with(for_late.clone());
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Arc::new(Space::new(&pool));
         let known = for_late.set(space.clone());
         assert!(known.is_ok(), "it was made here");
-        let redo_bytes = redo_bytes(options);
-        let undo_memory_bytes = undo_memory_bytes(options);
-        Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes }
+        Parts { env, io, wal, pool, space, budgets }
     }
 
     /// On the first start: the space map and the tree of trees.
@@ -326,7 +284,7 @@ impl Parts {
     }
 
     fn assemble(self, trees: Trees, checkpoint: Checkpoint) -> Arc<Engine> {
-        let Parts { env, io, wal, pool, space, undo_memory_bytes, late_memory_bytes, redo_bytes } = self;
+        let Parts { env, io, wal, pool, space, budgets } = self;
         let log_end = wal.end_lsn().0;
         Arc::new(Engine {
             rows: RowTable::new(env.random.u64()),
@@ -335,15 +293,13 @@ impl Parts {
             snapshots: SnapshotRegistry::default(),
             writers: Writers::new(checkpoint.next_txn, log_end),
             spills: Spills::default(),
-            undo_memory_bytes,
-            late_memory_bytes,
             history: Mutex::new(History::default()),
             ghosts: GhostQueue::default(),
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
-            checkpointer: Checkpointer::new(redo_bytes, checkpoint.lsn),
+            checkpointer: Checkpointer::new(budgets.redo_bytes(), checkpoint.lsn),
             saves_hot_pages: AtomicBool::new(true),
-            redo_bytes_asked: AtomicU64::new(redo_bytes),
+            budgets,
             stats: Counters::default(),
             data_io: io.data,
             log_io: io.log,
@@ -372,131 +328,4 @@ fn apply_late_with(space: Arc<OnceLock<Arc<Space>>>) -> ApplyLate {
         Some(space) => btree::apply_late(pool, space, page),
         None => unreachable!("page {page} is used before there is a space map"),
     })
-}
-
-/// What changes of leaves that are not in memory may take if the log is large enough: a share of the pool.
-fn late_memory_bytes(options: &EngineOptions) -> u64 {
-    match options.late_change_bytes {
-        None => (options.buffer_pool_bytes / LATE_POOL_SHARE).min(LATE_MEMORY_MAX),
-        Some(bytes) => bytes,
-    }
-}
-
-/// The same, and no more than what this log can take again when it is renewed.
-pub(crate) fn late_budget_bytes(wanted: u64, redo_bytes: u64) -> u64 {
-    wanted.min(redo_bytes / LATE_LOG_SHARE)
-}
-
-/// What running transactions may keep in memory if the log is large enough: a share of the pool.
-fn undo_memory_bytes(options: &EngineOptions) -> u64 {
-    match options.undo_memory_bytes {
-        0 => (options.buffer_pool_bytes / UNDO_POOL_SHARE).clamp(UNDO_MEMORY_MIN, UNDO_MEMORY_MAX),
-        bytes => bytes,
-    }
-}
-
-async fn create_store(
-    env: &Env,
-    page_size: PageSize,
-    kind: StoreKind,
-) -> Result<Arc<dyn PageStore>, StoreError> {
-    Ok(match kind {
-        StoreKind::InPlace => Arc::new(InPlaceStore::create(env, DATA_DIRECTORY, page_size).await?),
-        StoreKind::Segments(options) => {
-            Arc::new(SegmentStore::create(env, DATA_DIRECTORY, page_size, options).await?)
-        }
-    })
-}
-
-/// Opens the store whose files are there.
-pub(crate) async fn open_existing(env: &Env, kind: StoreKind) -> Result<Arc<dyn PageStore>, StoreError> {
-    let options = match kind {
-        StoreKind::Segments(options) => options,
-        StoreKind::InPlace => SegmentOptions::default(),
-    };
-    match SegmentStore::open(env, DATA_DIRECTORY, options).await {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(StoreError::Io(error)) if error.is_not_found() => {
-            Ok(Arc::new(InPlaceStore::open(env, DATA_DIRECTORY).await?))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// The store and its checkpoint record; `None` when there is no finished database.
-async fn open_store(
-    env: &Env,
-    options: &EngineOptions,
-) -> Result<Option<(Arc<dyn PageStore>, Superblock)>, EngineError> {
-    let store = match open_existing(env, options.store).await {
-        Ok(store) => store,
-        Err(StoreError::Io(error)) if error.is_not_found() => {
-            // A first start that was cut off leaves no log without a store: the store's files were taken away.
-            if log_exists(env).await {
-                let what = format!("the log is there, but the page store is not: {error}");
-                return Err(EngineError::Corrupt { what });
-            }
-            return Ok(None);
-        }
-        // The log is made after the store: without it, the store's creation was cut off.
-        Err(StoreError::NoSuperblock { .. }) if !log_exists(env).await => return Ok(None),
-        Err(error) => return Err(store_error(error)),
-    };
-    let Some(bytes) = store.read_superblock().await.map_err(store_error)? else {
-        // The record is written last at a first start, and before anything is acknowledged.
-        if recovery::log_has_commits(env, LOG_DIRECTORY).await {
-            let what =
-                "the newest superblock of the page store is lost, and an older one holds no checkpoint";
-            return Err(EngineError::Corrupt { what: what.into() });
-        }
-        return Ok(None);
-    };
-    let superblock = Superblock::decode(&bytes).map_err(|what| EngineError::Corrupt { what })?;
-    Ok(Some((store, superblock)))
-}
-
-async fn log_exists(env: &Env) -> bool {
-    env.disk.list(LOG_DIRECTORY).await.is_ok_and(|names| !names.is_empty())
-}
-
-async fn remove_files(env: &Env, directory: &str) -> Result<(), EngineError> {
-    let Ok(names) = env.disk.list(directory).await else { return Ok(()) };
-    for name in names {
-        env.disk.remove(&format!("{directory}/{name}")).await.map_err(io_error)?;
-    }
-    env.disk.sync_dir(directory).await.map_err(io_error)
-}
-
-fn redo_bytes(options: &EngineOptions) -> u64 {
-    options.redo_capacity_bytes.max(LOG_BYTES_MIN)
-}
-
-fn wal_options(options: &EngineOptions) -> WalOptions {
-    const BLOCK: u64 = 4096;
-    let redo_bytes = redo_bytes(options);
-    let segment_bytes = (redo_bytes / 8).clamp(256 << 10, 64 << 20) / BLOCK * BLOCK;
-    let group_bytes_max = (segment_bytes / 4).min(4 << 20) as usize;
-    WalOptions {
-        directory: LOG_DIRECTORY.into(),
-        segment_bytes,
-        capacity_bytes: redo_bytes * LOG_SLACK,
-        reserve_bytes: segment_bytes / 4,
-        buffer_bytes: (redo_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
-        group_bytes_max,
-        flush_mode: flush_mode(options.flush_at_commit),
-    }
-}
-
-fn io_error(error: env::IoError) -> EngineError {
-    if error.is_no_space() { EngineError::DiskFull } else { EngineError::Io { what: error.to_string() } }
-}
-
-pub(crate) fn store_error(error: StoreError) -> EngineError {
-    if error.is_no_space() {
-        EngineError::DiskFull
-    } else if error.is_corruption() {
-        EngineError::Corrupt { what: error.to_string() }
-    } else {
-        EngineError::Io { what: error.to_string() }
-    }
 }

@@ -3,8 +3,8 @@
 //! Invariant: nothing here makes anybody wait; what takes time goes on in the background.
 
 use crate::EngineError;
+use crate::budget::log_bytes_max;
 use crate::engine::Engine;
-use crate::open::{LOG_BYTES_MIN, LOG_SLACK, POOL_LOG_PART, late_budget_bytes};
 pub use buffer::{ResizeStatus as PoolResize, WarmUp as PoolWarmUp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,9 +14,17 @@ use wal::Lsn;
 const SHORTEN_RETRY_US: u64 = 10_000;
 
 impl Engine {
-    /// `innodb_buffer_pool_size`: begins to grow or shrink the pool.
-    pub fn set_buffer_pool_bytes(&self, bytes: u64) {
+    /// `innodb_buffer_pool_size`: begins to grow or shrink the pool, and what is measured by it.
+    pub fn set_buffer_pool_bytes(self: &Arc<Self>, bytes: u64) {
         self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.budgets.set_pool_bytes(bytes.min(self.buffer_pool_bytes_max()));
+        self.pool.late().set_budget(self.budgets.late_bytes());
+        if self.pool.late().is_over_budget() {
+            self.spawn("apply late changes", |engine| async move {
+                engine.apply_late_beyond_budget().await;
+                Ok(())
+            });
+        }
     }
 
     /// Whether the pool has as many pages as fit into this memory.
@@ -61,10 +69,9 @@ impl Engine {
 
     /// `innodb_redo_log_capacity`: a higher capacity holds at once, a lower one as soon as the log is short enough.
     pub fn set_redo_capacity(self: &Arc<Self>, bytes: u64) {
-        let bytes = bytes.max(LOG_BYTES_MIN);
-        let before = self.redo_bytes_asked.swap(bytes, Ordering::AcqRel);
-        self.pool.set_log_budget(bytes / POOL_LOG_PART);
-        self.pool.late().set_budget(late_budget_bytes(self.late_memory_bytes, bytes));
+        let (bytes, before) = self.budgets.set_redo_bytes(bytes);
+        self.pool.set_log_budget(self.budgets.dirty_log_bytes());
+        self.pool.late().set_budget(self.budgets.late_bytes());
         if bytes >= self.checkpointer.capacity_bytes() {
             self.apply_redo_capacity(bytes);
         } else if bytes != before {
@@ -73,13 +80,13 @@ impl Engine {
     }
 
     fn apply_redo_capacity(&self, bytes: u64) {
-        self.wal.set_capacity(bytes * LOG_SLACK);
+        self.wal.set_capacity(log_bytes_max(bytes));
         self.checkpointer.set_capacity(bytes);
     }
 
     /// Writes old pages back until the log fits well into the capacity, so that its limit stops nobody.
     async fn shorten_log(&self, bytes: u64) -> Result<(), EngineError> {
-        while self.redo_bytes_asked.load(Ordering::Acquire) == bytes {
+        while self.budgets.redo_bytes() == bytes {
             self.apply_late_beyond_budget().await;
             let behind = self.wal.end_lsn().0.saturating_sub(bytes / 4);
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;

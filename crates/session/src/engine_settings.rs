@@ -21,6 +21,7 @@ const POOL_SIZE: &str = "innodb_buffer_pool_size";
 const POOL_CHUNK: &str = "innodb_buffer_pool_chunk_size";
 const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 const FLUSH_AT_COMMIT: &str = "innodb_flush_log_at_trx_commit";
+const FLUSH_AT_TIMEOUT: &str = "innodb_flush_log_at_timeout";
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
 const DIRTY_PCT: &str = "innodb_max_dirty_pages_pct";
@@ -97,6 +98,7 @@ impl Server {
                 1 => FlushAtCommit::Durable,
                 _ => FlushAtCommit::Written,
             }),
+            FLUSH_AT_TIMEOUT => engine.set_lazy_sync_us(setting.as_unsigned() * 1_000_000),
             DUMP_AT_SHUTDOWN => engine.set_saves_hot_pages(setting.as_boolean()),
             DUMP_PCT => engine.set_hot_percent(setting.as_unsigned() as u32),
             IO_CAPACITY => engine.set_write_cap((!is_default).then(|| setting.as_unsigned())),

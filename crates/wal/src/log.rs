@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::Poll;
 
 /// How long bytes that nobody waits for may stay unsynced in the modes `Written` and `Lazy`.
-const LAZY_SYNC_US: u64 = 1_000_000;
+const LAZY_SYNC_US_DEFAULT: u64 = 1_000_000;
 /// After the disk was full, appends try again to prepare a segment at most this often.
 const NO_SPACE_RETRY_US: u64 = 100_000;
 
@@ -46,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) sync_target: AtomicU64,
     pub(crate) write_target: AtomicU64,
     flush_mode: AtomicU8,
+    lazy_sync_us: AtomicU64,
     pub(crate) durable_waiters: LsnWaiters,
     pub(crate) written_waiters: LsnWaiters,
     pub(crate) space_waiters: WaitQueue,
@@ -73,6 +74,8 @@ pub(crate) struct State {
     pub(crate) no_space_since_us: Option<u64>,
     pub(crate) retry_prepare: bool,
     pub(crate) lazy_sync_armed: bool,
+    /// A timer of an earlier round does nothing.
+    pub(crate) lazy_sync_round: u64,
     pub(crate) stopped: bool,
 }
 
@@ -205,6 +208,17 @@ impl Wal {
         self.shared.flush_mode.store(mode_number(mode), Ordering::Relaxed);
     }
 
+    /// How long bytes that nobody waits for may stay unsynced from now on. What is unsynced is synced now.
+    pub fn set_lazy_sync_us(&self, interval_us: u64) {
+        self.shared.lazy_sync_us.store(interval_us, Ordering::Relaxed);
+        let mut state = self.shared.state.lock();
+        state.lazy_sync_round += 1;
+        state.lazy_sync_armed = false;
+        let end = state.staging.end();
+        drop(state);
+        self.shared.ask_for_flush(end);
+    }
+
     /// The failure, once there is one. The server must stop.
     pub fn failure(&self) -> Option<WalError> {
         self.shared.state.lock().failure.clone()
@@ -300,6 +314,7 @@ impl Shared {
             sync_target: AtomicU64::new(0),
             write_target: AtomicU64::new(0),
             flush_mode,
+            lazy_sync_us: AtomicU64::new(LAZY_SYNC_US_DEFAULT),
             durable_waiters: LsnWaiters::default(),
             written_waiters: LsnWaiters::default(),
             space_waiters: WaitQueue::new(),
@@ -402,16 +417,22 @@ impl Shared {
         .await
     }
 
-    /// Makes sure that what is appended now will be synced within a second, by one timer at a time.
+    /// Makes sure that what is appended now will be synced within the interval, by one timer at a time.
     fn arm_lazy_sync(self: &Arc<Self>) {
-        if std::mem::replace(&mut self.state.lock().lazy_sync_armed, true) {
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.lazy_sync_armed, true) {
             return;
         }
-        let sleep = self.env.clock.sleep(LAZY_SYNC_US);
+        let round = state.lazy_sync_round;
+        drop(state);
+        let sleep = self.env.clock.sleep(self.lazy_sync_us.load(Ordering::Relaxed));
         let shared = self.clone();
         let sync = async move {
             sleep.await;
             let mut state = shared.state.lock();
+            if state.lazy_sync_round != round {
+                return;
+            }
             state.lazy_sync_armed = false;
             let end = state.staging.end();
             drop(state);

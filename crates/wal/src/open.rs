@@ -118,6 +118,7 @@ impl Wal {
             no_space_since_us: None,
             retry_prepare: false,
             lazy_sync_armed: false,
+            lazy_sync_round: 0,
             stopped: false,
         };
         let shared = Arc::new(Shared::new(env.clone(), options, tail.log_id, epoch, state));

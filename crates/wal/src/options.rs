@@ -10,9 +10,9 @@ const SEGMENT_BYTES_MIN: u64 = 8 * BLOCK_BYTES as u64;
 pub enum FlushMode {
     /// 1: after its bytes are durable.
     Durable,
-    /// 2: after its bytes were written; they are synced within a second.
+    /// 2: after its bytes were written; they are synced within the interval (a second).
     Written,
-    /// 0: at once; its bytes are written and synced within a second.
+    /// 0: at once; its bytes are written and synced within the interval.
     Lazy,
 }
 

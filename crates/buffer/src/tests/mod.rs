@@ -1,6 +1,7 @@
 //! Tests of the pool as a whole, on the simulated machine.
 
 mod caps;
+mod neighbours;
 mod resize;
 mod warm_up;
 

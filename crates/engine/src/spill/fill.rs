@@ -24,25 +24,17 @@ use wal::{AppendError, Priority, WalGroup};
 /// A transaction below this share of the budget does not spill.
 const SMALL_SHARE: u64 = 16;
 
-/// The budget is at most this share of the log.
-const UNDO_LOG_SHARE: u64 = 4;
-
 /// So many changes are taken from memory before others get a turn.
 const STEP_CHANGES: usize = 256;
 
 impl Engine {
     fn must_spill(&self, state: &TransactionState) -> bool {
-        self.is_large_in_memory(state) && self.writers.memory_bytes() > self.undo_budget_bytes()
+        self.is_large_in_memory(state) && self.writers.memory_bytes() > self.budgets.undo_bytes()
     }
 
     /// It would spill if there were no memory left.
     pub(crate) fn is_large_in_memory(&self, state: &TransactionState) -> bool {
-        state.memory_bytes() > self.undo_budget_bytes() / SMALL_SHARE
-    }
-
-    /// What running transactions may keep in memory: no more than what the log can take again when it is forwarded.
-    fn undo_budget_bytes(&self) -> u64 {
-        self.undo_memory_bytes.min(self.redo_bytes_asked.load(Ordering::Relaxed) / UNDO_LOG_SHARE)
+        state.memory_bytes() > self.budgets.undo_bytes() / SMALL_SHARE
     }
 
     /// Logs that the undo records of everything spilled count no more. An error comes with the size of the group.

@@ -62,6 +62,27 @@ fn a_lazy_commit_is_durable_a_second_later() {
 }
 
 #[test]
+fn budgets_follow_the_sizes_of_pool_and_log() {
+    let world = World::new(44, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let large = EngineOptions { buffer_pool_bytes: 64 << 20, redo_capacity_bytes: 1 << 30, ..options() };
+        let engine = Engine::open(env, large).await.expect("open");
+        let budgets = || (engine.budgets.undo_bytes() >> 20, engine.budgets.late_bytes() >> 20);
+        assert_eq!(budgets(), (32, 4));
+        engine.set_buffer_pool_bytes(32 << 20);
+        assert_eq!(budgets(), (16, 2));
+        engine.set_redo_capacity(16 << 20);
+        assert_eq!(budgets(), (4, 1));
+        engine.set_buffer_pool_bytes(64 << 20);
+        engine.set_redo_capacity(1 << 30);
+        assert_eq!(budgets(), (32, 4));
+        engine.close().await.expect("close");
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
 fn writers_slow_down_to_the_limits_and_none_fails() {
     with_engine(|engine| async move {
         engine.set_write_cap(Some(500));
