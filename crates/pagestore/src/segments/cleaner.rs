@@ -20,6 +20,8 @@ use std::sync::atomic::Ordering;
 
 /// One read of a victim: sequential for the disk, and soon over.
 const STEP_BYTES: u64 = 256 << 10;
+/// So many chunks of copies may be on their way: they share syncs, which cost more than the writes.
+const CHUNKS_IN_FLIGHT: usize = 8;
 /// Reads of whole segments, for checks.
 const READ_BYTES: u64 = 1 << 20;
 
@@ -29,8 +31,8 @@ pub(super) struct Cleaner {
     victim: Option<Victim>,
     /// Images that were read and are not written yet.
     pending: Vec<Pending>,
-    /// The newest chunk of copies.
-    last_chunk: u64,
+    /// The newest chunks of copies, in order.
+    launched: VecDeque<u64>,
 }
 
 /// A segment that is being read.
@@ -234,8 +236,6 @@ impl Core {
 
     /// Writes a chunk of copies if there are enough for a full one, with `all` in any case.
     async fn write_copies(self: &Arc<Self>, all: bool) -> Result<bool, StoreError> {
-        // Not more than two are in flight.
-        let before = self.cleaner.lock().last_chunk;
         let Some((summary, buffer)) = self.place_copies(all) else { return Ok(false) };
         let bytes = summary.chunk_bytes();
         self.counters.relocated_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -244,11 +244,18 @@ impl Core {
             state.pace.clean_debt -= bytes as i64;
             state.pace.note_written(bytes);
         }
-        self.cleaner.lock().last_chunk = summary.sequence;
+        let oldest = {
+            let mut cleaner = self.cleaner.lock();
+            cleaner.launched.push_back(summary.sequence);
+            let is_enough = cleaner.launched.len() >= CHUNKS_IN_FLIGHT;
+            is_enough.then(|| cleaner.launched.pop_front()).flatten()
+        };
         self.launch(summary, buffer);
         self.space.wake_all();
         yield_now().await;
-        self.wait_durable(before).await?;
+        if let Some(oldest) = oldest {
+            self.wait_durable(oldest).await?;
+        }
         Ok(true)
     }
 
