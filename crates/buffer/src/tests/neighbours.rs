@@ -12,13 +12,10 @@ const PAGES: u64 = 4000;
 fn counting_home(env: Env) -> (Env, Arc<IoCounters>) {
     let (home, others) = (Arc::<IoCounters>::default(), Arc::<IoCounters>::default());
     let counted = home.clone();
-    let disk =
-        CountedDisk::new(
-            env.disk,
-            move |path| {
-                if path.ends_with("pages.db") { counted.clone() } else { others.clone() }
-            },
-        );
+    let disk = CountedDisk::new(env.disk, move |path| {
+        let is_home = path.ends_with("pages.db");
+        if is_home { counted.clone() } else { others.clone() }
+    });
     (Env { disk: Arc::new(disk), ..env }, home)
 }
 

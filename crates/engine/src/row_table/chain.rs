@@ -254,27 +254,32 @@ mod tests {
     use crate::transaction_state::TransactionId;
     use proptest::prelude::*;
 
-    fn chain(commits: &[u64]) -> VersionChain {
+    /// A chain of committed changes, each with what was before it and whether it deletes the row.
+    fn chain_of(commits: &[u64], change: impl Fn(usize) -> (Before, bool)) -> VersionChain {
         let mut chain = VersionChain::default();
         for (number, lsn) in commits.iter().enumerate() {
             let writer = TransactionState::new(TransactionId(*lsn), Isolation::RepeatableRead, 0, 0);
             writer.stamp_committed(*lsn);
-            chain.push(writer, 0, Before::Record(vec![number as u8].into()), false);
+            let (before, deletes) = change(number);
+            chain.push(writer, 0, before, deletes);
         }
         chain
     }
 
+    fn image(number: usize) -> Before {
+        Before::Record(vec![number as u8].into())
+    }
+
+    fn chain(commits: &[u64]) -> VersionChain {
+        chain_of(commits, |number| (image(number), false))
+    }
+
     /// The row is made and deleted in turn.
     fn coming_and_going(commits: &[u64]) -> VersionChain {
-        let mut chain = VersionChain::default();
-        for (number, lsn) in commits.iter().enumerate() {
-            let writer = TransactionState::new(TransactionId(*lsn), Isolation::RepeatableRead, 0, 0);
-            writer.stamp_committed(*lsn);
-            let deletes = number % 2 == 1;
-            let before = if deletes { Before::Record(vec![number as u8].into()) } else { Before::Absent };
-            chain.push(writer, 0, before, deletes);
-        }
-        chain
+        chain_of(commits, |number| match number % 2 {
+            0 => (Before::Absent, false),
+            _ => (image(number), true),
+        })
     }
 
     fn seen(chain: &VersionChain, snapshot: u64) -> Option<Before> {
