@@ -9,7 +9,7 @@ use crate::mtr::Mtr;
 use crate::node::{NodeBuilder, NodeIdentity};
 use crate::redo::Change;
 use crate::tree::Tree;
-use buffer::{BufferPool, ExclusiveGuard, Stop};
+use buffer::{ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, TreeId, header};
 use wal::Lsn;
 
@@ -60,15 +60,7 @@ pub fn empty(mtr: &mut Mtr<'_>, page: PageId, tree: TreeId) -> Result<(), Stop> 
     Ok(())
 }
 
-/// Redo: the page is lost before the group at `start`, which has changes for it.
-pub(crate) fn give_up_before(pool: &BufferPool, page: PageId, start: Lsn) -> Result<(), Stop> {
-    let mut guard = pool.create(page)?;
-    guard.mark_dirty(start);
-    mark(guard.bytes_mut(), page, start);
-    guard.confirm();
-    Ok(())
-}
-
+/// Redo: the page is lost since `lsn`.
 pub(crate) fn mark(bytes: &mut [u8], page: PageId, lsn: Lsn) {
     bytes.fill(0);
     header::format(bytes, page, PageKind::Lost, TreeId(0));

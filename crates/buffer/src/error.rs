@@ -34,6 +34,8 @@ pub enum BufferError {
     /// The log is full for good, or has failed.
     Log(AppendError),
     Corrupt(CorruptPage),
+    /// The pool was stopped.
+    Stopped,
 }
 
 impl BufferError {
@@ -42,14 +44,14 @@ impl BufferError {
         match self {
             Self::Store(error) => error.is_no_space(),
             Self::Log(error) => matches!(error, AppendError::NoSpace),
-            Self::Corrupt(_) => false,
+            Self::Corrupt(_) | Self::Stopped => false,
         }
     }
 
     pub fn is_corruption(&self) -> bool {
         match self {
             Self::Store(error) => error.is_corruption(),
-            Self::Log(_) => false,
+            Self::Log(_) | Self::Stopped => false,
             Self::Corrupt(_) => true,
         }
     }
@@ -94,6 +96,7 @@ impl fmt::Display for BufferError {
             Self::Store(error) => error.fmt(f),
             Self::Log(error) => error.fmt(f),
             Self::Corrupt(corrupt) => corrupt.fmt(f),
+            Self::Stopped => write!(f, "the buffer pool is stopped"),
         }
     }
 }

@@ -5,18 +5,20 @@
 //! changed and written while the first read is still under way.
 
 use crate::frame::{FrameIndex, Place};
-use crate::guard::PagePin;
+use crate::guard::{ExclusiveGuard, PagePin};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
+use crate::redo::PageLog;
 use crate::run::Slots;
 use crate::stats::bump;
 use crate::{BufferError, Stop};
 use env::sync::{Event, Mutex};
 use env::{BoxFuture, IoBuf, yield_now};
-use pagestore::{CorruptPage, PageId};
+use pagestore::{CorruptPage, PageFault, PageId};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use wal::Lsn;
 
 const SHARDS: usize = 16;
 /// Reads in flight: enough to keep a fast disk busy, few enough that buffers stay a small constant.
@@ -126,7 +128,7 @@ impl BufferPool {
         }
     }
 
-    async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {
+    pub(crate) async fn load(&self, page: PageId) -> Result<PagePin<'_>, BufferError> {
         loop {
             if let Word::Frame(index) = self.table.load(page)
                 && let Some(pin) = self.try_pin(page, index)
@@ -288,37 +290,76 @@ impl Loader {
     /// Reads, checks and publishes the page with one pin, ours.
     async fn read(&self) -> Result<FrameIndex, BufferError> {
         let pool = &*self.pool;
+        pool.wait_for_log_of(self.page).await?;
         let _slot = pool.loads.slots.take().await;
         let frame = FreeFrame::new(pool, pool.take_frame().await?);
+        if pool.behind.has(self.page) && self.page.0 >= pool.store.page_count() {
+            // The crash took the growth of the store and left the log.
+            pool.store.extend(self.page.0 + 1).await?;
+        }
+        if pool.behind.begins_with_image(self.page) {
+            return self.publish(frame, Err(PageFault::Absent));
+        }
         let buffer = pool.loads.buffers.lock().pop();
         let buffer = buffer.unwrap_or_else(|| IoBuf::zeroed(pool.page_bytes()));
         let (buffer, result) = pool.store.read(self.page, buffer).await;
         bump(&pool.counters.pages_read);
-        let result = result.map_err(BufferError::from);
-        let index = result.and_then(|()| self.publish(frame, buffer.as_slice()));
+        let index = match result.map_err(BufferError::from) {
+            Ok(()) => self.publish(frame, Ok(buffer.as_slice())),
+            Err(BufferError::Corrupt(corrupt)) => self.publish(frame, Err(corrupt.fault)),
+            Err(error) => Err(error),
+        };
         pool.loads.buffers.lock().push(buffer);
         index
     }
 
-    /// Puts an intact image into the frame and makes the page known, with one pin.
-    pub(crate) fn publish(&self, frame: FreeFrame<'_>, bytes: &[u8]) -> Result<FrameIndex, BufferError> {
-        let checked = (self.pool.options.check)(bytes);
-        checked.map_err(|fault| CorruptPage { page: self.page, fault })?;
+    /// Puts an intact image into the frame, brings it up to date, and makes the page known, with one pin. Without an
+    /// image the page must be behind the log.
+    pub(crate) fn publish(
+        &self,
+        frame: FreeFrame<'_>,
+        image: Result<&[u8], PageFault>,
+    ) -> Result<FrameIndex, BufferError> {
+        let pool = &*self.pool;
+        let image = image.and_then(|bytes| (pool.options.check)(bytes).map(|()| bytes));
+        let log = pool.behind.take(self.page);
+        if let (Err(fault), None) = (image, &log) {
+            return Err(CorruptPage { page: self.page, fault }.into());
+        }
         let index = frame.into_index();
-        let frame = self.pool.frame(index);
+        let frame = pool.frame(index);
         // From `Loading` on nobody adds late changes.
-        self.pool.mark_if_late(self.page, index);
+        pool.mark_if_late(self.page, index);
         frame.latch.lock_exclusive();
         assert!(frame.page().is_none() && !frame.is_dirty(), "a free frame is empty and clean");
         frame.set_page(Some(self.page));
-        self.pool.admit(index, self.place);
+        pool.admit(index, self.place);
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
-        let mut guard = unsafe { crate::guard::ExclusiveGuard::new(&self.pool, index, false) };
-        guard.bytes_mut().copy_from_slice(bytes);
+        let mut guard = unsafe { ExclusiveGuard::new(pool, index, false) };
+        match image {
+            Ok(bytes) => guard.bytes_mut().copy_from_slice(bytes),
+            Err(_) => guard.bytes_mut().fill(0),
+        }
+        if let Some(log) = log {
+            self.bring_up_to_date(&mut guard, image.map(drop), &log);
+        }
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
         Ok(index)
+    }
+
+    fn bring_up_to_date(&self, guard: &mut ExclusiveGuard<'_>, read: Result<(), PageFault>, log: &PageLog) {
+        let pool = &*self.pool;
+        let applied = (pool.options.apply_page_log)(self.page, guard.bytes_mut(), read, log);
+        if applied != Ok(false) {
+            // The position only gives the page its turn to be written (see `redo`). It lies before the end, so that who
+            // waits for all that is dirty now waits for this page too.
+            guard.mark_dirty(Lsn(pool.wal.end_lsn().0 - 1));
+        }
+        if let Err(fault) = applied {
+            pool.behind.give_up(CorruptPage { page: self.page, fault });
+        }
     }
 
     fn finish(&mut self, outcome: Outcome) {

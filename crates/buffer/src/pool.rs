@@ -16,6 +16,7 @@ use crate::late::LateChanges;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
 use crate::page_table::{PageTable, Word};
+use crate::redo::{ApplyPageLog, PagesBehind};
 use crate::resize::Resize;
 use crate::run::Slots;
 use crate::stats::{Counters, PoolStats, bump};
@@ -46,10 +47,12 @@ pub struct PoolOptions {
     pub late_bytes: usize,
     /// Applies the late changes of a page. Like all page code it never waits.
     pub apply_late: ApplyLate,
+    /// Brings a page up to date that is behind the log (`redo`).
+    pub apply_page_log: ApplyPageLog,
 }
 
 impl PoolOptions {
-    /// Without late changes.
+    /// Without late changes and pages behind the log.
     pub fn new(memory_bytes: usize, check: PageCheck) -> Self {
         let apply_late: ApplyLate = Arc::new(|_, page| unreachable!("page {page} has no late changes"));
         Self {
@@ -60,6 +63,7 @@ impl PoolOptions {
             hot_list: None,
             late_bytes: 0,
             apply_late,
+            apply_page_log: |page, _, _, _| unreachable!("page {page} is behind the log"),
         }
     }
 }
@@ -102,6 +106,7 @@ pub struct BufferPool {
     pub(crate) hot_list: HotList,
     pub(crate) dirty: DirtyPages,
     pub(crate) late: LateChanges,
+    pub(crate) behind: PagesBehind,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
     /// The number of pages when the disk had no room for more.
@@ -124,6 +129,7 @@ impl BufferPool {
             store,
             wal,
             caps: Caps::new(options.log_budget_bytes),
+            behind: PagesBehind::default(),
             options,
             memory,
             table: PageTable::new(),
@@ -258,6 +264,8 @@ impl BufferPool {
                         return Ok(guard);
                     }
                 },
+                // Its changes come first, or they would come on top of what is made of it now.
+                Word::Disk if self.behind.has(page) => return Err(self.miss(page)),
                 Word::Disk => {
                     let index = self.take_frame_for_creator().ok_or(Stop::NoFrame)?;
                     if let Some(guard) = self.place(page, index) {

@@ -113,7 +113,11 @@ pub(crate) enum Purpose {
 /// Reads pages together and publishes them. False when there were not frames for all of them. A loader that is dropped
 /// says nothing about its page: who waits for it reads it alone and learns what is wrong with it, if anything is; it
 /// may just have moved while it was read here.
-pub(crate) async fn load_run(pool: &BufferPool, loaders: Vec<Loader>, purpose: Purpose) -> bool {
+pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpose: Purpose) -> bool {
+    loaders.retain(|loader| pool.behind.is_to_be_read(loader.page));
+    if loaders.is_empty() {
+        return true;
+    }
     let wanted = loaders.len();
     let mut run = Vec::with_capacity(wanted);
     for loader in loaders {
@@ -133,7 +137,7 @@ pub(crate) async fn load_run(pool: &BufferPool, loaders: Vec<Loader>, purpose: P
         if header::verify(bytes, loader.page).is_err() {
             continue;
         }
-        let Ok(index) = loader.publish(frame, bytes) else { continue };
+        let Ok(index) = loader.publish(frame, Ok(bytes)) else { continue };
         bump(&pool.counters.pages_read);
         loader.conclude(&Ok(index));
         if gathering {

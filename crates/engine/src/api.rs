@@ -215,6 +215,9 @@ pub struct EngineOptions {
     pub loads_hot_pages: bool,
     /// Checkpoints keep the log below this size.
     pub redo_capacity_bytes: u64,
+    /// What the log says of pages that are behind it may take after a crash, before it is read in several rounds; 0: a share
+    /// of the buffer pool's size.
+    pub redo_memory_bytes: u64,
     /// What undo records and row versions of running transactions may take in memory before the large ones move
     /// theirs to pages; 0: a share of the buffer pool's size.
     pub undo_memory_bytes: u64,
@@ -248,6 +251,7 @@ impl Default for EngineOptions {
             buffer_pool_bytes_max: 128 << 20,
             loads_hot_pages: true,
             redo_capacity_bytes: 1 << 30,
+            redo_memory_bytes: 0,
             undo_memory_bytes: 0,
             version_memory_bytes: 0,
             late_change_bytes: None,

@@ -33,6 +33,11 @@ const LATE_MEMORY_MAX: u64 = 64 << 20;
 /// and this share of the log.
 const LATE_LOG_SHARE: u64 = 16;
 
+/// After a crash, what the log says of pages may take this share of the pool's size, beside it: its frames are empty at
+/// first. Less than this would mean to read the log once for a few pages.
+const REDO_POOL_SHARE: u64 = 2;
+const REDO_MEMORY_MIN: u64 = 64 << 10;
+
 /// The sizes asked for, and what follows from them.
 pub(crate) struct Budgets {
     pool_bytes: AtomicU64,
@@ -97,6 +102,13 @@ impl Budgets {
         let share = || (pool_bytes / LATE_POOL_SHARE).min(LATE_MEMORY_MAX);
         self.late_fixed.unwrap_or_else(share).min(self.redo_bytes() / LATE_LOG_SHARE)
     }
+}
+
+/// What is kept in memory of the log while pages are behind it after a crash.
+pub(crate) fn redo_memory_bytes(options: &EngineOptions) -> usize {
+    let share = (options.buffer_pool_bytes / REDO_POOL_SHARE).max(REDO_MEMORY_MIN);
+    let bytes = if options.redo_memory_bytes > 0 { options.redo_memory_bytes } else { share };
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 fn at_least_a_log(bytes: u64) -> u64 {

@@ -4,7 +4,8 @@
 //! grown by a share of its capacity, a checkpoint notes how far that has come. Nobody waits for one.
 //!
 //! Invariant: the checkpoint LSN is at or before the recovery LSN of every dirty page, the first undo record
-//! of every active transaction, the oldest late change, the list of pending frees, and every pin; and it is durable in the
+//! of every active transaction, the oldest late change, the list of pending frees, what pages are behind by after a crash
+//! (`Checkpointer::redo_hold`), and every pin; and it is durable in the
 //! superblock before the log behind it is reused. A transaction that would hold it back for too long has its
 //! undo records logged again (`forward`).
 
@@ -54,6 +55,16 @@ pub(crate) struct Checkpointer {
     pub(crate) freeing: AtomicBool,
     checkpoint_lsn: AtomicU64,
     pins: Mutex<BTreeMap<u64, usize>>,
+    redo_hold: Mutex<Option<RedoHold>>,
+}
+
+/// Pages are behind the log after a crash, or those that have caught up may be in memory alone.
+struct RedoHold {
+    /// The log from here on is needed.
+    from: u64,
+    /// Where the log ended when the last page had caught up. Pages that became dirty before may have done so by catching
+    /// up: what the log says of them is older than their `rec_lsn`.
+    done: Option<Lsn>,
 }
 
 /// Keeps the checkpoint from passing an LSN until it is dropped.
@@ -73,7 +84,34 @@ impl Checkpointer {
             freeing: AtomicBool::new(false),
             checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
             pins: Mutex::default(),
+            redo_hold: Mutex::default(),
         }
+    }
+
+    /// Pages are behind: the log from `from` on stays.
+    pub fn hold_for_redo(&self, from: u64) {
+        *self.redo_hold.lock() = Some(RedoHold { from, done: None });
+    }
+
+    /// No page is behind any more, and the log ends here or later.
+    pub fn redo_is_done(&self, end: Lsn) {
+        if let Some(hold) = &mut *self.redo_hold.lock() {
+            hold.done = Some(end);
+        }
+    }
+
+    /// Where the log ended when the last page had caught up, until those pages are written.
+    fn redo_done(&self) -> Option<Lsn> {
+        self.redo_hold.lock().as_ref().and_then(|hold| hold.done)
+    }
+
+    /// The log that redo still needs, if any, when the oldest dirty page is dirty since `min_rec_lsn`.
+    fn needed_for_redo(&self, min_rec_lsn: Lsn) -> Option<u64> {
+        let mut hold = self.redo_hold.lock();
+        if hold.as_ref()?.done.is_some_and(|done| done <= min_rec_lsn) {
+            *hold = None;
+        }
+        hold.as_ref().map(|hold| hold.from)
     }
 
     pub fn checkpoint_lsn(&self) -> u64 {
@@ -171,7 +209,8 @@ impl Engine {
         }
         self.pool.wait_for_dirty_room().await.map_err(|error| self.pool_error(error))?;
         let limit = || self.checkpointer.capacity_bytes() / 8 * 5;
-        let (mut waited_us, mut written) = (0, self.pool.pages_written());
+        let progress = || (self.pool.pages_written(), self.pool.behind().count());
+        let (mut waited_us, mut last) = (0, progress());
         while self.log_age() > limit() {
             if let Some(error) = self.failure() {
                 return Err(error);
@@ -183,29 +222,37 @@ impl Engine {
             self.start_due_checkpoint();
             self.env.clock.sleep(ROOM_RETRY_US).await;
             waited_us += ROOM_RETRY_US;
-            // As long as pages are written there will be room, however slowly the user lets them be written.
-            let now_written = self.pool.pages_written();
-            if std::mem::replace(&mut written, now_written) != now_written {
+            // As long as pages are written, or catch up, there will be room, however slowly the user lets them be written.
+            let now = progress();
+            if std::mem::replace(&mut last, now) != now {
                 waited_us = 0;
             }
         }
         Ok(())
     }
 
+    fn is_roomy(&self) -> bool {
+        self.log_age() < self.checkpointer.capacity_bytes() / 2
+    }
+
     /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
-            let behind = if self.has_many_freed_pages() {
+            let mut behind = if self.has_many_freed_pages() {
                 // Sealed before the flush, so that this very checkpoint lies behind their frees.
                 self.space.seal_freed(|| self.wal.end_lsn());
-                self.wal.end_lsn().0
+                self.wal.end_lsn()
             } else {
-                self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE)
+                Lsn(self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE))
             };
-            self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
+            if !self.is_roomy() {
+                // Pages that have caught up are not old, but the log that they needed is.
+                behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
+            }
+            self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();
             self.checkpoint(false).await?;
-            if self.log_age() < self.checkpointer.capacity_bytes() / 2 {
+            if self.is_roomy() {
                 return Ok(());
             }
             if self.checkpointer.checkpoint_lsn() == before {
@@ -234,7 +281,10 @@ impl Engine {
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
         // Late changes first: those that leave meanwhile are in pages that were dirty before.
         let oldest_late = self.pool.late().oldest_lsn().unwrap_or(start);
-        let mut checkpoint_lsn = start.0.min(oldest_late.0).min(self.pool.min_rec_lsn().0);
+        let min_rec_lsn = self.pool.min_rec_lsn();
+        let mut checkpoint_lsn = start.0.min(oldest_late.0).min(min_rec_lsn.0);
+        let for_redo = self.checkpointer.needed_for_redo(min_rec_lsn);
+        checkpoint_lsn = for_redo.map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn =
             self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn = self.checkpointer.oldest_pin().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));

@@ -42,6 +42,7 @@ impl Damage {
 impl Engine {
     /// The damaged pages that were met since the last call, each once; for the server's log.
     pub fn take_damage_news(&self) -> Vec<String> {
+        self.pool.behind().take_given_up().into_iter().for_each(|corrupt| self.damage.note(corrupt));
         let news = std::mem::take(&mut self.damage.met.lock().news);
         news.iter().map(CorruptPage::to_string).collect()
     }

@@ -256,6 +256,7 @@ impl Engine {
             }
             error if error.is_corruption() => EngineError::Corrupt { what: error.to_string() },
             BufferError::Log(error) => self.log_error(error),
+            BufferError::Stopped => EngineError::Closed,
             other => EngineError::Io { what: other.to_string() },
         }
     }
@@ -265,7 +266,7 @@ impl Engine {
         self.pool_error(error).of(TreeId(tree.id.0))
     }
 
-    fn fail(&self, error: EngineError) -> EngineError {
+    pub(crate) fn fail(&self, error: EngineError) -> EngineError {
         self.closed.store(true, Ordering::Release);
         self.failure.lock().get_or_insert(error).clone()
     }

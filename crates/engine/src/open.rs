@@ -3,7 +3,7 @@
 //! Invariant: a database exists once its first superblock is durable. Whatever a first start that was cut
 //! off left behind is removed and made again.
 
-use crate::budget::{Budgets, wal_options};
+use crate::budget::{Budgets, redo_memory_bytes, wal_options};
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
@@ -16,7 +16,7 @@ use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
 use crate::log_record::{Operation, UndoRecord};
-use crate::recovery::{self, Analysis, Remains};
+use crate::recovery::{self, Analysis, Remains, Rest};
 use crate::row_table::RowTable;
 use crate::runs::Runs;
 use crate::snapshot::SnapshotRegistry;
@@ -28,6 +28,7 @@ use crate::transaction_state::TransactionId;
 use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, TreeId};
+use btree::redo::{Collected, Collector};
 use btree::{Mtr, Space, Tree};
 use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::Env;
@@ -98,29 +99,40 @@ impl Engine {
         // A page is written only when the log is durable up to its LSN.
         let known_durable = Lsn(superblock.known_durable_lsn.max(store.newest_lsn()));
         let loads_hot_pages = options.loads_hot_pages;
-        let (mut analysis, tail) = recovery::analyse(&env, LOG_DIRECTORY, from, known_durable).await?;
+        let memory_bytes = redo_memory_bytes(&options);
+        let mut collector = Collector::new(store.clone(), btree::check_page, memory_bytes, None);
+        let (mut analysis, tail) =
+            recovery::analyse(&env, LOG_DIRECTORY, from, known_durable, &mut collector).await?;
         let end = tail.end_lsn();
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
-        // Before a page is read: redo changes leaves without what is late at the log's end, nobody else does.
+        // Before a page is read: leaves catch up without what is late at the log's end.
         std::mem::take(&mut analysis.late).restore(&parts.pool);
-        let lost = recovery::redo(&parts.env, LOG_DIRECTORY, &parts.pool, from, end).await?;
+        let Collected { now, later, through, given_up } = collector.finish();
+        parts.pool.behind().restore(now, later);
+        given_up.into_iter().for_each(|corrupt| parts.pool.behind().give_up(corrupt));
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
         let next_tree = superblock.next_tree.max(analysis.tree_max + 1);
         let next_txn = superblock.next_transaction.max(analysis.transaction_max + 1);
         let checkpoint = Checkpoint { lsn: from.0, next_txn };
         let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
         engine.last_commit_lsn.store(end.0, Ordering::Release);
-        lost.into_iter().for_each(|corrupt| engine.damage.note(corrupt));
         let pin = engine.pin_checkpoint(from.0);
-        let losers = engine.finish_recovery(analysis, from).await?;
+        // What follows may need pages that catch up in a later round.
+        engine.redo_in_background(Rest { from, end, through, memory_bytes });
+        let losers = match engine.finish_recovery(analysis, from).await {
+            Ok(losers) => losers,
+            Err(error) => {
+                // Whoever tries again must not meet this life's background work.
+                engine.fail(error.clone());
+                engine.pool.stop();
+                return Err(error);
+            }
+        };
         drop(pin);
         engine.checkpoint(false).await?;
         losers.into_iter().for_each(|work| engine.undo_in_background(work));
-        if engine.pool.store().wants_frees() {
-            engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
-        }
         engine.pool.warm_up(loads_hot_pages);
         Ok(engine)
     }
@@ -258,6 +270,7 @@ impl Parts {
         let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
         pool_options.late_bytes = budgets.late_bytes() as usize;
         pool_options.apply_late = apply_late_with(for_late.clone());
+        pool_options.apply_page_log = btree::redo::catch_up;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
         let space = Arc::new(Space::new(&pool));
         let known = for_late.set(space.clone());

@@ -7,6 +7,7 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::merge::chains_of;
 use crate::snapshot::Snapshot;
+use env::BoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -111,15 +112,33 @@ impl Engine {
     where
         F: Future<Output = Result<(), EngineError>> + Send + 'static,
     {
+        let task = self.background(name, task(self.clone()));
+        self.env.spawner.spawn(name, task);
+    }
+
+    /// The same for much work between its waits: it has a thread of its own.
+    pub(crate) fn spawn_dedicated<F>(
+        self: &Arc<Self>,
+        name: &'static str,
+        task: impl FnOnce(Arc<Engine>) -> F,
+    ) where
+        F: Future<Output = Result<(), EngineError>> + Send + 'static,
+    {
+        let task = self.background(name, task(self.clone()));
+        self.env.spawner.spawn_dedicated(name, task);
+    }
+
+    fn background<F>(self: &Arc<Self>, name: &'static str, task: F) -> BoxFuture<'static, ()>
+    where
+        F: Future<Output = Result<(), EngineError>> + Send + 'static,
+    {
         self.tasks.fetch_add(1, Ordering::AcqRel);
         let engine = self.clone();
-        let task = task(self.clone());
-        let run = async move {
+        Box::pin(async move {
             if let Err(error) = task.await {
                 engine.background_failed(name, &error);
             }
             engine.tasks.fetch_sub(1, Ordering::AcqRel);
-        };
-        self.env.spawner.spawn(name, Box::pin(run));
+        })
     }
 }

@@ -62,6 +62,8 @@ pub struct EngineStats {
     pub deadlocks: u64,
     /// Waits for the log to be durable before a commit, or what a locking read saw, was acknowledged.
     pub commit_wait: WaitStats,
+    /// Pages that a crash left behind the log and that nobody has needed yet.
+    pub pages_behind: u64,
     /// Changes that wait for their leaf to be read.
     pub late_changes_pending: u64,
     /// The memory that they take.
@@ -247,6 +249,7 @@ impl Engine {
         stats.frame_wait = pool.frame_wait;
         stats.page_size_bytes = pool.page_bytes;
         stats.data_io = self.data_io.stats();
+        stats.pages_behind = self.pool.behind().count();
         let late = self.pool.late().stats();
         stats.late_changes_pending = late.pending;
         stats.late_change_bytes = late.bytes;

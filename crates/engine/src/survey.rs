@@ -47,6 +47,7 @@ struct Surveyor<'a, P> {
 impl Engine {
     /// `progress` hears what is being looked at, how much of it is done and how much there is.
     pub async fn survey(&self, progress: impl FnMut(&str, u64, u64)) -> Survey {
+        self.finish_redo().await;
         self.apply_all_late().await;
         let (survey, pages, at_fault) = (Survey::default(), HashSet::new(), BTreeSet::new());
         let mut surveyor = Surveyor { engine: self, survey, pages, at_fault, progress };

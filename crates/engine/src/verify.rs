@@ -36,6 +36,7 @@ pub struct VerifyReport {
 impl Engine {
     /// Checks everything; the first fault is the error.
     pub async fn verify(&self) -> Result<VerifyReport, EngineError> {
+        self.finish_redo().await;
         self.apply_all_late().await;
         let mut report = VerifyReport::default();
         let mut pages = HashSet::new();

@@ -129,6 +129,7 @@ fn open_store(
         buffer_pool_bytes_max: machine_memory_bytes().max(settings.buffer_pool_bytes),
         loads_hot_pages: settings.loads_hot_pages,
         redo_capacity_bytes: settings.redo_capacity_bytes,
+        redo_memory_bytes: 0,
         undo_memory_bytes: 0,
         version_memory_bytes: 0,
         late_change_bytes: None,
@@ -146,6 +147,10 @@ fn open_store(
         let engine = Engine::open(environment, options)
             .await
             .map_err(|error| format!("the store cannot be opened: {error}"))?;
+        let behind = engine.stats().pages_behind;
+        if behind > 0 {
+            log::note(&format!("the log was read; {behind} pages catch up with it in the background"));
+        }
         let server = Server::open(engine, config).await.map_err(|error| error.message)?;
         server.set_log(log::note);
         let prepared = server.prepared_count();

@@ -42,11 +42,11 @@ pub fn verify(directory: &Path) -> Result<bool, String> {
     };
     println!("superblocks and log: sound, a server can start");
     let mut is_sound = true;
+    block_on(engine.finish_background());
     for lost in engine.take_damage_news() {
         is_sound = false;
         println!("damaged: {lost}; the log has changes for it that cannot be made");
     }
-    block_on(engine.finish_background());
     let survey = block_on(engine.survey(show_progress));
     let catalog = block_on(Catalog::open(engine.clone()));
     let owners = match &catalog {

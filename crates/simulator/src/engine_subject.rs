@@ -36,6 +36,8 @@ impl Subject for Engine {
             page_size_bytes,
             buffer_pool_bytes: frames * (PAGE_BYTES_MAX + FRAME_OVERHEAD_BYTES),
             redo_capacity_bytes: REDO_CAPACITY_BYTES,
+            // In some lives the log is read in several rounds.
+            redo_memory_bytes: [0, 0, 0, 30_000][env.random.u64() as usize % 4],
             // In half of the lives a transaction of a few changes moves them to pages.
             undo_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
             // In half of the lives what an old snapshot needs moves to runs at once, or soon.

@@ -21,6 +21,7 @@ mod space;
 mod staging;
 mod stats;
 mod waiters;
+mod window;
 
 pub use error::{AppendError, WalError};
 pub use fuzz::fuzz_one;

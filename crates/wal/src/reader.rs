@@ -10,11 +10,9 @@ use crate::format::{
 };
 use crate::group::{GROUP_HEADER_BYTES, group_checksum};
 use crate::segments::list_segments;
+use crate::window::Window;
 use crate::{Lsn, Record, WalError, decode_records};
-use env::{Env, File, IoBuf, OpenOptions};
-use std::sync::Arc;
-
-const WINDOW_BYTES: u64 = 1 << 20;
+use env::{Env, OpenOptions};
 
 /// Where the log ends, as `Wal::resume` needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +59,8 @@ pub struct WalReader {
     finished: bool,
     /// The first segment that is still there.
     oldest_segment: u64,
+    /// Where reading ends, whatever follows.
+    until: Option<Lsn>,
 }
 
 /// A valid group.
@@ -107,7 +107,15 @@ impl WalReader {
             oldest_segment,
             started: false,
             finished: false,
+            until: None,
         })
+    }
+
+    /// For a log in use: reads nothing behind `end`, where it ended when an earlier reader had come to its end.
+    pub fn until(mut self, end: Lsn) -> Self {
+        self.until = Some(end);
+        self.window.end_at(end.0.next_multiple_of(BLOCK_BYTES as u64));
+        self
     }
 
     /// Where the oldest segment begins that is there. Not 0 when the log has been used so much that its beginning was
@@ -119,7 +127,8 @@ impl WalReader {
     /// The next group that ends behind `from`, or None at the end of the log.
     pub async fn next_group(&mut self) -> Result<Option<LogGroup<'_>>, WalError> {
         loop {
-            if self.next < self.tail.end {
+            self.finished |= self.until.is_some_and(|end| self.next >= end);
+            if !self.finished && self.next < self.tail.end {
                 let (start, end) = self.check_group()?;
                 self.next = end;
                 if end < self.tail.from {
@@ -130,6 +139,7 @@ impl WalReader {
             }
             if self.finished || !self.next_chunk().await? {
                 self.finished = true;
+                self.window.finish().await;
                 return Ok(None);
             }
         }
@@ -248,102 +258,12 @@ pub(crate) fn wrong_size(directory: &str, number: u64, size: u64, segment_bytes:
     }
 }
 
-/// A part of one segment in memory, addressed by stream position.
-struct Window {
-    env: Env,
-    directory: String,
-    segment_bytes: u64,
-    file: Option<(u64, Option<Arc<dyn File>>)>,
-    start: u64,
-    bytes: IoBuf,
-}
-
-impl Window {
-    fn new(env: Env, directory: &str, segment_bytes: u64) -> Self {
-        let directory = directory.into();
-        Self { env, directory, segment_bytes, file: None, start: 0, bytes: IoBuf::empty() }
-    }
-
-    /// Whether the file for `position` was found by the last read.
-    fn has_segment(&self, position: u64) -> bool {
-        matches!(&self.file, Some((number, Some(_))) if *number == position / self.segment_bytes)
-    }
-
-    /// Bytes that `chunk` has loaded.
-    fn slice(&self, from: u64, to: u64) -> &[u8] {
-        &self.bytes.as_slice()[(from - self.start) as usize..(to - self.start) as usize]
-    }
-
-    /// What looks like a header at `position`, unverified.
-    async fn header(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
-        if !self.load(position, BLOCK_BYTES as u64).await? {
-            return Ok(None);
-        }
-        let header = ChunkHeader::read(self.slice(position, position + BLOCK_BYTES as u64));
-        Ok(header.filter(|header| header.start.0 == position))
-    }
-
-    /// The valid chunk at `position`, whose bytes are then loaded; None when there is none.
-    async fn chunk(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
-        let Some(header) = self.header(position).await? else { return Ok(None) };
-        let segment_end = (position / self.segment_bytes + 1) * self.segment_bytes;
-        if position + header.padded() > segment_end || !self.load(position, header.padded()).await? {
-            return Ok(None);
-        }
-        let valid = header.verify(self.slice(position, position + header.padded()));
-        Ok(valid.then_some(header))
-    }
-
-    /// Makes `length` bytes at `position` available; false when the segment's file is missing or too short.
-    async fn load(&mut self, position: u64, length: u64) -> Result<bool, WalError> {
-        let loaded = self.start..self.start + self.bytes.len() as u64;
-        if loaded.contains(&position) && position + length <= loaded.end {
-            return Ok(true);
-        }
-        let number = position / self.segment_bytes;
-        let Some(file) = self.open(number).await? else { return Ok(false) };
-        let segment_end = (number + 1) * self.segment_bytes;
-        let wanted = length.max(WINDOW_BYTES).min(segment_end - position);
-        let mut buffer = std::mem::replace(&mut self.bytes, IoBuf::empty());
-        if (buffer.capacity() as u64) < wanted {
-            buffer = IoBuf::zeroed(wanted as usize);
-        }
-        buffer.set_len(wanted as usize);
-        let (buffer, result) = file.read_at(position % self.segment_bytes, buffer).await;
-        match result {
-            Ok(()) => {
-                self.bytes = buffer;
-                self.start = position;
-                Ok(true)
-            }
-            Err(error) if error.is_end_of_file() => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn open(&mut self, number: u64) -> Result<Option<Arc<dyn File>>, WalError> {
-        if let Some((open, file)) = &self.file
-            && *open == number
-        {
-            return Ok(file.clone());
-        }
-        let path = segment_path(&self.directory, number);
-        let file = match self.env.disk.open(&path, OpenOptions::existing().direct()).await {
-            Ok(file) => Some(file),
-            Err(error) if error.is_not_found() => None,
-            Err(error) => return Err(error.into()),
-        };
-        self.file = Some((number, file.clone()));
-        Ok(file)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::WalGroup;
     use env::sim::{SeededRandom, SimOptions, World};
-    use env::{Disk, Random};
+    use env::{Disk, IoBuf, Random};
 
     const SEGMENT_BYTES: usize = 64 << 10;
 

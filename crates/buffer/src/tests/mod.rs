@@ -2,6 +2,7 @@
 
 mod caps;
 mod neighbours;
+mod redo;
 mod resize;
 mod warm_up;
 

@@ -1,45 +1,94 @@
-//! Redo: the pages catch up with the log.
+//! Redo in the background: all pages that are behind the log catch up, also those that nobody needs.
 //!
-//! The pages of the next groups are read while earlier groups are applied, so a recovery keeps many reads in
-//! flight. Groups are applied in the order of the log all the same.
+//! Invariant: the log from the checkpoint of the crash on stays until every page has caught up and is written
+//! (`Checkpointer::hold_for_redo`), so a crash in between starts from the same place. What does not fit into memory is
+//! read from the log again, round by round, each for the next pages in the order of their ids; who needs a page of a
+//! later round waits for that. All this has a thread of its own: reading the log would keep users from theirs. Started by
+//! `open`.
 
-use super::log_error;
+use super::{collect_error, log_error};
 use crate::EngineError;
-use btree::redo::Replayer;
-use buffer::BufferPool;
-use env::Env;
-use pagestore::CorruptPage;
+use crate::engine::Engine;
+use crate::files::LOG_DIRECTORY;
+use btree::redo::{Collected, Collector};
+use pagestore::PageId;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use wal::{Lsn, WalReader};
 
-/// Replays every group that ends behind `from` and at or before `end`. Answers the pages whose changes had to be left
-/// out, which are marked as lost.
-pub(crate) async fn redo(
-    env: &Env,
-    directory: &str,
-    pool: &BufferPool,
-    from: Lsn,
-    end: Lsn,
-) -> Result<Vec<CorruptPage>, EngineError> {
-    let mut reader = WalReader::open(env, directory, from, end).await.map_err(|error| log_error(&error))?;
-    let mut replayer = Replayer::new(pool);
-    let mut replayed = Ok(());
-    while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {
-        if group.end <= from {
-            continue;
+/// How long a full disk is left alone before redo tries again to grow the page store.
+const FULL_RETRY_US: u64 = 1_000_000;
+
+/// How often somebody looks whether redo is over.
+const WAIT_RETRY_US: u64 = 2_000;
+
+/// What is left to do when the first reading of the log is over.
+pub(crate) struct Rest {
+    /// The log that pages are behind by.
+    pub from: Lsn,
+    pub end: Lsn,
+    /// The last page whose changes are in memory; `None`: all are.
+    pub through: Option<PageId>,
+    pub memory_bytes: usize,
+}
+
+impl Engine {
+    /// Lets all pages catch up, and finds the free ones afterwards, if the page store wants to know them.
+    pub(crate) fn redo_in_background(self: &Arc<Self>, mut rest: Rest) {
+        if self.pool.behind().count() > 0 {
+            self.checkpointer.hold_for_redo(rest.from.0);
         }
-        if group.end > end {
-            break;
-        }
-        replayed = replayer.push(&group).await;
-        if replayed.is_err() {
-            break;
+        self.spawn_dedicated("redo", |engine| async move {
+            while let Err(error) = engine.redo(&mut rest).await {
+                match error {
+                    EngineError::Closed => return Ok(()),
+                    EngineError::DiskFull => {}
+                    // The pages cannot be had any more, and the log cannot be given up.
+                    error => return Err(engine.fail(error)),
+                }
+                engine.env.clock.sleep(FULL_RETRY_US).await;
+            }
+            engine.checkpointer.redo_is_done(engine.wal.end_lsn());
+            if engine.pool.store().wants_frees() {
+                engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
+            }
+            Ok(())
+        });
+    }
+
+    /// Waits until no page is behind the log, or the engine has ended.
+    pub(crate) async fn finish_redo(&self) {
+        while self.pool.behind().count() > 0 && self.check_running().is_ok() {
+            self.env.clock.sleep(WAIT_RETRY_US).await;
         }
     }
-    if replayed.is_ok() {
-        replayed = replayer.finish().await;
+
+    async fn redo(&self, rest: &mut Rest) -> Result<(), EngineError> {
+        loop {
+            let goes_on = || !self.closed.load(Ordering::Acquire);
+            self.pool.catch_up(goes_on).await.map_err(|error| self.pool_error(error))?;
+            self.check_running()?;
+            if rest.through.is_none() {
+                return Ok(());
+            }
+            let Collected { now, through, given_up, .. } = self.collect(rest).await?;
+            self.pool.behind().hand_over(now);
+            given_up.into_iter().for_each(|corrupt| self.pool.behind().give_up(corrupt));
+            rest.through = through;
+        }
     }
-    replayed.map_err(|error| EngineError::Corrupt {
-        what: format!("replay of the log group at LSN {}: {error}", replayer.reached()),
-    })?;
-    Ok(replayer.lost().to_vec())
+
+    /// Reads the log again for the pages behind those that are done.
+    async fn collect(&self, rest: &Rest) -> Result<Collected, EngineError> {
+        let store = self.pool.store().clone();
+        let mut collector = Collector::new(store, btree::check_page, rest.memory_bytes, rest.through);
+        let reader = WalReader::open(&self.env, LOG_DIRECTORY, rest.from, rest.end).await;
+        let mut reader = reader.map_err(|error| log_error(&error))?.until(rest.end);
+        while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {
+            if group.end > rest.from {
+                collector.add(&group).await.map_err(|error| collect_error(&error, group.start))?;
+            }
+        }
+        Ok(collector.finish())
+    }
 }

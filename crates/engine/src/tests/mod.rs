@@ -12,6 +12,7 @@ mod locking;
 mod observers;
 mod prepared;
 mod recovery;
+mod redo;
 mod runs;
 mod scans;
 mod spill;

@@ -129,9 +129,9 @@ fn others_work_while_what_the_last_life_left_is_undone() {
                 let locked = other.insert(tree, key, b"other", Uniqueness::Key, WaitPolicy::NoWait).await;
                 assert_eq!(locked, Err(EngineError::LockNotAvailable), "{key:?}");
             }
+            assert_eq!(engine.active_transactions()[0].id, unfinished[0].id, "it is still being undone");
             check_rows_before(&engine, tree).await;
             other.insert(tree, b"free", b"other", Uniqueness::Key, WAIT).await.unwrap();
-            assert_eq!(engine.active_transactions()[0].id, unfinished[0].id, "it is still being undone");
             other.update(tree, &[50], b"other", WAIT).await.unwrap();
             other.rollback().await.unwrap();
             check_rows_before(&engine, tree).await;

@@ -19,6 +19,7 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_log_syncs_in_flight", stats.log_io.syncs_pending),
         ("Evenkeel_log_writes_in_flight", stats.log_io.writes_pending),
         ("Evenkeel_pages_evicted", stats.pool_pages_evicted),
+        ("Evenkeel_pages_behind_log", stats.pages_behind),
         ("Evenkeel_rollbacks", stats.rollbacks),
         ("Evenkeel_row_table_entries", stats.row_table_entries),
         ("Evenkeel_snapshot_age_bytes", snapshot_age(stats)),

@@ -74,21 +74,35 @@ async fn recover(env: Env, tree: Tree, known_durable: Lsn) -> (Vec<(Vec<u8>, Vec
     let store = Arc::new(InPlaceStore::open(&env, "").await.unwrap());
     let record = store.read_superblock().await.unwrap();
     let from = record.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+    // So little memory that most pages have to wait for another reading of the log.
+    let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, None);
     let mut reader = WalReader::open(&env, "wal", Lsn(from), known_durable).await.unwrap();
-    // The log is read twice: once to find its end, behind which a new one starts, and once to replay it.
-    while reader.next_group().await.unwrap().is_some() {}
+    while let Some(group) = reader.next_group().await.unwrap() {
+        collector.add(&group).await.unwrap();
+    }
     let tail = reader.into_tail();
     let end = tail.end_lsn();
-    let mut reader = WalReader::open(&env, "wal", Lsn(from), known_durable).await.unwrap();
     let wal = Arc::new(Wal::resume(&env, wal_options(), tail).await.unwrap());
     let mut options = pool_options(PageSize::K4, FRAMES);
     options.check = check_page;
-    let pool = BufferPool::open(&env, store, wal.clone(), options);
-    let mut replayer = redo::Replayer::new(&pool);
-    while let Some(group) = reader.next_group().await.unwrap() {
-        replayer.push(&group).await.unwrap();
+    options.apply_page_log = redo::catch_up;
+    let pool = BufferPool::open(&env, store.clone(), wal.clone(), options);
+    let redo::Collected { now, later, mut through, given_up } = collector.finish();
+    assert!(given_up.is_empty());
+    pool.behind().restore(now, later);
+    while pool.behind().count() > 0 {
+        pool.catch_up(|| true).await.unwrap();
+        if through.is_some() {
+            let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, through);
+            let mut reader = WalReader::open(&env, "wal", Lsn(from), end).await.unwrap().until(end);
+            while let Some(group) = reader.next_group().await.unwrap() {
+                collector.add(&group).await.unwrap();
+            }
+            let collected = collector.finish();
+            pool.behind().hand_over(collected.now);
+            through = collected.through;
+        }
     }
-    replayer.finish().await.unwrap();
     pool.flush_all().await.unwrap();
     pool.store().write_superblock(&pool.min_rec_lsn().0.to_le_bytes()).await.unwrap();
     let bed = Bed { space: Arc::new(Space::new(&pool)), pool, wal };
