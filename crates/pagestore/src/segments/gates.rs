@@ -24,8 +24,10 @@ pub(super) struct Reading<'g> {
 }
 
 impl Gates {
-    pub(super) fn grow(&self, count: u32) {
-        self.gates.write().extend((0..count).map(|_| Gate::default()));
+    pub(super) fn grow_to(&self, count: u32) {
+        let mut gates = self.gates.write();
+        let count = gates.len().max(count as usize);
+        gates.resize_with(count, Gate::default);
     }
 
     pub(super) fn enter(&self, segment: u32) -> Reading<'_> {

@@ -10,7 +10,7 @@ use super::place::{BLOCK_BYTES, Geometry, Place};
 use super::summary::{Effect, Entry, Stream, Summary};
 use super::table::SegmentTable;
 use crate::PageId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy)]
 struct OpenSegment {
@@ -148,24 +148,22 @@ impl State {
         self.queue[(sequence - first) as usize].written = true;
     }
 
-    /// Begins to make durable what is written so far: the last sequence that the syncs of these files will cover.
-    /// `None` if there is nothing to do, somebody is at it, or one has failed: the kernel reports a lost write once,
+    /// Begins to make durable what is written so far: the last sequence that the syncs of these files will cover, and of each
+    /// file whether it has grown, so that everything about it must be synced. `None` if there is nothing to do, somebody is at it, or one has failed: the kernel reports a lost write once,
     /// so a second sync would seem to succeed.
-    pub(super) fn begin_epoch(&mut self) -> Option<(u64, Vec<usize>)> {
+    pub(super) fn begin_epoch(&mut self) -> Option<(u64, BTreeMap<usize, bool>)> {
         if self.syncing {
             return None;
         }
-        let mut files = std::mem::take(&mut self.grown);
+        let mut files: BTreeMap<_, _> = self.grown.drain(..).map(|file| (file, true)).collect();
         let mut through = self.durable_through;
         for chunk in self.queue.iter().take_while(|chunk| chunk.written) {
             through = chunk.sequence;
-            files.push(self.geometry.file_of(chunk.segment).0);
+            files.entry(self.geometry.file_of(chunk.segment).0).or_insert(false);
         }
         if files.is_empty() {
             return None;
         }
-        files.sort_unstable();
-        files.dedup();
         self.syncing = true;
         self.epochs_begun += 1;
         Some((through, files))

@@ -26,6 +26,7 @@
 
 use super::place::{BLOCK_BYTES, Geometry, Place};
 use super::tree::Pointer;
+use crate::fill::fill_with_zeros;
 use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
 use env::{File, IoBuf};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ const VERSION: u32 = 1;
 const COPIES: usize = 2;
 const SLOT_BYTES: u64 = (COPIES * BLOCK_BYTES) as u64;
 /// The length of the file.
-pub(super) const FILE_BYTES: u64 = 2 * SLOT_BYTES;
+const FILE_BYTES: u64 = 2 * SLOT_BYTES;
 const STRADDLING_OFFSET: usize = 96;
 /// One for each stream, and one to spare.
 pub(super) const STRADDLING_MAX: usize = 4;
@@ -57,6 +58,14 @@ pub(super) struct Superblock {
     pub(super) root: Pointer,
     pub(super) straddling: Vec<u32>,
     pub(super) record: Vec<u8>,
+}
+
+/// Makes the file anew, full of zeros: a slot that is written later changes nothing but its bytes.
+pub(super) async fn format(file: &Arc<dyn File>) -> Result<(), StoreError> {
+    file.set_len(0).await?;
+    file.allocate(FILE_BYTES).await?;
+    fill_with_zeros(file, 0..FILE_BYTES).await?;
+    Ok(file.sync_all().await?)
 }
 
 /// Writes the slot of this number and makes it durable. The other slot stays as it is.
@@ -84,7 +93,7 @@ pub(super) async fn write_again(file: &Arc<dyn File>, state: &Superblock) -> Res
     for (_, offset) in places {
         let (_, result) = file.write_at(offset, IoBuf::copy_of(&block)).await;
         result?;
-        file.sync().await?;
+        file.sync_all().await?;
     }
     Ok(())
 }

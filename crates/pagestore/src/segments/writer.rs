@@ -175,8 +175,11 @@ impl Core {
         if self.is_planted(PlantedFault::AcknowledgeUnsynced) {
             numbers.clear();
         }
-        let files: Vec<_> = numbers.into_iter().map(|number| self.files.file(number)).collect();
-        let syncs: Vec<_> = files.iter().map(|file| file.sync()).collect();
+        let sync = |(number, has_grown)| {
+            let file = self.files.file(number);
+            if has_grown { file.sync_all() } else { file.sync() }
+        };
+        let syncs: Vec<_> = numbers.into_iter().map(sync).collect();
         let mut outcome = Ok(());
         for sync in syncs {
             outcome = outcome.and(sync.await);
