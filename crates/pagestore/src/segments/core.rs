@@ -138,6 +138,7 @@ impl Core {
             let state = self.state.lock();
             next.segment_count = state.table.len();
             next.durable_through = state.durable_through;
+            next.newest_lsn = state.newest_lsn;
         }
         let sync = !self.is_planted(PlantedFault::SuperblockUnsynced);
         self.note_failure(superblock::write(&self.superblock_file, &next, sync).await)?;

@@ -112,6 +112,10 @@ impl PageStore for SegmentStore {
         self.core.page_count()
     }
 
+    fn newest_lsn(&self) -> u64 {
+        self.core.state.lock().newest_lsn
+    }
+
     fn store_stats(&self) -> StoreStats {
         StoreStats { segments: Some(self.stats()), ..StoreStats::default() }
     }

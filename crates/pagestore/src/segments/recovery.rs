@@ -55,6 +55,7 @@ pub(super) async fn create(
         durable_through: 0,
         root: Pointer::default(),
         straddling: Vec::new(),
+        newest_lsn: 0,
         record: Vec::new(),
     };
     superblock::write(&file, &first, true).await?;
@@ -281,7 +282,11 @@ fn rebuild(
     let last_head = heads.0.iter().flatten().map(|head| head.sequence).max().unwrap_or(0);
     let last = log.last().map_or(0, |found| found.summary.sequence);
     let last = last.max(last_head).max(superblock.scan_from).max(superblock.durable_through);
+    // Pages are written when the log is durable up to their LSN, so each of these is right even if its chunk does not count.
+    let heads_lsn = heads.0.iter().flatten().map(|head| head.newest_lsn).max();
+    let log_lsn = log.iter().map(|found| found.summary.newest_lsn).max();
     let mut state = core.state.lock();
+    state.newest_lsn = superblock.newest_lsn.max(heads_lsn.max(log_lsn).unwrap_or(0));
     state.next_sequence = last + SEQUENCE_GAP;
     state.durable_through = state.next_sequence - 1;
     for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.live > 0) {

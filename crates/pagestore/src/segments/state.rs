@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) table: SegmentTable,
     pub(super) next_sequence: u64,
     pub(super) durable_through: u64,
+    /// The highest LSN of all pages that were ever placed: the log is durable up to there.
+    pub(super) newest_lsn: u64,
     queue: VecDeque<InFlight>,
     open: [Option<OpenSegment>; 3],
     /// Where the log of the durable checkpoint begins.
@@ -68,6 +70,7 @@ impl State {
             table: SegmentTable::default(),
             next_sequence,
             durable_through: next_sequence - 1,
+            newest_lsn: 0,
             queue: VecDeque::new(),
             open: [None; 3],
             scan_from: next_sequence,
@@ -120,6 +123,7 @@ impl State {
             offset: open.offset,
             incarnation: self.identity.incarnation,
             stream,
+            newest_lsn: self.newest_lsn,
             entries,
         };
         open.offset += summary.chunk_bytes();

@@ -386,6 +386,42 @@ fn a_new_superblock_survives_a_power_cut() {
     }
 }
 
+/// The log was durable up to the LSN of every page that was ever written, whatever has become of the page and of its chunk.
+#[test]
+fn the_newest_lsn_is_known_after_an_opening() {
+    for seed in 0..40 {
+        let world = World::new(seed, SimOptions { steps_max: 3_000_000, ..SimOptions::default() });
+        let env = world.env();
+        let live = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            assert_eq!(store.newest_lsn(), 0);
+            store.extend(40).await.unwrap();
+            write(&store, &[(1, 5), (2, 900 + seed), (3, 7)]).await.unwrap();
+            for version in 1..1 + seed {
+                write(&store, &[(2, version), (3, version), (4 + version % 30, version)]).await.unwrap();
+            }
+            store.free(&[PageId(2)]).await.unwrap();
+            if seed % 4 == 1 {
+                store.write_superblock(b"checkpoint").await.unwrap();
+            }
+            assert_eq!(store.newest_lsn(), 900 + seed);
+        };
+        assert_eq!(world.block_on(live), Outcome::Done(()));
+        let options = SimOptions { steps_max: 3_000_000, ..SimOptions::default() };
+        let mut world =
+            if seed % 2 == 0 { world.kill(options.clone()) } else { world.crash(options.clone()) };
+        for opening in 0..3 {
+            let env = world.env();
+            let look = async {
+                let store = SegmentStore::open(&env, "", SegmentOptions::tiny()).await.unwrap();
+                assert_eq!(store.newest_lsn(), 900 + seed, "opening {opening} of seed {seed}");
+            };
+            assert_eq!(world.block_on(look), Outcome::Done(()));
+            world = world.crash(options.clone());
+        }
+    }
+}
+
 /// Segments of a growth that was cut off are not used as they are: the next growth fills them.
 #[test]
 fn a_growth_that_was_cut_off_is_done_again() {
