@@ -3,8 +3,8 @@
 //! Protocol: a reader loads the word, enters, and loads the word again. If it still names the segment, the segment is
 //! not free, and will not be opened before the reader leaves.
 
-use env::sync::RwLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use super::sync::{AtomicU32, AtomicU64, RwLock, fence};
+use std::sync::atomic::Ordering;
 
 #[derive(Default)]
 struct Gate {

@@ -32,10 +32,15 @@ mod state;
 mod stats;
 mod summary;
 mod superblock;
+mod sync;
 mod table;
 mod tree;
 mod writer;
 
+#[cfg(test)]
+mod explored;
+#[cfg(test)]
+mod schedules;
 #[cfg(test)]
 mod tests;
 
