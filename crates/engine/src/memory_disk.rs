@@ -123,6 +123,10 @@ impl File for MemoryFile {
         SyncCompletion::done()
     }
 
+    fn sync_all(&self) -> SyncCompletion {
+        SyncCompletion::done()
+    }
+
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
         Box::pin(async { Ok(self.bytes.lock().len() as u64) })
     }

@@ -149,6 +149,13 @@ impl File for CountedFile {
         self.file.sync().watched(in_flight)
     }
 
+    fn sync_all(&self) -> SyncCompletion {
+        let counters = &*self.counters;
+        counters.syncs.fetch_add(1, Relaxed);
+        let in_flight = InFlight::begin(&counters.syncs_pending);
+        self.file.sync_all().watched(in_flight)
+    }
+
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
         self.file.len()
     }
@@ -212,6 +219,9 @@ mod tests {
             completion
         }
         fn sync(&self) -> SyncCompletion {
+            unreachable!("only writes are tested")
+        }
+        fn sync_all(&self) -> SyncCompletion {
             unreachable!("only writes are tested")
         }
         fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {

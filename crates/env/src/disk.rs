@@ -2,7 +2,8 @@
 //!
 //! Rules that every implementation keeps: short reads and writes are continued inside; a read beyond the end
 //! is `EndOfFile`; operations start when called; nothing is durable before `File::sync` (content and length)
-//! and `Disk::sync_dir` (creation, rename, removal) have returned Ok.
+//! and `Disk::sync_dir` (creation, rename, removal) have returned Ok. Space that `allocate` has reserved is written in full
+//! and synced with `sync_all` before a `sync` can make anything in it durable.
 
 use crate::{BoxFuture, Completion, IoBuf, IoError, SyncCompletion};
 use std::sync::Arc;
@@ -68,6 +69,10 @@ pub trait File: Send + Sync {
     fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion;
     /// fdatasync: makes every write that completed before this call durable, with the length they need.
     fn sync(&self) -> SyncCompletion;
+    /// fsync: the same, and everything that the file system notes about the file. Of reserved space it notes which blocks
+    /// have been written, and what it holds for unwritten reads as zeros; fdatasync may leave that note in memory (ext4
+    /// without a journal does).
+    fn sync_all(&self) -> SyncCompletion;
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>>;
     /// Cuts or extends (with zeros, sparse) to `len` bytes.
     fn set_len(&self, len: u64) -> BoxFuture<'_, Result<(), IoError>>;

@@ -5,6 +5,7 @@
 
 mod batch;
 mod error;
+mod fill;
 pub mod header;
 pub mod in_place;
 mod page;

@@ -197,7 +197,7 @@ struct Bench {
 }
 
 /// Page store, and whether the file system has a journal. Those without are for who asks for them (UNJOURNALLED): there
-/// fdatasync does not make durable that a block of a preallocated file was written for the first time.
+/// fdatasync does less, see tests/power_cut/README.md.
 const KINDS: [(&str, bool); 4] =
     [("in-place", true), ("segments", true), ("in-place", false), ("segments", false)];
 const KINDS_WITH_JOURNAL: usize = 2;

@@ -3,7 +3,7 @@
 use engine::Engine;
 use simulator::{
     Budget, DdlOptions, RotReport, RunOptions, StoreOptions, Violation, run_ddl_many, run_fault, run_many,
-    run_rot, run_store_many,
+    run_rot, run_store_error, run_store_many,
 };
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,8 +23,9 @@ usage: simulator [--seed N] [--seeds COUNT] [--seconds S] [--threads T]
   --transactions N  transactions per seed
   --clients N       clients per seed
   --rot COUNT       nothing but damages at rest, so many per seed, table by table and counted by kind of file
-  --store 1         the page store without an engine; of the others --seed, --seeds, --seconds and --crash-point count
-  --ddl 1           SQL that changes definitions, through sessions of a server; the same options count
+  --store 1         the page store without an engine; --damages, --transactions, --clients and --threads do not count
+  --ddl 1           SQL that changes definitions, through sessions of a server; of the others --seed, --seeds, --seconds
+                    and --crash-point count
 
 Every violation is printed with the command that repeats it; the exit status is then 1.
 ";
@@ -44,7 +45,10 @@ fn main() -> ExitCode {
     let result = match fault {
         _ if store => {
             let store = StoreOptions { crash_point: options.crash_point, ..StoreOptions::new(options.seed) };
-            run_store_many(&store, &budget).map(|summary| summary.to_string())
+            match fault {
+                Some(fault) => run_store_error(&store, fault).map(|report| format!("{report:?}")),
+                None => run_store_many(&store, &budget).map(|summary| summary.to_string()),
+            }
         }
         _ if ddl => {
             let ddl = DdlOptions { crash_point: options.crash_point, ..DdlOptions::new(options.seed) };

@@ -2,7 +2,7 @@
 //! `engine.rs`.
 
 use pagestore::segments::PlantedFault;
-use simulator::{Budget, StoreOptions, run_store_many, run_store_seed};
+use simulator::{Budget, StoreOptions, run_store_error, run_store_many, run_store_seed};
 use std::time::Duration;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -16,10 +16,21 @@ fn setting(name: &str, default: u64) -> u64 {
 fn the_segment_store_keeps_its_promises() {
     let options = StoreOptions::new(setting("EVENKEEL_SIMULATION_SEED", 0));
     let time = Some(Duration::from_secs(setting("EVENKEEL_SIMULATION_SECONDS", 20)));
-    let budget = Budget { seeds: u64::MAX, time, crash_points_min: 1, threads: 1, faults: 0, damages: 0 };
+    let budget = Budget { seeds: u64::MAX, time, crash_points_min: 1, threads: 1, faults: 18, damages: 0 };
     let summary = run_store_many(&options, &budget).unwrap_or_else(|violation| panic!("{violation}"));
     println!("{summary}");
     assert!(summary.crash_points > 0, "the budget allows at least one seed");
+}
+
+/// Each kind of error at some place of a run, once and for good.
+#[test]
+fn the_segment_store_survives_errors_of_the_disk() {
+    for seed in 0..6 {
+        for index in 0..18 {
+            let report = run_store_error(&StoreOptions::new(seed), index);
+            report.unwrap_or_else(|violation| panic!("{violation}"));
+        }
+    }
 }
 
 #[test]

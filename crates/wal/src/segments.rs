@@ -154,7 +154,7 @@ async fn make_segment(
         offset += buffer.len() as u64;
         piece = buffer;
     }
-    file.sync().await?;
+    file.sync_all().await?;
     let path = segment_path(directory, number);
     disk.rename(&prepare_path, &path).await?;
     disk.sync_dir(directory).await?;

@@ -285,29 +285,34 @@ fn a_store_whose_files_are_gone_is_not_made_anew() {
 /// The last chunk of a log has nothing behind it that proves it was durable, but pages that were written after it do.
 #[test]
 fn a_log_that_ends_before_the_newest_page_is_refused() {
-    let world = World::new(7, SimOptions::default());
-    let env = world.env();
-    let fill = async move {
-        let engine = open(env, StoreKind::InPlace).await.unwrap();
-        let [tree, _] = two_trees(&engine).await;
-        let mut last = repeatable(&engine);
-        let key = (ROWS + 1).to_be_bytes();
-        last.insert(tree, &key, &row(tree, ROWS + 1, 0), Uniqueness::Key, WAIT).await.unwrap();
-        last.commit().await.unwrap();
-        engine.pool.flush_all().await.unwrap();
-    };
-    world.block_on(fill).unwrap();
-    let world = world.kill(SimOptions::default());
-    let used = |path: &String| world.content(path).unwrap().iter().any(|byte| *byte != 0);
-    let log: Vec<String> = world.paths().into_iter().filter(|path| path.starts_with("wal/0")).collect();
-    let newest = log.into_iter().filter(used).max().expect("the log is used");
-    world.damage(&newest, |bytes| {
-        let last = bytes.iter().rposition(|byte| *byte != 0).expect("the segment is used");
-        bytes[last] ^= 1;
-    });
-    let env = world.env();
-    match world.block_on(async move { open(env, StoreKind::InPlace).await.map(drop) }).unwrap() {
-        Err(EngineError::Corrupt { what }) => assert!(what.contains(&newest), "{what}"),
-        opened => panic!("{opened:?}"),
+    for store in stores() {
+        let world = World::new(7, SimOptions::default());
+        let env = world.env();
+        let fill = async move {
+            let engine = open(env, store).await.unwrap();
+            let [tree, _] = two_trees(&engine).await;
+            let mut last = repeatable(&engine);
+            let key = (ROWS + 1).to_be_bytes();
+            last.insert(tree, &key, &row(tree, ROWS + 1, 0), Uniqueness::Key, WAIT).await.unwrap();
+            last.commit().await.unwrap();
+            engine.pool.flush_all().await.unwrap();
+        };
+        world.block_on(fill).unwrap();
+        let world = world.kill(SimOptions::default());
+        let used = |path: &String| world.content(path).unwrap().iter().any(|byte| *byte != 0);
+        let log: Vec<String> = world.paths().into_iter().filter(|path| path.starts_with("wal/0")).collect();
+        let newest = log.into_iter().filter(used).max().expect("the log is used");
+        world.damage(&newest, |bytes| {
+            let last = bytes.iter().rposition(|byte| *byte != 0).expect("the segment is used");
+            bytes[last] ^= 1;
+        });
+        // An opening that is refused changes nothing about that.
+        for _ in 0..2 {
+            let env = world.env();
+            match world.block_on(async move { open(env, store).await.map(drop) }).unwrap() {
+                Err(EngineError::Corrupt { what }) => assert!(what.contains(&newest), "{what}"),
+                opened => panic!("{store:?}: {opened:?}"),
+            }
+        }
     }
 }

@@ -202,6 +202,16 @@ impl File for RealFile {
         completion
     }
 
+    fn sync_all(&self) -> SyncCompletion {
+        let (completer, completion) = sync_completion();
+        let open = self.open.clone();
+        self.pool.run(move || {
+            let result = open.file.sync_all();
+            completer.complete(IoBuf::empty(), result.map_err(|error| open.error(IoOp::Sync, &error)));
+        });
+        completion
+    }
+
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
         self.cold(IoOp::Length, |file| Ok(file.metadata()?.len()))
     }

@@ -241,6 +241,10 @@ impl File for ScratchFile {
         SyncCompletion::done()
     }
 
+    fn sync_all(&self) -> SyncCompletion {
+        SyncCompletion::done()
+    }
+
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
         Box::pin(async { Ok(self.state.lock().len) })
     }

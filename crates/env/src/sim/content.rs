@@ -70,7 +70,11 @@ impl Content {
     pub(super) fn write(&mut self, start: usize, bytes: &[u8]) {
         assert!(start + bytes.len() <= self.length, "the range lies inside the file");
         for (page, inside, range) in pieces(start, bytes.len()) {
-            Arc::make_mut(&mut self.pages[page])[inside].copy_from_slice(&bytes[range]);
+            let bytes = &bytes[range];
+            match bytes.len() == PAGE_BYTES && bytes.iter().all(|byte| *byte == 0) {
+                true => self.pages[page] = zero_page(),
+                false => Arc::make_mut(&mut self.pages[page])[inside].copy_from_slice(bytes),
+            }
         }
     }
 

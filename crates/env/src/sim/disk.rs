@@ -163,6 +163,13 @@ impl SimFile {
             assert_aligned(&self.path, offset, buffer);
         }
     }
+
+    fn sync_as(&self, all: bool) -> SyncCompletion {
+        let (completer, completion) = sync_completion();
+        let through = self.machine.0.state.lock().disk.files[self.index.0].sequence();
+        self.submit(IoOp::Sync, Work::Sync { file: self.index, through, all }, completer);
+        completion
+    }
 }
 
 impl File for SimFile {
@@ -186,10 +193,11 @@ impl File for SimFile {
     }
 
     fn sync(&self) -> SyncCompletion {
-        let (completer, completion) = sync_completion();
-        let through = self.machine.0.state.lock().disk.files[self.index.0].sequence();
-        self.submit(IoOp::Sync, Work::Sync { file: self.index, through }, completer);
-        completion
+        self.sync_as(false)
+    }
+
+    fn sync_all(&self) -> SyncCompletion {
+        self.sync_as(true)
     }
 
     fn len(&self) -> BoxFuture<'_, Result<u64, IoError>> {
@@ -222,7 +230,7 @@ impl File for SimFile {
             }
             let file = &mut state.disk.files[index.0];
             if file.len() < len {
-                file.set_len(len);
+                file.reserve(len);
             }
             Ok(())
         })

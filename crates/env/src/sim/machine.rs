@@ -64,7 +64,7 @@ pub(super) struct Pending {
 pub(super) enum Work {
     Read { file: FileIndex, offset: u64, buffer: IoBuf },
     Write { file: FileIndex, offset: u64, buffer: IoBuf },
-    Sync { file: FileIndex, through: u64 },
+    Sync { file: FileIndex, through: u64, all: bool },
     Meta { changes: bool, work: MetaWork },
 }
 
@@ -158,14 +158,14 @@ impl MachineState {
                 };
                 completer.complete(buffer, result);
             }
-            Work::Sync { file, through } => {
+            Work::Sync { file, through, all } => {
                 let result = match fault {
                     Some(FaultEffect::Error(kind) | FaultEffect::Partial(kind)) => {
                         self.disk.files[file.0].fail_sync();
                         error(kind)
                     }
                     None => {
-                        self.disk.files[file.0].sync_through(through);
+                        self.disk.files[file.0].sync_through(through, all);
                         Ok(())
                     }
                 };

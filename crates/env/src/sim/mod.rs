@@ -16,6 +16,7 @@ mod input;
 mod machine;
 mod namespace;
 mod options;
+mod reserved;
 mod rng;
 mod world;
 

@@ -15,6 +15,7 @@
 //! The header names each image by checksum: an image of an earlier batch in the same place is not mistaken.
 
 use super::superblock::SLOT_BYTES;
+use crate::fill::fill_with_zeros;
 use crate::{BATCH_HEADER_BYTES, BATCH_PAGES_MAX, PageBatch, PageId, PageSize, StoreError, header};
 use env::{File, IoBuf, IoError};
 use std::sync::Arc;
@@ -107,6 +108,14 @@ pub(super) async fn read(copies: &Arc<dyn File>, page_size: PageSize) -> Result<
     Ok(Found { sequence, newest_lsn, pages })
 }
 
+/// Fills the file from `length` on, as far as it is shorter than it should be.
+pub(super) async fn fill(file: &Arc<dyn File>, page_size: PageSize, length: u64) -> Result<(), IoError> {
+    let end = file_bytes(page_size);
+    file.allocate(end).await?;
+    fill_with_zeros(file, length.min(end)..end).await?;
+    file.sync_all().await
+}
+
 /// Writes the batch and the slot into a new file, which the caller puts in the old one's place.
 pub(super) async fn write_anew(
     file: &Arc<dyn File>,
@@ -124,11 +133,12 @@ pub(super) async fn write_anew(
     encode(block, found.sequence, found.newest_lsn, &ids, &checksums);
     let images = buffer.as_mut_slice()[BATCH_HEADER_BYTES..].chunks_exact_mut(size);
     images.zip(&found.pages).for_each(|(image, (_, copy))| image.copy_from_slice(copy.as_slice()));
-    let (_, result) = file.write_at(0, buffer).await;
+    let (buffer, result) = file.write_at(0, buffer).await;
     result?;
+    fill_with_zeros(file, buffer.len() as u64..slot_offset(page_size)).await?;
     let (_, result) = file.write_at(slot_offset(page_size), IoBuf::copy_of(&slot)).await;
     result?;
-    file.sync().await
+    file.sync_all().await
 }
 
 /// `None` when the file ends before; any other failure is an error.

@@ -5,15 +5,17 @@
 //! 2. the images go to their home, neighbours in one write, then sync.
 //!
 //! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
-//! `open` restores damaged home pages from there (`reopen`).
+//! `open` restores damaged home pages from there (`reopen`). `growth` adds places.
 
 mod doublewrite;
+mod growth;
 mod reopen;
 mod superblock;
 
 #[cfg(test)]
 mod tests;
 
+use crate::fill::fill_with_zeros;
 use crate::pieces::{Part, distribute, pieces, span};
 use crate::turn::Turn;
 use crate::{
@@ -30,10 +32,6 @@ use superblock::SuperblockState;
 const DATA_FILE: &str = "pages.db";
 const DOUBLEWRITE_FILE: &str = "doublewrite.db";
 
-/// The file grows by an eighth of its size within these bounds: few grows for large files, little waste in small.
-const GROW_BYTES_MIN: u64 = 1 << 20;
-const GROW_BYTES_MAX: u64 = 64 << 20;
-
 /// One home write is at most this large.
 const RUN_PAGES_MAX: usize = 32;
 
@@ -44,8 +42,10 @@ pub struct InPlaceStore {
     doublewrite: Doublewrite,
     page_count: AtomicU64,
     superblock: Mutex<SuperblockState>,
-    /// Batches, growth and superblock writes take turns: held across awaits, hence not a mutex.
+    /// Batches, superblock writes and the end of each growth take turns: held across awaits, hence not a mutex.
     turn: Turn,
+    /// One growth at a time; taken before `turn`.
+    growth_turn: Turn,
     /// The first failed write or sync; see `check_healthy`.
     failed: Mutex<Option<StoreError>>,
 }
@@ -65,12 +65,14 @@ impl InPlaceStore {
         }
         data.set_len(0).await?;
         copies.set_len(0).await?;
-        data.allocate(GROW_BYTES_MIN).await?;
-        copies.allocate(doublewrite::file_bytes(page_size)).await?;
-        copies.sync().await?;
-        let superblock = superblock::format(&data, page_size).await?;
+        data.allocate(growth::BYTES_MIN).await?;
+        fill_with_zeros(&data, 0..growth::BYTES_MIN).await?;
+        data.sync_all().await?;
+        doublewrite::fill(&copies, page_size, 0).await?;
+        let page_count = growth::BYTES_MIN / page_size.bytes() as u64;
+        let superblock = superblock::format(&data, page_size, page_count).await?;
         env.disk.sync_dir(directory).await?;
-        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), GROW_BYTES_MIN, superblock))
+        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), page_count, superblock))
     }
 
     /// Opens an existing store and repairs pages that a crash left half written.
@@ -79,9 +81,9 @@ impl InPlaceStore {
         let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
         let (page_size, superblock) = superblock::load(&data).await?;
         let reopened = reopen::reopen(env, directory, &data, copies, page_size, superblock).await?;
-        let reopen::Reopened { copies, length, sequence, newest_lsn, superblock } = reopened;
+        let reopen::Reopened { copies, page_count, sequence, newest_lsn, superblock } = reopened;
         let doublewrite = Doublewrite::new(copies, sequence, newest_lsn);
-        Ok(Self::assemble(page_size, data, doublewrite, length, superblock))
+        Ok(Self::assemble(page_size, data, doublewrite, page_count, superblock))
     }
 
     /// The superblock slots, for people.
@@ -94,16 +96,17 @@ impl InPlaceStore {
         page_size: PageSize,
         data: Arc<dyn File>,
         doublewrite: Doublewrite,
-        length: u64,
+        page_count: u64,
         superblock: SuperblockState,
     ) -> Self {
         Self {
             page_size,
             data,
             doublewrite,
-            page_count: AtomicU64::new(length / page_size.bytes() as u64),
+            page_count: AtomicU64::new(page_count),
             superblock: Mutex::new(superblock),
             turn: Turn::default(),
+            growth_turn: Turn::default(),
             failed: Mutex::new(None),
         }
     }
@@ -227,30 +230,7 @@ impl PageStore for InPlaceStore {
     }
 
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            let _turn = self.turn.take().await;
-            self.check_healthy()?;
-            let current = self.page_count();
-            if page_count <= current {
-                return Ok(());
-            }
-            let size = self.page_size.bytes() as u64;
-            let needed = page_count * size;
-            let step = (current * size / 8).clamp(GROW_BYTES_MIN, GROW_BYTES_MAX);
-            let generous = needed.max((current * size + step).next_multiple_of(size));
-            let length = match self.data.allocate(generous).await {
-                // Near the end of the disk only what is needed may still fit.
-                Err(error) if error.is_no_space() && generous > needed => {
-                    self.data.allocate(needed).await?;
-                    needed
-                }
-                result => result.map(|()| generous)?,
-            };
-            let synced = self.data.sync().await;
-            self.note_failure(synced.map_err(StoreError::from))?;
-            self.page_count.store(length / size, Ordering::Release);
-            Ok(())
-        })
+        Box::pin(self.grow_to(page_count))
     }
 
     fn read_superblock(&self) -> BoxFuture<'_, Result<Option<Vec<u8>>, StoreError>> {

@@ -3,8 +3,8 @@
 //!
 //! A process may have been killed after a failed sync. The kernel then shows what it wrote, holds it for clean, and loses
 //! it in the next power cut; a sync by the opening does nothing about that. Doubtful are the last batch in the doublewrite
-//! file, its pages at home, the newest superblock slot and the last growth: whatever came before has been synced, or else
-//! they would not have been written. Batch and slot go into a new doublewrite file first, which takes the name of the old
+//! file, its pages at home and the newest superblock slot: whatever came before has been synced, or else they would not have
+//! been written; and a growth counts only when the superblock names it. Batch and slot go into a new doublewrite file first, which takes the name of the old
 //! one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
 //! damaged pages are written, and a sync speaks for the rest.
 //!
@@ -22,7 +22,8 @@ const NEW_FILE: &str = "doublewrite.new";
 
 pub(super) struct Reopened {
     pub(super) copies: Arc<dyn File>,
-    pub(super) length: u64,
+    /// Pages below this can be written.
+    pub(super) page_count: u64,
     pub(super) sequence: u64,
     pub(super) newest_lsn: u64,
     pub(super) superblock: SuperblockState,
@@ -53,19 +54,30 @@ pub(super) async fn reopen(
             result?;
         }
     }
+    let pages_held = length / page_size.bytes() as u64;
+    let page_count = match superblock.page_count {
+        // Of an older store, which counts a growth as soon as the file is longer.
+        0 if is_renewed => {
+            write_end_again(data, page_size, length).await?;
+            pages_held
+        }
+        0 => pages_held,
+        // A growth that was cut off is done again.
+        known => known.min(pages_held),
+    };
     if is_renewed {
-        write_end_again(data, page_size, length).await?;
         superblock::write(data, page_size, &superblock).await?;
     } else {
         // Pages can then be written back as far as the file reaches.
-        match copies.allocate(doublewrite::file_bytes(page_size)).await {
+        let present = copies.len().await?;
+        match doublewrite::fill(&copies, page_size, present).await {
             Err(error) if !error.is_no_space() => return Err(error.into()),
             _ => {}
         }
         data.sync().await?;
     }
     let Found { sequence, newest_lsn, .. } = found;
-    Ok(Reopened { copies: renewed.unwrap_or(copies), length, sequence, newest_lsn, superblock })
+    Ok(Reopened { copies: renewed.unwrap_or(copies), page_count, sequence, newest_lsn, superblock })
 }
 
 /// Forgets the copies of pages that are newer at home (then the doublewrite file is not what was written last) or do not
@@ -123,7 +135,7 @@ async fn renew(
     Ok(Some(open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::existing().direct()).await?))
 }
 
-/// The last page if nobody has used it yet: the growth was perhaps never synced. If the page is used, it was.
+/// The last page of an older store, if nobody has used it yet: the growth was perhaps never synced. If it is used, it was.
 async fn write_end_again(data: &Arc<dyn File>, page_size: PageSize, length: u64) -> Result<(), StoreError> {
     let size = page_size.bytes() as u64;
     let Some(last) = (length / size).checked_sub(1) else { return Ok(()) };

@@ -11,6 +11,8 @@
 //! | 24     | 4     | length of the record                               |
 //! | 28     | 4     | crc32c of the block with this field as zero        |
 //! | 32     | 2048  | the caller's checkpoint record, zero-padded        |
+//! | 2080   | 8     | pages with an id below this can be written;        |
+//! |        |       | 0: as many as the file holds (older stores)        |
 
 use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
 use env::{File, IoBuf};
@@ -20,26 +22,38 @@ pub(super) const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"EVKPAGES";
 const VERSION: u32 = 1;
 const RECORD_OFFSET: usize = 32;
+const PAGE_COUNT_OFFSET: usize = RECORD_OFFSET + SUPERBLOCK_BYTES_MAX;
 
-const _: () = assert!(RECORD_OFFSET + SUPERBLOCK_BYTES_MAX <= SLOT_BYTES, "the record fits into a slot");
+const _: () = assert!(PAGE_COUNT_OFFSET + 8 <= SLOT_BYTES, "the record fits into a slot");
 
 /// The newest durable superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SuperblockState {
     sequence: u64,
     pub(super) record: Vec<u8>,
+    /// The growth up to here was filled and synced; 0: unknown.
+    pub(super) page_count: u64,
 }
 
 impl SuperblockState {
     pub(super) fn next(&self, record: &[u8]) -> Self {
         assert!(record.len() <= SUPERBLOCK_BYTES_MAX, "a checkpoint record has at most 2 KB");
-        Self { sequence: self.sequence + 1, record: record.to_vec() }
+        Self { sequence: self.sequence + 1, record: record.to_vec(), page_count: self.page_count }
+    }
+
+    /// The same with more pages.
+    pub(super) fn grown(&self, page_count: u64) -> Self {
+        Self { page_count, ..self.next(&self.record) }
     }
 }
 
 /// Writes both slots of a new store, so that a later write never meets a slot of unknown content.
-pub(super) async fn format(data: &Arc<dyn File>, page_size: PageSize) -> Result<SuperblockState, StoreError> {
-    let first = SuperblockState { sequence: 0, record: Vec::new() };
+pub(super) async fn format(
+    data: &Arc<dyn File>,
+    page_size: PageSize,
+    page_count: u64,
+) -> Result<SuperblockState, StoreError> {
+    let first = SuperblockState { sequence: 0, record: Vec::new(), page_count };
     let second = first.next(&[]);
     write(data, page_size, &first).await?;
     write(data, page_size, &second).await?;
@@ -110,8 +124,9 @@ pub(super) async fn describe(data: &Arc<dyn File>) -> Result<String, StoreError>
         result?;
         let described = match decode(block.as_slice()) {
             Slot::Valid(page_size, state) => format!(
-                "number {}, pages of {} bytes, checkpoint record of {} bytes",
+                "number {}, {} pages of {} bytes, checkpoint record of {} bytes",
                 state.sequence,
+                state.page_count,
                 page_size.bytes(),
                 state.record.len()
             ),
@@ -137,6 +152,7 @@ fn encode(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
     block[16..24].copy_from_slice(&state.sequence.to_le_bytes());
     block[24..28].copy_from_slice(&(state.record.len() as u32).to_le_bytes());
     block[RECORD_OFFSET..RECORD_OFFSET + state.record.len()].copy_from_slice(&state.record);
+    block[PAGE_COUNT_OFFSET..PAGE_COUNT_OFFSET + 8].copy_from_slice(&state.page_count.to_le_bytes());
     let crc = crc32c::crc32c(&block);
     block[28..32].copy_from_slice(&crc.to_le_bytes());
     block
@@ -158,11 +174,13 @@ fn decode(block: &[u8]) -> Slot {
     if length > SUPERBLOCK_BYTES_MAX {
         return Slot::Invalid;
     }
-    let sequence = u64::from_le_bytes(block[16..24].try_into().expect("eight bytes"));
-    Slot::Valid(
-        page_size,
-        SuperblockState { sequence, record: block[RECORD_OFFSET..RECORD_OFFSET + length].to_vec() },
-    )
+    let u64_at = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
+    let state = SuperblockState {
+        sequence: u64_at(16),
+        record: block[RECORD_OFFSET..RECORD_OFFSET + length].to_vec(),
+        page_count: u64_at(PAGE_COUNT_OFFSET),
+    };
+    Slot::Valid(page_size, state)
 }
 
 #[cfg(test)]
@@ -171,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_slot_comes_back_and_damage_is_noticed() {
-        let state = SuperblockState { sequence: 9, record: vec![5; 2048] };
+        let state = SuperblockState { sequence: 9, record: vec![5; 2048], page_count: 1 << 33 };
         let block = encode(PageSize::K16, &state);
         assert!(matches!(decode(&block), Slot::Valid(PageSize::K16, found) if found == state));
         for byte in (0..SLOT_BYTES).step_by(13) {

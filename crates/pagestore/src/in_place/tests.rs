@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{PageKind, TreeId};
-use env::sim::{Outcome, SimOptions, World};
+use env::sim::{Fault, FaultEffect, Outcome, SimOptions, World};
+use std::collections::BTreeMap;
 use std::sync::Mutex as StdMutex;
 
 fn image(page: PageId, version: u64) -> Vec<u8> {
@@ -88,7 +89,7 @@ fn growth_is_bounded_by_the_disk_and_harmless() {
     let run = async {
         let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
         let first = store.page_count();
-        assert_eq!(first, GROW_BYTES_MIN / 8192);
+        assert_eq!(first, growth::BYTES_MIN / 8192);
         store.extend(first + 1).await.unwrap();
         let count = store.page_count();
         assert_eq!(count, 2 * first);
@@ -107,6 +108,118 @@ fn growth_is_bounded_by_the_disk_and_harmless() {
         store.write_superblock(&[1; SUPERBLOCK_MAX]).await.unwrap();
         let refused = InPlaceStore::create(&env, "", PageSize::K8).await.err();
         assert!(matches!(refused, Some(StoreError::AlreadyExists { .. })));
+    };
+    world.block_on(run).unwrap();
+}
+
+/// Where nothing can be reserved the disk is found full only when zeros are written: the same error, and nothing has changed.
+#[test]
+fn a_disk_that_is_full_while_space_is_filled_is_no_failure() {
+    let world = World::new(3, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let count = store.page_count();
+        let full = Fault {
+            op: Some(env::IoOp::Write),
+            path: "pages.db".into(),
+            after: 0,
+            sticky: true,
+            effect: FaultEffect::Partial(env::IoErrorKind::NoSpace),
+        };
+        world.set_faults(std::slice::from_ref(&full));
+        let error = store.extend(count + 1).await.unwrap_err();
+        assert!(error.is_no_space() && store.page_count() == count);
+        world.set_faults(&[Fault { sticky: false, ..full }]);
+        store.extend(count + 1).await.unwrap();
+        assert_eq!(store.page_count(), count + 1, "only what is needed");
+        let mut batch = PageBatch::new(PageSize::K8, 1);
+        batch.push(PageId(count), &image(PageId(count), 4));
+        store.write_batch(batch).await.unwrap();
+        store.extend(count + 2).await.unwrap();
+        assert!(store.page_count() > count + 2);
+    };
+    world.block_on(run).unwrap();
+}
+
+/// Grows the store three times and writes the first and the last page of each growth; what is acknowledged is noted.
+async fn grow_and_write(store: &InPlaceStore, first: u64, acknowledged: &StdMutex<BTreeMap<u64, u64>>) {
+    for version in first..first + 3 {
+        let before = store.page_count();
+        store.extend(before + 1).await.unwrap();
+        for page in [before, store.page_count() - 1] {
+            let mut batch = PageBatch::new(PageSize::K8, 1);
+            batch.push(PageId(page), &image(PageId(page), version));
+            store.write_batch(batch).await.unwrap();
+            acknowledged.lock().unwrap().insert(page, version);
+        }
+    }
+}
+
+/// Reserved space is held for unwritten by the file system, and a sync of its content does not change that for good. So
+/// pages of a growth must not lie there, whether or not an earlier growth was cut off.
+#[test]
+fn pages_of_a_growth_survive_a_power_cut() {
+    let mut crash_at = 0;
+    loop {
+        let acknowledged = Arc::new(StdMutex::new(BTreeMap::new()));
+        let options = SimOptions { crash_at: Some(crash_at), ..SimOptions::default() };
+        let world = World::new(crash_at + 1, options);
+        let (env, noted) = (world.env(), acknowledged.clone());
+        let outcome = world.block_on(async move {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            grow_and_write(&store, 1, &noted).await;
+        });
+        let kill = crash_at % 3 == 0;
+        let mut world =
+            if kill { world.kill(SimOptions::default()) } else { world.crash(SimOptions::default()) };
+        for life in 1..3 {
+            let (env, noted) = (world.env(), acknowledged.clone());
+            let check = async move {
+                let store = match InPlaceStore::open(&env, "").await {
+                    Ok(store) => store,
+                    Err(error) => {
+                        assert!(noted.lock().unwrap().is_empty(), "an acknowledged page is lost: {error}");
+                        InPlaceStore::create(&env, "", PageSize::K8).await.unwrap()
+                    }
+                };
+                let pages = noted.lock().unwrap().clone();
+                for (page, version) in pages {
+                    let found = read(&store, PageId(page)).await.map(|bytes| header::lsn(&bytes));
+                    assert_eq!(found, Ok(version), "page {page}");
+                }
+                grow_and_write(&store, 10 * life, &noted).await;
+            };
+            world.block_on(check).unwrap();
+            world = world.crash(SimOptions::default());
+        }
+        if outcome == Outcome::Done(()) {
+            break;
+        }
+        crash_at += 1;
+    }
+    assert!(crash_at > 30, "{crash_at}");
+}
+
+/// A store of an earlier build does not say how far its file was filled: all of the file counts, as it did then.
+#[test]
+fn an_older_store_has_the_pages_of_its_file() {
+    let world = World::new(6, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let count = store.page_count();
+        let mut older = store.superblock.lock().next(b"checkpoint");
+        older.page_count = 0;
+        superblock::write(&store.data, PageSize::K8, &older).await.unwrap();
+        drop(store);
+        let store = InPlaceStore::open(&env, "").await.unwrap();
+        assert_eq!(store.page_count(), count);
+        store.extend(count + 1).await.unwrap();
+        let grown = store.page_count();
+        drop(store);
+        let store = InPlaceStore::open(&env, "").await.unwrap();
+        assert_eq!((store.page_count(), store.superblock.lock().page_count), (grown, grown));
     };
     world.block_on(run).unwrap();
 }

@@ -74,12 +74,13 @@ impl Core {
         let mut text = format!("segment {segment}: generation {}, {live} bytes alive\n", first.generation);
         for summary in self.walk(segment, first.generation, &bytes) {
             text.push_str(&format!(
-                "chunk at {}: {:?}, sequence {}, durable through {}, incarnation {}\n",
+                "chunk at {}: {:?}, sequence {}, durable through {}, incarnation {}, newest LSN {}\n",
                 summary.offset,
                 summary.stream,
                 summary.sequence,
                 summary.durable_through,
-                summary.incarnation
+                summary.incarnation,
+                summary.newest_lsn
             ));
             for (entry, place) in summary.places(self.geometry) {
                 let is_page = entry.effect != Effect::MapBlock;

@@ -12,14 +12,15 @@ use super::place::Geometry;
 use super::state::State;
 use super::stats::Counters;
 use super::superblock::{self, Superblock};
+use super::sync::{AtomicBool, AtomicU64, Mutex};
 use super::tree::Tree;
 use super::{PlantedFault, SegmentOptions};
 use crate::turn::Turn;
 use crate::{PageId, StoreError};
-use env::sync::{Mutex, WaitQueue};
+use env::sync::WaitQueue;
 use env::{Env, File, IoError, IoErrorKind, IoOp};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 pub(super) struct Core {
     pub(super) env: Env,
@@ -138,6 +139,7 @@ impl Core {
             let state = self.state.lock();
             next.segment_count = state.table.len();
             next.durable_through = state.durable_through;
+            next.newest_lsn = state.newest_lsn;
         }
         let sync = !self.is_planted(PlantedFault::SuperblockUnsynced);
         self.note_failure(superblock::write(&self.superblock_file, &next, sync).await)?;

@@ -11,7 +11,7 @@
 use super::core::Core;
 use super::place::{BLOCK_BYTES, Place};
 use super::reader::verify_image;
-use super::scan::{Found, Heads};
+use super::scan::Found;
 use super::summary::{Effect, Entry, Stream};
 use crate::{PageId, StoreError};
 use env::IoBuf;
@@ -20,14 +20,8 @@ use std::sync::Arc;
 /// Pages of a chunk of copies.
 const COPIES_MAX: usize = 32;
 
-/// Copies the images of the chunks behind `durable`, and makes the last growth durable.
-pub(super) async fn write_again(
-    core: &Arc<Core>,
-    log: &[Found],
-    durable: u64,
-    heads: &Heads,
-) -> Result<(), StoreError> {
-    write_end_again(core, heads).await?;
+/// Copies the images of the chunks behind `durable`.
+pub(super) async fn write_again(core: &Arc<Core>, log: &[Found], durable: u64) -> Result<(), StoreError> {
     let mut doubtful = Vec::new();
     for Found { summary } in log.iter().filter(|found| found.summary.sequence > durable) {
         for (entry, place) in summary.places(core.geometry) {
@@ -48,20 +42,6 @@ pub(super) async fn write_again(
         }
     }
     Ok(())
-}
-
-/// Segments that nobody has used yet were perhaps never synced. If the newest is used, its growth was durable before.
-async fn write_end_again(core: &Arc<Core>, heads: &Heads) -> Result<(), StoreError> {
-    let Some(None) = heads.0.last() else { return Ok(()) };
-    let last = heads.0.len() as u32 - 1;
-    if core.state.lock().table.get(last).live > 0 {
-        // Its first block is damaged.
-        return Ok(());
-    }
-    let offset = core.geometry.segment_bytes - BLOCK_BYTES as u64;
-    let (_, result) = core.files.write(last, offset, IoBuf::zeroed(BLOCK_BYTES)).await;
-    result?;
-    Ok(core.files.file(core.geometry.file_of(last).0).sync().await?)
 }
 
 /// Copies the first of the pages; returns how many. `None` if there is no room.

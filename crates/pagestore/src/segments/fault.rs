@@ -17,4 +17,7 @@ pub enum PlantedFault {
     RelocateBlindly,
     /// Replay takes the chunks of every incarnation.
     MixIncarnations,
+    /// A load does not enter the gate of its segment.
+    #[cfg(test)]
+    ReadWithoutGate,
 }

@@ -1,8 +1,8 @@
 //! The files that hold the segments, in order. Only the last may have fewer segments than fit.
 
 use super::place::Geometry;
+use super::sync::RwLock;
 use crate::StoreError;
-use env::sync::RwLock;
 use env::{Completion, Env, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 

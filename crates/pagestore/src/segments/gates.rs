@@ -3,8 +3,8 @@
 //! Protocol: a reader loads the word, enters, and loads the word again. If it still names the segment, the segment is
 //! not free, and will not be opened before the reader leaves.
 
-use env::sync::RwLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use super::sync::{AtomicU32, AtomicU64, RwLock, fence};
+use std::sync::atomic::Ordering;
 
 #[derive(Default)]
 struct Gate {
@@ -24,8 +24,10 @@ pub(super) struct Reading<'g> {
 }
 
 impl Gates {
-    pub(super) fn grow(&self, count: u32) {
-        self.gates.write().extend((0..count).map(|_| Gate::default()));
+    pub(super) fn grow_to(&self, count: u32) {
+        let mut gates = self.gates.write();
+        let count = gates.len().max(count as usize);
+        gates.resize_with(count, Gate::default);
     }
 
     pub(super) fn enter(&self, segment: u32) -> Reading<'_> {

@@ -5,11 +5,10 @@ use super::core::Core;
 use super::map::{MAP_PAGES_MAX, blocks_for};
 use super::pace::Limits;
 use crate::StoreError;
-use env::IoBuf;
+use crate::fill::fill_with_zeros;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-const ZEROS_BYTES: u64 = 1 << 20;
 /// One step of unasked growth, at most.
 const STEP_BYTES_MAX: u64 = 1 << 30;
 
@@ -36,15 +35,9 @@ impl Core {
         let start = self.geometry.file_of(first).1;
         let end = start + u64::from(count) * self.geometry.segment_bytes;
         file.allocate(end).await?;
-        let mut offset = start;
-        while offset < end {
-            let length = ZEROS_BYTES.min(end - offset);
-            let (_, result) = file.write_at(offset, IoBuf::zeroed(length as usize)).await;
-            result?;
-            offset += length;
-        }
+        fill_with_zeros(&file, start..end).await?;
         self.sync_grown(self.geometry.file_of(first).0).await?;
-        self.gates.grow(count);
+        self.gates.grow_to(first + count);
         let mut state = self.state.lock();
         state.table.grow(count);
         state.pace.stuck = false;

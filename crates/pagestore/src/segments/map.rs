@@ -4,9 +4,10 @@
 //! they are stored only by `install` under the state's lock and by recovery.
 
 use super::place::{BLOCK_BYTES, Place};
+use super::sync::{AtomicBool, AtomicU64};
 use crate::PageId;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// A leaf is one 4K block on disk.
 pub(super) const LEAF_WORDS: u64 = 512;

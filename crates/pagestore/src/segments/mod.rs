@@ -32,10 +32,15 @@ mod state;
 mod stats;
 mod summary;
 mod superblock;
+mod sync;
 mod table;
 mod tree;
 mod writer;
 
+#[cfg(test)]
+mod explored;
+#[cfg(test)]
+mod schedules;
 #[cfg(test)]
 mod tests;
 
@@ -110,6 +115,10 @@ impl PageStore for SegmentStore {
 
     fn page_count(&self) -> u64 {
         self.core.page_count()
+    }
+
+    fn newest_lsn(&self) -> u64 {
+        self.core.state.lock().newest_lsn
     }
 
     fn store_stats(&self) -> StoreStats {

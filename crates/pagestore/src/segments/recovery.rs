@@ -43,8 +43,7 @@ pub(super) async fn create(
         Ok(_) | Err(StoreError::NoSuperblock { .. }) => {}
         Err(error) => return Err(error),
     }
-    file.set_len(0).await?;
-    file.allocate(superblock::FILE_BYTES).await?;
+    superblock::format(&file).await?;
     let first = Superblock {
         geometry,
         store: env.random.u64(),
@@ -56,17 +55,16 @@ pub(super) async fn create(
         durable_through: 0,
         root: Pointer::default(),
         straddling: Vec::new(),
+        newest_lsn: 0,
         record: Vec::new(),
     };
     superblock::write(&file, &first, true).await?;
     env.disk.sync_dir(directory).await?;
     let files = Files::new(directory, geometry);
-    // Left by a creation that was cut off: their chunks have another store's identity.
-    let count = files.open_existing(env).await?;
+    // Left by a creation that was cut off: their chunks have another store's identity, and growth fills them anew.
+    files.open_existing(env).await?;
     let identity = Identity { store: first.store, incarnation: first.incarnation };
     let core = Arc::new(Core::new(env, options, files, file, first, State::new(geometry, identity, 1)));
-    core.gates.grow(count);
-    core.state.lock().table.grow(count);
     core.grow_to(options.segments_min).await?;
     let segments = core.state.lock().table.len();
     core.page_count.store(core.pages_for(segments), Ordering::Release);
@@ -103,7 +101,7 @@ pub(super) async fn open(
     let state = State::new(superblock.geometry, identity, 1);
     let core = Arc::new(Core::new(env, options, files, file, superblock.clone(), state));
     core.housekeeping.store(true, Ordering::Release);
-    core.gates.grow(count);
+    core.gates.grow_to(count);
     let tree = load_map(&core, count).await?;
     *core.tree.lock() = tree;
     let heads = core.read_heads(count, superblock.store).await?;
@@ -118,7 +116,7 @@ pub(super) async fn open(
     let mut needed = replay(&core, &superblock, &log, durable).await?;
     needed.extend(log.iter().map(|found| found.summary.segment));
     rebuild(&core, &superblock, &heads, &log, &needed)?;
-    doubt::write_again(&core, &log, durable, &heads).await?;
+    doubt::write_again(&core, &log, durable).await?;
     checkpoint(&core).await?;
     core.housekeeping.store(false, Ordering::Release);
     core.kick();
@@ -255,7 +253,7 @@ fn rebuild(
     log: &[Found],
     needed: &BTreeSet<u32>,
 ) -> Result<(), StoreError> {
-    let mut segments = vec![Segment::default(); heads.0.len()];
+    let mut segments = vec![Segment::default(); segments_in_use(core, superblock, heads, needed)];
     for (segment, head) in segments.iter_mut().zip(&heads.0) {
         if let Some(head) = head {
             segment.stream = head.stream;
@@ -284,7 +282,11 @@ fn rebuild(
     let last_head = heads.0.iter().flatten().map(|head| head.sequence).max().unwrap_or(0);
     let last = log.last().map_or(0, |found| found.summary.sequence);
     let last = last.max(last_head).max(superblock.scan_from).max(superblock.durable_through);
+    // Pages are written when the log is durable up to their LSN, so each of these is right even if its chunk does not count.
+    let heads_lsn = heads.0.iter().flatten().map(|head| head.newest_lsn).max();
+    let log_lsn = log.iter().map(|found| found.summary.newest_lsn).max();
     let mut state = core.state.lock();
+    state.newest_lsn = superblock.newest_lsn.max(heads_lsn.max(log_lsn).unwrap_or(0));
     state.next_sequence = last + SEQUENCE_GAP;
     state.durable_through = state.next_sequence - 1;
     for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.live > 0) {
@@ -295,6 +297,17 @@ fn rebuild(
     state.mapped_pages = mapped;
     state.scan_from = superblock.scan_from;
     Ok(())
+}
+
+/// Segments behind these come from a growth that was perhaps cut off before it was durable; the next growth fills them again.
+fn segments_in_use(core: &Core, superblock: &Superblock, heads: &Heads, needed: &BTreeSet<u32>) -> usize {
+    let head = heads.0.iter().rposition(Option::is_some).map_or(0, |last| last as u32 + 1);
+    let mut count = superblock.segment_count.max(head).max(needed.last().map_or(0, |last| last + 1));
+    let mut reach = |place: Place| count = count.max(core.geometry.segment_of(place) + 1);
+    core.map.for_each(|_, place| reach(place));
+    core.tree.lock().places().for_each(&mut reach);
+    // A place outside of the files is found when lives are counted.
+    heads.0.len().min(count as usize)
 }
 
 /// Writes what replay has changed and makes this incarnation the current one. Chunks of a checkpoint like this that was

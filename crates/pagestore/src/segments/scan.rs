@@ -20,6 +20,7 @@ pub(super) struct Head {
     pub(super) generation: u64,
     pub(super) sequence: u64,
     pub(super) incarnation: u32,
+    pub(super) newest_lsn: u64,
 }
 
 /// By segment; `None` where no intact chunk begins.
@@ -41,6 +42,7 @@ impl Core {
                     generation: summary.generation,
                     sequence: summary.sequence,
                     incarnation: summary.incarnation,
+                    newest_lsn: summary.newest_lsn,
                 }));
             }
         }

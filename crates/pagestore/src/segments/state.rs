@@ -10,7 +10,7 @@ use super::place::{BLOCK_BYTES, Geometry, Place};
 use super::summary::{Effect, Entry, Stream, Summary};
 use super::table::SegmentTable;
 use crate::PageId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy)]
 struct OpenSegment {
@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) table: SegmentTable,
     pub(super) next_sequence: u64,
     pub(super) durable_through: u64,
+    /// The highest LSN of all pages that were ever placed: the log is durable up to there.
+    pub(super) newest_lsn: u64,
     queue: VecDeque<InFlight>,
     open: [Option<OpenSegment>; 3],
     /// Where the log of the durable checkpoint begins.
@@ -68,6 +70,7 @@ impl State {
             table: SegmentTable::default(),
             next_sequence,
             durable_through: next_sequence - 1,
+            newest_lsn: 0,
             queue: VecDeque::new(),
             open: [None; 3],
             scan_from: next_sequence,
@@ -120,6 +123,7 @@ impl State {
             offset: open.offset,
             incarnation: self.identity.incarnation,
             stream,
+            newest_lsn: self.newest_lsn,
             entries,
         };
         open.offset += summary.chunk_bytes();
@@ -148,24 +152,22 @@ impl State {
         self.queue[(sequence - first) as usize].written = true;
     }
 
-    /// Begins to make durable what is written so far: the last sequence that the syncs of these files will cover.
-    /// `None` if there is nothing to do, somebody is at it, or one has failed: the kernel reports a lost write once,
+    /// Begins to make durable what is written so far: the last sequence that the syncs of these files will cover, and of each
+    /// file whether it has grown, so that everything about it must be synced. `None` if there is nothing to do, somebody is at it, or one has failed: the kernel reports a lost write once,
     /// so a second sync would seem to succeed.
-    pub(super) fn begin_epoch(&mut self) -> Option<(u64, Vec<usize>)> {
+    pub(super) fn begin_epoch(&mut self) -> Option<(u64, BTreeMap<usize, bool>)> {
         if self.syncing {
             return None;
         }
-        let mut files = std::mem::take(&mut self.grown);
+        let mut files: BTreeMap<_, _> = self.grown.drain(..).map(|file| (file, true)).collect();
         let mut through = self.durable_through;
         for chunk in self.queue.iter().take_while(|chunk| chunk.written) {
             through = chunk.sequence;
-            files.push(self.geometry.file_of(chunk.segment).0);
+            files.entry(self.geometry.file_of(chunk.segment).0).or_insert(false);
         }
         if files.is_empty() {
             return None;
         }
-        files.sort_unstable();
-        files.dedup();
         self.syncing = true;
         self.epochs_begun += 1;
         Some((through, files))

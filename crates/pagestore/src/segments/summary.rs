@@ -12,10 +12,11 @@
 //! | 48     | 4       | number of the segment                                                     |
 //! | 52     | 4       | offset of the chunk in the segment, in blocks of 4096                     |
 //! | 56     | 4       | incarnation: counts the openings of the store                             |
-//! | 60     | 2       | number of entries, at most 252                                            |
+//! | 60     | 2       | number of entries, at most 251; 252 in a chunk of an earlier build        |
 //! | 62     | 1       | stream: 0 fresh pages, 1 relocated pages, 2 map blocks                    |
 //! | 63     | 1       | zero                                                                      |
 //! | 64     | 16 each | entries                                                                   |
+//! | 4088   | 8       | the highest LSN of all pages written so far; 0, or a 252nd entry: unknown |
 //!
 //! Entry, first word: bits 0..40 the page id (map block: level << 32 | index), bits 40..46 the length in units of
 //! 512 bytes, bits 46..48 the kind (0 set, 1 free, 2 replace, 3 map block), bits 48..56 the upper bits of the address
@@ -28,8 +29,11 @@ const MAGIC: &[u8; 8] = b"EVKCHUNK";
 const VERSION: u32 = 1;
 const ENTRY_OFFSET: usize = 64;
 const ENTRY_BYTES: usize = 16;
+const NEWEST_LSN_OFFSET: usize = BLOCK_BYTES - 8;
+/// A chunk of an earlier build has at most this many entries.
+const ENTRIES_READ_MAX: usize = (BLOCK_BYTES - ENTRY_OFFSET) / ENTRY_BYTES;
 /// A chunk has at most this many entries.
-pub(super) const ENTRIES_MAX: usize = (BLOCK_BYTES - ENTRY_OFFSET) / ENTRY_BYTES;
+pub(super) const ENTRIES_MAX: usize = (NEWEST_LSN_OFFSET - ENTRY_OFFSET) / ENTRY_BYTES;
 
 /// What a segment holds. Streams never share a segment: their contents die at different times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +79,8 @@ pub(super) struct Summary {
     pub(super) offset: u64,
     pub(super) incarnation: u32,
     pub(super) stream: Stream,
+    /// 0: unknown.
+    pub(super) newest_lsn: u64,
     pub(super) entries: Vec<Entry>,
 }
 
@@ -118,6 +124,7 @@ impl Summary {
             slot[..8].copy_from_slice(&first.to_le_bytes());
             slot[8..].copy_from_slice(&second.to_le_bytes());
         }
+        block[NEWEST_LSN_OFFSET..].copy_from_slice(&self.newest_lsn.to_le_bytes());
         let crc = crc32c::crc32c(block);
         block[12..16].copy_from_slice(&crc.to_le_bytes());
     }
@@ -136,7 +143,7 @@ impl Summary {
         }
         let count = usize::from(u16::from_le_bytes(block[60..62].try_into().expect("two bytes")));
         let stream = *Stream::ALL.get(usize::from(block[62]))?;
-        if count > ENTRIES_MAX {
+        if count > ENTRIES_READ_MAX {
             return None;
         }
         let slots = block[ENTRY_OFFSET..].chunks_exact(ENTRY_BYTES).take(count);
@@ -156,6 +163,7 @@ impl Summary {
             offset: u64::from(u32_at(52)) * BLOCK_BYTES as u64,
             incarnation: u32_at(56),
             stream,
+            newest_lsn: if count > ENTRIES_MAX { 0 } else { u64_at(NEWEST_LSN_OFFSET) },
             entries: entries.collect(),
         })
     }
@@ -207,6 +215,7 @@ mod tests {
             offset: 12288,
             incarnation: 3,
             stream: Stream::Relocated,
+            newest_lsn: 1 << 60,
             entries: entries.to_vec(),
         };
         let mut block = vec![0; BLOCK_BYTES];
@@ -217,5 +226,35 @@ mod tests {
             assert!(Summary::decode(&block).is_none(), "bit {bit}");
             block[bit / 8] ^= 1 << (bit % 8);
         }
+    }
+
+    #[test]
+    fn a_full_summary_of_an_earlier_build_is_read() {
+        let entry = Entry { subject: 5, effect: Effect::Set, bytes: 8192, checksum: 0xfeed_beef };
+        let mut summary = Summary {
+            store: 1,
+            sequence: 77,
+            durable_through: 70,
+            generation: 75,
+            segment: 9,
+            offset: 12288,
+            incarnation: 3,
+            stream: Stream::Fresh,
+            newest_lsn: 0,
+            entries: vec![entry; ENTRIES_MAX],
+        };
+        let mut block = vec![0; BLOCK_BYTES];
+        summary.encode(&mut block);
+        assert_eq!(Summary::decode(&block), Some(summary.clone()));
+        // As that build wrote it: one entry more, where the LSN is now.
+        summary.entries.push(entry);
+        block[60..62].copy_from_slice(&(ENTRIES_READ_MAX as u16).to_le_bytes());
+        let (first, second) = encode_entry(&entry);
+        block[BLOCK_BYTES - 16..BLOCK_BYTES - 8].copy_from_slice(&first.to_le_bytes());
+        block[BLOCK_BYTES - 8..].copy_from_slice(&second.to_le_bytes());
+        block[12..16].fill(0);
+        let crc = crc32c::crc32c(&block);
+        block[12..16].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(Summary::decode(&block), Some(summary));
     }
 }

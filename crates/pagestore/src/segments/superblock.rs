@@ -22,10 +22,12 @@
 //! | 88     | 4     | crc32c of the root                                                           |
 //! | 92     | 4     | length of the caller's record                                                |
 //! | 96     | 4 × 4 | segments that began before scan-from and may have later chunks; ff: none     |
+//! | 112    | 8     | the highest LSN of all pages written so far; 0: unknown                      |
 //! | 128    | 2048  | the caller's checkpoint record, zero-padded                                  |
 
 use super::place::{BLOCK_BYTES, Geometry, Place};
 use super::tree::Pointer;
+use crate::fill::fill_with_zeros;
 use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
 use env::{File, IoBuf};
 use std::sync::Arc;
@@ -35,10 +37,11 @@ const VERSION: u32 = 1;
 const COPIES: usize = 2;
 const SLOT_BYTES: u64 = (COPIES * BLOCK_BYTES) as u64;
 /// The length of the file.
-pub(super) const FILE_BYTES: u64 = 2 * SLOT_BYTES;
+const FILE_BYTES: u64 = 2 * SLOT_BYTES;
 const STRADDLING_OFFSET: usize = 96;
 /// One for each stream, and one to spare.
 pub(super) const STRADDLING_MAX: usize = 4;
+const NEWEST_LSN_OFFSET: usize = 112;
 const RECORD_OFFSET: usize = 128;
 const NO_SEGMENT: u32 = u32::MAX;
 
@@ -56,7 +59,17 @@ pub(super) struct Superblock {
     pub(super) durable_through: u64,
     pub(super) root: Pointer,
     pub(super) straddling: Vec<u32>,
+    /// 0: unknown.
+    pub(super) newest_lsn: u64,
     pub(super) record: Vec<u8>,
+}
+
+/// Makes the file anew, full of zeros: a slot that is written later changes nothing but its bytes.
+pub(super) async fn format(file: &Arc<dyn File>) -> Result<(), StoreError> {
+    file.set_len(0).await?;
+    file.allocate(FILE_BYTES).await?;
+    fill_with_zeros(file, 0..FILE_BYTES).await?;
+    Ok(file.sync_all().await?)
 }
 
 /// Writes the slot of this number and makes it durable. The other slot stays as it is.
@@ -84,7 +97,7 @@ pub(super) async fn write_again(file: &Arc<dyn File>, state: &Superblock) -> Res
     for (_, offset) in places {
         let (_, result) = file.write_at(offset, IoBuf::copy_of(&block)).await;
         result?;
-        file.sync().await?;
+        file.sync_all().await?;
     }
     Ok(())
 }
@@ -177,6 +190,7 @@ fn encode(state: &Superblock) -> Vec<u8> {
         let segment = state.straddling.get(index).copied().unwrap_or(NO_SEGMENT);
         put(STRADDLING_OFFSET + index * 4, &segment.to_le_bytes());
     }
+    put(NEWEST_LSN_OFFSET, &state.newest_lsn.to_le_bytes());
     put(RECORD_OFFSET, &state.record);
     let crc = crc32c::crc32c(&block);
     block[12..16].copy_from_slice(&crc.to_le_bytes());
@@ -216,6 +230,7 @@ fn decode(block: &[u8]) -> Slot {
         durable_through: u64_at(72),
         root: Pointer { place: root, checksum: u32_at(88) },
         straddling: straddling.filter(|segment| *segment != NO_SEGMENT).collect(),
+        newest_lsn: u64_at(NEWEST_LSN_OFFSET),
         record: block[RECORD_OFFSET..RECORD_OFFSET + record_bytes].to_vec(),
     }))
 }
@@ -238,6 +253,7 @@ mod tests {
             durable_through: (1 << 50) + 7,
             root: Pointer { place: Place::new(64, 4096), checksum: 99 },
             straddling: vec![1, 2, 3],
+            newest_lsn: 1 << 44,
             record: vec![5; 2048],
         };
         let block = encode(&state);

@@ -208,7 +208,7 @@ mod tests {
     fn a_segment_is_free_again_only_after_a_checkpoint_and_its_readers() {
         let (mut table, gates) = (SegmentTable::default(), Gates::default());
         table.grow(2);
-        gates.grow(2);
+        gates.grow_to(2);
         let first = table.open(Stream::Fresh, 10, 0, &gates).unwrap();
         assert!(table.open(Stream::Map, 11, 1, &gates).is_none(), "the floor is kept");
         table.place(first, 10, 8192);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{PageKind, StoreError, TreeId, header};
-use env::sim::{Outcome, SeededRandom, SimOptions, World};
+use env::sim::{Fault, FaultEffect, Outcome, SeededRandom, SimOptions, World};
 use std::collections::BTreeMap;
 
 fn image(page: PageId, version: u64) -> Vec<u8> {
@@ -331,6 +331,117 @@ fn damage_is_noticed_or_does_not_matter() {
         assert_eq!(world.block_on(check), Outcome::Done(()), "seed {seed}");
     }
     assert!(refused > 2 && noticed > 10 && harmless > 10, "{refused} {noticed} {harmless}");
+}
+
+/// Where nothing can be reserved the disk is found full only when zeros are written: the same error, and the store goes on.
+#[test]
+fn a_disk_that_is_full_while_segments_are_filled_is_no_failure() {
+    let world = World::new(3, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+        store.extend(8).await.unwrap();
+        let count = store.page_count();
+        world.set_faults(&[Fault {
+            op: Some(env::IoOp::Write),
+            path: "segments".into(),
+            after: 0,
+            sticky: false,
+            effect: FaultEffect::Partial(env::IoErrorKind::NoSpace),
+        }]);
+        let error = store.extend(10 * count).await.unwrap_err();
+        assert!(error.is_no_space() && store.page_count() == count, "{error}");
+        store.extend(10 * count).await.unwrap();
+        write(&store, &[(9 * count, 1)]).await.unwrap();
+        assert_eq!(read(&store, 9 * count).await, Ok(1));
+    };
+    assert_eq!(world.block_on(run), Outcome::Done(()));
+}
+
+/// The first write to each slot of a new store is as durable as every later one.
+#[test]
+fn a_new_superblock_survives_a_power_cut() {
+    for seed in 0..60 {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let written = 1 + seed % 3;
+        let live = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            for version in 1..=written {
+                store.write_superblock(&version.to_le_bytes()).await.unwrap();
+            }
+        };
+        assert_eq!(world.block_on(live), Outcome::Done(()));
+        let world = world.crash(SimOptions::default());
+        let env = world.env();
+        let look = async {
+            let store = SegmentStore::open(&env, "", SegmentOptions::tiny()).await.unwrap();
+            assert_eq!(
+                store.read_superblock().await,
+                Ok(Some(written.to_le_bytes().to_vec())),
+                "seed {seed}"
+            );
+        };
+        assert_eq!(world.block_on(look), Outcome::Done(()));
+    }
+}
+
+/// The log was durable up to the LSN of every page that was ever written, whatever has become of the page and of its chunk.
+#[test]
+fn the_newest_lsn_is_known_after_an_opening() {
+    for seed in 0..40 {
+        let world = World::new(seed, SimOptions { steps_max: 3_000_000, ..SimOptions::default() });
+        let env = world.env();
+        let live = async {
+            let store = SegmentStore::create(&env, "", PageSize::K4, SegmentOptions::tiny()).await.unwrap();
+            assert_eq!(store.newest_lsn(), 0);
+            store.extend(40).await.unwrap();
+            write(&store, &[(1, 5), (2, 900 + seed), (3, 7)]).await.unwrap();
+            for version in 1..1 + seed {
+                write(&store, &[(2, version), (3, version), (4 + version % 30, version)]).await.unwrap();
+            }
+            store.free(&[PageId(2)]).await.unwrap();
+            if seed % 4 == 1 {
+                store.write_superblock(b"checkpoint").await.unwrap();
+            }
+            assert_eq!(store.newest_lsn(), 900 + seed);
+        };
+        assert_eq!(world.block_on(live), Outcome::Done(()));
+        let options = SimOptions { steps_max: 3_000_000, ..SimOptions::default() };
+        let mut world =
+            if seed % 2 == 0 { world.kill(options.clone()) } else { world.crash(options.clone()) };
+        for opening in 0..3 {
+            let env = world.env();
+            let look = async {
+                let store = SegmentStore::open(&env, "", SegmentOptions::tiny()).await.unwrap();
+                assert_eq!(store.newest_lsn(), 900 + seed, "opening {opening} of seed {seed}");
+            };
+            assert_eq!(world.block_on(look), Outcome::Done(()));
+            world = world.crash(options.clone());
+        }
+    }
+}
+
+/// Segments of a growth that was cut off are not used as they are: the next growth fills them.
+#[test]
+fn a_growth_that_was_cut_off_is_done_again() {
+    let world = World::new(3, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let options = SegmentOptions::tiny();
+        let store = SegmentStore::create(&env, "", PageSize::K4, options).await.unwrap();
+        store.extend(8).await.unwrap();
+        store.close().await.unwrap();
+        let segments = store.stats().segments;
+        drop(store);
+        let file = env.disk.open("segments-0000.db", env::OpenOptions::existing().direct()).await.unwrap();
+        file.allocate(options.segment_bytes * (segments + 3)).await.unwrap();
+        let store = SegmentStore::open(&env, "", options).await.unwrap();
+        assert_eq!(store.stats().segments, segments);
+        world.set_faults(&[env::sim::Fault::input_output_error(env::IoOp::Write, "segments", 0)]);
+        assert!(store.extend(200).await.is_err(), "the space is written before it counts");
+    };
+    assert_eq!(world.block_on(run), Outcome::Done(()));
 }
 
 /// Neighbours that were written one by one lie apart; written in one batch they come with one read.

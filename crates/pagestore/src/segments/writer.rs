@@ -49,13 +49,14 @@ impl Core {
     /// Writes a batch, as several chunks if it does not fit into the open segment.
     pub(super) async fn write_pages(self: &Arc<Self>, batch: PageBatch) -> Result<(), StoreError> {
         let size = self.geometry.page_size.bytes();
+        let newest_lsn = (0..batch.len()).map(|index| header::lsn(batch.image(index))).max().unwrap_or(0);
         let (pages, buffer) = batch.into_parts();
         let _arrival = self.admit_arrivals(&pages).await?;
         let mut whole = Some(buffer);
         let (mut done, mut last) = (0, 0);
         while done < pages.len() {
             self.admit(Class::Page).await?;
-            let Some(summary) = self.place_fresh(&pages[done..]) else {
+            let Some(summary) = self.place_fresh(&pages[done..], newest_lsn) else {
                 // Every free segment is still being read.
                 yield_now().await;
                 continue;
@@ -109,7 +110,8 @@ impl Core {
         Some(summary)
     }
 
-    fn place_fresh(&self, pages: &[PageId]) -> Option<Summary> {
+    /// `newest_lsn`: of the whole batch.
+    fn place_fresh(&self, pages: &[PageId], newest_lsn: u64) -> Option<Summary> {
         let size = self.geometry.page_size.bytes();
         let mut state = self.state.lock();
         let limits = self.limits(state.table.len());
@@ -121,6 +123,7 @@ impl Core {
         let set =
             |page: &PageId| Entry { subject: page.0, effect: Effect::Set, bytes: size as u64, checksum: 0 };
         let entries = pages[..count].iter().map(set).collect();
+        state.newest_lsn = state.newest_lsn.max(newest_lsn);
         let summary = state.start(Stream::Fresh, entries);
         let (fill, free) = (self.fill(&state), state.table.free_count());
         state.pace.fruitless_cycles = 0;
@@ -175,8 +178,11 @@ impl Core {
         if self.is_planted(PlantedFault::AcknowledgeUnsynced) {
             numbers.clear();
         }
-        let files: Vec<_> = numbers.into_iter().map(|number| self.files.file(number)).collect();
-        let syncs: Vec<_> = files.iter().map(|file| file.sync()).collect();
+        let sync = |(number, has_grown)| {
+            let file = self.files.file(number);
+            if has_grown { file.sync_all() } else { file.sync() }
+        };
+        let syncs: Vec<_> = numbers.into_iter().map(sync).collect();
         let mut outcome = Ok(());
         for sync in syncs {
             outcome = outcome.and(sync.await);

@@ -5,9 +5,38 @@ use super::run::StoreOptions;
 use env::sim::SeededRandom;
 use env::sync::{Event, Mutex};
 use env::{Env, IoBuf};
-use pagestore::{PageBatch, PageId, PageKind, PageSize, PageStore, SegmentStore, TreeId, header};
+use pagestore::{
+    PageBatch, PageFault, PageId, PageKind, PageSize, PageStore, SegmentStore, StoreError, TreeId, header,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Why an operation did not do what it should.
+pub(super) enum Trouble {
+    /// The store broke a promise.
+    Wrong(String),
+    /// The disk failed: no wonder if an error was injected.
+    Failed(String),
+}
+
+impl Trouble {
+    pub(super) fn new(what: &str, error: &StoreError) -> Self {
+        let text = format!("{what}: {error}");
+        if matches!(error, StoreError::Io(_)) { Self::Failed(text) } else { Self::Wrong(text) }
+    }
+
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Self::Wrong(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(text: String) -> Self {
+        Self::Wrong(text)
+    }
+}
 
 const PAGE_BYTES: usize = PageSize::K4.bytes();
 
@@ -35,17 +64,15 @@ fn version_of(page: PageId, bytes: &[u8]) -> Result<u64, String> {
     if same { Ok(version) } else { Err(format!("page {page} holds what nobody wrote")) }
 }
 
-pub(super) async fn read(store: &SegmentStore, page: u64) -> Result<Version, String> {
+pub(super) async fn read(store: &SegmentStore, page: u64) -> Result<Version, Trouble> {
     if page >= store.page_count() {
         return Ok(None);
     }
     let (buffer, result) = store.read(PageId(page), IoBuf::zeroed(PAGE_BYTES)).await;
     match result {
-        Ok(()) => version_of(PageId(page), buffer.as_slice()).map(Some),
-        Err(pagestore::StoreError::Corrupt(corrupt)) if corrupt.fault == pagestore::PageFault::Absent => {
-            Ok(None)
-        }
-        Err(error) => Err(format!("page {page} cannot be read: {error}")),
+        Ok(()) => Ok(version_of(PageId(page), buffer.as_slice()).map(Some)?),
+        Err(StoreError::Corrupt(corrupt)) if corrupt.fault == PageFault::Absent => Ok(None),
+        Err(error) => Err(Trouble::new(&format!("page {page} cannot be read"), &error)),
     }
 }
 
@@ -62,6 +89,11 @@ impl Life {
 
     /// Runs all clients to their end and checks the store.
     pub(super) async fn run(self: &Arc<Self>, env: &Env) -> Result<(), String> {
+        self.run_clients(env).await;
+        if self.options.has_errors { Ok(()) } else { self.store.check().await }
+    }
+
+    async fn run_clients(self: &Arc<Self>, env: &Env) {
         let clients = self.options.clients;
         let (left, done) = (Arc::new(AtomicUsize::new(clients)), Arc::new(Event::new()));
         for client in 0..clients {
@@ -77,27 +109,34 @@ impl Life {
             env.spawner.spawn("client", Box::pin(work));
         }
         done.wait().await;
-        self.store.check().await
     }
 
     async fn work(self: &Arc<Self>, client: usize) -> Result<(), String> {
         let random = SeededRandom::new(self.seed ^ (client as u64 + 1).rotate_left(40));
         for _ in 0..self.options.operations {
-            match random.below(20) {
-                0..=10 => self.write(&random, client).await?,
-                11..=12 => self.free(&random, client).await?,
-                13..=16 => {
-                    let page = self.pick(&random, client, 1)[0];
-                    let found = read(&self.store, page).await?;
-                    self.model.lock().expect(page, found)?;
-                }
-                17 => self.read_several(&random).await?,
-                18 if client == 0 => self.write_record().await?,
-                19 if client == 0 => self.extend(&random).await?,
-                _ => {}
+            match self.operate(&random, client).await {
+                Err(Trouble::Failed(_)) if self.options.has_errors => {}
+                Err(trouble) => return Err(trouble.into_text()),
+                Ok(()) => {}
             }
         }
         Ok(())
+    }
+
+    async fn operate(&self, random: &SeededRandom, client: usize) -> Result<(), Trouble> {
+        match random.below(20) {
+            0..=10 => self.write(random, client).await,
+            11..=12 => self.free(random, client).await,
+            13..=16 => {
+                let page = self.pick(random, client, 1)[0];
+                let found = read(&self.store, page).await?;
+                Ok(self.model.lock().expect(page, found)?)
+            }
+            17 => self.read_several(random).await,
+            18 if client == 0 => self.write_record().await,
+            19 if client == 0 => self.extend(random).await,
+            _ => Ok(()),
+        }
     }
 
     /// Different pages that belong to the client.
@@ -113,7 +152,7 @@ impl Life {
         pages
     }
 
-    async fn write(&self, random: &SeededRandom, client: usize) -> Result<(), String> {
+    async fn write(&self, random: &SeededRandom, client: usize) -> Result<(), Trouble> {
         let count = if random.below(8) == 0 { 9 } else { 1 + random.below(5) };
         let pages = self.pick(random, client, count);
         let version = self.next_version.fetch_add(1, Ordering::SeqCst);
@@ -135,11 +174,11 @@ impl Life {
                 self.model.lock().refused += 1;
                 Ok(())
             }
-            Err(error) => Err(format!("a batch failed: {error}")),
+            Err(error) => Err(Trouble::new("a batch failed", &error)),
         }
     }
 
-    async fn free(&self, random: &SeededRandom, client: usize) -> Result<(), String> {
+    async fn free(&self, random: &SeededRandom, client: usize) -> Result<(), Trouble> {
         let pages = self.pick(random, client, 1 + random.below(3));
         for page in &pages {
             self.model.lock().ask(*page, None);
@@ -155,12 +194,12 @@ impl Life {
                 self.model.lock().refused += 1;
                 Ok(())
             }
-            Err(error) => Err(format!("a free failed: {error}")),
+            Err(error) => Err(Trouble::new("a free failed", &error)),
         }
     }
 
     /// Pages of all clients: nothing is promised about them but that what looks intact is.
-    async fn read_several(&self, random: &SeededRandom) -> Result<(), String> {
+    async fn read_several(&self, random: &SeededRandom) -> Result<(), Trouble> {
         let count = 1 + random.below(6);
         let Some(last) = self.store.page_count().checked_sub(count as u64) else { return Ok(()) };
         let first = PageId(random.below(last as usize + 1) as u64);
@@ -174,16 +213,17 @@ impl Life {
         Ok(())
     }
 
-    async fn write_record(&self) -> Result<(), String> {
+    async fn write_record(&self) -> Result<(), Trouble> {
         let version = self.next_version.fetch_add(1, Ordering::SeqCst);
         self.model.lock().ask_record(version);
         let bytes = version.to_le_bytes();
-        self.store.write_superblock(&bytes).await.map_err(|error| format!("a superblock failed: {error}"))?;
+        let written = self.store.write_superblock(&bytes).await;
+        written.map_err(|error| Trouble::new("a superblock failed", &error))?;
         self.model.lock().acknowledge_record(version);
         Ok(())
     }
 
-    async fn extend(&self, random: &SeededRandom) -> Result<(), String> {
+    async fn extend(&self, random: &SeededRandom) -> Result<(), Trouble> {
         let wanted = self.store.page_count() + random.below(12) as u64 * self.options.stride;
         match self.store.extend(wanted).await {
             Ok(()) => {
@@ -192,7 +232,7 @@ impl Life {
                 Ok(())
             }
             Err(error) if error.is_no_space() => Ok(()),
-            Err(error) => Err(format!("the store cannot grow: {error}")),
+            Err(error) => Err(Trouble::new("the store cannot grow", &error)),
         }
     }
 }

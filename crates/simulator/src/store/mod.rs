@@ -2,10 +2,13 @@
 //! own, and the power is cut at every operation that changes the disk.
 //!
 //! Promise: after every crash each page is in the version that was acknowledged last, or in one that was asked for later;
-//! never torn, never another page's; and the store's words, summaries and segment table agree.
+//! never torn, never another page's; and the store's words, summaries and segment table agree. The same after errors of
+//! the disk (`errors`), which may make operations fail.
 
+mod errors;
 mod life;
 mod model;
 mod run;
 
+pub use errors::run_store_error;
 pub use run::{StoreOptions, run_store_many, run_store_seed};

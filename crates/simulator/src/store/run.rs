@@ -1,6 +1,7 @@
 //! One seed of the page store's crash matrix, and many.
 
-use super::life::{Life, read, read_record};
+use super::errors::run_store_error;
+use super::life::{Life, Trouble, read, read_record};
 use super::model::Model;
 use crate::many::{Budget, Summary};
 use crate::run::{Report, Violation, caught};
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 const SECOND_LIVES_ONE_IN: usize = 24;
 const SECOND_LIFE_OPERATIONS: usize = 12;
-const STEPS_MAX: u64 = 4_000_000;
+pub(super) const STEPS_MAX: u64 = 4_000_000;
 
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -30,6 +31,8 @@ pub struct StoreOptions {
     pub pages: usize,
     /// Page ids are multiples of this, so that the map has several leaves.
     pub stride: u64,
+    /// Errors of the disk are injected, so operations may fail.
+    pub has_errors: bool,
     /// A rule that the store breaks.
     pub fault: PlantedFault,
 }
@@ -45,12 +48,13 @@ impl StoreOptions {
             operations: 60,
             pages: 48 + (seed as usize / 4 % 4) * 16,
             stride,
+            has_errors: false,
             fault: PlantedFault::None,
         }
     }
 
     /// Some stores are always nearly full, some checkpoint all the time; files are small.
-    fn store(&self) -> SegmentOptions {
+    pub(super) fn store(&self) -> SegmentOptions {
         let random = SeededRandom::new(self.seed ^ 0x5707e);
         SegmentOptions {
             segments_per_file: [5, 16, 64][random.below(3)],
@@ -63,7 +67,7 @@ impl StoreOptions {
         }
     }
 
-    fn violation(&self, crash_point: Option<u64>, what: String) -> Violation {
+    pub(super) fn violation(&self, crash_point: Option<u64>, what: String) -> Violation {
         Violation { seed: self.seed, crash_point, fault: None, subject: " --store 1", what }
     }
 }
@@ -108,7 +112,11 @@ pub fn run_store_seed(options: &StoreOptions) -> Result<Report, Violation> {
     Ok(report)
 }
 
-async fn first_life(env: Env, options: StoreOptions, model: Arc<Mutex<Model>>) -> Result<(), String> {
+pub(super) async fn first_life(
+    env: Env,
+    options: StoreOptions,
+    model: Arc<Mutex<Model>>,
+) -> Result<(), String> {
     let text = |error: StoreError| error.to_string();
     let store = SegmentStore::create(&env, "", PageSize::K4, options.store()).await.map_err(text)?;
     model.lock().created = true;
@@ -159,7 +167,7 @@ fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
 }
 
 /// Opens what a crash left and compares it with what the clients were told. `None` if there never was a store.
-async fn recover_and_check(
+pub(super) async fn recover_and_check(
     env: Env,
     options: &StoreOptions,
     model: &Model,
@@ -175,7 +183,7 @@ async fn recover_and_check(
     let mut settled = model.clone();
     for number in 0..options.pages as u64 {
         let page = number * options.stride;
-        let found = read(&store, page).await?;
+        let found = read(&store, page).await.map_err(Trouble::into_text)?;
         model.expect(page, found)?;
         settled.settle(page, found);
     }
@@ -239,6 +247,9 @@ pub fn run_store_many(options: &StoreOptions, budget: &Budget) -> Result<Summary
         let fresh = StoreOptions::new(seed);
         let options = StoreOptions { crash_point: options.crash_point, fault: options.fault, ..fresh };
         summary.add(&run_store_seed(&options)?);
+        for index in 0..budget.faults {
+            summary.add(&run_store_error(&options, index)?);
+        }
         summary.seeds += 1;
     }
     summary.elapsed = start.elapsed();
