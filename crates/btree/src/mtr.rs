@@ -272,8 +272,13 @@ impl Committed {
 impl Extra<'_> {
     /// Adds a record of the engine; see `Mtr::log_extra`.
     pub fn log(&mut self, kind: u8, txn: u64, payload: &[u8]) -> usize {
+        self.log_with(kind, txn, |bytes| bytes.extend_from_slice(payload))
+    }
+
+    /// The same with a payload that is appended by `encode`, which must only append.
+    pub fn log_with(&mut self, kind: u8, txn: u64, encode: impl FnOnce(&mut Vec<u8>)) -> usize {
         assert!(kind >= ENGINE_KINDS_FROM, "kinds below {ENGINE_KINDS_FROM} are not the engine's");
-        self.group.push(kind, txn, payload)
+        self.group.push_with(kind, txn, encode)
     }
 }
 

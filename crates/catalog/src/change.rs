@@ -75,6 +75,7 @@ impl SchemaChange {
     pub async fn create_trees(&mut self, definition: &mut TableDef) -> Result<(), SqlError> {
         let rows = self.create_tree(&definition.name).await?;
         definition.tree = rows;
+        definition.auto_increment_resets = 0;
         for position in 0..definition.indexes.len() {
             let is_clustering = Some(definition.indexes[position].id) == definition.clustered_by;
             let tree = if is_clustering { rows } else { self.create_tree(&definition.name).await? };

@@ -4,8 +4,8 @@
 //! grown by a share of its capacity, a checkpoint notes how far that has come. Nobody waits for one.
 //!
 //! Invariant: the checkpoint LSN is at or before the recovery LSN of every dirty page, the first undo record
-//! of every active transaction, the oldest late change, the list of pending frees, what pages are behind by after a crash
-//! (`Checkpointer::redo_hold`), and every pin; and it is durable in the
+//! of every active transaction, the oldest late change, the oldest mark that is in the log alone, the list of pending
+//! frees, what pages are behind by after a crash (`Checkpointer::redo_hold`), and every pin; and it is durable in the
 //! superblock before the log behind it is reused. A transaction that would hold it back for too long has its
 //! undo records logged again (`forward`).
 
@@ -27,6 +27,9 @@ const FLUSH_SHARE: u64 = 4;
 
 /// Late changes that began to wait further back than this share of the log are logged again.
 const LATE_SHARE: u64 = 4;
+
+/// Marks that are in the log alone since further back than this share of it are written into their trees' rows.
+const MARK_SHARE: u64 = 4;
 
 /// How often a writer that was held back looks again, and for how long.
 const ROOM_RETRY_US: u64 = 1_000;
@@ -239,6 +242,7 @@ impl Engine {
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
             let mut behind = if self.has_many_freed_pages() {
+                self.store_all_marks().await?;
                 // Sealed before the flush, so that this very checkpoint lies behind their frees.
                 self.space.seal_freed(|| self.wal.end_lsn());
                 self.wal.end_lsn()
@@ -263,12 +267,22 @@ impl Engine {
 
     /// Makes one checkpoint as far forward as it can be now. `clean`: nothing is dirty or active.
     pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), EngineError> {
-        // One at a time, or an older superblock could replace a newer one whose log is already reused.
+        let _turn = self.checkpoint_turn().await;
+        self.checkpoint_in_turn(clean).await
+    }
+
+    /// One at a time, or an older superblock could replace a newer one whose log is already reused.
+    async fn checkpoint_turn(&self) -> CheckpointTurn<'_> {
         while self.checkpointer.writing.swap(true, Ordering::AcqRel) {
             self.env.clock.sleep(TURN_US).await;
         }
-        let _turn = CheckpointTurn(&self.checkpointer.writing);
-        self.checkpoint_in_turn(clean).await
+        CheckpointTurn(&self.checkpointer.writing)
+    }
+
+    /// For a checkpoint that shall come as far as it can.
+    pub(crate) async fn store_all_marks(&self) -> Result<(), EngineError> {
+        let _turn = self.checkpoint_turn().await;
+        self.store_marks(self.wal.end_lsn()).await
     }
 
     async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
@@ -277,6 +291,8 @@ impl Engine {
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;
         self.renew_late(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / LATE_SHARE))).await?;
+        self.store_marks(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / MARK_SHARE)))
+            .await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
         // Late changes first: those that leave meanwhile are in pages that were dirty before.
@@ -287,6 +303,8 @@ impl Engine {
         checkpoint_lsn = for_redo.map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn =
             self.writers.oldest_active_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
+        // After the active transactions: a write raises its mark before its transaction can end.
+        checkpoint_lsn = self.trees.marks.oldest_lsn().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         checkpoint_lsn = self.checkpointer.oldest_pin().map_or(checkpoint_lsn, |lsn| lsn.min(checkpoint_lsn));
         let durable = self.wal.end_lsn();
         self.wal.wait_durable(durable).await.map_err(|error| self.log_failed(&error))?;

@@ -62,6 +62,7 @@ mod late;
 mod load;
 mod lock_wait;
 mod log_record;
+mod marks;
 mod memory_disk;
 mod merge;
 mod meta_row;

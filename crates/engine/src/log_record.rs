@@ -11,8 +11,9 @@
 //! | `SPILLED` | sequence (8): undo records before it are in the spill and count no more, but for these (8 each) |
 //! | `PREPARED` | the transaction's identifier, any bytes: what it has logged so far stays until it is decided |
 //! | `UNPREPARED` | nothing: the prepared transaction is being rolled back |
+//! | `MARK` | count (1) of the bytes of a tree's number and those; the rest: what the tree's mark is at least (`marks`) |
 //!
-//! All numbers are little-endian; the transaction is in the record's header. The decoder takes any bytes.
+//! All numbers are little-endian, those of `MARK` without their leading zeros; the transaction is in the record's header. The decoder takes any bytes.
 //! A sequence is the change's number within its transaction; an undo record with a sequence that is already there is
 //! the same one, logged again so that the log before it can be given up.
 
@@ -24,6 +25,8 @@ pub(crate) const UNDO_BYTES: usize = 1 + 8 + 8 + 4;
 /// What the log adds to each record, generously.
 pub(crate) const RECORD_OVERHEAD_BYTES: usize = 16;
 pub(crate) const COMPENSATED_BYTES: usize = 8;
+/// The most that the payload of a mark takes.
+pub(crate) const MARK_BYTES: usize = 1 + 8 + 16;
 
 /// Kinds from here on are the engine's; the page layers use those below.
 pub(crate) const KIND_FIRST: u8 = 128;
@@ -37,6 +40,7 @@ const FREED: u8 = KIND_FIRST + 5;
 const SPILLED: u8 = KIND_FIRST + 6;
 const PREPARED: u8 = KIND_FIRST + 7;
 const UNPREPARED: u8 = KIND_FIRST + 8;
+const MARK: u8 = KIND_FIRST + 9;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,7 @@ pub(crate) enum LogRecord<'a> {
     Spilled { through: u64, kept: Vec<u64> },
     Prepared { xid: &'a [u8] },
     Unprepared,
+    Mark { tree: TreeId, mark: u128 },
 }
 
 /// The bytes are no record that this version writes.
@@ -99,6 +104,7 @@ impl LogRecord<'_> {
             LogRecord::Spilled { .. } => SPILLED,
             LogRecord::Prepared { .. } => PREPARED,
             LogRecord::Unprepared => UNPREPARED,
+            LogRecord::Mark { .. } => MARK,
         }
     }
 
@@ -131,6 +137,11 @@ impl LogRecord<'_> {
             }
             LogRecord::Prepared { xid } => out.extend_from_slice(xid),
             LogRecord::RolledBack | LogRecord::Unprepared => {}
+            LogRecord::Mark { tree, mark } => {
+                out.push(significant_bytes(u128::from(tree.0)) as u8);
+                encode_short(u128::from(tree.0), out);
+                encode_short(*mark, out);
+            }
         }
     }
 
@@ -158,6 +169,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         SPILLED => decode_spilled(payload).ok_or(unknown),
         PREPARED => Ok(LogRecord::Prepared { xid: payload }),
         UNPREPARED if payload.is_empty() => Ok(LogRecord::Unprepared),
+        MARK => decode_mark(payload).ok_or(unknown),
         _ => Err(unknown),
     }
 }
@@ -181,6 +193,29 @@ fn decode_undo(payload: &[u8]) -> Option<LogRecord<'_>> {
     let (key, before) = rest.split_at_checked(u32::from_le_bytes(*key_len) as usize)?;
     let (sequence, tree) = (u64::from_le_bytes(*sequence), TreeId(u64::from_le_bytes(*tree)));
     Some(LogRecord::Undo { operation, sequence, tree, key, before })
+}
+
+fn decode_mark(payload: &[u8]) -> Option<LogRecord<'_>> {
+    let (tree_len, rest) = payload.split_first()?;
+    let (tree, mark) = rest.split_at_checked(usize::from(*tree_len))?;
+    let tree = TreeId(decode_short(tree)?.try_into().ok()?);
+    Some(LogRecord::Mark { tree, mark: decode_short(mark)? })
+}
+
+/// Appends a number, little-endian, without its leading zeros; nothing for 0.
+pub(crate) fn encode_short(number: u128, out: &mut Vec<u8>) {
+    out.extend_from_slice(&number.to_le_bytes()[..significant_bytes(number)]);
+}
+
+/// The number that `encode_short` made these bytes of.
+pub(crate) fn decode_short(bytes: &[u8]) -> Option<u128> {
+    let mut all = [0; 16];
+    all.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    (bytes.last() != Some(&0)).then(|| u128::from_le_bytes(all))
+}
+
+fn significant_bytes(number: u128) -> usize {
+    (u128::BITS - number.leading_zeros()).div_ceil(8) as usize
 }
 
 fn decode_spilled(payload: &[u8]) -> Option<LogRecord<'_>> {
@@ -247,6 +282,20 @@ mod tests {
         check(LogRecord::Spilled { through: 6, kept: vec![1, 4] });
         check(LogRecord::Prepared { xid: b"any bytes" });
         check(LogRecord::Unprepared);
+        check(LogRecord::Mark { tree: TreeId(1000), mark: 70_000 });
+        check(LogRecord::Mark { tree: TreeId(u64::MAX), mark: u128::MAX });
+        check(LogRecord::Mark { tree: TreeId(0), mark: 0 });
+    }
+
+    #[test]
+    fn a_mark_is_short() {
+        let payload = |tree, mark| LogRecord::Mark { tree: TreeId(tree), mark }.payload();
+        assert_eq!(payload(1000, 70_000).len(), 6);
+        assert_eq!(payload(u64::MAX, u128::MAX).len(), MARK_BYTES);
+        // One number has one form.
+        assert_eq!(decode(MARK, &[1, 5, 9, 0]), Err(UnknownRecord { kind: MARK }));
+        assert_eq!(decode(MARK, &[2, 5, 0, 9]), Err(UnknownRecord { kind: MARK }));
+        assert_eq!(decode(MARK, &[9, 1, 1, 1, 1, 1, 1, 1, 1, 1]), Err(UnknownRecord { kind: MARK }));
     }
 
     proptest! {

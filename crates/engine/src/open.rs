@@ -144,8 +144,11 @@ impl Engine {
         analysis: Analysis,
         from: Lsn,
     ) -> Result<Vec<Work>, EngineError> {
-        let Analysis { mut losers, mut prepared, dropped, chains, .. } = analysis;
+        let Analysis { mut losers, mut prepared, dropped, chains, marks, .. } = analysis;
         let Leftovers { mut drops, mut spills } = self.load_trees().await?;
+        for (tree, mark) in marks.into_iter().filter(|(tree, _)| self.trees.get(*tree).is_some()) {
+            self.trees.marks.raise(tree, mark, from.0);
+        }
         self.mark_committed_spills(&mut spills, &dropped).await?;
         // One whose creation is to be undone has no entries.
         let is_made = |record: &UndoRecord| record.operation == Operation::CreateTree;
@@ -206,6 +209,8 @@ impl Engine {
             self.env.clock.sleep(CLOSE_POLL_US).await;
         }
         self.pool.set_write_cap(None);
+        // The next open shall not have to read the log for them.
+        self.store_all_marks().await?;
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         // The changes stay in the log: the next open shall not have to read all of it for them.
         self.renew_late(self.wal.end_lsn()).await?;

@@ -54,6 +54,8 @@ pub(crate) struct Work {
     pub is_victim: bool,
     /// The row table's number of moves before the present operation: see `RowTable::moves`.
     pub moves_seen: u64,
+    /// What the next write to that tree makes of its mark: see `raise_mark`.
+    pub mark: Option<(TreeId, u128)>,
 }
 
 impl Transaction {
@@ -229,6 +231,7 @@ impl Work {
             label: 0,
             is_victim: false,
             moves_seen: 0,
+            mark: None,
         }
     }
 

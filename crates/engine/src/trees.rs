@@ -8,6 +8,7 @@
 use crate::checkpoint::CheckpointPin;
 use crate::engine::Engine;
 use crate::log_record::{COMPENSATED_BYTES, LogRecord, Operation, UNDO_BYTES};
+use crate::marks::Marks;
 use crate::meta_row::{
     self, DROPPED, DROPPED_WITH_CHAINS, LIVE, LIVE_WITH_CHAINS, MetaEdit, MetaRow, OLD_SPILL,
     OLD_SPILL_WITH_CHAINS, SPILL, SPILL_WITH_CHAINS, meta_key,
@@ -46,11 +47,13 @@ pub(crate) struct Trees {
     meta: Tree,
     live: RwLock<HashMap<TreeId, LiveTree>>,
     next_id: AtomicU64,
+    pub marks: Marks,
 }
 
 impl Trees {
     pub fn new(meta: Tree, next_id: u64) -> Trees {
-        Trees { meta, live: RwLock::default(), next_id: AtomicU64::new(next_id) }
+        let (live, next_id) = (RwLock::default(), AtomicU64::new(next_id));
+        Trees { meta, live, next_id, marks: Marks::default() }
     }
 
     pub fn meta(&self) -> Tree {
@@ -91,7 +94,9 @@ impl Trees {
     }
 
     pub fn remove(&self, tree: TreeId) -> Option<LiveTree> {
-        self.live.write().remove(&tree)
+        let removed = self.live.write().remove(&tree);
+        self.marks.forget(tree);
+        removed
     }
 }
 
@@ -262,7 +267,7 @@ impl Engine {
     pub(crate) async fn load_trees(&self) -> Result<Leftovers, EngineError> {
         let mut leftovers = Leftovers::default();
         for (key, value) in self.all_records(&self.trees.meta).await? {
-            let MetaRow { id, state, root, owner } = meta_row::decode(&key, &value)
+            let MetaRow { id, state, root, owner, mark } = meta_row::decode(&key, &value)
                 .ok_or_else(|| EngineError::Corrupt { what: "a row of the tree of trees".into() })?;
             let tree = Tree { id: pagestore::TreeId(id), root };
             self.trees.next_id.fetch_max(id + 1, Ordering::SeqCst);
@@ -277,7 +282,10 @@ impl Engine {
                     let standing = if is_active { Standing::Active } else { Standing::Committed };
                     leftovers.spills.push(FoundSpill { live, owner, standing });
                 }
-                _ => self.trees.add(live),
+                _ => {
+                    self.trees.marks.restore(TreeId(id), mark);
+                    self.trees.add(live);
+                }
             }
         }
         Ok(leftovers)

@@ -10,7 +10,9 @@
 
 use crate::engine::Engine;
 use crate::lock_wait::Waited;
-use crate::log_record::{LogRecord, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES};
+use crate::log_record::{
+    LogRecord, MARK_BYTES, NO_TRANSACTION, Operation, RECORD_OVERHEAD_BYTES, UNDO_BYTES,
+};
 use crate::record::{self, GHOST_RECORD};
 use crate::row_table::{Attempt, Before, Prepared, RowName};
 use crate::spill::RowPlace;
@@ -82,7 +84,7 @@ impl Transaction {
         }
         self.check_writable()?;
         let record = record::encode_value(value);
-        let write = Write { kind: Kind::Insert, record: &record, known: Some(None) };
+        let write = Write { kind: Kind::Insert, record: &record, known: Some(None), mark: None };
         self.work.write(tree, key, write, self.duplicate_lock, wait).await?;
         self.work.engine.apply_some_late().await;
         self.work.engine.stats.rows_inserted.fetch_add(1, Relaxed);
@@ -102,7 +104,8 @@ impl Transaction {
         }
         self.check_writable()?;
         let before = record::encode_value(value);
-        let write = Write { kind: Kind::Delete, record: GHOST_RECORD, known: Some(Some(&before)) };
+        let write =
+            Write { kind: Kind::Delete, record: GHOST_RECORD, known: Some(Some(&before)), mark: None };
         self.work.write(tree, key, write, LockMode::Exclusive, wait).await?;
         self.work.engine.apply_some_late().await;
         self.work.engine.stats.rows_deleted.fetch_add(1, Relaxed);
@@ -112,7 +115,7 @@ impl Transaction {
     /// Removes a record, locking its key exclusively; `NotFound` if it does not exist.
     pub async fn delete(&mut self, tree: TreeId, key: &[u8], wait: WaitPolicy) -> Result<(), EngineError> {
         self.check_writable()?;
-        let write = Write { kind: Kind::Delete, record: GHOST_RECORD, known: None };
+        let write = Write { kind: Kind::Delete, record: GHOST_RECORD, known: None, mark: None };
         self.work.write(tree, key, write, LockMode::Exclusive, wait).await?;
         self.work.engine.stats.rows_deleted.fetch_add(1, Relaxed);
         Ok(())
@@ -134,6 +137,8 @@ struct Write<'a> {
     record: &'a [u8],
     /// What the record is before, if the caller knows.
     known: Option<Option<&'a [u8]>>,
+    /// What it makes of the tree's mark; filled in by `Work::write`.
+    mark: Option<u128>,
 }
 
 impl Work {
@@ -161,13 +166,13 @@ impl Work {
         self.engine.check_key(key)?;
         if self.engine.is_inline(key, value) {
             let record = record::encode_value(value);
-            let write = Write { kind, record: &record, known: None };
+            let write = Write { kind, record: &record, known: None, mark: None };
             return self.write(tree, key, write, duplicate_lock, wait).await;
         }
         let mark = self.sequence();
         let stub = self.write_chain(tree, value).await?;
         let record = record::encode_stub(stub);
-        let write = Write { kind, record: &record, known: None };
+        let write = Write { kind, record: &record, known: None, mark: None };
         let written = self.write(tree, key, write, duplicate_lock, wait).await;
         if let Err(error) = &written
             && !error.rolled_back()
@@ -186,6 +191,8 @@ impl Work {
         duplicate_lock: LockMode,
         wait: WaitPolicy,
     ) -> Result<(), EngineError> {
+        let raised = self.mark.take().filter(|(of, _)| *of == tree);
+        let write = Write { mark: raised.map(|(_, mark)| mark), ..write };
         self.engine.check_key(key)?;
         loop {
             match self.write_once(tree, key, write, duplicate_lock).await? {
@@ -208,7 +215,7 @@ impl Work {
         &mut self,
         tree: TreeId,
         key: &[u8],
-        Write { kind, record, known }: Write<'_>,
+        Write { kind, record, known, mark }: Write<'_>,
         duplicate_lock: LockMode,
     ) -> Result<Written, EngineError> {
         self.withdraw();
@@ -219,6 +226,8 @@ impl Work {
         self.moves_seen = engine.rows.moves();
         let handle = engine.tree(tree)?;
         let sequence = self.sequence();
+        let mark = mark.filter(|mark| *mark > engine.trees.marks.get(tree));
+        let before_lsn = engine.wal.end_lsn().0;
         let mut edit = RowEdit {
             engine: &engine,
             state: &state,
@@ -227,6 +236,7 @@ impl Work {
             record,
             kind,
             known,
+            mark,
             is_unseen: false,
             duplicate_lock,
             newest_allowed: self.newest_allowed,
@@ -244,6 +254,10 @@ impl Work {
         engine.start_due_checkpoint();
         match item {
             Ok(Some(change)) => {
+                // Before the step ends: see `marks`.
+                if let Some(mark) = mark {
+                    engine.trees.marks.raise(tree, mark, before_lsn);
+                }
                 let name = self.announced.take().expect("a change is announced first");
                 let Change { operation, old_chain } = change;
                 let bytes = UNDO_BYTES + RECORD_OVERHEAD_BYTES + key.len() + before_bytes;
@@ -295,6 +309,8 @@ struct RowEdit<'a> {
     kind: Kind,
     /// What the record is before, if the caller knows.
     known: Option<Option<&'a [u8]>>,
+    /// What the tree's mark becomes.
+    mark: Option<u128>,
     /// It was decided by that.
     is_unseen: bool,
     duplicate_lock: LockMode,
@@ -417,7 +433,8 @@ impl Edit for RowEdit<'_> {
     }
 
     fn extra_bytes(&self) -> usize {
-        UNDO_BYTES + self.key.len() + self.before_bytes + RECORD_OVERHEAD_BYTES
+        let mark_bytes = if self.mark.is_some() { MARK_BYTES + RECORD_OVERHEAD_BYTES } else { 0 };
+        UNDO_BYTES + self.key.len() + self.before_bytes + RECORD_OVERHEAD_BYTES + mark_bytes
     }
 
     fn apply(&mut self, current: Option<&[u8]>, _leaf: LeafContext, extra: &mut Extra<'_>) -> Option<Change> {
@@ -434,7 +451,11 @@ impl Edit for RowEdit<'_> {
         let (sequence, tree, key) = (self.sequence, self.tree, self.key);
         self.state.begin_step();
         let undo = LogRecord::Undo { operation, sequence, tree, key, before };
-        extra.log(undo.kind(), self.state.id.0, &undo.payload());
+        extra.log_with(undo.kind(), self.state.id.0, |bytes| undo.encode(bytes));
+        if let Some(mark) = self.mark {
+            let record = LogRecord::Mark { tree, mark };
+            extra.log_with(record.kind(), NO_TRANSACTION.0, |bytes| record.encode(bytes));
+        }
         Some(Change { operation, old_chain: record::stub_of(before).map(|stub| stub.first) })
     }
 }

@@ -87,6 +87,7 @@ impl TableDef {
             "comment": self.comment,
             "create_options": self.create_options,
             "auto_increment_start": self.auto_increment_start,
+            "auto_increment_resets": self.auto_increment_resets,
             "created_at": self.created_at,
         });
         if has_foreign_keys {
@@ -121,6 +122,10 @@ impl TableDef {
         table.comment = text(&form, "comment")?;
         table.create_options = list(&form, "create_options")?.iter().map(read_option).collect::<Read<_>>()?;
         table.auto_increment_start = number(&form, "auto_increment_start")?;
+        // Older forms do not have it.
+        if form.get("auto_increment_resets").is_some() {
+            table.auto_increment_resets = number(&form, "auto_increment_resets")?;
+        }
         table.created_at = field(&form, "created_at")?.as_i64().ok_or_else(|| error("'created_at'"))?;
         check_positions(&table)?;
         Ok(table)

@@ -35,8 +35,11 @@ pub struct TableDef {
     pub comment: String,
     /// Options that are kept for SHOW CREATE TABLE only, e.g. ("ROW_FORMAT", "DYNAMIC").
     pub create_options: Vec<(String, String)>,
-    /// The value `AUTO_INCREMENT=` gave, 1 by default: the counter never starts lower.
+    /// The value `AUTO_INCREMENT=` gave, or the counter when the descriptor was last stored: it never starts lower.
     pub auto_increment_start: u64,
+    /// How often `ALTER TABLE .. AUTO_INCREMENT=` has set the counter over the same tree: what the tree says of it from
+    /// before the last time does not count.
+    pub auto_increment_resets: u64,
     /// Seconds since 1970 of CREATE TABLE.
     pub created_at: i64,
 }
@@ -59,6 +62,7 @@ impl TableDef {
             comment: String::new(),
             create_options: Vec::new(),
             auto_increment_start: 1,
+            auto_increment_resets: 0,
             created_at: 0,
         }
     }

@@ -16,6 +16,11 @@ impl AutoIncrement {
         AutoIncrement { next: AtomicU64::new(0), maximum }
     }
 
+    /// The largest value that it can give.
+    pub fn maximum(&self) -> u64 {
+        self.maximum
+    }
+
     pub fn is_initialised(&self) -> bool {
         self.next.load(Relaxed) != 0
     }

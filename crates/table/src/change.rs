@@ -128,6 +128,15 @@ impl TableHandle {
         let mut value = Vec::with_capacity(128);
         self.layout().write_row(row, &mut value);
         let tree = self.layout().tree;
+        match how {
+            Addition::Insert(_) => self.keep_number(transaction, row),
+            // The new descriptor is stored with the counter.
+            Addition::Load => {
+                if let Some(number) = self.number_in(row) {
+                    self.auto_increment().observe(number);
+                }
+            }
+        }
         match how.add(transaction, tree, row_key, &value, Uniqueness::Key).await {
             Ok(()) => {
                 // The snapshot may show the entries of a row that had this key before.
@@ -234,6 +243,9 @@ impl TableHandle {
         } else {
             let mut value = Vec::with_capacity(128);
             self.layout().write_row(new, &mut value);
+            if self.number_in(new) != self.number_in(old) {
+                self.keep_number(transaction, new);
+            }
             let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
             updated.map_err(|error| table_error(table, error))?;
         }

@@ -14,6 +14,8 @@ pub struct TableHandle {
     definition: Arc<TableDef>,
     layout: TableLayout,
     auto_increment: AutoIncrement,
+    /// The AUTO_INCREMENT column.
+    counted_column: Option<usize>,
     /// The next hidden row id of a table without a clustering index; 0 until initialised. Only uniqueness counts, so
     /// `Relaxed` is enough.
     next_row_id: AtomicU64,
@@ -26,11 +28,12 @@ pub struct TableHandle {
 impl TableHandle {
     /// A handle that must be initialised before rows are inserted.
     pub fn new(definition: Arc<TableDef>) -> TableHandle {
-        let maximum =
-            definition.auto_increment_column().map(|column| maximum_of(&definition.columns[column]));
+        let counted_column = definition.auto_increment_column();
+        let maximum = counted_column.map(|column| maximum_of(&definition.columns[column]));
         TableHandle {
             layout: TableLayout::new(&definition),
             auto_increment: AutoIncrement::new(maximum.unwrap_or(u64::MAX)),
+            counted_column,
             next_row_id: AtomicU64::new(0),
             unknown_counters: OnceLock::new(),
             rows: AtomicI64::new(0),
@@ -38,11 +41,11 @@ impl TableHandle {
         }
     }
 
-    /// Sets the counters from the largest values in the table, and the row estimate. `transaction` must be a new one
+    /// Sets the counters from the largest values in the table and what is known of earlier ones, and the row estimate. `transaction` must be a new one
     /// that sees everything committed; nothing may be inserted by others meanwhile. A damaged index is no error here: the
     /// table can be opened, read where it is sound, and dropped.
     pub async fn initialise(&self, engine: &Engine, transaction: &mut Transaction) -> Result<(), SqlError> {
-        match self.read_counters(transaction).await {
+        match self.read_counters(engine, transaction).await {
             Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => {
                 self.unknown_counters.get_or_init(|| error);
             }
@@ -54,7 +57,7 @@ impl TableHandle {
         }
     }
 
-    async fn read_counters(&self, transaction: &mut Transaction) -> Result<(), SqlError> {
+    async fn read_counters(&self, engine: &Engine, transaction: &mut Transaction) -> Result<(), SqlError> {
         if self.layout.clustered.is_empty() {
             let last = self.last_key(transaction, self.layout.tree, Direction::Backward).await?;
             let last = match last.as_deref() {
@@ -66,10 +69,37 @@ impl TableHandle {
             self.next_row_id.store(last + 1, Relaxed);
         }
         self.auto_increment.set(self.definition.auto_increment_start);
+        if self.definition.auto_increment_column().is_none() {
+            return Ok(());
+        }
         if let Some(largest) = self.largest_auto_increment(transaction).await? {
             self.auto_increment.observe(largest);
         }
+        let mark = engine.mark(self.layout.tree);
+        if (mark >> 64) as u64 == self.definition.auto_increment_resets {
+            self.auto_increment.observe(mark as u64);
+        }
         Ok(())
+    }
+
+    /// Called before a write of the row: its value of the AUTO_INCREMENT column is not given to another row, also when this one
+    /// is gone and the server has been restarted.
+    pub(crate) fn keep_number(&self, transaction: &mut Transaction, row: &[Value]) {
+        let Some(number) = self.number_in(row) else { return };
+        let resets = u128::from(self.definition.auto_increment_resets);
+        transaction.raise_mark(self.layout.tree, resets << 64 | u128::from(number));
+    }
+
+    /// What the row has in the AUTO_INCREMENT column, if it is a value that the counter could give.
+    pub(crate) fn number_in(&self, row: &[Value]) -> Option<u64> {
+        let number = match &row[self.counted_column?] {
+            Value::Int(number) => u64::try_from(*number).ok()?,
+            Value::UInt(number) => *number,
+            Value::Float(number) => *number as u64,
+            Value::Double(number) => *number as u64,
+            _ => return None,
+        };
+        (1..=self.auto_increment.maximum()).contains(&number).then_some(number)
     }
 
     /// Refuses new rows while the counters are unknown.

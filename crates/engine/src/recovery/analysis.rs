@@ -24,6 +24,8 @@ pub(crate) struct Analysis {
     pub dropped: BTreeSet<TreeId>,
     /// Overflow chains that committed transactions have replaced and nobody has freed.
     pub chains: BTreeSet<u64>,
+    /// What the log says of the marks of trees.
+    pub marks: BTreeMap<TreeId, u128>,
     /// What waits for leaves that were not in memory.
     pub late: LateLog,
     pub groups: u64,
@@ -93,6 +95,10 @@ impl Analysis {
             LogRecord::PendingFrees { chains } => self.chains.extend(chains),
             LogRecord::Freed { chain } => {
                 self.chains.remove(&chain);
+            }
+            LogRecord::Mark { tree, mark } => {
+                let present = self.marks.entry(tree).or_default();
+                *present = mark.max(*present);
             }
         }
         Ok(())
@@ -176,6 +182,15 @@ mod tests {
         let prepared: Vec<_> = analysis.prepared.iter().map(|(txn, xid)| (*txn, &**xid)).collect();
         assert_eq!(prepared, [(1, &b"one"[..]), (4, b"spilled")]);
         assert_eq!(analysis.losers.keys().collect::<Vec<_>>(), [&1, &3]);
+    }
+
+    #[test]
+    fn the_highest_mark_of_a_tree_counts() {
+        let (one, two) = (TreeId(5), TreeId(6));
+        let mark = |tree, mark| (0, LogRecord::Mark { tree, mark });
+        let analysis =
+            analyse(&[mark(one, 3), mark(two, 8), (1, LogRecord::RolledBack), mark(one, 9), mark(one, 4)]);
+        assert_eq!(analysis.marks, BTreeMap::from([(one, 9), (two, 8)]));
     }
 
     #[test]

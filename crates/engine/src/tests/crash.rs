@@ -20,6 +20,18 @@ struct Model {
     acknowledged: Tables,
     uncertain: Option<Tables>,
     prepared: Option<Branch>,
+    marks: Marks,
+}
+
+/// The marks of a client's trees.
+#[derive(Default, Clone)]
+struct Marks {
+    /// The highest that was asked for.
+    asked: BTreeMap<TreeId, u128>,
+    /// By writes that are done.
+    written: BTreeMap<TreeId, u128>,
+    /// Durable.
+    certain: BTreeMap<TreeId, u128>,
 }
 
 /// A transaction that its client has prepared, or wants to.
@@ -73,9 +85,17 @@ impl Client {
                     }
                 }
                 _ => {
-                    self.model().lock().uncertain = Some(tables.clone());
+                    let certain = {
+                        let mut model = self.model().lock();
+                        model.uncertain = Some(tables.clone());
+                        // A commit of nothing makes nothing durable.
+                        let durable = transaction.has_changes().then_some(&model.marks.written);
+                        durable.unwrap_or(&model.marks.certain).clone()
+                    };
                     transaction.commit().await.expect("commit");
-                    *self.model().lock() = Model { acknowledged: tables, ..Model::default() };
+                    let mut model = self.model().lock();
+                    let marks = Marks { certain, ..std::mem::take(&mut model.marks) };
+                    *model = Model { acknowledged: tables, marks, ..Model::default() };
                 }
             }
         }
@@ -145,6 +165,10 @@ impl Client {
         };
         let value = vec![self.random.below(256) as u8; length];
         let exists = rows.contains_key(&key);
+        let mark = (self.random.below(2) == 0).then(|| self.ask_for_mark(tree));
+        if let Some(mark) = mark {
+            transaction.raise_mark(tree, mark);
+        }
         if !exists {
             transaction.insert(tree, &key, &value, Uniqueness::Key, WAIT).await.expect("insert");
             rows.insert(key, value);
@@ -155,6 +179,16 @@ impl Client {
             transaction.update(tree, &key, &value, WAIT).await.expect("update");
             rows.insert(key, value);
         }
+        if let Some(mark) = mark {
+            self.model().lock().marks.written.insert(tree, mark);
+        }
+    }
+
+    fn ask_for_mark(&self, tree: TreeId) -> u128 {
+        let mut model = self.model().lock();
+        let asked = model.marks.asked.entry(tree).or_default();
+        *asked += 1 + self.random.below(300) as u128;
+        *asked
     }
 }
 
@@ -215,6 +249,26 @@ async fn contents(engine: &Arc<Engine>, client: u8) -> Tables {
     tables
 }
 
+/// Each tree has at least the mark that is known to be durable, and from now on the one that it has now.
+async fn check_marks(engine: &Arc<Engine>, models: &Models) {
+    let mut reader = repeatable(engine);
+    for (client, model) in models.iter().enumerate() {
+        let names = scan(&mut reader, CATALOG, KeyRange::prefix(&[client as u8])).await;
+        let mut model = model.lock();
+        let marks = &mut model.marks;
+        let mut found = BTreeMap::new();
+        for tree in names.into_values() {
+            let tree = TreeId(u64::from_be_bytes(tree.try_into().expect("eight bytes")));
+            let mark = engine.mark(tree);
+            let of = |marks: &BTreeMap<TreeId, u128>| marks.get(&tree).copied().unwrap_or_default();
+            let (certain, asked) = (of(&marks.certain), of(&marks.asked));
+            assert!(certain <= mark && mark <= asked, "{tree:?}: {certain} <= {mark} <= {asked}");
+            found.insert(tree, mark);
+        }
+        (marks.certain, marks.written) = (found.clone(), found);
+    }
+}
+
 async fn scan(reader: &mut Transaction, tree: TreeId, range: KeyRange) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut cursor = reader.scan(tree, range, Direction::Forward, ReadMode::Snapshot);
     let mut batch = EntryBatch::default();
@@ -233,6 +287,7 @@ async fn open_and_check(env: &Env, models: &Models, scale: &Scale, seed: u64) ->
     let engine = Engine::open(env.clone(), options).await.expect("open");
     let prepared = find_prepared(&engine, models);
     check_contents(&engine, models).await;
+    check_marks(&engine, models).await;
     let mut undecided = Vec::new();
     for (client, prepared) in prepared {
         match random.below(4) {

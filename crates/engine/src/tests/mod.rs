@@ -9,6 +9,7 @@ mod late;
 mod late_crash;
 mod load;
 mod locking;
+mod marks;
 mod observers;
 mod prepared;
 mod recovery;

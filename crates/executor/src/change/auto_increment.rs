@@ -69,10 +69,18 @@ impl Generator {
             self.chunk = (self.chunk * 2).min(CHUNK_MAX);
         }
         let value = self.next;
-        self.next += increment;
+        self.next = self.next.saturating_add(increment);
         self.left -= 1;
         row[column] = in_type(&handle.definition().columns[column].column_type, value);
         Ok(Generated::Value(value))
+    }
+
+    /// No row got the value after all: the next row of the statement does.
+    pub fn give_back(&mut self, generated: Generated) {
+        if let Generated::Value(value) = generated {
+            self.next = value;
+            self.left += 1;
+        }
     }
 }
 

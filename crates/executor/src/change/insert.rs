@@ -144,6 +144,9 @@ impl Inserter<'_> {
         if self.foreign_keys.is_child() {
             let row_begin = context.transaction.savepoint();
             if let Err(error) = self.foreign_keys.before_insert(&self.handle, &row, context).await {
+                // Of an ignored row; after an error nobody looks.
+                self.generator.give_back(generated);
+                self.outcome.duplicates += 1;
                 return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
             }
         }
@@ -165,6 +168,7 @@ impl Inserter<'_> {
                             return Err(error);
                         }
                         context.eval.session.warn(error.into_warning());
+                        self.generator.give_back(generated);
                         Ok(())
                     }
                     DuplicateRule::Replace => {
@@ -176,6 +180,7 @@ impl Inserter<'_> {
                         if let Generated::Explicit(number) = generated {
                             self.handle.auto_increment().observe(number);
                         }
+                        self.generator.give_back(generated);
                         row.extend(source);
                         update_existing(self, assignments, &row_key, row, context).await
                     }

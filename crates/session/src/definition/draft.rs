@@ -78,6 +78,7 @@ pub struct TableDraft {
     pub comment: String,
     pub create_options: Vec<(String, String)>,
     pub auto_increment_start: u64,
+    pub auto_increment_resets: u64,
     pub tree: u64,
     pub row_format: u8,
     pub created_at: i64,
@@ -109,6 +110,7 @@ impl TableDraft {
             comment: table.comment.clone(),
             create_options: table.create_options.clone(),
             auto_increment_start: table.auto_increment_start,
+            auto_increment_resets: table.auto_increment_resets,
             tree: table.tree,
             row_format: table.row_format,
             created_at: table.created_at,
@@ -268,6 +270,7 @@ impl TableDraft {
         table.comment = self.comment;
         table.create_options = self.create_options;
         table.auto_increment_start = self.auto_increment_start;
+        table.auto_increment_resets = self.auto_increment_resets;
         table.tree = self.tree;
         table.row_format = self.row_format;
         table.created_at = self.created_at;

@@ -252,7 +252,11 @@ impl Session {
         }
         change.remove_definition(old).await?;
         match auto_increment {
-            Some(_) => change.put_table(after).await,
+            Some(_) => {
+                // It may be lower than what the tree's mark says.
+                after.auto_increment_resets += 1;
+                change.put_table(after).await
+            }
             None => self.put_renamed(change, old, after).await,
         }
     }
@@ -263,8 +267,16 @@ impl Session {
         change: &mut SchemaChange,
         alteration: Alteration,
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
-        let Alteration { before, mut after, sources, .. } = alteration;
+        let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
         let old = before.definition();
+        if auto_increment.is_none() {
+            let counted = after.auto_increment_column().map(|column| sources[column]);
+            // A column that takes the place of another starts anew.
+            after.auto_increment_start = match old.auto_increment_column().map(ColumnSource::Old) {
+                column if column.is_some() && column == counted => before.auto_increment().peek(),
+                _ => 1,
+            };
+        }
         after.choose_clustering();
         after.id = self.server.catalog().new_table_id();
         change.create_trees(&mut after).await?;
@@ -275,6 +287,8 @@ impl Session {
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
+        // The new tree has no mark of what was copied.
+        after.auto_increment_start = after.auto_increment_start.max(handle.auto_increment().peek());
         let table = change.put_table(after).await?;
         // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));

@@ -3,9 +3,11 @@
 //! Called by the performance, in the rehearsal after each unit and after each recovery.
 
 use super::server::{Answer, Client};
+use engine::{AccessMode, Isolation};
 use session::Server;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use table::TableHandle;
 
 /// The databases whose definitions change.
 pub const DATABASES: [&str; 3] = ["d0", "d1", "d2"];
@@ -46,6 +48,8 @@ pub struct State {
     pub lines: Vec<String>,
     /// The next AUTO_INCREMENT value of each table that tells it.
     pub counters: BTreeMap<String, u64>,
+    /// What that value would be after a restart: values that no row was written with are given again.
+    pub kept_counters: BTreeMap<String, u64>,
 }
 
 impl State {
@@ -55,6 +59,7 @@ impl State {
         let mut client = Client::connect(server);
         for database in DATABASES {
             state.read_database(&mut client, database).await?;
+            state.read_kept_counters(server, database).await?;
         }
         for account in ACCOUNTS {
             let grants = client.query(&format!("SHOW GRANTS FOR '{account}'@'localhost'")).await;
@@ -99,6 +104,41 @@ impl State {
         Ok(())
     }
 
+    /// By looking at each table as a start does.
+    async fn read_kept_counters(&mut self, server: &Arc<Server>, database: &str) -> Result<(), String> {
+        let engine = server.catalog().engine();
+        let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
+        for table in server.catalog().tables(database) {
+            let definition = table.definition();
+            if definition.auto_increment_column().is_some() {
+                let found = TableHandle::new(definition.clone());
+                found.initialise(engine, &mut transaction).await.map_err(|error| error.to_string())?;
+                let name = format!("{database}.{}", definition.name);
+                self.kept_counters.insert(name, found.auto_increment().peek());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these are the counters after a crash in this state: none is lower than what is certain, and none higher than
+    /// this or the next state has it, as what was on its way may have used values.
+    pub fn check_counters(
+        &self,
+        certain: &BTreeMap<String, u64>,
+        next: &State,
+        found: &State,
+    ) -> Result<(), String> {
+        let of = |counters: &BTreeMap<String, u64>, table: &String| counters.get(table).copied().unwrap_or(1);
+        for (table, counter) in &found.kept_counters {
+            let least = of(certain, table);
+            let most = of(&self.kept_counters, table).max(of(&next.kept_counters, table));
+            if !(least..=most).contains(counter) {
+                return Err(format!("the next value of {table} is {counter}, not {least} to {most}"));
+            }
+        }
+        Ok(())
+    }
+
     fn add(&mut self, what: &str, answer: &Answer) {
         self.lines.extend(answer.rows.iter().map(|row| format!("{what}: {row}")));
         if answer.is_error {
@@ -125,7 +165,7 @@ async fn read(client: &mut Client, text: &str) -> Result<Answer, String> {
     if answer.is_error { Err(format!("{text}: {}", answer.end)) } else { Ok(answer) }
 }
 
-/// The counter in a definition, which may lag behind after a restart and is compared by itself.
+/// The counter in a definition, which may be lower after a restart and is compared by itself.
 fn take_counter(definition: &mut String) -> Option<u64> {
     const WORD: &str = " AUTO_INCREMENT=";
     let start = definition.find(WORD)?;
