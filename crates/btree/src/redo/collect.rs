@@ -2,7 +2,8 @@
 //!
 //! Invariants: the pages taken lie side by side in the order of their ids, from the first that is wanted on; of the
 //! others that have changes only the ids are kept, and they come with a later reading. What is kept stays within the
-//! budget, give or take one page with its changes; a page with a very long log is read and its log folded into an image.
+//! budget, give or take one page with its changes; a page with a very long log is read and its log folded into an
+//! image.
 
 use super::page_log;
 use crate::redo::{Change, Malformed, PAGE_KINDS_END};

@@ -1,10 +1,10 @@
 //! Redo: how pages change. The same records and the same code make a change at run time and after a crash.
 //!
 //! Invariants: a record touches one page and is deterministic in the page's bytes; the records of one group are
-//! applied to a page all or, when the page's LSN says that it has seen the group, not at all. So after a crash each page
-//! catches up by itself, when it is needed: `collect` takes what the log says of it out of the log, `buffer::redo`
-//! keeps that until the page is loaded, `page_log` applies it. Bytes from the log never panic: whatever does not fit is a
-//! `PageFault`.
+//! applied to a page all or, when the page's LSN says that it has seen the group, not at all. So after a crash each
+//! page catches up by itself, when it is needed: `collect` takes what the log says of it out of the log,
+//! `buffer::redo` keeps that until the page is loaded, `page_log` applies it. Bytes from the log never panic: whatever
+//! does not fit is a `PageFault`.
 
 mod apply;
 mod change;

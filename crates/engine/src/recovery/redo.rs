@@ -85,6 +85,7 @@ impl Engine {
         let reader = WalReader::open(&self.env, LOG_DIRECTORY, rest.from, rest.end).await;
         let mut reader = reader.map_err(|error| log_error(&error))?.until(rest.end);
         while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {
+            self.check_running()?;
             if group.end > rest.from {
                 collector.add(&group).await.map_err(|error| collect_error(&error, group.start))?;
             }
