@@ -4,8 +4,8 @@
 //! A process may have been killed after a failed sync. The kernel then shows what it wrote, holds it for clean, and loses
 //! it in the next power cut; a sync by the opening does nothing about that. Doubtful are the last batch in the doublewrite
 //! file, its pages at home and the newest superblock slot: whatever came before has been synced, or else they would not have
-//! been written; and a growth counts only when the superblock names it. Batch and slot go into a new doublewrite file first, which takes the name of the old
-//! one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
+//! been written; and a growth counts only when the superblock names it. Batch and slot go into a new doublewrite file
+//! first, which takes the name of the old one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
 //! damaged pages are written, and a sync speaks for the rest.
 //!
 //! Invariant: until the new doublewrite file is durable under its name nothing is overwritten, so an opening can be cut off
@@ -39,7 +39,7 @@ pub(super) async fn reopen(
 ) -> Result<Reopened, StoreError> {
     let length = data.len().await?;
     let slot = read_if_present(&copies, doublewrite::slot_offset(page_size), SLOT_BYTES).await?;
-    let superblock = match slot {
+    let mut superblock = match slot {
         Some(copy) => superblock::newer(superblock, copy.as_slice()),
         None => superblock,
     };
@@ -66,7 +66,7 @@ pub(super) async fn reopen(
         known => known.min(pages_held),
     };
     if is_renewed {
-        superblock::write(data, page_size, &superblock).await?;
+        superblock = superblock::write_again(data, page_size, superblock).await?;
     } else {
         // Pages can then be written back as far as the file reaches.
         let present = copies.len().await?;

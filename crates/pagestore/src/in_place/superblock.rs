@@ -73,6 +73,28 @@ pub(super) async fn write(
     Ok(())
 }
 
+/// Makes the newest superblock, which may never have become durable, durable for certain. Answers the one that is newest
+/// now.
+///
+/// As a rule its slot is written again: the other slot has the one before it, and this one has a copy elsewhere, should
+/// a crash tear the slot. Without a valid other slot, whose overwriting was cut off then, this superblock was durable
+/// before; the next one goes there, and this one is not touched.
+pub(super) async fn write_again(
+    data: &Arc<dyn File>,
+    page_size: PageSize,
+    newest: SuperblockState,
+) -> Result<SuperblockState, StoreError> {
+    let other = (newest.sequence + 1) % 2 * SLOT_BYTES as u64;
+    let (block, result) = data.read_at(other, IoBuf::zeroed(SLOT_BYTES)).await;
+    result?;
+    let state = match decode(block.as_slice()) {
+        Slot::Valid(..) => newest,
+        Slot::UnknownVersion(_) | Slot::Invalid => newest.next(&newest.record),
+    };
+    write(data, page_size, &state).await?;
+    Ok(state)
+}
+
 /// The slot of this superblock, for a copy of it elsewhere.
 pub(super) fn slot(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
     encode(page_size, state)

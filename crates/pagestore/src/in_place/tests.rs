@@ -6,6 +6,8 @@ use env::sim::{Fault, FaultEffect, Outcome, SimOptions, World};
 use std::collections::BTreeMap;
 use std::sync::Mutex as StdMutex;
 
+const SLOT_BYTES_BOTH: usize = 2 * superblock::SLOT_BYTES;
+
 fn image(page: PageId, version: u64) -> Vec<u8> {
     let mut bytes = vec![version as u8; PageSize::K8.bytes()];
     header::format(&mut bytes, page, PageKind::Overflow, TreeId(3));
@@ -80,6 +82,38 @@ fn no_crash_leaves_a_torn_page() {
         crash_at += 1;
     }
     assert!(crash_at > 100, "{crash_at}");
+}
+
+/// A superblock write that was cut off leaves one valid slot: no opening may risk that one.
+#[test]
+fn a_torn_slot_and_a_crash_of_the_opening_leave_a_superblock() {
+    for (seed, crash_at) in (0..12).flat_map(|seed| (0..24).map(move |crash_at| (seed, crash_at))) {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let fill = async move {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            store.write_superblock(b"older").await.unwrap();
+            store.write_superblock(b"newest").await.unwrap();
+        };
+        world.block_on(fill).unwrap();
+        let world = world.crash(SimOptions { crash_at: Some(crash_at), ..SimOptions::default() });
+        world.damage(DATA_FILE, |bytes| {
+            let older = (0..SLOT_BYTES_BOTH).find(|at| bytes[*at..].starts_with(b"older")).expect("its slot");
+            bytes[older] ^= 1;
+        });
+        let env = world.env();
+        let _ = world.block_on(async move { InPlaceStore::open(&env, "").await.is_ok() });
+        let world = world.crash(SimOptions::default());
+        let env = world.env();
+        let check = async move {
+            let store = InPlaceStore::open(&env, "").await;
+            let store = store.unwrap_or_else(|error| panic!("seed {seed}, crash at {crash_at}: {error}"));
+            assert_eq!(store.read_superblock().await.unwrap().as_deref(), Some(&b"newest"[..]));
+            store.write_superblock(b"newer").await.unwrap();
+            assert_eq!(store.read_superblock().await.unwrap().as_deref(), Some(&b"newer"[..]));
+        };
+        world.block_on(check).unwrap();
+    }
 }
 
 #[test]
