@@ -41,8 +41,8 @@ impl TableHandle {
         }
     }
 
-    /// Sets the counters from the largest values in the table and what is known of earlier ones, and the row estimate. `transaction` must be a new one
-    /// that sees everything committed; nothing may be inserted by others meanwhile. A damaged index is no error here: the
+    /// Sets the counters from the largest values in the table and what is known of earlier ones, and the row estimate.
+    /// `transaction` must be a new one that sees everything committed; nothing may be inserted by others meanwhile. A damaged index is no error here: the
     /// table can be opened, read where it is sound, and dropped.
     pub async fn initialise(&self, engine: &Engine, transaction: &mut Transaction) -> Result<(), SqlError> {
         match self.read_counters(engine, transaction).await {
@@ -69,7 +69,7 @@ impl TableHandle {
             self.next_row_id.store(last + 1, Relaxed);
         }
         self.auto_increment.set(self.definition.auto_increment_start);
-        if self.definition.auto_increment_column().is_none() {
+        if self.counted_column.is_none() {
             return Ok(());
         }
         if let Some(largest) = self.largest_auto_increment(transaction).await? {
@@ -92,13 +92,7 @@ impl TableHandle {
 
     /// What the row has in the AUTO_INCREMENT column, if it is a value that the counter could give.
     pub(crate) fn number_in(&self, row: &[Value]) -> Option<u64> {
-        let number = match &row[self.counted_column?] {
-            Value::Int(number) => u64::try_from(*number).ok()?,
-            Value::UInt(number) => *number,
-            Value::Float(number) => *number as u64,
-            Value::Double(number) => *number as u64,
-            _ => return None,
-        };
+        let number = counted(&row[self.counted_column?])?;
         (1..=self.auto_increment.maximum()).contains(&number).then_some(number)
     }
 
@@ -108,20 +102,14 @@ impl TableHandle {
     }
 
     async fn largest_auto_increment(&self, transaction: &mut Transaction) -> Result<Option<u64>, SqlError> {
-        let Some(column) = self.definition.auto_increment_column() else { return Ok(None) };
+        let Some(column) = self.counted_column else { return Ok(None) };
         let index = self.layout.indexes.iter().find(|index| index.parts[0].column == column);
         let Some(index) = index else { return Ok(None) };
         let part = index.parts[0];
         let direction = if part.descending { Direction::Forward } else { Direction::Backward };
         let Some(key) = self.last_key(transaction, index.tree, direction).await? else { return Ok(None) };
         let (value, _) = part.read(&key).map_err(|_| damaged(&self.definition.name))?;
-        Ok(match value {
-            Value::Int(number) => u64::try_from(number).ok(),
-            Value::UInt(number) => Some(number),
-            Value::Float(number) => Some(number as u64),
-            Value::Double(number) => Some(number as u64),
-            _ => None,
-        })
+        Ok(counted(&value))
     }
 
     async fn last_key(
@@ -185,6 +173,17 @@ impl TableHandle {
 
     pub(crate) fn take_row_id(&self) -> u64 {
         self.next_row_id.fetch_add(1, Relaxed)
+    }
+}
+
+/// A value of an AUTO_INCREMENT column as the counter sees it; `None` below zero.
+fn counted(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        Value::UInt(number) => Some(*number),
+        Value::Float(number) => Some(*number as u64),
+        Value::Double(number) => Some(*number as u64),
+        _ => None,
     }
 }
 
