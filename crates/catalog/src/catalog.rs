@@ -3,13 +3,14 @@
 //! Invariant: the copy shows what is committed in the catalog tree; only `SchemaChange::commit` changes it, under
 //! the exclusive metadata locks of the names it touches. `version` grows with each change, so that a plan kept
 //! from an earlier version can be told.
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use engine::{AccessMode, Engine, Isolation, TreeId};
+use foldhash::HashMap;
 use parking_lot::RwLock;
 use schema::{DatabaseDef, TableDef, TableId};
 use table::{Relations, TableHandle, TableResolver};
@@ -180,6 +181,30 @@ impl Catalog {
 
     pub fn table_by_id(&self, id: TableId) -> Option<Arc<TableHandle>> {
         self.state.read().by_id.get(&id).map(|live| live.handle.clone())
+    }
+
+    /// Whether the tables are still defined so.
+    pub fn defines<'d>(&self, tables: impl IntoIterator<Item = (TableId, &'d Arc<TableDef>)>) -> bool {
+        let state = self.state.read();
+        tables.into_iter().all(|(id, definition)| {
+            state.by_id.get(&id).is_some_and(|live| Arc::ptr_eq(live.handle.definition(), definition))
+        })
+    }
+
+    /// Whether the tables still have these relations.
+    pub fn relates<'r>(
+        &self,
+        tables: impl IntoIterator<Item = (TableId, &'r Option<Arc<Relations>>)>,
+    ) -> bool {
+        let state = self.state.read();
+        tables.into_iter().all(|(id, relations)| {
+            let present = state.by_id.get(&id).and_then(|live| live.relations.as_ref());
+            match (relations, present) {
+                (None, None) => true,
+                (Some(planned), Some(present)) => Arc::ptr_eq(planned, present),
+                _ => false,
+            }
+        })
     }
 
     pub fn live_table(&self, id: TableId) -> Option<LiveTable> {

@@ -10,12 +10,13 @@
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
 //! the statement before the DDL as its victim, and so does this: DDL asks in name order while holding nothing).
 //! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment.
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use crate::global_lock::{Gate, GateState};
@@ -130,6 +131,17 @@ impl MetadataLocks {
     /// Asks for a lock. The future may be dropped (time limit, KILL): the request is then forgotten.
     pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
         Acquire { locks: self.clone(), owner, name, mode, ticket: None }
+    }
+
+    /// The lock if it is free now, without a request that could wait.
+    pub fn try_acquire(
+        self: &Arc<Self>,
+        owner: LockOwner,
+        name: &LockName,
+        mode: LockMode,
+    ) -> Option<LockGuard> {
+        let is_granted = self.table.lock().try_grant(owner, name, mode);
+        is_granted.then(|| LockGuard { locks: self.clone(), name: name.clone(), owner, mode })
     }
 
     /// Every lock that is held or waited for.
@@ -260,7 +272,9 @@ impl LockTable {
             Some(position) => {
                 lock.queue.remove(position);
                 self.waiting.remove(&owner);
-                self.grant_waiting(name);
+                if !lock.grant_waiting(&mut self.waiting) {
+                    self.locks.remove(name);
+                }
             }
             None => self.release(name, owner, mode),
         }
@@ -274,31 +288,14 @@ impl LockTable {
         if lock.holders[position].count == 0 {
             lock.holders.swap_remove(position);
         }
-        self.grant_waiting(name);
+        if !lock.grant_waiting(&mut self.waiting) {
+            self.locks.remove(name);
+        }
     }
 
     fn pass(&mut self, name: &LockName, mode: LockMode, from: LockOwner, to: LockOwner) {
         self.locks.get_mut(name).expect("a held lock exists").hold(to, mode);
         self.release(name, from, mode);
-    }
-
-    /// Grants from the front of the queue as long as the next one fits, and removes a lock nobody needs.
-    fn grant_waiting(&mut self, name: &LockName) {
-        let Some(lock) = self.locks.get_mut(name) else { return };
-        while let Some(waiter) = lock.queue.front() {
-            if lock.held_against(waiter.owner, waiter.mode) {
-                break;
-            }
-            let waiter = lock.queue.pop_front().expect("the front was just seen");
-            lock.hold(waiter.owner, waiter.mode);
-            self.waiting.remove(&waiter.owner);
-            if let Some(waker) = waiter.waker {
-                waker.wake();
-            }
-        }
-        if lock.holders.is_empty() && lock.queue.is_empty() {
-            self.locks.remove(name);
-        }
     }
 
     fn would_deadlock(&self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
@@ -347,6 +344,22 @@ impl LockTable {
 }
 
 impl Lock {
+    /// Grants from the front of the queue as long as the next one fits; false when nobody needs the lock any more.
+    fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) -> bool {
+        while let Some(waiter) = self.queue.front() {
+            if self.held_against(waiter.owner, waiter.mode) {
+                break;
+            }
+            let waiter = self.queue.pop_front().expect("the front was just seen");
+            self.hold(waiter.owner, waiter.mode);
+            waiting.remove(&waiter.owner);
+            if let Some(waker) = waiter.waker {
+                waker.wake();
+            }
+        }
+        !self.holders.is_empty() || !self.queue.is_empty()
+    }
+
     fn held_against(&self, owner: LockOwner, mode: LockMode) -> bool {
         self.holders.iter().any(|holder| holder.owner != owner && conflict(holder.mode, mode))
     }

@@ -12,7 +12,7 @@ impl Session {
             if held.any(|guard| guard.name() == name && guard.mode() >= *mode) {
                 continue;
             }
-            let guard = self.lock(name.clone(), *mode).await?;
+            let guard = self.lock(name, *mode).await?;
             self.transaction.locks.push(guard);
         }
         Ok(())
@@ -29,13 +29,16 @@ impl Session {
         names.dedup_by(|later, earlier| later.0 == earlier.0);
         let mut guards = Vec::with_capacity(names.len());
         for (name, mode) in names {
-            guards.push(self.lock(name, mode).await?);
+            guards.push(self.lock(&name, mode).await?);
         }
         Ok(guards)
     }
 
-    async fn lock(&self, name: LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
-        let request = self.server.catalog().locks().acquire(self.lock_owner(), name, mode);
-        self.settled(request).await
+    async fn lock(&self, name: &LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
+        let (locks, owner) = (self.server.catalog().locks(), self.lock_owner());
+        match locks.try_acquire(owner, name, mode) {
+            Some(guard) => Ok(guard),
+            None => self.settled(locks.acquire(owner, name.clone(), mode)).await,
+        }
     }
 }

@@ -15,8 +15,6 @@ use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
 use planner::{Literals, PlannerContext};
-use schema::TableId;
-use table::{Relations, TableResolver};
 
 use super::guard::Shield;
 use super::literals::literal_value;
@@ -233,31 +231,14 @@ impl Session {
             self.pass_to_change().await?;
         }
         self.lock_shared(&prepared.locks).await?;
-        for used in &prepared.plan.tables {
-            let is_same = self
-                .server
-                .catalog()
-                .table_by_id(used.id)
-                .is_some_and(|handle| Arc::ptr_eq(handle.definition(), &used.table));
-            if !is_same {
-                self.plan_is_stale = true;
-                return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
-            }
-        }
-        if !prepared.related.iter().all(|(table, relations)| self.is_related_as(*table, relations)) {
+        let catalog = self.server.catalog();
+        let is_same = catalog.defines(prepared.plan.tables.iter().map(|used| (used.id, &used.table)))
+            && catalog.relates(prepared.related.iter().map(|(table, relations)| (*table, relations)));
+        if !is_same {
             self.plan_is_stale = true;
             return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
         }
         Ok(())
-    }
-
-    fn is_related_as(&self, table: TableId, relations: &Option<Arc<Relations>>) -> bool {
-        let present = self.server.catalog().relations(table);
-        match (relations, &present) {
-            (None, None) => true,
-            (Some(planned), Some(present)) => Arc::ptr_eq(planned, present),
-            _ => false,
-        }
     }
 
     /// Runs a plan inside the session's transaction, which begins here if none is open.
