@@ -97,7 +97,7 @@ async fn run(client: &mut Client, statement: &str) -> End {
                 Ok(prepared) => {
                     let values = vec![Value::Int(1); prepared.parameters.len()];
                     let mut printer = Printer::default();
-                    client.session.execute(prepared.id, &values, CursorKind::None, &mut printer).await;
+                    client.session.execute(prepared.id, values, CursorKind::None, &mut printer).await;
                     printer.text
                 }
             };

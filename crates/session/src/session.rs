@@ -56,7 +56,8 @@ pub struct Session {
     pub(crate) commit_is_due: bool,
     /// Where the running statement began, to undo it alone.
     pub(crate) statement_savepoint: Option<Savepoint>,
-    pub(crate) prepared: BTreeMap<StatementId, PreparedStatement>,
+    /// `None` is the one that runs.
+    pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
     pub(crate) named_statements: HashMap<String, NamedStatement>,
     pub(crate) next_statement_id: u32,
     /// Syntax trees of the running text; reset after it.
@@ -179,6 +180,7 @@ impl Session {
         let statement = self
             .prepared
             .get_mut(&id)
+            .and_then(Option::as_mut)
             .ok_or_else(|| error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_reset"]))?;
         statement.close_cursor();
         Ok(self.ok_info())

@@ -31,16 +31,16 @@ fn prepared_statements_run_with_values_of_any_type() {
         assert_eq!(info.columns.as_ref().expect("a query").columns[0].name, "b");
         for value in [Value::Int(1), Value::bytes("1"), Value::Double(1.5), Value::Int(1)] {
             let mut printer = Printer::default();
-            client.session.execute(info.id, &[value], CursorKind::None, &mut printer).await;
+            client.session.execute(info.id, vec![value], CursorKind::None, &mut printer).await;
             assert_eq!(printer.text, "b\ta\ntwo\t2\nthree\t3\n");
         }
         client.query("alter table t drop column b").await;
         let mut printer = Printer::default();
-        client.session.execute(info.id, &[Value::Int(1)], CursorKind::None, &mut printer).await;
+        client.session.execute(info.id, vec![Value::Int(1)], CursorKind::None, &mut printer).await;
         assert!(printer.text.starts_with("ERROR 1054"), "{}", printer.text);
         client.session.close_statement(info.id);
         let mut printer = Printer::default();
-        client.session.execute(info.id, &[Value::Int(1)], CursorKind::None, &mut printer).await;
+        client.session.execute(info.id, vec![Value::Int(1)], CursorKind::None, &mut printer).await;
         assert!(printer.text.starts_with("ERROR 1243"), "{}", printer.text);
     });
 }
@@ -51,7 +51,7 @@ fn a_cursor_gives_its_rows_in_parts() {
         let mut client = client_with_table(&server).await;
         let info = client.session.prepare(b"select a from t order by a").await.expect("prepares");
         let mut printer = Printer::default();
-        client.session.execute(info.id, &[], CursorKind::ReadOnly, &mut printer).await;
+        client.session.execute(info.id, Vec::new(), CursorKind::ReadOnly, &mut printer).await;
         assert_eq!(printer.text, "a\ncursor\n");
         client.session.fetch(info.id, 2, &mut printer).await;
         client.session.fetch(info.id, 2, &mut printer).await;

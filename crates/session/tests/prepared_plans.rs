@@ -25,7 +25,7 @@ async fn prepare(client: &mut Client, text: &str) -> PreparedInfo {
 
 async fn execute(client: &mut Client, info: &PreparedInfo, values: &[Value]) -> (String, Arc<ResultShape>) {
     let mut printer = Printer::default();
-    client.session.execute(info.id, values, CursorKind::None, &mut printer).await;
+    client.session.execute(info.id, values.to_vec(), CursorKind::None, &mut printer).await;
     let none = || Arc::new(ResultShape { id: 0, columns: Vec::new() });
     (printer.text, printer.shape.unwrap_or_else(none))
 }

@@ -105,6 +105,19 @@ impl ParameterBinding {
         flags: u8,
         capabilities: Capabilities,
     ) -> Result<Vec<ParameterValue<'a>>, ProtocolError> {
+        let mut values = Vec::with_capacity(usize::from(self.count));
+        self.decode_each(payload, flags, capabilities, |value| values.push(value))?;
+        Ok(values)
+    }
+
+    /// The same, one value after the other. After an error some may have been given.
+    pub fn decode_each<'a>(
+        &'a mut self,
+        payload: &'a [u8],
+        flags: u8,
+        capabilities: Capabilities,
+        mut give: impl FnMut(ParameterValue<'a>),
+    ) -> Result<(), ProtocolError> {
         let mut reader = FieldReader::new(payload);
         let with_attributes = capabilities.has(Capabilities::QUERY_ATTRIBUTES);
         let own_count = usize::from(self.count);
@@ -119,7 +132,7 @@ impl ParameterBinding {
             }
         }
         if count == 0 {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let nulls = reader.bytes(count.div_ceil(8))?;
         if reader.u8()? == 1 {
@@ -127,7 +140,6 @@ impl ParameterBinding {
         } else if self.types.len() < count {
             return Err(ProtocolError::Malformed);
         }
-        let mut values = Vec::with_capacity(own_count);
         for (index, parameter_type) in self.types.iter().take(count).enumerate() {
             let long_data = self.long_data.as_ref().and_then(|data| data.get(index)?.as_deref());
             let value = if let Some(bytes) = long_data {
@@ -138,10 +150,10 @@ impl ParameterBinding {
                 read_value(&mut reader, *parameter_type)?
             };
             if index < own_count {
-                values.push(value);
+                give(value);
             }
         }
-        Ok(values)
+        Ok(())
     }
 
     /// Most clients repeat the same types with every execution, which then cost no allocation.

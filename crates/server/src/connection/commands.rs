@@ -323,7 +323,7 @@ impl Context<'_> {
         };
         let status = self.session.ok_info().status;
         let (session, mut reply) = self.reply(RowFormat::Binary, status);
-        pin!(session.execute(StatementId(statement), &values, cursor, &mut reply)).await;
+        pin!(session.execute(StatementId(statement), values, cursor, &mut reply)).await;
         let Reply { is_gone, has_opened_cursor, shape, .. } = reply;
         if let Some(prepared) = self.prepared.get_mut(&statement) {
             prepared.cursor = shape.filter(|_| has_opened_cursor);
@@ -338,13 +338,18 @@ impl Context<'_> {
             prepared.binding.clear_long_data();
             return Err(*error);
         }
-        let decoded = prepared.binding.decode(payload, flags, self.capabilities);
-        let values = match decoded {
-            Ok(parameters) => parameters.iter().map(to_value).collect(),
-            Err(_) => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysqld_stmt_execute"])),
-        };
+        let (mut values, mut refused) = (Vec::new(), None);
+        let decoded =
+            prepared.binding.decode_each(payload, flags, self.capabilities, |value| match to_value(&value) {
+                Ok(value) => values.push(value),
+                Err(error) => drop(refused.get_or_insert(error)),
+            });
         prepared.binding.clear_long_data();
-        values
+        match (decoded, refused) {
+            (Err(_), _) => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"mysqld_stmt_execute"])),
+            (Ok(()), Some(error)) => Err(error),
+            (Ok(()), None) => Ok(values),
+        }
     }
 
     fn keep_long_data(&mut self, statement: u32, parameter: u16, data: &[u8]) {

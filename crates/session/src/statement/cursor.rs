@@ -31,7 +31,7 @@ impl Session {
     pub(super) async fn open_cursor(
         &mut self,
         statement: &mut PreparedStatement,
-        parameters: &[Value],
+        parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let mut kept = KeptRows::default();
@@ -47,7 +47,7 @@ impl Session {
     /// COM_STMT_FETCH: up to `row_count` further rows of the cursor: `row`s and `end_rows`, no `columns`.
     pub async fn fetch(&mut self, id: StatementId, row_count: u32, sink: &mut dyn ResultSink) {
         let status = self.status_flags();
-        let error = match self.prepared.get_mut(&id) {
+        let error = match self.prepared.get_mut(&id).and_then(Option::as_mut) {
             None => error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_fetch"]),
             Some(statement) => match &mut statement.cursor {
                 None => ER_STMT_HAS_NO_OPEN_CURSOR.with(&[&id.0]),

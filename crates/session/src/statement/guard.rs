@@ -5,7 +5,6 @@
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use crate::kill::KillSwitch;
 use crate::server::{SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.
-#[derive(Clone, Default)]
-pub struct Shield(Rc<Cell<bool>>);
+#[derive(Default)]
+pub struct Shield(Cell<bool>);
 
 impl Shield {
     pub fn raise(&self) {

@@ -50,13 +50,13 @@ impl Session {
         let Some(mut named) = self.named_statements.remove(&key) else {
             return Err(error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&name.name, &"EXECUTE"]));
         };
-        let parameters: Vec<Value> = using
+        let mut parameters: Vec<Value> = using
             .iter()
             .map(|variable| self.shared.user_variable(&variable.name.to_lowercase()))
             .map(|value| value.map_or(Value::Null, |(value, _)| value))
             .collect();
         // The executed statement may be anything but another EXECUTE, so this goes one level deep.
-        let result = Box::pin(self.run_prepared(&mut named.statement, &parameters, sink)).await;
+        let result = Box::pin(self.run_prepared(&mut named.statement, &mut parameters, sink)).await;
         self.named_statements.insert(key, named);
         result
     }

@@ -101,15 +101,16 @@ impl Session {
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
                 self.server.plan_cache.put(digest, request.text.len(), prepared.clone());
-                let result = self.run_plan(&prepared, values, shield, sink).await;
+                let result = self.run_plan(&prepared, &mut values, shield, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     return result;
                 }
             }
         }
+        let mut parameters = request.parameters.to_vec();
         for _ in 0..PLAN_ATTEMPTS_MAX {
             let prepared = self.prepare_request(request)?;
-            let result = self.run_plan(&prepared, request.parameters.to_vec(), shield, sink).await;
+            let result = self.run_plan(&prepared, &mut parameters, shield, sink).await;
             if result.is_ok() || !self.plan_is_stale {
                 return result;
             }
@@ -182,11 +183,12 @@ impl Session {
     }
 
     /// Runs a plan and writes its rows; a plan made from an outdated catalog is error 1412 here, because the
-    /// callers that can plan again do so before they come here.
+    /// callers that can plan again do so before they come here. It takes the parameters when the plan has proved to be
+    /// right, so they are still there for another attempt.
     pub(crate) async fn run_plan(
         &mut self,
         prepared: &PreparedPlan,
-        parameters: Vec<Value>,
+        parameters: &mut Vec<Value>,
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
@@ -197,6 +199,7 @@ impl Session {
             self.require_write_access()?;
         }
         self.lock_plan(prepared).await?;
+        let parameters = std::mem::take(parameters);
         match (&prepared.plan.kind, &prepared.shape) {
             (PlanKind::Query(_), Some(shape)) => {
                 sink.columns(shape);
@@ -261,12 +264,12 @@ impl Session {
         for condition in &plan.conditions {
             self.shared.diagnostics.lock().add(condition.clone());
         }
-        let catalog = self.server.catalog().clone();
+        let catalog = self.server.catalog();
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         let mut context = ExecContext {
             transaction,
             eval: &mut eval,
-            tables: &*catalog,
+            tables: &**catalog,
             viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
@@ -338,10 +341,9 @@ impl Session {
     /// tables begins none that lasts, and leaves SET TRANSACTION to the next one that has.
     pub(crate) fn begin_statement_transaction(&mut self, uses_tables: bool) {
         if self.transaction.current.is_none() {
-            let engine = self.server.engine().clone();
-            let next = self.transaction.next;
+            let (engine, next) = (self.server.engine(), self.transaction.next);
             let explicit = uses_tables && !self.settings.autocommit;
-            self.transaction.begin(&engine, self.settings.isolation, self.settings.access, explicit);
+            self.transaction.begin(engine, self.settings.isolation, self.settings.access, explicit);
             if !uses_tables {
                 self.transaction.next = next;
             }

@@ -79,7 +79,7 @@ impl Session {
             columns: statement.plan.as_ref().and_then(|plan| plan.prepared.shape.clone()),
             warnings: self.shared.diagnostics.lock().warning_count(),
         };
-        self.prepared.insert(id, statement);
+        self.prepared.insert(id, Some(statement));
         self.process.set_prepared_count(self.prepared.len());
         Ok(info)
     }
@@ -154,41 +154,42 @@ impl Session {
 
     /// How many parameters a prepared statement has; none if there is no such statement.
     pub fn parameter_count(&self, id: StatementId) -> Option<usize> {
-        self.prepared.get(&id).map(PreparedStatement::parameter_count)
+        self.prepared.get(&id)?.as_ref().map(PreparedStatement::parameter_count)
     }
 
     /// COM_STMT_EXECUTE, long data already joined into `parameters`.
     pub async fn execute(
         &mut self,
         id: StatementId,
-        parameters: &[Value],
+        mut parameters: Vec<Value>,
         cursor: CursorKind,
         sink: &mut dyn ResultSink,
     ) {
         count(&self.process.counters.com_stmt_execute);
         self.start_statement(false);
-        let Some(mut statement) = self.prepared.remove(&id) else {
+        let Some(mut statement) = self.prepared.get_mut(&id).and_then(Option::take) else {
             let error = error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_execute"]);
             return self.finish(Err(error), false, sink).await;
         };
         statement.cursor = None;
-        let text = statement.text.clone();
-        self.show_activity("Execute", Some(&text.bytes));
-        let result = match cursor == CursorKind::ReadOnly && text.is_query {
+        self.show_activity("Execute", Some(&statement.text.bytes));
+        let result = match cursor == CursorKind::ReadOnly && statement.text.is_query {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
-            true => pin!(self.open_cursor(&mut statement, parameters, sink)).await,
-            false => pin!(self.run_prepared(&mut statement, parameters, sink)).await,
+            true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
+            false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
         };
-        self.prepared.insert(id, statement);
+        if let Some(place) = self.prepared.get_mut(&id) {
+            *place = Some(statement);
+        }
         self.finish(result, false, sink).await;
         self.show_activity("Sleep", None);
     }
 
-    /// Runs a prepared statement, with its kept plan if that is still right.
+    /// Runs a prepared statement, with its kept plan if that is still right. Takes the parameters.
     pub(super) async fn run_prepared(
         &mut self,
         statement: &mut PreparedStatement,
-        parameters: &[Value],
+        parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         if parameters.len() != statement.parameter_count() {
@@ -197,7 +198,7 @@ impl Session {
         if statement.plan.is_some() {
             for attempt in 0..PLAN_ATTEMPTS_MAX {
                 let prepared = self.current_plan(statement, parameters, attempt > 0)?;
-                let work = SavedPlan { prepared, parameters: parameters.to_vec() };
+                let work = SavedPlan { prepared, parameters: &mut *parameters };
                 let result = self.run_guarded_statement(statement.text.is_query, work, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     return result;

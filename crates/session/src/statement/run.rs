@@ -60,11 +60,11 @@ impl Session {
 
     async fn run_text(&mut self, text: &[u8], arena: &Bump, sink: &mut dyn ResultSink) {
         if let Some(digest) = self.digest_of(text) {
-            if let Some((prepared, parameters)) = self.cached_plan(text, digest) {
+            if let Some((prepared, mut parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);
                 let limited = !prepared.plan.is_change();
-                let result =
-                    self.run_guarded_statement(limited, SavedPlan { prepared, parameters }, sink).await;
+                let work = SavedPlan { prepared, parameters: &mut parameters };
+                let result = self.run_guarded_statement(limited, work, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     self.finish(result, false, sink).await;
                     return;
@@ -296,12 +296,13 @@ impl StatementWork for ParsedStatement<'_> {
     }
 }
 
-pub(crate) struct SavedPlan {
+pub(crate) struct SavedPlan<'p> {
     pub prepared: std::sync::Arc<crate::plan_cache::PreparedPlan>,
-    pub parameters: Vec<datum::Value>,
+    /// See `Session::run_plan`.
+    pub parameters: &'p mut Vec<datum::Value>,
 }
 
-impl StatementWork for SavedPlan {
+impl StatementWork for SavedPlan<'_> {
     async fn run(
         self,
         session: &mut Session,
