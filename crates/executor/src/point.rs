@@ -8,6 +8,7 @@ use crate::outcome::Outcome;
 use crate::range::RangeBuilder;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
+use expression::Expr;
 use plan::{AccessPath, NodeKind, QueryPlan};
 use std::pin::pin;
 use table::{damaged, table_error};
@@ -46,9 +47,8 @@ pub async fn try_point_query(
     let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(Some(Outcome::default()));
     };
-    let projection = handle.layout().project_rows(&access.projection);
     let mut frame = vec![Value::Null; input.width];
-    let read = handle.layout().read_row(&access.table, &projection, &row_key, &record, &mut frame);
+    let read = handle.layout().read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;
     let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {
@@ -56,9 +56,21 @@ pub async fn try_point_query(
         return Ok(Some(Outcome::default()));
     }
     let mut row = Vec::with_capacity(expressions.len());
-    for expr in expressions {
-        row.push(evaluated(expr, &frame, context).await?);
+    if are_distinct_columns(expressions) {
+        row.extend(
+            expressions.iter().filter_map(Expr::as_column).map(|place| std::mem::take(&mut frame[place])),
+        );
+    } else {
+        for expr in expressions {
+            row.push(evaluated(expr, &frame, context).await?);
+        }
     }
     sink.row(&row)?;
     Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))
+}
+
+/// Plain columns that the frame has in this order: each can be moved out of it.
+fn are_distinct_columns(expressions: &[Expr]) -> bool {
+    let columns = || expressions.iter().map(Expr::as_column);
+    columns().all(|column| column.is_some()) && columns().is_sorted_by(|left, right| left < right)
 }

@@ -48,6 +48,16 @@ pub struct Expr {
     pub ty: ExprType,
 }
 
+impl Expr {
+    /// The frame position of a plain column.
+    pub fn as_column(&self) -> Option<usize> {
+        match self.kind {
+            ExprKind::Column(position) => Some(position),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Literal(Value),

@@ -223,6 +223,35 @@ impl TableLayout {
         Ok(())
     }
 
+    /// Fills columns of one clustered record into a frame; for who reads many, a `Projection` is made once.
+    pub fn read_columns(
+        &self,
+        table: &TableDef,
+        wanted: &[(usize, usize)],
+        key: &[u8],
+        value: &[u8],
+        frame: &mut [Value],
+    ) -> Result<(), DecodeError> {
+        let mut reader = None;
+        for &(column, position) in wanted {
+            frame[position] = match self.stored_place[column] {
+                Some(place) => {
+                    let reader = match reader {
+                        Some(reader) => reader,
+                        None => *reader.insert(RowReader::new(value).map_err(|_| DecodeError)?),
+                    };
+                    let stored = reader.column(place, &table.columns[column].column_type);
+                    stored.map_err(|_| DecodeError)?.unwrap_or_else(|| self.added_values[column].clone())
+                }
+                None => {
+                    let part = self.clustered.iter().position(|part| part.column == column);
+                    read_part(&self.clustered, part.expect("not stored, so in the key"), key)?
+                }
+            };
+        }
+        Ok(())
+    }
+
     /// Fills the projected columns of an index entry into a frame.
     pub fn read_entry(
         &self,
@@ -266,6 +295,19 @@ fn read_parts(
         }
     }
     Ok(())
+}
+
+/// The value of one part of a key.
+fn read_part(parts: &[KeyPart], number: usize, key: &[u8]) -> Result<Value, DecodeError> {
+    let mut rest = key;
+    for part in &parts[..number] {
+        let length = match part.fixed_width() {
+            Some(width) => width,
+            None => part.read(rest)?.1,
+        };
+        rest = rest.get(length..).ok_or(DecodeError)?;
+    }
+    parts[number].read(rest).map(|(value, _)| value)
 }
 
 fn parts_of(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
