@@ -21,6 +21,8 @@ const WIDE_OFFSETS: u8 = 1;
 const HEADER_BYTES: usize = 3;
 /// Marks a DECIMAL too wide for an i128; its digits are stored as in keys.
 const WIDE_DECIMAL: u8 = 0x80;
+/// Numbers and moments take less, but for wide decimals.
+const NUMBER_BYTES: usize = 9;
 
 /// Bytes that are no row, or a column that is no value of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,24 @@ pub struct RowWriter {
 impl RowWriter {
     pub fn new() -> RowWriter {
         RowWriter::default()
+    }
+
+    /// A writer with memory for so many columns, whose values have no more than `body_bytes` together.
+    pub fn with_capacity(columns: usize, body_bytes: usize) -> RowWriter {
+        RowWriter {
+            body: Vec::with_capacity(body_bytes),
+            ends: Vec::with_capacity(columns),
+            nulls: Vec::with_capacity(columns.div_ceil(8)),
+        }
+    }
+
+    /// The most bytes that a value of ordinary size takes in the body.
+    pub fn bytes_of(value: &Value) -> usize {
+        match value {
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Json(json) => json.len(),
+            _ => NUMBER_BYTES,
+        }
     }
 
     /// Adds the next column. A value must be of the column's type, as storing into the column makes it.

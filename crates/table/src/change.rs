@@ -125,7 +125,7 @@ impl TableHandle {
         row_key: &[u8],
         how: Addition,
     ) -> Result<(), Refusal> {
-        let mut value = Vec::with_capacity(128);
+        let mut value = Vec::new();
         self.layout().write_row(row, &mut value);
         let tree = self.layout().tree;
         match how {
@@ -241,7 +241,7 @@ impl TableHandle {
             let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
             deleted.map_err(|error| table_error(table, error))?;
         } else {
-            let mut value = Vec::with_capacity(128);
+            let mut value = Vec::new();
             self.layout().write_row(new, &mut value);
             if self.number_in(new) != self.number_in(old) {
                 self.keep_number(transaction, new);
@@ -249,14 +249,16 @@ impl TableHandle {
             let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
             updated.map_err(|error| table_error(table, error))?;
         }
-        let (mut old_entry, mut new_entry) = (Vec::with_capacity(64), Vec::with_capacity(64));
+        let (mut old_entry, mut new_entry) = (Vec::new(), Vec::new());
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             let touched = moved || layout.parts.iter().any(|part| old[part.column] != new[part.column]);
             if layout.clustered || !touched && !renewed {
                 continue;
             }
-            old_entry.clear();
-            new_entry.clear();
+            for entry in [&mut old_entry, &mut new_entry] {
+                entry.clear();
+                entry.reserve(64);
+            }
             self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
             let unique = self.layout().write_entry_key(index, new, &new_key, &mut new_entry)?;
             if old_entry != new_entry {

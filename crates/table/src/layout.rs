@@ -127,7 +127,8 @@ impl TableLayout {
 
     /// The clustered record's value.
     pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
-        let mut writer = RowWriter::new();
+        let bytes = self.stored.iter().map(|&column| RowWriter::bytes_of(&row[column])).sum();
+        let mut writer = RowWriter::with_capacity(self.stored.len(), bytes);
         self.stored.iter().for_each(|&column| writer.push(&row[column]));
         writer.finish(out);
     }

@@ -1,7 +1,7 @@
 //! Giving a column a value: conversion to its type, defaults, and what strict mode makes of problems.
 use crate::context::ExecContext;
 use datum::{
-    ColumnType, Condition, ConversionError, DateTime, MomentContext, SqlError, StoreMode, Timestamp,
+    ColumnType, Condition, ConversionError, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp,
     TypeKind, Value, error_code,
 };
 use expression::EvalContext;
@@ -39,7 +39,8 @@ impl<'t> Assigner<'t> {
             return self.null_value(definition, context);
         }
         let zone = &context.settings.time_zone;
-        let today = today(context)?;
+        // A TIME alone asks what day it is.
+        let today = if matches!(value, Value::Time(_)) { today(context)? } else { Date::ZERO };
         let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
         let mode = StoreMode { moments, is_strict: self.strict };
         match value.cast_to_column(from, &definition.column_type, &mode) {
@@ -133,7 +134,7 @@ fn condition(problem: &ConversionError, column: &ColumnDef, row: u64) -> Conditi
     problem.to_condition(&column.name, row)
 }
 
-fn today(context: &EvalContext) -> Result<datum::Date, SqlError> {
+fn today(context: &EvalContext) -> Result<Date, SqlError> {
     local_now(context).map(DateTime::date)
 }
 

@@ -87,7 +87,8 @@ async fn update_row(
     outcome: &mut Outcome,
 ) -> Result<(), SqlError> {
     // The inner side of an outer join without a match has no row.
-    let Value::Bytes(row_key) = frame[target.plan.row_key_position].clone() else { return Ok(()) };
+    let row_key = std::mem::take(&mut frame[target.plan.row_key_position]);
+    let Value::Bytes(row_key) = row_key else { return Ok(()) };
     if plan.collect_first && plan.targets.len() + usize::from(is_join(plan)) > 1 {
         if target.done.contains(&row_key) {
             return Ok(());
@@ -111,7 +112,11 @@ async fn update_row(
         };
     }
     context.check()?;
-    let mut new: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
+    let mut new: Vec<Value> = match plan.targets.len() {
+        // Nobody else reads this frame.
+        1 => positions.iter().map(|&position| std::mem::take(&mut frame[position])).collect(),
+        _ => positions.iter().map(|&position| frame[position].clone()).collect(),
+    };
     if new == old {
         return Ok(());
     }
