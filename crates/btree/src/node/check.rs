@@ -34,26 +34,32 @@ pub fn check(page: &[u8]) -> Result<(), PageFault> {
 }
 
 fn check_entries(node: Node<'_>, own_id: PageId, heap: Range<usize>, dead: usize) -> Result<(), PageFault> {
+    let is_inner = node.level() > 0;
     let mut live = 0;
+    let mut previous: Option<(u32, &[u8])> = None;
     for index in 0..node.count() {
         let slot = node.slot(index);
         let end = slot.offset + slot.suffix_len + slot.value_len;
         if slot.offset < heap.start || end > heap.end {
             return fault("a node entry lies outside the heap");
         }
-        if node.level() > 0 && slot.value_len != CHILD_BYTES {
+        if is_inner && slot.value_len != CHILD_BYTES {
             return fault("an inner entry is not a child");
         }
         // Whoever descended from a node into itself would wait for its own latch.
-        if node.level() > 0 && node.child(index + 1) == own_id {
+        if is_inner && node.child(index + 1) == own_id {
             return fault("an inner node is its own child");
         }
-        if index > 0 && node.suffix(index - 1) >= node.suffix(index) {
+        let suffix = node.suffix(index);
+        let head = head_of(suffix);
+        // Where the heads differ they are in the order of the keys.
+        if previous.is_some_and(|(before, key)| before > head || before == head && key >= suffix) {
             return fault("the node's keys are out of order");
         }
-        if node.head(index) != head_of(node.suffix(index)) {
+        if node.head(index) != head {
             return fault("a slot's head is not its key's");
         }
+        previous = Some((head, suffix));
         live += slot.suffix_len + slot.value_len;
     }
     if live + dead != heap.len() {

@@ -50,6 +50,7 @@ pub(crate) fn encode_child(child: PageId) -> [u8; CHILD_BYTES] {
     [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]
 }
 
+#[inline]
 pub(super) fn u16_at(page: &[u8], offset: usize) -> usize {
     usize::from(u16::from_le_bytes([page[offset], page[offset + 1]]))
 }

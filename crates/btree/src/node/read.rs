@@ -56,6 +56,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn head(self, index: usize) -> u32 {
         let slot = &self.slots()[index];
         u32::from_le_bytes([slot[0], slot[1], slot[2], slot[3]])
