@@ -41,19 +41,18 @@ impl Transaction {
 impl Work {
     /// Commits all changes; returns once that is durable as `flush_at_commit` asks.
     pub async fn commit_all(&mut self) -> Result<(), EngineError> {
-        let engine = self.engine.clone();
         let changed = self.has_undo();
         let lsn = if changed { self.append_commit().await? } else { self.seen_lsn };
         let state = self.state.clone();
         let changes = self.finish_commit(changed);
         if lsn > 0 {
-            engine.acknowledge(lsn).await?;
+            self.engine.acknowledge(lsn).await?;
         }
         if changed {
-            engine.stats.commits.fetch_add(1, Relaxed);
+            self.engine.stats.commits.fetch_add(1, Relaxed);
             // Acknowledged, hence visible to every new snapshot.
-            state.iter().for_each(|state| engine.writers.seen(state));
-            engine.after_commit(changes);
+            state.iter().for_each(|state| self.engine.writers.seen(state));
+            self.engine.after_commit(changes);
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ impl GhostQueue {
     pub fn take(&self, count: usize) -> Vec<RowName> {
         let mut names = self.names.lock();
         let kept = names.len().saturating_sub(count);
-        names.split_off(kept)
+        names.drain(kept..).collect()
     }
 }
 

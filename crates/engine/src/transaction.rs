@@ -214,7 +214,9 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.drop_snapshot();
-        self.work.take().abandon();
+        if !self.work.is_over() {
+            self.work.take().abandon();
+        }
     }
 }
 
@@ -249,6 +251,11 @@ impl Work {
     /// Takes over a transaction of an earlier life, to end it.
     pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
         Work { state: Some(state), ..Work::new(engine, isolation) }
+    }
+
+    /// Nothing to undo and nothing to release: it has ended, or nothing was locked or changed.
+    pub fn is_over(&self) -> bool {
+        self.state.is_none() && self.announced.is_none()
     }
 
     /// The shared state, registered at first use.
