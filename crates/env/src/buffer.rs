@@ -2,8 +2,8 @@
 //!
 //! Invariant: the bytes stay valid and unmoved until the buffer is dropped, so an operation whose future was
 //! dropped can still finish safely. Two sources: aligned heap memory, or a region lent by an owner (a buffer
-//! pool frame), which the owner handle keeps alive. Large heap buffers are kept for the next one that asks for
-//! the same class: fresh memory would cost a page fault and a clearing for each 4K of every batch.
+//! pool frame), which the owner handle keeps alive. Heap buffers of some classes are kept for the next one that asks
+//! for the same class: fresh memory would cost a clearing for each, and a page fault for each 4K of a large one.
 
 use parking_lot::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -14,17 +14,54 @@ use std::sync::Arc;
 /// Heap buffers start at a multiple of this, which O_DIRECT accepts on every device.
 pub const BUFFER_ALIGNMENT: usize = 4096;
 
-/// Buffers below this are left to the allocator.
-const SPARE_BYTES_MIN: usize = 64 << 10;
-/// All spare buffers together.
-const SPARE_BYTES_MAX: usize = 8 << 20;
+/// Smaller buffers are left to the allocator.
+const SPARE_BYTES_MIN: usize = 4 << 10;
+/// Up to here the classes are powers of two, from here on multiples of this.
+const LARGE_BYTES_MIN: usize = 64 << 10;
+/// All small spare buffers together, and all large ones.
+const SMALL_BYTES_MAX: usize = 1 << 20;
+const LARGE_BYTES_MAX: usize = 8 << 20;
 
-/// Heap memory that waits for its next use.
-static SPARE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0 });
+/// Heap memory that waits for its next use, apart so that the small ones cannot take the large ones' place.
+static SMALL: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0, bytes_max: SMALL_BYTES_MAX });
+static LARGE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0, bytes_max: LARGE_BYTES_MAX });
 
 struct Spare {
     buffers: Vec<HeapMemory>,
     bytes: usize,
+    bytes_max: usize,
+}
+
+impl Spare {
+    /// Where buffers of a class wait.
+    fn of(class: usize) -> &'static Mutex<Spare> {
+        if class < LARGE_BYTES_MIN { &SMALL } else { &LARGE }
+    }
+
+    fn take(&mut self, class: usize) -> Option<HeapMemory> {
+        let index = self.buffers.iter().rposition(|memory| memory.capacity == class)?;
+        self.bytes -= class;
+        Some(self.buffers.swap_remove(index))
+    }
+
+    /// Gives it back when there is no room.
+    fn keep(&mut self, memory: HeapMemory) -> Option<HeapMemory> {
+        if self.bytes + memory.capacity > self.bytes_max {
+            return Some(memory);
+        }
+        self.bytes += memory.capacity;
+        self.buffers.push(memory);
+        None
+    }
+}
+
+/// The capacity that serves buffers of this length, if such are kept.
+fn class_of(len: usize) -> Option<usize> {
+    match len {
+        ..SPARE_BYTES_MIN => None,
+        SPARE_BYTES_MIN..LARGE_BYTES_MIN => Some(len.next_power_of_two()),
+        _ => Some(len.next_multiple_of(LARGE_BYTES_MIN)).filter(|class| *class <= LARGE_BYTES_MAX),
+    }
 }
 
 /// Zeroed once, written by earlier users since: every byte is initialised.
@@ -47,16 +84,11 @@ impl HeapMemory {
 
     /// Into the spare ones, or back to the allocator.
     fn retire(self) {
-        if self.capacity >= SPARE_BYTES_MIN {
-            let mut spare = SPARE.lock();
-            if spare.bytes + self.capacity <= SPARE_BYTES_MAX {
-                spare.bytes += self.capacity;
-                spare.buffers.push(self);
-                return;
-            }
-        }
-        // SAFETY: allocated in `zeroed` with this very layout; `self` is gone afterwards.
-        unsafe { dealloc(self.start.as_ptr(), layout(self.capacity)) }
+        let is_of_class = class_of(self.capacity) == Some(self.capacity);
+        let left = if is_of_class { Spare::of(self.capacity).lock().keep(self) } else { Some(self) };
+        let Some(left) = left else { return };
+        // SAFETY: allocated in `zeroed` with this very layout; `left` is gone afterwards.
+        unsafe { dealloc(left.start.as_ptr(), layout(left.capacity)) }
     }
 }
 
@@ -102,22 +134,15 @@ impl IoBuf {
     /// Heap memory of `len` bytes for a caller who writes all of them, or whose read does: they hold what an earlier
     /// user left there.
     pub fn for_overwriting(len: usize) -> Self {
-        let capacity = len.next_multiple_of(SPARE_BYTES_MIN);
-        if len < SPARE_BYTES_MIN || capacity > SPARE_BYTES_MAX {
-            return Self::zeroed(len);
-        }
-        let mut spare = SPARE.lock();
-        let found = spare.buffers.iter().rposition(|memory| memory.capacity == capacity);
-        let memory = found.map(|index| spare.buffers.swap_remove(index));
-        spare.bytes -= memory.as_ref().map_or(0, |memory| memory.capacity);
-        drop(spare);
-        let memory = memory.unwrap_or_else(|| HeapMemory::zeroed(capacity));
-        Self { start: memory.start, len, capacity, source: Source::Heap }
+        let Some(class) = class_of(len) else { return Self::zeroed(len) };
+        let spare = Spare::of(class).lock().take(class);
+        let memory = spare.unwrap_or_else(|| HeapMemory::zeroed(class));
+        Self { start: memory.start, len, capacity: class, source: Source::Heap }
     }
 
     /// Aligned heap memory with a copy of `bytes`.
     pub fn copy_of(bytes: &[u8]) -> Self {
-        let mut buffer = Self::zeroed(bytes.len());
+        let mut buffer = Self::for_overwriting(bytes.len());
         buffer.as_mut_slice().copy_from_slice(bytes);
         buffer
     }
@@ -216,19 +241,29 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_are_used_again() {
-        const LEN: usize = 5 * SPARE_BYTES_MIN - 100;
-        let mut first = IoBuf::for_overwriting(LEN);
-        assert_eq!((first.len(), first.capacity()), (LEN, 5 * SPARE_BYTES_MIN));
-        first.as_mut_slice().fill(7);
-        let start = first.start() as usize;
-        drop(first);
-        let second = IoBuf::for_overwriting(LEN - 1);
-        assert_eq!((second.start() as usize, second.len()), (start, LEN - 1));
-        assert!(IoBuf::zeroed(5 * SPARE_BYTES_MIN).as_slice().iter().all(|byte| *byte == 0));
-        let many: Vec<_> = (0..100).map(|_| IoBuf::for_overwriting(1 << 20)).collect();
-        drop(many);
-        assert!(SPARE.lock().bytes <= SPARE_BYTES_MAX);
+    fn buffers_of_a_class_are_used_again() {
+        for (len, class) in [(5 * LARGE_BYTES_MIN - 100, 5 * LARGE_BYTES_MIN), (30_000, 32 << 10)] {
+            let mut first = IoBuf::for_overwriting(len);
+            assert_eq!((first.len(), first.capacity()), (len, class));
+            first.as_mut_slice().fill(7);
+            let start = first.start() as usize;
+            drop(first);
+            let second = IoBuf::for_overwriting(len - 1);
+            assert_eq!((second.start() as usize, second.len()), (start, len - 1));
+            assert!(IoBuf::zeroed(class).as_slice().iter().all(|byte| *byte == 0));
+            let many: Vec<_> = (0..100).map(|_| IoBuf::for_overwriting(class)).collect();
+            drop(many);
+            let spare = Spare::of(class).lock();
+            assert!(spare.bytes <= spare.bytes_max && spare.buffers.len() > 1);
+        }
+        assert_eq!(IoBuf::copy_of(&[5; 9000]).as_slice(), [5; 9000]);
+    }
+
+    #[test]
+    fn buffers_of_no_class_are_not_kept() {
+        drop(IoBuf::zeroed(17_000));
+        assert!(SMALL.lock().buffers.iter().all(|memory| memory.capacity.is_power_of_two()));
+        assert_eq!((class_of(4095), class_of(4096), class_of(LARGE_BYTES_MAX + 1)), (None, Some(4096), None));
     }
 
     #[test]
