@@ -14,6 +14,7 @@ use crate::stats::bump;
 use crate::{BufferError, Stop};
 use env::sync::{Event, Mutex};
 use env::{BoxFuture, IoBuf, yield_now};
+use foldhash::fast::FixedState;
 use pagestore::{CorruptPage, PageFault, PageId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,12 +36,14 @@ fn prefetches_max(frames: usize) -> usize {
 }
 
 pub(crate) struct Loads {
-    shards: [Mutex<HashMap<PageId, Arc<Load>>>; SHARDS],
+    shards: [Mutex<LoadsByPage>; SHARDS],
     pub(crate) slots: Slots,
     pub(crate) prefetches: Slots,
     /// Read buffers to use again.
     buffers: Mutex<Vec<IoBuf>>,
 }
+
+type LoadsByPage = HashMap<PageId, Arc<Load>, FixedState>;
 
 struct Load {
     state: Mutex<LoadState>,
@@ -63,7 +66,7 @@ enum Outcome {
 impl Loads {
     pub(crate) fn new(frames: usize) -> Self {
         Self {
-            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
+            shards: std::array::from_fn(|_| Mutex::new(LoadsByPage::default())),
             slots: Slots::new(loads_max(frames)),
             prefetches: Slots::new(prefetches_max(frames)),
             buffers: Mutex::new(Vec::new()),
@@ -76,7 +79,7 @@ impl Loads {
         self.prefetches.set_count(prefetches_max(frames));
     }
 
-    fn shard(&self, page: PageId) -> &Mutex<HashMap<PageId, Arc<Load>>> {
+    fn shard(&self, page: PageId) -> &Mutex<LoadsByPage> {
         &self.shards[page.0 as usize % SHARDS]
     }
 }
