@@ -11,6 +11,9 @@ use crate::record::{RECORD_HEADER_BYTES, encode_header};
 
 pub(crate) const GROUP_HEADER_BYTES: usize = 8;
 
+/// Room that is made for a record at once, because most need no more.
+const RECORD_BYTES_COMMON: usize = 64;
+
 /// Collects the records of one mini-transaction. Reusable after `clear`.
 #[derive(Debug, Clone, Default)]
 pub struct WalGroup {
@@ -42,6 +45,7 @@ impl WalGroup {
     /// Adds a record whose payload is appended by `encode`, which must only append.
     pub fn push_with(&mut self, kind: u8, txn: u64, encode: impl FnOnce(&mut Vec<u8>)) -> usize {
         let start = self.bytes.len();
+        self.bytes.reserve(RECORD_BYTES_COMMON);
         encode_header(&mut self.bytes, 0, kind, txn);
         encode(&mut self.bytes);
         let payload_len = self.bytes.len().checked_sub(start + RECORD_HEADER_BYTES);

@@ -50,9 +50,11 @@ pub fn decode_records(bytes: &[u8]) -> RecordIter<'_> {
 }
 
 pub(crate) fn encode_header(bytes: &mut Vec<u8>, payload_len: u32, kind: u8, txn: u64) {
-    bytes.extend_from_slice(&payload_len.to_le_bytes());
-    bytes.push(kind);
-    bytes.extend_from_slice(&txn.to_le_bytes());
+    let mut header = [0; RECORD_HEADER_BYTES];
+    header[..4].copy_from_slice(&payload_len.to_le_bytes());
+    header[4] = kind;
+    header[5..].copy_from_slice(&txn.to_le_bytes());
+    bytes.extend_from_slice(&header);
 }
 
 impl<'a> Iterator for RecordIter<'a> {
