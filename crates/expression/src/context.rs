@@ -2,7 +2,7 @@
 //!
 //! Evaluation takes `&EvalContext`; what it changes (warnings, user variables) goes through `SessionServices`,
 //! which the session implements. Callers: every operator of the executor.
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,9 +105,9 @@ pub struct EvalContext {
     /// The first such failure, until the evaluation that met it returns.
     refusal: Mutex<Option<SqlError>>,
     /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
-    regexps: Mutex<HashMap<(String, Flags), Arc<Regexp>>>,
+    regexps: Mutex<BTreeMap<(String, Flags), Arc<Regexp>>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
-    pub(crate) random_states: Mutex<HashMap<usize, (u32, u32)>>,
+    pub(crate) random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
 
 impl EvalContext {
@@ -121,19 +121,13 @@ impl EvalContext {
             is_strict_change: false,
             deferred: Deferred::default(),
             refusal: Mutex::new(None),
-            regexps: Mutex::new(HashMap::new()),
-            random_states: Mutex::new(HashMap::new()),
+            regexps: Mutex::new(BTreeMap::new()),
+            random_states: Mutex::new(BTreeMap::new()),
         }
     }
 
     pub fn with_parameters(self, parameters: Vec<Value>) -> EvalContext {
         EvalContext { parameters, ..self }
-    }
-
-    /// Makes conversions and divisions fail instead of warn, as strict INSERT, UPDATE and DELETE do.
-    #[must_use]
-    pub fn for_strict_change(self) -> EvalContext {
-        EvalContext { is_strict_change: true, ..self }
     }
 
     /// The compiled pattern, from the statement's cache where it has been used before.

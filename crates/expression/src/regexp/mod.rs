@@ -52,7 +52,7 @@ impl RegexpError {
 }
 
 /// The letters of the match type argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flags {
     /// `i` and `c`.
     pub ignores_case: bool,

@@ -52,7 +52,7 @@ pub struct ClientRows<'a> {
     sink: &'a mut dyn ResultSink,
     conversions: &'a [Conversion],
     client_charset: Option<Charset>,
-    time_zone: TimeZone,
+    time_zone: &'a TimeZone,
     /// The converted row, reused.
     converted: Vec<Value>,
 }
@@ -61,13 +61,13 @@ impl<'a> ClientRows<'a> {
     pub fn new(
         sink: &'a mut dyn ResultSink,
         conversions: &'a [Conversion],
-        settings: &Settings,
+        settings: &'a Settings,
     ) -> ClientRows<'a> {
         ClientRows {
             sink,
             conversions,
             client_charset: settings.results_charset.filter(|charset| *charset != Charset::Binary),
-            time_zone: settings.time_zone.clone(),
+            time_zone: &settings.time_zone,
             converted: Vec::new(),
         }
     }
@@ -81,7 +81,7 @@ impl RowSink for ClientRows<'_> {
         }
         self.converted.clear();
         for (value, conversion) in row.iter().zip(self.conversions) {
-            let converted = convert(value, conversion, self.client_charset, &self.time_zone);
+            let converted = convert(value, conversion, self.client_charset, self.time_zone);
             self.converted.push(converted);
         }
         self.sink.row(&self.converted);

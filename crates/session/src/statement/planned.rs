@@ -254,11 +254,10 @@ impl Session {
         self.begin_statement_transaction(!plan.tables.is_empty());
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
-        let mut eval = EvalContext::new(settings, self.shared.clone()).with_parameters(parameters);
+        let mut eval = EvalContext::new(settings, self.shared.clone());
+        eval.parameters = parameters;
         eval.shows_parameters = plan.literals_are_parameters;
-        if is_strict {
-            eval = eval.for_strict_change();
-        }
+        eval.is_strict_change = is_strict;
         let exec_settings = self.exec_settings(plan);
         let viewer = self.viewer();
         for condition in &plan.conditions {
