@@ -40,7 +40,7 @@ fn in_the_guest() {
     let flush = std::env::var("CUT_FLUSH").expect("the host says how");
     let host = host_in_the_guest();
     let lists = lists_in(&host);
-    let options: Vec<_> = options.split(' ').collect();
+    let options: Vec<_> = options.split(',').collect();
     let server = TestServer::start_in(TestDirectory::kept(&disk_in_the_guest()), &options);
     let mut client = server.log_in();
     // Durable in any case: only what is on the lists may be missing afterwards.
@@ -98,7 +98,8 @@ fn record(host: &Path, store: &str, options: &[&str], flush: &str, seed: u64) {
     fs::copy(&disk, &before).expect("there is room");
     File::create(&log).and_then(|file| file.set_len(LOG_BYTES)).expect("a log can be made");
     let orders = [
-        ("CUT_OPTIONS", format!("--page-store={store} {}", options.join(" "))),
+        // The kernel's command line is parted at spaces.
+        ("CUT_OPTIONS", format!("--page-store={store},{}", options.join(","))),
         ("CUT_FLUSH", flush.to_owned()),
         ("CUT_SEED", seed.to_string()),
         ("EVENKEEL_PROGRAM", evenkeel(&TestDirectory::kept(host)).get_program().display().to_string()),
