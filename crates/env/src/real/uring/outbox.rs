@@ -110,8 +110,9 @@ impl Posted {
     /// Valid for as long as the message is neither changed nor dropped.
     pub(super) fn entry(&self) -> squeue::Entry {
         let descriptor = types::Fd(self.socket.as_fd().as_raw_fd());
+        // A full socket answers at once: a message that the kernel keeps until there is room would hold up a worker's end.
         opcode::Send::new(descriptor, self.bytes.as_ptr(), self.bytes.len() as u32)
-            .flags(libc::MSG_NOSIGNAL)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
             .build()
     }
 
@@ -127,5 +128,118 @@ impl Posted {
             Standing::Idle | Standing::Rest(_) => None,
         };
         (self.bytes, waker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::real::uring::Reactor;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    /// An outbox and the other end of its socket, and the thread's ring, if there can be one.
+    fn pair() -> Option<(Reactor, Outbox, UnixStream)> {
+        let reactor = Reactor::new(4).ok()?;
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        Some((reactor, Outbox::new(Rc::new(near)), far))
+    }
+
+    fn drive(reactor: &Reactor) {
+        while reactor.in_flight() > 0 {
+            reactor.submit();
+            reactor.reap();
+        }
+    }
+
+    fn end(outbox: &Outbox) -> Poll<Vec<u8>> {
+        outbox.poll_end(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn messages_leave_in_order_one_at_a_time() {
+        let Some((reactor, outbox, mut far)) = pair() else { return };
+        for message in [&b"first"[..], b"second", b"third"] {
+            assert!(outbox.post(message));
+            assert!(!outbox.post(b"too early") && !outbox.is_idle());
+            assert!(end(&outbox).is_pending());
+            drive(&reactor);
+            assert_eq!(end(&outbox), Poll::Ready(Vec::new()));
+        }
+        drop(outbox);
+        let mut received = String::new();
+        far.read_to_string(&mut received).unwrap();
+        assert_eq!(received, "firstsecondthird");
+    }
+
+    #[test]
+    fn what_does_not_fit_into_the_socket_is_given_back() {
+        let Some((reactor, outbox, mut far)) = pair() else { return };
+        let mut sent = Vec::new();
+        let rest = loop {
+            let message: Vec<u8> = (0..MESSAGE_BYTES_MAX).map(|at| (sent.len() + at) as u8 ^ 0x55).collect();
+            assert!(outbox.post(&message));
+            drive(&reactor);
+            sent.extend_from_slice(&message);
+            if !outbox.is_idle() {
+                let context = &mut Context::from_waker(Waker::noop());
+                assert!(outbox.poll_rest(context).is_ready());
+                assert!(!outbox.post(b"not before the rest"));
+                let Poll::Ready(rest) = outbox.poll_end(context) else { panic!("it has ended") };
+                break rest;
+            }
+        };
+        assert!(!rest.is_empty() && outbox.is_idle());
+        let mut received = vec![0; sent.len() - rest.len()];
+        far.read_exact(&mut received).unwrap();
+        received.extend_from_slice(&rest);
+        assert_eq!(received, sent);
+    }
+
+    #[test]
+    fn a_message_keeps_its_socket_open_and_a_closed_one_gives_it_back() {
+        let Some((reactor, outbox, mut far)) = pair() else { return };
+        assert!(outbox.post(b"last words"));
+        drop(outbox);
+        drive(&reactor);
+        let mut received = String::new();
+        far.read_to_string(&mut received).unwrap();
+        assert_eq!(received, "last words");
+        let (near, far) = UnixStream::pair().unwrap();
+        drop(far);
+        let outbox = Outbox::new(Rc::new(near));
+        assert!(outbox.post(b"to nobody"));
+        drop(reactor);
+        assert_eq!(end(&outbox), Poll::Ready(b"to nobody".to_vec()));
+    }
+
+    #[test]
+    fn only_a_rest_wakes_whoever_waits_for_a_rest() {
+        struct Flag(std::sync::atomic::AtomicBool);
+        impl std::task::Wake for Flag {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+        let Some((reactor, outbox, _far)) = pair() else { return };
+        let flag = std::sync::Arc::new(Flag(false.into()));
+        let was_woken = || flag.0.swap(false, std::sync::atomic::Ordering::Relaxed);
+        let waker = Waker::from(flag.clone());
+        let mut context = Context::from_waker(&waker);
+        while outbox.is_idle() {
+            assert!(!was_woken());
+            assert!(outbox.post(&[7; MESSAGE_BYTES_MAX]));
+            assert!(outbox.poll_rest(&mut context).is_pending());
+            drive(&reactor);
+        }
+        assert!(was_woken());
+    }
+
+    #[test]
+    fn without_a_ring_nothing_is_taken() {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let outbox = Outbox::new(Rc::new(near));
+        assert!(!outbox.post(b"message") && outbox.is_idle());
     }
 }
