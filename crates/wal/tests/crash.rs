@@ -134,7 +134,7 @@ fn acknowledged_groups_survive_a_crash_at_every_operation() {
         let env = world.env();
         let wal = world.block_on(Wal::create(&env, WalOptions::tiny())).unwrap().unwrap();
         let ledger = Arc::new(Mutex::new(Ledger::default()));
-        let run = workload(env, Arc::new(wal), ledger.clone(), 0, 150);
+        let run = workload(env, Arc::new(wal), ledger.clone(), 0, 250);
         let outcome = world.block_on_observed(run, |world| {
             crash_points += 1;
             let known = ledger.lock().clone();
@@ -142,7 +142,7 @@ fn acknowledged_groups_survive_a_crash_at_every_operation() {
             check_recovery(&image, &known);
         });
         outcome.unwrap();
-        assert_eq!(ledger.lock().appended.len(), 150);
+        assert_eq!(ledger.lock().appended.len(), 250);
     }
     assert!(crash_points > 500, "{crash_points}");
 }
