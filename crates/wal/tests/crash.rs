@@ -474,6 +474,30 @@ fn lazy_modes_sync_within_a_second_and_then_sleep() {
     }
 }
 
+#[test]
+fn a_flush_covers_what_was_written_without_one() {
+    for seed in 0..40 {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let options = WalOptions { flush_mode: FlushMode::Written, ..WalOptions::tiny() };
+            let wal = Wal::create(&env, options).await.unwrap();
+            for number in 1..3 {
+                let written = wal.append(&group(number)).unwrap();
+                wal.wait_commit(written.end).await.unwrap();
+            }
+            let last = wal.append(&group(3)).unwrap();
+            wal.wait_durable(last.end).await.unwrap();
+            last.end
+        };
+        let durable = world.block_on(run).unwrap();
+        let world = world.crash(SimOptions::default());
+        let found = world.block_on(read_all(&world.env(), Lsn::ZERO, durable)).unwrap().unwrap();
+        let found: Vec<u64> = found.into_iter().map(|(number, _)| number).collect();
+        assert_eq!(found, [1, 2, 3], "seed {seed}");
+    }
+}
+
 /// A sync fails and the process is killed. What the next opening finds, the kernel may lose in a power cut; but from then
 /// on it counts.
 #[test]
