@@ -11,6 +11,7 @@ mod login;
 mod parameters;
 mod reply;
 mod stream;
+mod transport;
 mod value_encoding;
 
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use wire::{Capabilities, PacketWriter};
 
 use crate::shared::{Place, Shared};
 use client::Client;
-pub(crate) use stream::Transport;
+pub(crate) use transport::Transport;
 
 /// A client from its greeting to its end.
 pub(crate) async fn serve(

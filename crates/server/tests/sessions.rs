@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use support::{RawClient, TestServer};
@@ -110,6 +111,63 @@ fn a_client_that_does_not_read_holds_little_and_can_be_killed() {
         }
         assert!(Instant::now() < deadline, "the killed session is still there");
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn answers_to_a_client_that_sends_ahead_arrive_whole_and_in_order() {
+    const STATEMENTS: usize = 8_000;
+    let server = TestServer::start(&[]);
+    let mut client = server.log_in();
+    let mut sender = RawClient::new(client.stream.try_clone().expect("a second handle"));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for number in 0..STATEMENTS {
+                // Short enough for the ring, and together more than the sockets hold.
+                sender.send(0, format!("\x03SELECT {number}, REPEAT('x', 3000)").as_bytes());
+            }
+        });
+        std::thread::sleep(Duration::from_secs(1));
+        for number in 0..STATEMENTS {
+            let packets: Vec<_> = (0..5).map(|_| client.read().expect("an answer").1).collect();
+            assert_eq!(packets[0], [2], "two columns");
+            let text = number.to_string();
+            assert_eq!(packets[3][1..=text.len()], *text.as_bytes());
+            assert!(packets[3].ends_with(&[b'x'; 3000]));
+            assert_eq!(packets[4][0], 0xfe, "the end of the rows");
+        }
+    });
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_given_up_after_net_write_timeout() {
+    let server = TestServer::start(&[]);
+    let mut other = server.log_in();
+    other.execute("SET GLOBAL net_write_timeout = 1").expect("set");
+    let mut slow = server.log_in();
+    let id = connection_id(&mut slow);
+    slow.stream.set_nonblocking(true).expect("an option can be set");
+    let statement = b"\x03SELECT REPEAT('x', 3000)";
+    let mut packets = Vec::new();
+    for _ in 0..100 {
+        packets.extend_from_slice(&[statement.len() as u8, 0, 0, 0]);
+        packets.extend_from_slice(statement);
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut written = 0;
+    loop {
+        // As much as fits: the server stops reading when it cannot answer.
+        while let Ok(count) = slow.stream.write(&packets[written..])
+            && count > 0
+        {
+            written = (written + count) % packets.len();
+        }
+        let processes = other.query("SHOW PROCESSLIST").expect("listed");
+        if !processes.iter().any(|row| row[0].as_deref() == Some(&id)) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the client is still waited for");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -15,7 +15,8 @@ use auth::ClientHost;
 use session::{ConnectionId, KillSwitch};
 use wire::{Connection, ConnectionConfig, PacketWriter, Salt};
 
-use super::stream::{Stream, Transport};
+use super::stream::Stream;
+use super::transport::Transport;
 use crate::shared::Shared;
 use crate::version::PROTOCOL_VERSION;
 
@@ -101,6 +102,20 @@ impl Client {
         flush(&self.stream, &mut self.writer, self.write_timeout, Some(kill)).await
     }
 
+    /// Lets a short response leave with those of the worker's other clients; false when it, or a rest of the one before,
+    /// has to be flushed.
+    pub(super) fn post(&mut self) -> bool {
+        let stream = self.stream.get_mut();
+        if self.writer.is_empty() {
+            return !stream.has_unsent();
+        }
+        let is_posted = stream.post(self.writer.pending());
+        if is_posted {
+            self.writer.clear();
+        }
+        is_posted
+    }
+
     /// Gives buffers back while the client thinks.
     pub(super) fn return_buffer(&mut self) {
         self.protocol.release_memory();
@@ -166,7 +181,7 @@ pub(super) async fn flush(
     timeout: Duration,
     kill: Option<&KillSwitch>,
 ) -> io::Result<()> {
-    if writer.is_empty() {
+    if writer.is_empty() && !stream.borrow().has_unsent() {
         return Ok(());
     }
     let mut written = 0;

@@ -67,7 +67,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
     loop {
-        if client.flush_unless_killed(&process.kill).await.is_err()
+        if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
         {
             break;
@@ -97,7 +97,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             None => {
                 timer.set_limit(waiting_limit(client, &limits));
                 match wait_for_bytes(client, &process.kill, &mut timer).await {
-                    Wake::Bytes => {}
+                    Wake::Bytes | Wake::Unsent => {}
                     Wake::Gone | Wake::Killed => break,
                     Wake::TimedOut => {
                         client.writer.set_sequence(0);

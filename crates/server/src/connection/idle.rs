@@ -18,6 +18,8 @@ use super::stream::Stream;
 
 pub(super) enum Wake {
     Bytes,
+    /// The response has not left whole.
+    Unsent,
     /// The client closed, or the network did.
     Gone,
     Killed,
@@ -53,6 +55,9 @@ pub(super) async fn wait_for_bytes(client: &mut Client, kill: &KillSwitch, timer
             Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Wake::Gone),
             Poll::Ready(Ok(_)) => return Poll::Ready(Wake::Bytes),
             Poll::Pending => {}
+        }
+        if stream.get_mut().poll_unsent(context).is_ready() {
+            return Poll::Ready(Wake::Unsent);
         }
         let since = match waiting_since {
             Some(since) => since,

@@ -1,17 +1,20 @@
 //! The client's stream: TCP or the socket file, in the clear or inside TLS.
 //!
-//! Invariant: reads go through one scratch buffer per worker, so a waiting connection holds no read buffer.
+//! Invariants: reads go through one scratch buffer per worker, so a waiting connection holds no read buffer; bytes leave in
+//! the order in which they were given, whichever way each goes.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
-use tokio::net::{TcpStream, UnixStream};
+use env::real::uring::Outbox;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+
+use super::transport::Transport;
 
 /// More than one read of a socket brings as a rule, and few enough to stay in the cache.
 const SCRATCH_BYTES: usize = 64 * 1024;
@@ -20,84 +23,10 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH_BYTES]);
 }
 
-/// Bytes as the kernel carries them.
-pub(crate) enum Transport {
-    Tcp(TcpStream),
-    Socket(UnixStream),
-}
-
-impl Transport {
-    /// Sends what fits at once and forgets the rest.
-    pub(crate) fn try_send(&self, bytes: &[u8]) {
-        let _ = match self {
-            Self::Tcp(stream) => stream.try_write(bytes),
-            Self::Socket(stream) => stream.try_write(bytes),
-        };
-    }
-
-    /// Ready when the other side has closed, or nothing can be read for another reason. Bytes that have not been read
-    /// hide it.
-    fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
-        let readable = match self {
-            Self::Tcp(stream) => stream.poll_read_ready(context),
-            Self::Socket(stream) => stream.poll_read_ready(context),
-        };
-        if ready!(readable).is_err() {
-            return Poll::Ready(());
-        }
-        // It is ready, so this tells at once for what.
-        let kinds: Poll<io::Result<Ready>> = match self {
-            Self::Tcp(stream) => pin!(stream.ready(Interest::READABLE)).poll(context),
-            Self::Socket(stream) => pin!(stream.ready(Interest::READABLE)).poll(context),
-        };
-        match kinds {
-            Poll::Ready(Ok(kinds)) if !kinds.is_read_closed() => Poll::Pending,
-            Poll::Ready(_) => Poll::Ready(()),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl AsyncRead for Transport {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Socket(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Transport {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Socket(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Self::Socket(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Socket(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
-
 /// A transport whose first bytes have been read already.
 pub(super) struct Prefixed {
     prefix: Vec<u8>,
-    transport: Transport,
+    transport: Rc<Transport>,
 }
 
 impl AsyncRead for Prefixed {
@@ -108,7 +37,7 @@ impl AsyncRead for Prefixed {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.prefix.is_empty() {
-            return Pin::new(&mut this.transport).poll_read(context, buffer);
+            return this.transport.poll_read(context, buffer);
         }
         let count = buffer.remaining().min(this.prefix.len());
         buffer.put_slice(&this.prefix[..count]);
@@ -118,32 +47,32 @@ impl AsyncRead for Prefixed {
 }
 
 impl AsyncWrite for Prefixed {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.transport).poll_write(context, bytes)
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.transport.poll_write(context, bytes)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.transport).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.transport).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.transport.shut_down())
     }
 }
 
 /// Bytes as the protocol sees them, counted.
 pub(super) struct Stream {
     channel: Channel,
+    /// Of a plain channel, once something was posted.
+    outbox: Option<Outbox>,
+    /// What a posted message has left behind, and how much of that has left.
+    rest: (Vec<u8>, usize),
     received: u64,
     sent: u64,
 }
 
 enum Channel {
-    Plain(Transport),
+    Plain(Rc<Transport>),
     Tls(Box<TlsStream<Prefixed>>),
     /// A TLS handshake failed; there is nothing left to talk to.
     Gone,
@@ -151,7 +80,13 @@ enum Channel {
 
 impl Stream {
     pub(super) fn new(transport: Transport) -> Stream {
-        Stream { channel: Channel::Plain(transport), received: 0, sent: 0 }
+        Stream {
+            channel: Channel::Plain(Rc::new(transport)),
+            outbox: None,
+            rest: (Vec::new(), 0),
+            received: 0,
+            sent: 0,
+        }
     }
 
     /// Bytes received and sent since the last call.
@@ -172,7 +107,7 @@ impl Stream {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
             match &mut self.channel {
-                Channel::Plain(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
+                Channel::Plain(transport) => ready!(transport.poll_read(context, &mut buffer))?,
                 Channel::Tls(stream) => ready!(Pin::new(stream).poll_read(context, &mut buffer))?,
                 Channel::Gone => return Poll::Ready(Ok(0)),
             }
@@ -182,6 +117,47 @@ impl Stream {
         })
     }
 
+    /// Lets a short message leave with those of the worker's other clients; false when it has to be written. `poll_unsent`
+    /// tells if something of it is left.
+    pub(super) fn post(&mut self, bytes: &[u8]) -> bool {
+        let Channel::Plain(transport) = &self.channel else { return false };
+        let outbox = self.outbox.get_or_insert_with(|| Outbox::new(transport.clone()));
+        let is_posted = outbox.post(bytes);
+        if is_posted {
+            self.sent += bytes.len() as u64;
+        }
+        is_posted
+    }
+
+    /// Whether a posted message may not have left whole; `poll_write_all`, also of nothing, sees to that.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.outbox.as_ref().is_some_and(|outbox| !outbox.is_idle()) || self.rest.1 < self.rest.0.len()
+    }
+
+    /// Ready when a posted message is found not to have left whole.
+    pub(super) fn poll_unsent(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.outbox.as_ref().map_or(Poll::Pending, |outbox| outbox.poll_rest(context))
+    }
+
+    /// Ready when what was posted has left.
+    fn poll_posted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(outbox) = &self.outbox else { return Poll::Ready(Ok(())) };
+        let rest = ready!(outbox.poll_end(context));
+        if !rest.is_empty() {
+            self.rest = (rest, 0);
+        }
+        if self.rest.0.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        let Channel::Plain(transport) = &self.channel else { return Poll::Ready(Ok(())) };
+        let (rest, written) = &mut self.rest;
+        while *written < rest.len() {
+            *written += ready!(transport.poll_write(context, &rest[*written..]))?;
+        }
+        self.rest = (Vec::new(), 0);
+        Poll::Ready(Ok(()))
+    }
+
     /// Writes from `written` on; ready when everything has left (or was buffered by the kernel).
     pub(super) fn poll_write_all(
         &mut self,
@@ -189,10 +165,11 @@ impl Stream {
         bytes: &[u8],
         written: &mut usize,
     ) -> Poll<io::Result<()>> {
+        ready!(self.poll_posted(context))?;
         while *written < bytes.len() {
             let rest = &bytes[*written..];
             let count = match &mut self.channel {
-                Channel::Plain(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
+                Channel::Plain(transport) => ready!(transport.poll_write(context, rest))?,
                 Channel::Tls(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
                 Channel::Gone => 0,
             };
@@ -220,7 +197,7 @@ impl Stream {
 
     pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.channel {
-            Channel::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Channel::Plain(transport) => Poll::Ready(transport.shut_down()),
             Channel::Tls(stream) => Pin::new(stream).poll_shutdown(context),
             Channel::Gone => Poll::Ready(Ok(())),
         }

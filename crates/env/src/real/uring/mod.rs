@@ -1,4 +1,5 @@
-//! One io_uring per worker thread: submits the reads, writes and syncs of that thread and reaps them.
+//! One io_uring per worker thread: submits the reads, writes and syncs of that thread, and its short messages to clients
+//! (`Outbox`), and reaps them.
 //!
 //! How a worker drives it (a tokio current-thread runtime, or any other loop):
 //! 1. `Reactor::new` on the worker thread makes it the thread's current reactor.
@@ -8,20 +9,26 @@
 //!    operations share one system call; a busy loop that never parks still submits. Also call `submit()`
 //!    before parking.
 //!
-//! Invariants: the slab owns the file, the buffer and the completer of each operation until its completion is
-//! reaped; at most `in_flight_max` operations are in the kernel, the rest wait here, because submission blocks
+//! Invariants: the slab owns the file or socket, the buffer and the completer of each operation until its completion is
+//! reaped; at most `in_flight_max` disk operations are in the kernel, the rest wait here, because submission blocks
 //! the thread once the device's queue has no free tag; no waker runs while the state is borrowed.
 
-use super::disk::OpenFile;
-use crate::{Completer, IoBuf, IoError, IoErrorKind, IoOp};
-use io_uring::{IoUring, Probe, opcode, squeue, types};
+mod disk;
+mod outbox;
+
+pub(super) use disk::{Kind, Operation};
+pub use outbox::{MESSAGE_BYTES_MAX, Outbox};
+
+use crate::IoError;
+use disk::Transfer;
+use io_uring::{IoUring, Probe, opcode, squeue};
+use outbox::Posted;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 thread_local! {
@@ -32,24 +39,8 @@ thread_local! {
 const RING_ENTRIES: u32 = 256;
 /// Submit at once when this many operations wait, so that a long poll does not leave the device idle.
 const SUBMIT_BATCH: usize = 16;
-/// One transfer of the kernel is at most about 2 GiB; longer operations continue as after a short one.
-const TRANSFER_BYTES_MAX: usize = 1 << 30;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Read,
-    Write,
-    Sync,
-}
-
-/// Everything that an operation needs until it is complete.
-pub(super) struct Operation {
-    pub(super) kind: Kind,
-    pub(super) file: Arc<OpenFile>,
-    pub(super) buffer: IoBuf,
-    pub(super) offset: u64,
-    pub(super) completer: Completer,
-}
+/// Messages on the ring at one time, so that their completions fit into its queue beside those of the disk.
+const POSTED_MAX: usize = 256;
 
 /// The thread's ring. Dropping it waits for the operations in flight.
 pub struct Reactor {
@@ -62,16 +53,20 @@ struct State {
     free: Vec<usize>,
     /// Above the ring, first come first served.
     waiting: VecDeque<usize>,
+    /// Of the disk.
     in_flight: usize,
     in_flight_max: usize,
+    /// Messages.
+    posted: usize,
+    /// Buffers for messages.
+    spare_buffers: Vec<Vec<u8>>,
     unsubmitted: usize,
     submit_waker: Option<Waker>,
 }
 
-struct Slot {
-    operation: Operation,
-    /// Bytes already transferred.
-    done: usize,
+enum Slot {
+    Disk(Transfer),
+    Message(Posted),
 }
 
 /// Puts the operation on the current thread's ring, or gives it back when the thread has none.
@@ -101,6 +96,8 @@ impl Reactor {
             waiting: VecDeque::new(),
             in_flight: 0,
             in_flight_max,
+            posted: 0,
+            spare_buffers: Vec::new(),
             unsubmitted: 0,
             submit_waker: None,
         };
@@ -130,14 +127,22 @@ impl Reactor {
     /// Operations that were started and are not complete.
     pub fn in_flight(&self) -> usize {
         let state = self.state.borrow();
-        state.in_flight + state.waiting.len()
+        state.in_flight + state.waiting.len() + state.posted
     }
 
     /// A task that never ends: submits each batch after the tasks that were runnable when it began.
     pub async fn submit_when_pending(&self) {
         poll_fn::<(), _>(|context| {
+            let has_messages = {
+                let mut state = self.state.borrow_mut();
+                state.submit();
+                state.posted > 0
+            };
+            if has_messages {
+                // As a rule they have left already.
+                self.reap();
+            }
             let mut state = self.state.borrow_mut();
-            state.submit();
             state.submit_waker = Some(context.waker().clone());
             if state.unsubmitted > 0 {
                 context.waker().wake_by_ref();
@@ -174,7 +179,7 @@ fn build_ring() -> io::Result<IoUring> {
     };
     let mut probe = Probe::new();
     ring.submitter().register_probe(&mut probe)?;
-    let needed = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE];
+    let needed = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE, opcode::Send::CODE];
     if needed.iter().all(|code| probe.is_supported(*code)) {
         Ok(ring)
     } else {
@@ -184,14 +189,22 @@ fn build_ring() -> io::Result<IoUring> {
 
 fn reap(state: &RefCell<State>) -> usize {
     let mut finished = Vec::new();
+    let mut wakers = Vec::new();
+    let mut count = 0;
     {
         let mut state = state.borrow_mut();
-        let results: Vec<(usize, i32)> =
-            state.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())).collect();
-        for (index, result) in results {
-            state.in_flight -= 1;
-            if let Some(outcome) = state.finish(index, result) {
-                finished.push(outcome);
+        while let Some((index, result)) = state.next_completion() {
+            count += 1;
+            match state.slots[index].take().expect("a completion has its operation") {
+                Slot::Disk(transfer) => finished.extend(state.finish(index, transfer, result)),
+                Slot::Message(posted) => {
+                    let (mut buffer, waker) = posted.end(result);
+                    buffer.clear();
+                    state.spare_buffers.push(buffer);
+                    state.posted -= 1;
+                    state.free.push(index);
+                    wakers.extend(waker);
+                }
             }
         }
         state.refill();
@@ -199,27 +212,17 @@ fn reap(state: &RefCell<State>) -> usize {
             state.submit();
         }
     }
-    let count = finished.len();
     for (operation, result) in finished {
         operation.completer.complete(operation.buffer, result);
     }
+    wakers.into_iter().for_each(Waker::wake);
     count
 }
 
 impl State {
     /// Takes an operation in; returns a waker to call when the batch is no longer empty.
     fn start(&mut self, operation: Operation) -> Option<Waker> {
-        let slot = Some(Slot { operation, done: 0 });
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.slots[index] = slot;
-                index
-            }
-            None => {
-                self.slots.push(slot);
-                self.slots.len() - 1
-            }
-        };
+        let index = self.keep(Slot::Disk(Transfer::new(operation)));
         let was_empty = self.unsubmitted == 0;
         self.waiting.push_back(index);
         self.refill();
@@ -229,9 +232,38 @@ impl State {
         if was_empty && self.unsubmitted > 0 { self.submit_waker.take() } else { None }
     }
 
+    /// An empty buffer for a message, if another one may go onto the ring.
+    fn take_message_buffer(&mut self) -> Option<Vec<u8>> {
+        let may = self.posted < POSTED_MAX;
+        may.then(|| self.spare_buffers.pop().unwrap_or_else(|| Vec::with_capacity(MESSAGE_BYTES_MAX)))
+    }
+
+    /// The same for a message, which waits for the end of the batch.
+    fn post(&mut self, posted: Posted) -> Option<Waker> {
+        let index = self.keep(Slot::Message(posted));
+        let was_empty = self.unsubmitted == 0;
+        self.posted += 1;
+        self.push(index);
+        if was_empty { self.submit_waker.take() } else { None }
+    }
+
+    fn keep(&mut self, slot: Slot) -> usize {
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index] = Some(slot);
+                index
+            }
+            None => {
+                self.slots.push(Some(slot));
+                self.slots.len() - 1
+            }
+        }
+    }
+
     fn refill(&mut self) {
         while self.in_flight < self.in_flight_max {
             let Some(index) = self.waiting.pop_front() else { return };
+            self.in_flight += 1;
             self.push(index);
         }
     }
@@ -239,9 +271,8 @@ impl State {
     fn push(&mut self, index: usize) {
         let slot = self.slots[index].as_ref().expect("a queued index has an operation");
         let entry = slot.entry().user_data(index as u64);
-        self.in_flight += 1;
         self.unsubmitted += 1;
-        // SAFETY: the slab keeps the file and the buffer of this entry alive and unmoved until its completion
+        // SAFETY: the slab keeps the file or socket and the buffer of this entry alive and unmoved until its completion
         // has been reaped, and dropping the reactor waits for that.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
             self.submit();
@@ -268,61 +299,35 @@ impl State {
         Ok(())
     }
 
-    /// Handles one completion; None when the operation goes on.
-    fn finish(&mut self, index: usize, result: i32) -> Option<(Operation, Result<(), IoError>)> {
-        let slot = self.slots[index].as_mut().expect("a completion has its operation");
-        let progress = slot.progress(result);
+    fn next_completion(&mut self) -> Option<(usize, i32)> {
+        let entry = self.ring.completion().next()?;
+        Some((entry.user_data() as usize, entry.result()))
+    }
+
+    /// Handles the completion of a disk operation; None when it goes on.
+    fn finish(
+        &mut self,
+        index: usize,
+        mut transfer: Transfer,
+        result: i32,
+    ) -> Option<(Operation, Result<(), IoError>)> {
+        self.in_flight -= 1;
+        let progress = transfer.progress(result);
         let Some(outcome) = progress else {
+            self.slots[index] = Some(Slot::Disk(transfer));
             self.waiting.push_front(index);
             return None;
         };
-        let slot = self.slots[index].take().expect("seen just above");
         self.free.push(index);
-        Some((slot.operation, outcome))
+        Some((transfer.operation, outcome))
     }
 }
 
 impl Slot {
     fn entry(&self) -> squeue::Entry {
-        let operation = &self.operation;
-        let descriptor = types::Fd(operation.file.file.as_raw_fd());
-        let length = (operation.buffer.len() - self.done).min(TRANSFER_BYTES_MAX) as u32;
-        let offset = operation.offset + self.done as u64;
-        // The pointer stays inside the buffer because `done <= len`.
-        let start = operation.buffer.start().wrapping_add(self.done);
-        match operation.kind {
-            Kind::Read => opcode::Read::new(descriptor, start, length).offset(offset).build(),
-            Kind::Write => opcode::Write::new(descriptor, start, length).offset(offset).build(),
-            Kind::Sync => opcode::Fsync::new(descriptor).flags(types::FsyncFlags::DATASYNC).build(),
+        match self {
+            Self::Disk(transfer) => transfer.entry(),
+            Self::Message(posted) => posted.entry(),
         }
-    }
-
-    /// Takes a kernel result into account; None when the operation must be submitted again.
-    fn progress(&mut self, result: i32) -> Option<Result<(), IoError>> {
-        let op = match self.operation.kind {
-            Kind::Read => IoOp::Read,
-            Kind::Write => IoOp::Write,
-            Kind::Sync => IoOp::Sync,
-        };
-        let path = &self.operation.file.path;
-        let Ok(count) = usize::try_from(result) else {
-            return match -result {
-                libc::EINTR | libc::EAGAIN => None,
-                errno => Some(Err(IoError::from_errno(op, path, errno))),
-            };
-        };
-        if op == IoOp::Sync {
-            return Some(Ok(()));
-        }
-        self.done += count;
-        assert!(self.done <= self.operation.buffer.len(), "the kernel transferred too much");
-        if self.done == self.operation.buffer.len() {
-            return Some(Ok(()));
-        }
-        if count > 0 && !(op == IoOp::Read && self.operation.file.ends_at(self.done)) {
-            return None;
-        }
-        let kind = if op == IoOp::Read { IoErrorKind::EndOfFile } else { IoErrorKind::Os(libc::EIO) };
-        Some(Err(IoError::new(op, path, kind)))
     }
 }
