@@ -64,7 +64,8 @@ pub(crate) struct Database {
 }
 
 impl Catalog {
-    /// Reads the dictionary; in a new store it makes one.
+    /// Reads the dictionary; in a new store it makes one. Of the tables themselves nothing is read: their first use makes
+    /// them ready (`TableHandle::ready`).
     pub async fn open(engine: Arc<Engine>) -> Result<Arc<Catalog>, SqlError> {
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         let contents = dictionary::read_all(&mut transaction).await?;
@@ -80,9 +81,7 @@ impl Catalog {
         let mut next_table_id = 1;
         for definition in contents.tables {
             next_table_id = next_table_id.max(definition.id.0 + 1);
-            let handle = TableHandle::new(Arc::new(definition));
-            handle.initialise(&engine, &mut transaction).await?;
-            state.put_table(Arc::new(handle))?;
+            state.put_table(Arc::new(TableHandle::new(Arc::new(definition))))?;
         }
         state.link_all();
         drop(transaction);

@@ -132,6 +132,17 @@ impl MetadataLocks {
         Acquire { locks: self.clone(), owner, name, mode, ticket: None }
     }
 
+    /// The lock if it can be granted now.
+    pub fn try_acquire(
+        self: &Arc<Self>,
+        owner: LockOwner,
+        name: LockName,
+        mode: LockMode,
+    ) -> Option<LockGuard> {
+        let granted = self.table.lock().try_grant(owner, &name, mode);
+        granted.then(|| LockGuard { locks: self.clone(), name, owner, mode })
+    }
+
     /// Every lock that is held or waited for.
     pub fn list(&self) -> Vec<ListedLock> {
         let table = self.table.lock();
