@@ -65,7 +65,8 @@ pub(crate) struct Database {
 }
 
 impl Catalog {
-    /// Reads the dictionary; in a new store it makes one.
+    /// Reads the dictionary; in a new store it makes one. Of the tables themselves nothing is read: their first use makes
+    /// them ready (`TableHandle::ready`).
     pub async fn open(engine: Arc<Engine>) -> Result<Arc<Catalog>, SqlError> {
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         let contents = dictionary::read_all(&mut transaction).await?;
@@ -81,9 +82,7 @@ impl Catalog {
         let mut next_table_id = 1;
         for definition in contents.tables {
             next_table_id = next_table_id.max(definition.id.0 + 1);
-            let handle = TableHandle::new(Arc::new(definition));
-            handle.initialise(&engine, &mut transaction).await?;
-            state.put_table(Arc::new(handle))?;
+            state.put_table(Arc::new(TableHandle::new(Arc::new(definition))))?;
         }
         state.link_all();
         drop(transaction);
@@ -183,12 +182,23 @@ impl Catalog {
         self.state.read().by_id.get(&id).map(|live| live.handle.clone())
     }
 
-    /// Whether the tables are still defined so.
-    pub fn defines<'d>(&self, tables: impl IntoIterator<Item = (TableId, &'d Arc<TableDef>)>) -> bool {
+    /// Those of the tables that are not ready yet; `None` when one of them is not defined so any more.
+    pub fn not_ready_of<'d>(
+        &self,
+        tables: impl IntoIterator<Item = (TableId, &'d Arc<TableDef>)>,
+    ) -> Option<Vec<Arc<TableHandle>>> {
         let state = self.state.read();
-        tables.into_iter().all(|(id, definition)| {
-            state.by_id.get(&id).is_some_and(|live| Arc::ptr_eq(live.handle.definition(), definition))
-        })
+        let mut not_ready = Vec::new();
+        for (id, definition) in tables {
+            let handle = &state.by_id.get(&id)?.handle;
+            if !Arc::ptr_eq(handle.definition(), definition) {
+                return None;
+            }
+            if !handle.is_ready() {
+                not_ready.push(handle.clone());
+            }
+        }
+        Some(not_ready)
     }
 
     /// Whether the tables still have these relations.

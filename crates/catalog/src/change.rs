@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datum::SqlError;
 use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
 use schema::{DatabaseDef, TableDef};
-use table::{TableHandle, engine_error};
+use table::{ReadyTable, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
@@ -68,7 +68,10 @@ impl SchemaChange {
     pub async fn create_table(&mut self, mut definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
         definition.id = self.catalog.new_table_id();
         self.create_trees(&mut definition).await?;
-        self.put_table(definition).await
+        self.store_definition(&definition).await?;
+        let table = ReadyTable::of_new_trees(Arc::new(definition));
+        self.edits.push(Edit::PutTable(table.handle().clone()));
+        Ok(table.handle().clone())
     }
 
     /// New trees for the rows and for each index that is not the clustering one.
@@ -89,14 +92,19 @@ impl SchemaChange {
         Ok(tree.0)
     }
 
-    /// Stores a descriptor whose trees exist; replaces one of the same name.
+    /// Stores a descriptor whose trees exist; replaces one of the same name. The table is ready when it becomes visible.
     pub async fn put_table(&mut self, definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
-        let key = RecordKey::table(&definition.database, &definition.name);
-        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
+        self.store_definition(&definition).await?;
         let handle = Arc::new(TableHandle::new(Arc::new(definition)));
-        handle.initialise(self.catalog.engine(), &mut self.transaction).await?;
+        // Trees of this change are nobody else's to read yet.
+        handle.ready_within(&mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));
         Ok(handle)
+    }
+
+    async fn store_definition(&mut self, definition: &TableDef) -> Result<(), SqlError> {
+        let key = RecordKey::table(&definition.database, &definition.name);
+        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await
     }
 
     /// Drops a table with all its trees.

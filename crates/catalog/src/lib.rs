@@ -8,6 +8,7 @@ mod catalog;
 mod change;
 mod check;
 mod dictionary;
+mod first_use;
 mod global_lock;
 mod information_schema;
 mod metadata_lock;

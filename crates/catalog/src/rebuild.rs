@@ -4,7 +4,7 @@
 //! leaves nothing behind, because the change is then dropped.
 use datum::{SqlError, Value};
 use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness};
-use table::{ChangeOutcome, Projection, TableHandle, damaged, table_error};
+use table::{ChangeOutcome, Projection, ReadyTable, TableHandle, damaged, table_error};
 
 use crate::change::SchemaChange;
 
@@ -61,7 +61,7 @@ impl<'t> TableRows<'t> {
 pub async fn copy_rows(
     change: &mut SchemaChange,
     from: &TableHandle,
-    to: &TableHandle,
+    to: &ReadyTable,
     converter: &mut dyn RowConverter,
 ) -> Result<u64, SqlError> {
     let mut rows = TableRows::new(change, from);

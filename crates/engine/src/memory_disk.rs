@@ -119,6 +119,10 @@ impl File for MemoryFile {
         completion
     }
 
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        self.write_at(offset, buffer)
+    }
+
     fn sync(&self) -> SyncCompletion {
         SyncCompletion::done()
     }

@@ -71,6 +71,11 @@ impl Transaction {
         }
     }
 
+    /// The engine that it is a transaction of.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.work.engine
+    }
+
     /// Its isolation level.
     pub fn isolation(&self) -> Isolation {
         self.work.isolation

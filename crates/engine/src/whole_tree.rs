@@ -37,6 +37,25 @@ impl Engine {
         Ok(records)
     }
 
+    /// The largest key that any record has, whoever wrote it and whether he has committed; also of one that was deleted as
+    /// long as its place is kept for older snapshots. `None`: the tree is empty.
+    pub async fn last_key(&self, tree: TreeId) -> Result<Option<Vec<u8>>, EngineError> {
+        let tree = self.tree(tree)?;
+        let (mut position, mut next) = (Position::start(), Position::start());
+        while !position.is_end() {
+            let found = self.pool.run(|| {
+                tree.scan(&self.pool, &position, Direction::Backward, &mut next, |leaf| {
+                    leaf.for_each(|key, _| ControlFlow::Break(key.to_vec())).break_value()
+                })
+            });
+            if let Some(key) = found.await.map_err(|error| self.tree_error(&tree, error))? {
+                return Ok(Some(key));
+            }
+            std::mem::swap(&mut position, &mut next);
+        }
+        Ok(None)
+    }
+
     /// How many records a tree has in its leaves, ghosts included.
     pub async fn count_records(&self, tree: TreeId) -> Result<u64, EngineError> {
         let mut count = 0;

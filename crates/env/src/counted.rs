@@ -142,6 +142,16 @@ impl File for CountedFile {
         self.file.write_at(offset, buffer).watched(in_flight)
     }
 
+    /// Counts as a write and as a sync.
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        let counters = &*self.counters;
+        counters.writes.fetch_add(1, Relaxed);
+        counters.syncs.fetch_add(1, Relaxed);
+        counters.bytes_written.fetch_add(buffer.len() as u64, Relaxed);
+        let in_flight = InFlight::begin(&counters.writes_pending);
+        self.file.write_through_at(offset, buffer).watched(in_flight)
+    }
+
     fn sync(&self) -> SyncCompletion {
         let counters = &*self.counters;
         counters.syncs.fetch_add(1, Relaxed);
@@ -217,6 +227,9 @@ mod tests {
             let (completer, completion) = completion();
             self.0.lock().push(completer);
             completion
+        }
+        fn write_through_at(&self, _: u64, _: IoBuf) -> Completion {
+            unreachable!("only writes are tested")
         }
         fn sync(&self) -> SyncCompletion {
             unreachable!("only writes are tested")

@@ -67,6 +67,9 @@ pub trait File: Send + Sync {
     fn read_at(&self, offset: u64, buffer: IoBuf) -> Completion;
     /// Writes the whole buffer at `offset`, extending the file when needed.
     fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion;
+    /// The same inside the file's length, and durable at its end (RWF_DSYNC): on a device that knows FUA without a flush of its whole
+    /// cache. It says nothing of other writes, and as little of space that was reserved and never filled as `sync` does.
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion;
     /// fdatasync: makes every write that completed before this call durable, with the length they need.
     fn sync(&self) -> SyncCompletion;
     /// fsync: the same, and everything that the file system notes about the file. Of reserved space it notes which blocks

@@ -5,9 +5,10 @@ use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
 use expression::EvalContext;
 use plan::{LockClause, LockWait};
+use schema::TableId;
 use std::any::Any;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use table::TableResolver;
+use table::{ReadyTable, TableResolver};
 
 /// One execution of one statement. The session makes it; operators borrow it call by call.
 pub struct ExecContext<'a> {
@@ -97,6 +98,11 @@ impl ExecContext<'_> {
     pub(crate) fn check(&self) -> Result<(), SqlError> {
         self.interrupt.check()?;
         self.eval.session.check_interrupted()
+    }
+
+    /// A table that rows come into. The session has made it ready with its metadata lock, so nothing is waited for here.
+    pub(crate) async fn ready_table(&self, id: TableId) -> Result<ReadyTable, SqlError> {
+        self.tables.table(id)?.ready(self.transaction.engine()).await
     }
 
     /// How a table with this lock clause is read.

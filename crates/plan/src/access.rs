@@ -112,6 +112,8 @@ pub struct VirtualAccess {
     pub alias: String,
     pub projection: Vec<(usize, usize)>,
     pub filter: Vec<Expr>,
+    /// Columns are wanted that are late (`VirtualTable::late_columns`); the conditions from this one on need them.
+    pub late_from: Option<usize>,
 }
 
 impl KeyCondition {

@@ -25,6 +25,8 @@ pub struct Plan {
     pub literals_are_parameters: bool,
     /// False when the plan depends on the session or on the moment and must not be kept.
     pub shareable: bool,
+    /// The plan reads tables of which nothing was known. It is right, and another one may be much faster.
+    pub is_guess: bool,
     /// Warnings and notes found while planning (deprecated syntax, for instance).
     pub conditions: Vec<Condition>,
 }

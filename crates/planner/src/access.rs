@@ -69,7 +69,7 @@ impl Planner<'_> {
                     statistics,
                     hints,
                     locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
-                    rows: (statistics.rows as f64).max(ROWS_MIN),
+                    rows: (statistics.rows.unwrap_or(0) as f64).max(ROWS_MIN),
                 };
                 chooser.best(&usable, placed, wanted)
             }

@@ -16,8 +16,8 @@ pub enum ResolvedTable {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableStatistics {
-    /// Estimated rows.
-    pub rows: u64,
+    /// Estimated rows; `None`: nobody has used the table yet, so a plan that reads it is a guess.
+    pub rows: Option<u64>,
     /// By position in `TableDef::indexes`; missing entries mean nothing is known.
     pub indexes: Vec<IndexStatistics>,
 }

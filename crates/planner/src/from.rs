@@ -108,15 +108,18 @@ impl<'p> Planner<'p> {
             return self.bind_common_table(position, alias);
         }
         let source = match self.resolve_table(&named.name, &alias, usage)? {
-            ResolvedTable::Stored { table, statistics } => Source {
-                columns: columns_of(&table),
-                database: table.database.clone(),
-                kind: SourceKind::Stored { hints: index_hints(named, &table)?, table, statistics },
-                alias,
-                optional: false,
-                lock: None,
-                names_results: false,
-            },
+            ResolvedTable::Stored { table, statistics } => {
+                self.is_guess |= statistics.rows.is_none();
+                Source {
+                    columns: columns_of(&table),
+                    database: table.database.clone(),
+                    kind: SourceKind::Stored { hints: index_hints(named, &table)?, table, statistics },
+                    alias,
+                    optional: false,
+                    lock: None,
+                    names_results: false,
+                }
+            }
             ResolvedTable::Virtual(table) => Source {
                 columns: columns_of(table.definition()),
                 database: table.definition().database.clone(),

@@ -241,7 +241,7 @@ impl Planner<'_> {
     ) -> Result<Node, SqlError> {
         let width = block.frame.len();
         let known = match &block.sources[source].kind {
-            SourceKind::Stored { statistics, .. } => (statistics.rows as f64).max(1.0),
+            SourceKind::Stored { statistics, .. } => (statistics.rows.unwrap_or(0) as f64).max(1.0),
             _ => f64::INFINITY,
         };
         let estimate = Estimate {
@@ -249,6 +249,7 @@ impl Planner<'_> {
             filtered: (choice.rows_out / choice.rows_read.max(1e-9) * 100.0).clamp(0.01, 100.0),
         };
         let projection = projection_of(block, source);
+        let (conditions, late_from) = late_last(block, source, &projection, conditions);
         let description = &mut block.sources[source];
         let alias = description.alias.clone();
         let kind = match &mut description.kind {
@@ -264,6 +265,7 @@ impl Planner<'_> {
                 alias,
                 projection,
                 filter: conditions,
+                late_from,
             })),
             SourceKind::Derived(node) => NodeKind::Derived {
                 input: node.take().expect("each derived table is placed once"),
@@ -274,6 +276,33 @@ impl Planner<'_> {
         };
         Ok(Node { kind, width, estimate })
     }
+}
+
+/// The conditions on a source, those that need a late column of a virtual table behind the others, and how many others
+/// there are; `None` when no late column is wanted at all.
+fn late_last(
+    block: &Block,
+    source: usize,
+    projection: &[(usize, usize)],
+    conditions: Vec<Expr>,
+) -> (Vec<Expr>, Option<usize>) {
+    let SourceKind::Virtual(table) = &block.sources[source].kind else { return (conditions, None) };
+    let columns = table.late_columns();
+    let late: Vec<usize> = projection
+        .iter()
+        .filter_map(|(column, position)| columns.contains(column).then_some(*position))
+        .collect();
+    if late.is_empty() {
+        return (conditions, None);
+    }
+    let (mut early, behind): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|condition| {
+        let mut positions = Vec::new();
+        crate::walk::positions(condition, &mut positions);
+        !positions.iter().any(|position| late.contains(position))
+    });
+    let early_count = early.len();
+    early.extend(behind);
+    (early, Some(early_count))
 }
 
 /// Takes out the waiting conditions whose tables are all placed.

@@ -16,6 +16,8 @@ pub struct Planner<'p> {
     pub tables: Vec<TableUse>,
     pub parameter_types: Vec<Option<ColumnType>>,
     pub shareable: bool,
+    /// See `Plan::is_guess`.
+    pub is_guess: bool,
     pub conditions: Vec<Condition>,
     /// WITH clauses in scope, innermost last.
     pub common_tables: Vec<&'p ast::CommonTable<'p>>,
@@ -45,6 +47,7 @@ impl<'p> Planner<'p> {
             tables: Vec::new(),
             parameter_types: Vec::new(),
             shareable: true,
+            is_guess: false,
             conditions: Vec::new(),
             common_tables: Vec::new(),
             depth: 0,

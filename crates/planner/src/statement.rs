@@ -83,7 +83,8 @@ impl Planner<'_> {
             parameter_types: self.parameter_types,
             literals_are_parameters: self.context.literals == crate::context::Literals::Parameters,
             readings: self.context.bind.known.readings(),
-            shareable: self.shareable && !self.context.bind.known.is_decided(),
+            shareable: self.shareable && !self.is_guess && !self.context.bind.known.is_decided(),
+            is_guess: self.is_guess,
             conditions: self.conditions,
         }
     }

@@ -25,6 +25,21 @@ pub trait VirtualTable: Send + Sync {
     /// All rows as of now. `viewer` is what the session gave the executor about itself (who asks, what it may
     /// see); the implementation knows the type behind it.
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>>;
+
+    /// The columns whose values may take reading to find out. `rows` leaves them NULL where it would.
+    fn late_columns(&self) -> &'static [usize] {
+        &[]
+    }
+
+    /// Finds out the late columns of one of the rows. Called only where they are wanted, and for rows which the
+    /// conditions that can do without them let through.
+    fn complete<'a>(
+        &'a self,
+        _viewer: &'a dyn Any,
+        _row: &'a mut [Value],
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 impl std::fmt::Debug for dyn VirtualTable {

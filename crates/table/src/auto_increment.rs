@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 #[derive(Debug)]
 pub struct AutoIncrement {
-    /// The next value to give out; 0 until the counter is initialised from the rows. One number on its own, so
-    /// `Relaxed` is enough: uniqueness comes from the atomic exchange.
+    /// The next value to give out. One number on its own, so `Relaxed` is enough: uniqueness comes from the atomic
+    /// exchange.
     next: AtomicU64,
     /// The largest value the column's type holds.
     maximum: u64,
 }
 
 impl AutoIncrement {
-    pub fn new(maximum: u64) -> AutoIncrement {
-        AutoIncrement { next: AtomicU64::new(0), maximum }
+    pub fn new(next: u64, maximum: u64) -> AutoIncrement {
+        AutoIncrement { next: AtomicU64::new(next.max(1)), maximum }
     }
 
     /// The largest value that it can give.
@@ -21,13 +21,9 @@ impl AutoIncrement {
         self.maximum
     }
 
-    pub fn is_initialised(&self) -> bool {
-        self.next.load(Relaxed) != 0
-    }
-
     /// The value that the next row gets, for SHOW CREATE TABLE and `information_schema`.
     pub fn peek(&self) -> u64 {
-        self.next.load(Relaxed).max(1)
+        self.next.load(Relaxed)
     }
 
     /// Takes `count` values and returns the first; the next ones follow in steps of `increment`. All are congruent
@@ -36,7 +32,7 @@ impl AutoIncrement {
         let increment = increment.max(1);
         let mut current = self.next.load(Relaxed);
         loop {
-            let first = first_from(current.max(1), increment, offset)?;
+            let first = first_from(current, increment, offset)?;
             let last = first.checked_add(increment.checked_mul(count.max(1) - 1)?)?;
             if last > self.maximum {
                 return None;
@@ -79,7 +75,7 @@ mod tests {
 
     #[test]
     fn values_follow_increment_and_offset() {
-        let counter = AutoIncrement::new(127);
+        let counter = AutoIncrement::new(1, 127);
         assert_eq!(counter.reserve(3, 1, 1), Some(1));
         assert_eq!(counter.reserve(1, 1, 1), Some(4));
         assert_eq!(counter.reserve(2, 10, 5), Some(5));
@@ -93,13 +89,13 @@ mod tests {
 
     #[test]
     fn the_type_has_an_end() {
-        let counter = AutoIncrement::new(127);
+        let counter = AutoIncrement::new(1, 127);
         counter.observe(126);
         assert_eq!(counter.reserve(1, 1, 1), Some(127));
         assert_eq!(counter.reserve(1, 1, 1), None);
         counter.observe(500);
         assert_eq!(counter.peek(), 128);
-        let widest = AutoIncrement::new(u64::MAX);
+        let widest = AutoIncrement::new(1, u64::MAX);
         widest.observe(u64::MAX - 1);
         assert_eq!(widest.reserve(1, 1, 1), Some(u64::MAX));
     }

@@ -4,6 +4,7 @@
 //! savepoint taken before the call. `InsertOutcome::Duplicate` has done that itself.
 use crate::error::{damaged, table_error};
 use crate::handle::TableHandle;
+use crate::ready::ReadyTable;
 use datum::{SqlError, Value};
 use engine::{EngineError, Transaction, TreeId, Uniqueness, WaitPolicy};
 
@@ -55,7 +56,7 @@ impl From<SqlError> for Refusal {
     }
 }
 
-impl TableHandle {
+impl ReadyTable {
     /// Adds a row; `row` has a value of the column's type for every column.
     pub async fn insert_row(
         &self,
@@ -90,15 +91,17 @@ impl TableHandle {
         row: &[Value],
         how: Addition,
     ) -> Result<(), Refusal> {
-        self.check_counters()?;
-        let row_id = if self.layout().clustered.is_empty() { self.take_row_id() } else { 0 };
+        self.counters.check()?;
+        let row_id = if self.layout().clustered.is_empty() { self.counters.take_row_id() } else { 0 };
         let mut row_key = Vec::with_capacity(32);
         self.layout().write_row_key(row, row_id, &mut row_key)?;
         self.insert_entries(transaction, row, &row_key, how).await?;
-        self.count_rows(1);
+        self.counters.count_rows(1);
         Ok(())
     }
+}
 
+impl TableHandle {
     async fn insert_entries(
         &self,
         transaction: &mut Transaction,
@@ -132,8 +135,8 @@ impl TableHandle {
             Addition::Insert(_) => self.keep_number(transaction, row),
             // The new descriptor is stored with the counter.
             Addition::Load => {
-                if let Some(number) = self.number_in(row) {
-                    self.auto_increment().observe(number);
+                if let Some(number) = self.counters.number_in(row) {
+                    self.counters.auto_increment.observe(number);
                 }
             }
         }
@@ -243,7 +246,7 @@ impl TableHandle {
         } else {
             let mut value = Vec::new();
             self.layout().write_row(new, &mut value);
-            if self.number_in(new) != self.number_in(old) {
+            if self.counters.number_in(new) != self.counters.number_in(old) {
                 self.keep_number(transaction, new);
             }
             let updated = transaction.update(self.layout().tree, old_key, &value, wait).await;
@@ -312,7 +315,7 @@ impl TableHandle {
                 self.delete_entry(transaction, index, &key, row_key, wait).await.map_err(to_sql)?;
             }
         }
-        self.count_rows(-1);
+        self.counters.count_rows(-1);
         Ok(())
     }
 }

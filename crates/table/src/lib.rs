@@ -8,12 +8,15 @@
 mod resolver;
 
 mod handle;
+mod once;
+mod ready;
 
 mod change;
 mod duplicate;
 mod foreign_key;
 
 mod auto_increment;
+mod counters;
 mod layout;
 
 mod key_codec;
@@ -29,5 +32,6 @@ pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;
 pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
+pub use ready::ReadyTable;
 pub use resolver::TableResolver;
 pub use storage_kind::StorageKind;

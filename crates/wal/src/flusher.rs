@@ -1,7 +1,8 @@
 //! The flusher: one task that writes what gathered in memory, syncs it, and tells everyone how far it got.
 //!
 //! Group commit is greedy: as soon as one flush ends, everything that was appended meanwhile goes into the next,
-//! so there is no delay to tune. The task sleeps while nobody asks for anything.
+//! so there is no delay to tune. The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one
+//! write that is durable at its end: the kernel makes of that what the device does best, a forced write or a write and a flush.
 //!
 //! Invariant: `durable` is published only after a sync that covers every byte before it returned Ok; the first
 //! failed write or sync ends the log for good.
@@ -70,12 +71,18 @@ async fn write(
     unsynced: &mut BTreeMap<u64, Arc<dyn File>>,
 ) -> Result<(), IoError> {
     let durable = Lsn(shared.durable.load(Ordering::Acquire));
+    // It speaks for itself alone.
+    let writes_through = batch.sync && batch.chunks.len() == 1 && unsynced.is_empty();
     let mut writes = Vec::with_capacity(batch.chunks.len());
     for (chunk, segment, file) in batch.chunks {
         let offset = chunk.start.0 % shared.options.segment_bytes;
         let bytes = chunk.into_disk_bytes(shared.log_id, shared.epoch, durable);
-        writes.push(file.write_at(offset, bytes));
-        unsynced.insert(segment, file);
+        if writes_through {
+            writes.push(file.write_through_at(offset, bytes));
+        } else {
+            writes.push(file.write_at(offset, bytes));
+            unsynced.insert(segment, file);
+        }
     }
     let mut buffers: Vec<IoBuf> = Vec::with_capacity(writes.len());
     for write in writes {

@@ -134,7 +134,7 @@ fn acknowledged_groups_survive_a_crash_at_every_operation() {
         let env = world.env();
         let wal = world.block_on(Wal::create(&env, WalOptions::tiny())).unwrap().unwrap();
         let ledger = Arc::new(Mutex::new(Ledger::default()));
-        let run = workload(env, Arc::new(wal), ledger.clone(), 0, 150);
+        let run = workload(env, Arc::new(wal), ledger.clone(), 0, 250);
         let outcome = world.block_on_observed(run, |world| {
             crash_points += 1;
             let known = ledger.lock().clone();
@@ -142,7 +142,7 @@ fn acknowledged_groups_survive_a_crash_at_every_operation() {
             check_recovery(&image, &known);
         });
         outcome.unwrap();
-        assert_eq!(ledger.lock().appended.len(), 150);
+        assert_eq!(ledger.lock().appended.len(), 250);
     }
     assert!(crash_points > 500, "{crash_points}");
 }
@@ -471,6 +471,30 @@ fn lazy_modes_sync_within_a_second_and_then_sleep() {
             .unwrap();
         let idle = world.block_on(env::sync::Notify::new().notified());
         assert_eq!(idle, Outcome::Stalled, "an idle log has no timer and no work");
+    }
+}
+
+#[test]
+fn a_flush_covers_what_was_written_without_one() {
+    for seed in 0..40 {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let options = WalOptions { flush_mode: FlushMode::Written, ..WalOptions::tiny() };
+            let wal = Wal::create(&env, options).await.unwrap();
+            for number in 1..3 {
+                let written = wal.append(&group(number)).unwrap();
+                wal.wait_commit(written.end).await.unwrap();
+            }
+            let last = wal.append(&group(3)).unwrap();
+            wal.wait_durable(last.end).await.unwrap();
+            last.end
+        };
+        let durable = world.block_on(run).unwrap();
+        let world = world.crash(SimOptions::default());
+        let found = world.block_on(read_all(&world.env(), Lsn::ZERO, durable)).unwrap().unwrap();
+        let found: Vec<u64> = found.into_iter().map(|(number, _)| number).collect();
+        assert_eq!(found, [1, 2, 3], "seed {seed}");
     }
 }
 

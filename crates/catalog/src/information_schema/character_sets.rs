@@ -12,6 +12,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         Text("DESCRIPTION", 2048),
         Number("MAXLEN"),
     ],
+    late: None,
     rows: |_, _| {
         let row = |charset: Charset| {
             vec![

@@ -15,6 +15,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         Number("SORTLEN"),
         Text("PAD_ATTRIBUTE", 9),
     ],
+    late: None,
     rows: |_, _| {
         let row = |collation: &collation::Collation| {
             vec![
@@ -37,6 +38,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
 pub(super) const APPLICABILITY: ViewSource = ViewSource {
     name: "COLLATION_CHARACTER_SET_APPLICABILITY",
     columns: &[Text("COLLATION_NAME", 64), Text("CHARACTER_SET_NAME", 64)],
+    late: None,
     rows: |_, _| {
         all_collations()
             .iter()

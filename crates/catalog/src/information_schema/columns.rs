@@ -35,6 +35,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         LongText("GENERATION_EXPRESSION"),
         NullNumber("SRS_ID"),
     ],
+    late: None,
     rows,
 };
 

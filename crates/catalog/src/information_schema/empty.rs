@@ -2,7 +2,7 @@
 use super::view::{ViewColumn, ViewColumn::*, ViewSource};
 
 const fn without_rows(name: &'static str, columns: &'static [ViewColumn]) -> ViewSource {
-    ViewSource { name, columns, rows: |_, _| Vec::new() }
+    ViewSource { name, columns, rows: |_, _| Vec::new(), late: None }
 }
 
 pub(super) const VIEWS: &[ViewSource] = &[

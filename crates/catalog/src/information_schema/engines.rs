@@ -23,5 +23,6 @@ pub(super) const VIEW: ViewSource = ViewSource {
         NullText("XA", 3),
         NullText("SAVEPOINTS", 3),
     ],
+    late: None,
     rows: |_, _| ENGINE_ROWS.iter().map(|row| row.iter().map(Value::bytes).collect()).collect(),
 };

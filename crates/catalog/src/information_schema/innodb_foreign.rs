@@ -14,6 +14,7 @@ pub(super) const KEYS: ViewSource = ViewSource {
         Signed("N_COLS"),
         Number("TYPE"),
     ],
+    late: None,
     rows: |catalog, viewer| {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {
@@ -35,6 +36,7 @@ pub(super) const KEYS: ViewSource = ViewSource {
 pub(super) const COLUMNS: ViewSource = ViewSource {
     name: "INNODB_FOREIGN_COLS",
     columns: &[NullText("ID", 129), Text("FOR_COL_NAME", 64), Text("REF_COL_NAME", 64), Number("POS")],
+    late: None,
     rows: |catalog, viewer| {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {

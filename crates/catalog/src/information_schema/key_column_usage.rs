@@ -21,6 +21,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         NullText("REFERENCED_TABLE_NAME", 64),
         NullText("REFERENCED_COLUMN_NAME", 64),
     ],
+    late: None,
     rows: |catalog, viewer| {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {

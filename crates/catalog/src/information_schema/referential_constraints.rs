@@ -19,6 +19,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         Text("TABLE_NAME", 64),
         Text("REFERENCED_TABLE_NAME", 64),
     ],
+    late: None,
     rows: |catalog, viewer| {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {

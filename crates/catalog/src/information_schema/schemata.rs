@@ -13,6 +13,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         NullText("SQL_PATH", 1),
         Text("DEFAULT_ENCRYPTION", 3),
     ],
+    late: None,
     rows: |catalog, viewer| {
         let visible = catalog.databases().into_iter().filter(|database| (viewer.sees)(&database.name, None));
         let row = |database: schema::DatabaseDef| {

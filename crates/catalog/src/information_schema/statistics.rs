@@ -2,7 +2,7 @@
 use datum::Value;
 
 use super::tables::visible_tables;
-use super::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
+use super::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name, yes_no};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "STATISTICS",
@@ -30,6 +30,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {
             let definition = table.definition();
+            let rows_estimated = table.if_ready().map(|table| table.estimated_rows());
             for index in &definition.indexes {
                 for (position, part) in index.parts.iter().enumerate() {
                     let column = &definition.columns[part.column];
@@ -43,7 +44,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
                         Value::UInt(position as u64 + 1),
                         Value::bytes(&column.name),
                         Value::bytes(if part.descending { "D" } else { "A" }),
-                        Value::UInt(table.estimated_rows()),
+                        rows_estimated.map_or(Value::Null, Value::UInt),
                         part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
                         Value::Null,
                         Value::bytes(if column.nullable() { "YES" } else { "" }),
@@ -58,4 +59,10 @@ pub(super) const VIEW: ViewSource = ViewSource {
         }
         rows
     },
+    late: Some(LateColumns {
+        columns: &[CARDINALITY],
+        fill: |table, row| row[CARDINALITY] = Value::UInt(table.estimated_rows()),
+    }),
 };
+
+const CARDINALITY: usize = 9;

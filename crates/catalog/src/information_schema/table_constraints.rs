@@ -16,6 +16,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         Text("CONSTRAINT_TYPE", 11),
         Text("ENFORCED", 3),
     ],
+    late: None,
     rows: |catalog, viewer| {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {

@@ -2,9 +2,9 @@
 use std::sync::Arc;
 
 use datum::{TimeZone, Value};
-use table::TableHandle;
+use table::{ReadyTable, TableHandle};
 
-use super::view::{ViewColumn::*, ViewSource, catalog_name};
+use super::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name};
 use crate::catalog::Catalog;
 use crate::viewer::Viewer;
 
@@ -36,7 +36,18 @@ pub(super) const VIEW: ViewSource = ViewSource {
     rows: |catalog, viewer| {
         visible_tables(catalog, viewer).into_iter().map(|table| row(&table, &viewer.time_zone)).collect()
     },
+    late: Some(LateColumns { columns: &[TABLE_ROWS, AUTO_INCREMENT], fill }),
 };
+
+const TABLE_ROWS: usize = 7;
+const AUTO_INCREMENT: usize = 13;
+
+fn fill(table: &ReadyTable, row: &mut [Value]) {
+    row[TABLE_ROWS] = Value::UInt(table.estimated_rows());
+    if table.definition().auto_increment_column().is_some() {
+        row[AUTO_INCREMENT] = Value::UInt(table.auto_increment().peek());
+    }
+}
 
 /// Every stored table that the viewer may see, by database and name.
 pub(super) fn visible_tables(catalog: &Catalog, viewer: &Viewer) -> Vec<Arc<TableHandle>> {
@@ -47,14 +58,13 @@ pub(super) fn visible_tables(catalog: &Catalog, viewer: &Viewer) -> Vec<Arc<Tabl
         .collect()
 }
 
-fn row(table: &TableHandle, zone: &TimeZone) -> Vec<Value> {
+fn row(table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
     let definition = table.definition();
-    let next = definition.auto_increment_column().map(|_| table.auto_increment().peek());
     let created = zone.to_local(definition.created_at.saturating_mul(1_000_000));
     let options = definition.create_options.iter();
     let options: Vec<String> =
         options.map(|(name, value)| format!("{}={value}", name.to_lowercase())).collect();
-    vec![
+    let mut row = vec![
         catalog_name(),
         Value::bytes(&definition.database),
         Value::bytes(&definition.name),
@@ -62,13 +72,13 @@ fn row(table: &TableHandle, zone: &TimeZone) -> Vec<Value> {
         Value::bytes(&definition.engine),
         Value::UInt(10),
         Value::bytes("Dynamic"),
-        Value::UInt(table.estimated_rows()),
+        Value::Null,
         Value::UInt(0),
         Value::UInt(0),
         Value::UInt(0),
         Value::UInt(0),
         Value::UInt(0),
-        next.map_or(Value::Null, Value::UInt),
+        Value::Null,
         Value::DateTime(created.unwrap_or(datum::DateTime::ZERO)),
         Value::Null,
         Value::Null,
@@ -76,5 +86,9 @@ fn row(table: &TableHandle, zone: &TimeZone) -> Vec<Value> {
         Value::Null,
         Value::bytes(options.join(" ")),
         Value::bytes(&definition.comment),
-    ]
+    ];
+    if let Some(ready) = table.if_ready() {
+        fill(&ready, &mut row);
+    }
+    row
 }

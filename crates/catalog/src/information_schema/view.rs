@@ -5,8 +5,10 @@ use std::sync::Arc;
 use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, Value};
 use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
+use table::ReadyTable;
 
 use crate::catalog::Catalog;
+use crate::metadata_lock::LockOwner;
 use crate::name::INFORMATION_SCHEMA;
 use crate::viewer::Viewer;
 
@@ -72,6 +74,16 @@ pub(super) struct ViewSource {
     pub name: &'static str,
     pub columns: &'static [ViewColumn],
     pub rows: fn(&Catalog, &Viewer) -> Vec<Vec<Value>>,
+    pub late: Option<LateColumns>,
+}
+
+/// Columns that tell what only a table that is ready knows. Every row of the view is of the table that its second and
+/// third column name.
+#[derive(Clone, Copy)]
+pub(super) struct LateColumns {
+    pub columns: &'static [usize],
+    /// Puts the values into the row.
+    pub fill: fn(&ReadyTable, &mut [Value]),
 }
 
 /// What MySQL fills into a temporary table, whose columns are named as the statement writes them.
@@ -119,6 +131,32 @@ impl VirtualTable for View {
             None => Vec::new(),
         };
         Box::pin(async move { Ok(rows) })
+    }
+
+    fn late_columns(&self) -> &'static [usize] {
+        self.source.late.map_or(&[], |late| late.columns)
+    }
+
+    /// MySQL shows statistics here that it keeps; a table that nobody has used since the start is made ready for it,
+    /// as a statement on it would, unless its definition is just being changed: then it has NULL.
+    fn complete<'a>(
+        &'a self,
+        viewer: &'a dyn Any,
+        row: &'a mut [Value],
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async move {
+            let (Some(late), Some(viewer)) = (self.source.late, viewer.downcast_ref::<Viewer>()) else {
+                return Ok(());
+            };
+            let [_, Value::Bytes(database), Value::Bytes(name), ..] = &*row else { return Ok(()) };
+            let [database, name] = [database, name].map(|text| String::from_utf8_lossy(text));
+            let Some(table) = self.catalog.table(&database, &name) else { return Ok(()) };
+            let owner = LockOwner(viewer.connection_id);
+            if let Some(ready) = self.catalog.ready_unless_changing(&table, owner).await? {
+                (late.fill)(&ready, row);
+            }
+            Ok(())
+        })
     }
 }
 

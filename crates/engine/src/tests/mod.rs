@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod freed;
 mod isolation;
+mod last_key;
 mod late;
 mod late_crash;
 mod load;

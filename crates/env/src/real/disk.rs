@@ -168,18 +168,15 @@ impl File for RealFile {
     }
 
     fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion {
-        self.open.check(offset, &buffer);
-        let (completer, completion) = completion();
-        let operation =
-            uring::Operation { kind: uring::Kind::Write, file: self.open.clone(), buffer, offset, completer };
-        if let Some(refused) = uring::submit_here(operation) {
-            let (completer, open, buffer) = (refused.completer, refused.file, refused.buffer);
-            self.pool.run(move || {
-                let result = open.file.write_all_at(buffer.as_slice(), offset);
-                completer.complete(buffer, result.map_err(|error| open.error(IoOp::Write, &error)));
-            });
-        }
-        completion
+        self.write_as(uring::Kind::Write, offset, buffer, move |open, bytes| {
+            open.file.write_all_at(bytes, offset)
+        })
+    }
+
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        self.write_as(uring::Kind::WriteThrough, offset, buffer, move |open, bytes| {
+            open.write_through(bytes, offset)
+        })
     }
 
     fn sync(&self) -> SyncCompletion {
@@ -226,6 +223,27 @@ impl File for RealFile {
 }
 
 impl RealFile {
+    /// `write` does it where there is no ring.
+    fn write_as(
+        &self,
+        kind: uring::Kind,
+        offset: u64,
+        buffer: IoBuf,
+        write: impl FnOnce(&OpenFile, &[u8]) -> io::Result<()> + Send + 'static,
+    ) -> Completion {
+        self.open.check(offset, &buffer);
+        let (completer, completion) = completion();
+        let operation = uring::Operation { kind, file: self.open.clone(), buffer, offset, completer };
+        if let Some(refused) = uring::submit_here(operation) {
+            let (completer, open, buffer) = (refused.completer, refused.file, refused.buffer);
+            self.pool.run(move || {
+                let result = write(&open, buffer.as_slice());
+                completer.complete(buffer, result.map_err(|error| open.error(IoOp::Write, &error)));
+            });
+        }
+        completion
+    }
+
     fn cold<T: Send + 'static>(
         &self,
         op: IoOp,
@@ -259,6 +277,32 @@ impl OpenFile {
             }
             if done < bytes.len() && self.ends_at(done) {
                 return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn write_through(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let rest = io::IoSlice::new(&bytes[done..]);
+            let Ok(position) = libc::off_t::try_from(offset + done as u64) else {
+                return Err(io::Error::from_raw_os_error(libc::EFBIG));
+            };
+            // SAFETY: an `IoSlice` is an iovec, and its bytes are borrowed until the call has returned; the descriptor is
+            // open for as long as `self` is borrowed.
+            let count = unsafe {
+                libc::pwritev2(self.file.as_raw_fd(), (&raw const rest).cast(), 1, position, libc::RWF_DSYNC)
+            };
+            match usize::try_from(count) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(_) => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
             }
         }
         Ok(())

@@ -188,7 +188,16 @@ impl File for SimFile {
     fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion {
         self.check(offset, &buffer);
         let (completer, completion) = completion();
-        self.submit(IoOp::Write, Work::Write { file: self.index, offset, buffer }, completer);
+        let work = Work::Write { file: self.index, offset, buffer, through: false };
+        self.submit(IoOp::Write, work, completer);
+        completion
+    }
+
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        self.check(offset, &buffer);
+        let (completer, completion) = completion();
+        let work = Work::Write { file: self.index, offset, buffer, through: true };
+        self.submit(IoOp::Write, work, completer);
         completion
     }
 

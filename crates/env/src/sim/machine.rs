@@ -62,10 +62,27 @@ pub(super) struct Pending {
 }
 
 pub(super) enum Work {
-    Read { file: FileIndex, offset: u64, buffer: IoBuf },
-    Write { file: FileIndex, offset: u64, buffer: IoBuf },
-    Sync { file: FileIndex, through: u64, all: bool },
-    Meta { changes: bool, work: MetaWork },
+    Read {
+        file: FileIndex,
+        offset: u64,
+        buffer: IoBuf,
+    },
+    /// `through`: durable at its end.
+    Write {
+        file: FileIndex,
+        offset: u64,
+        buffer: IoBuf,
+        through: bool,
+    },
+    Sync {
+        file: FileIndex,
+        through: u64,
+        all: bool,
+    },
+    Meta {
+        changes: bool,
+        work: MetaWork,
+    },
 }
 
 impl MachineState {
@@ -142,7 +159,7 @@ impl MachineState {
                 };
                 completer.complete(buffer, result);
             }
-            Work::Write { file, offset, buffer } => {
+            Work::Write { file, offset, buffer, through } => {
                 let result = match fault {
                     Some(FaultEffect::Error(kind)) => error(kind),
                     Some(FaultEffect::Partial(kind)) => {
@@ -152,7 +169,18 @@ impl MachineState {
                     }
                     None if self.fits(file, offset + buffer.len() as u64) => {
                         self.disk.files[file.0].write(offset, buffer.as_slice());
-                        Ok(())
+                        // It can fail like a sync, too: the bytes are there, and may be lost.
+                        match through.then(|| self.faults.strike(IoOp::Sync, &path)) {
+                            None => Ok(()),
+                            Some(None) => {
+                                self.disk.files[file.0].sync_last();
+                                Ok(())
+                            }
+                            Some(Some(fault)) => {
+                                self.disk.files[file.0].fail_sync();
+                                error(fault.kind())
+                            }
+                        }
                     }
                     None => error(IoErrorKind::NoSpace),
                 };
@@ -233,7 +261,7 @@ impl MachineState {
         for (index, file) in disk.files.iter_mut().enumerate() {
             let mut in_flight: Vec<(u64, Vec<u8>)> = Vec::new();
             for pending in &self.pending {
-                if let Work::Write { file, offset, buffer } = &pending.work
+                if let Work::Write { file, offset, buffer, .. } = &pending.work
                     && file.0 == index
                 {
                     in_flight.push((*offset, buffer.as_slice().to_vec()));
@@ -249,7 +277,7 @@ impl MachineState {
     pub(super) fn killed_disk(&self, rng: &mut Rng) -> DiskState {
         let mut disk = self.disk.clone();
         for pending in &self.pending {
-            if let Work::Write { file, offset, buffer } = &pending.work
+            if let Work::Write { file, offset, buffer, .. } = &pending.work
                 && rng.chance(1, 2)
             {
                 disk.files[file.0].write(*offset, buffer.as_slice());
@@ -272,7 +300,7 @@ impl Pending {
             Work::Read { file, offset, buffer } => {
                 Some((*file, *offset..*offset + buffer.len() as u64, false))
             }
-            Work::Write { file, offset, buffer } => {
+            Work::Write { file, offset, buffer, .. } => {
                 Some((*file, *offset..*offset + buffer.len() as u64, true))
             }
             Work::Sync { .. } | Work::Meta { .. } => None,

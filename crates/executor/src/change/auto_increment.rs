@@ -2,7 +2,7 @@
 use crate::context::ExecContext;
 use datum::{SqlError, SqlMode, TypeKind, Value, error_code};
 use schema::TableDef;
-use table::TableHandle;
+use table::ReadyTable;
 
 /// Values reserved from the table's counter. A statement reserves for all its rows at once, so that they follow each
 /// other even when others insert at the same time.
@@ -34,7 +34,7 @@ impl Generator {
     /// Fills the column of `row` in, if it asks for a generated value.
     pub fn fill(
         &mut self,
-        handle: &TableHandle,
+        handle: &ReadyTable,
         row: &mut [Value],
         context: &ExecContext<'_>,
     ) -> Result<Generated, SqlError> {
@@ -85,7 +85,7 @@ impl Generator {
 }
 
 /// The counter follows a value that an update gave its column; the value, if there is such a column.
-pub fn observe_update(handle: &TableHandle, row: &[Value]) -> Option<u64> {
+pub fn observe_update(handle: &ReadyTable, row: &[Value]) -> Option<u64> {
     let column = handle.definition().auto_increment_column()?;
     let number = number_of(&row[column]).and_then(|number| u64::try_from(number).ok())?;
     handle.auto_increment().observe(number);

@@ -11,12 +11,11 @@ use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value};
 use engine::LockMode;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
-use std::sync::Arc;
-use table::{ChangeOutcome, TableHandle};
+use table::{ChangeOutcome, ReadyTable};
 
 pub struct Inserter<'p> {
     pub plan: &'p InsertPlan,
-    pub handle: Arc<TableHandle>,
+    pub handle: ReadyTable,
     pub foreign_keys: ForeignKeys,
     pub assigner: Assigner<'p>,
     pub outcome: Outcome,
@@ -34,7 +33,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         InsertSource::Rows(rows) => Some(rows.len() as u64),
         InsertSource::Query(_) => None,
     };
-    let handle = context.tables.table(plan.table.id)?;
+    let handle = context.ready_table(plan.table.id).await?;
     let mut inserter = Inserter {
         foreign_keys: ForeignKeys::of(&handle, context),
         handle,

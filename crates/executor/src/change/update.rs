@@ -11,12 +11,11 @@ use datum::{SqlError, Value};
 use engine::LockMode;
 use plan::{UpdatePlan, UpdateTarget};
 use std::collections::HashSet;
-use std::sync::Arc;
-use table::{ChangeOutcome, TableHandle};
+use table::{ChangeOutcome, ReadyTable};
 
 struct Target<'p> {
     plan: &'p UpdateTarget,
-    handle: Arc<TableHandle>,
+    handle: ReadyTable,
     foreign_keys: ForeignKeys,
     assigner: Assigner<'p>,
     /// With joins: rows already updated, since each is changed once.
@@ -29,7 +28,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
     context.settings.tests_before_waiting = plan.targets.len() == 1 && !is_join(plan);
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
-        let handle = context.tables.table(target.table.id)?;
+        let handle = context.ready_table(target.table.id).await?;
         targets.push(Target {
             foreign_keys: ForeignKeys::of(&handle, context),
             handle,

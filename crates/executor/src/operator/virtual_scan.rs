@@ -39,18 +39,30 @@ impl Operator for VirtualScan<'_> {
                 self.rows = Some(rows.into_iter());
             }
             let rows = self.rows.as_mut().expect("filled above");
-            for row in rows.by_ref().take(wanted) {
+            for mut row in rows.by_ref().take(wanted) {
+                let VirtualAccess { table, projection, filter, late_from, .. } = self.access;
+                let early = late_from.unwrap_or(filter.len());
                 let frame = out.push_copy(&self.base);
-                for &(column, position) in &self.access.projection {
-                    frame[position] = row.get(column).cloned().unwrap_or_default();
+                project(projection, &row, frame);
+                let mut keeps = all_hold(&filter[..early], out.row(out.len() - 1), context).await?;
+                if keeps && late_from.is_some() {
+                    context.interrupt.check()?;
+                    table.complete(context.viewer, &mut row).await?;
+                    let last = out.len() - 1;
+                    project(projection, &row, out.row_mut(last));
+                    keeps = all_hold(&filter[early..], out.row(last), context).await?;
                 }
-                let row = out.row(out.len() - 1);
-                let keeps = all_hold(&self.access.filter, row, context).await?;
                 if !keeps {
                     out.pop();
                 }
             }
             Ok(rows.len() > 0)
         })
+    }
+}
+
+fn project(projection: &[(usize, usize)], row: &[Value], frame: &mut [Value]) {
+    for &(column, position) in projection {
+        frame[position] = row.get(column).cloned().unwrap_or_default();
     }
 }

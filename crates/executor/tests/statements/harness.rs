@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
-use table::{Relations, TableHandle, TableResolver};
+use table::{ReadyTable, Relations, TableHandle, TableResolver};
 
 /// Longer than any statement of these tests takes on a busy machine.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -83,7 +83,7 @@ impl SessionValues for NoSession {
 pub struct Database {
     pub engine: Arc<Engine>,
     transaction: Option<Transaction>,
-    tables: HashMap<TableId, Arc<TableHandle>>,
+    tables: HashMap<TableId, ReadyTable>,
     pub sql_mode: SqlMode,
     pub settings: ExecSettings,
     pub literals: Literals,
@@ -99,7 +99,7 @@ impl CatalogView for Database {
         match found {
             Some(table) => Ok(ResolvedTable::Stored {
                 table: table.definition().clone(),
-                statistics: TableStatistics { rows: table.estimated_rows(), indexes: Vec::new() },
+                statistics: TableStatistics { rows: Some(table.estimated_rows()), indexes: Vec::new() },
             }),
             None => Err(datum::error_code::ER_NO_SUCH_TABLE.with(&[&database, &name])),
         }
@@ -108,7 +108,7 @@ impl CatalogView for Database {
 
 impl TableResolver for Database {
     fn table(&self, id: TableId) -> Result<Arc<TableHandle>, SqlError> {
-        Ok(self.tables[&id].clone())
+        Ok(self.tables[&id].handle().clone())
     }
 
     fn relations(&self, _: TableId) -> Option<Arc<Relations>> {
@@ -207,10 +207,7 @@ impl Database {
             table.tree = table.index_by_id(id).expect("just chosen").tree;
         }
         run_now(transaction.commit()).expect("commits");
-        let handle = Arc::new(TableHandle::new(Arc::new(table)));
-        let mut transaction = self.engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
-        run_now(handle.initialise(&self.engine, &mut transaction)).expect("an empty table");
-        self.tables.insert(handle.definition().id, handle);
+        self.tables.insert(table.id, ReadyTable::of_new_trees(Arc::new(table)));
     }
 
     pub fn plan(&self, sql: &str) -> Result<Plan, SqlError> {

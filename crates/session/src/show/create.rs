@@ -15,9 +15,10 @@ impl Session {
             let lock = self.table_name(table)?.lock();
             self.check_locked_tables(&[(lock, LockMode::Shared)])?;
         }
-        let next = handle.map(|handle| match handle.auto_increment().is_initialised() {
-            true => handle.auto_increment().peek(),
-            false => definition.auto_increment_start,
+        let next = handle.map(|handle| match handle.if_ready() {
+            Some(ready) => ready.auto_increment().peek(),
+            // Its definition is just being changed.
+            None => definition.auto_increment_start,
         });
         let mut rows = MadeRows::new(&[MadeColumn::Text("Table", 64), MadeColumn::LongText("Create Table")]);
         rows.push(vec![Value::bytes(&definition.name), Value::bytes(create_table_text(&definition, next))]);

@@ -25,9 +25,8 @@ impl Session {
     ) -> Result<MadeRows, SqlError> {
         match filter {
             ShowFilter::None => {}
-            ShowFilter::Like(pattern) => {
-                let escape = Some(u32::from(b'\\'));
-                let pattern = LikePattern::new(CollationId::UTF8MB3_GENERAL_CI, pattern, escape);
+            ShowFilter::Like(_) => {
+                let Some(pattern) = name_pattern(filter) else { return Ok(rows) };
                 rows.rows.retain(|row| matches!(&row[0], Value::Bytes(name) if pattern.matches(name)));
             }
             ShowFilter::Where(condition) => {
@@ -81,6 +80,12 @@ impl Session {
         };
         planner::plan_statement(&statement, catalog, &context)
     }
+}
+
+/// What the first column has to be like.
+pub(super) fn name_pattern(filter: ShowFilter<'_>) -> Option<LikePattern> {
+    let ShowFilter::Like(pattern) = filter else { return None };
+    Some(LikePattern::new(CollationId::UTF8MB3_GENERAL_CI, pattern, Some(u32::from(b'\\'))))
 }
 
 /// The name under which SHOW's own rows are planned.

@@ -10,7 +10,8 @@ impl Session {
     pub(super) fn show_indexes(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let definition = self.shown_table(table)?;
         let handle = self.server.catalog().table(&definition.database, &definition.name);
-        let cardinality = handle.map_or(0, |handle| handle.estimated_rows());
+        let ready = handle.and_then(|handle| handle.if_ready());
+        let cardinality = ready.map_or(Value::Null, |table| Value::UInt(table.estimated_rows()));
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Table", 64),
             MadeColumn::Number("Non_unique"),
@@ -38,7 +39,7 @@ impl Session {
                     Value::UInt(position as u64 + 1),
                     Value::bytes(&column.name),
                     Value::bytes(if part.descending { "D" } else { "A" }),
-                    Value::UInt(cardinality),
+                    cardinality.clone(),
                     part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
                     Value::Null,
                     yes_or_empty(column.nullable()),

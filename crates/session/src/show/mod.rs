@@ -25,9 +25,27 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
+        self.ready_shown(show).await?;
         let (rows, filter) = self.show_rows(show)?;
         let filtered = self.filter_rows(rows, filter, request, shield).await?;
         Ok(Done::Made(filtered))
+    }
+
+    /// Makes the tables ready whose counters or statistics are shown.
+    async fn ready_shown(&self, show: &Show<'_>) -> Result<(), SqlError> {
+        let catalog = self.server.catalog();
+        let tables = match *show {
+            Show::TableStatus { database, filter } => self.status_tables(database, filter)?,
+            Show::Index { table, .. } | Show::CreateTable(table) => {
+                let definition = self.shown_table(table)?;
+                catalog.table(&definition.database, &definition.name).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        for table in tables {
+            catalog.ready_unless_changing(&table, self.lock_owner()).await?;
+        }
+        Ok(())
     }
 
     /// All rows, and the filter that is still to be applied to them.

@@ -1,8 +1,12 @@
 //! SHOW TABLES and SHOW TABLE STATUS.
+use std::sync::Arc;
+
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Ident, ShowFilter};
 use schema::TableDef;
+use table::TableHandle;
 
+use super::filter::name_pattern;
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
 
@@ -55,6 +59,23 @@ impl Session {
         Ok(rows)
     }
 
+    /// The stored tables that SHOW TABLE STATUS is about, as far as that is known before its rows are made.
+    pub(super) fn status_tables(
+        &self,
+        database: Option<Ident<'_>>,
+        filter: ShowFilter<'_>,
+    ) -> Result<Vec<Arc<TableHandle>>, SqlError> {
+        let database = self.shown_database(database)?;
+        let pattern = name_pattern(filter);
+        let mut tables = self.server.catalog().tables(&database);
+        tables.retain(|table| {
+            let name = &table.definition().name;
+            let is_asked = pattern.as_ref().is_none_or(|pattern| pattern.matches(name.as_bytes()));
+            is_asked && self.privileges.sees_table(&database, name)
+        });
+        Ok(tables)
+    }
+
     pub(super) fn show_table_status(&self, database: Option<Ident<'_>>) -> Result<MadeRows, SqlError> {
         let database = self.shown_database(database)?;
         let mut rows = MadeRows::new(&[
@@ -85,8 +106,11 @@ impl Session {
             if !self.privileges.sees_table(&database, &definition.name) {
                 continue;
             }
-            let row_count = table.estimated_rows();
-            let next = definition.auto_increment_column().map(|_| Value::UInt(table.auto_increment().peek()));
+            // Not known of tables that the filter will drop, and of those whose definition is being changed.
+            let ready = table.if_ready();
+            let row_count = ready.as_ref().map(|table| Value::UInt(table.estimated_rows()));
+            let counted = ready.filter(|_| definition.auto_increment_column().is_some());
+            let next = counted.map(|table| Value::UInt(table.auto_increment().peek()));
             let created = self.settings.time_zone.to_local(definition.created_at.saturating_mul(1_000_000));
             let options: Vec<String> = definition
                 .create_options
@@ -98,7 +122,7 @@ impl Session {
                 optional_text(Some(&definition.engine)),
                 Value::UInt(10),
                 Value::bytes("Dynamic"),
-                Value::UInt(row_count),
+                row_count.unwrap_or(Value::Null),
                 Value::UInt(0),
                 Value::UInt(0),
                 Value::UInt(0),

@@ -14,7 +14,7 @@ use parser::ast::{
     AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
 };
 use schema::{ColumnDefault, IndexDef, TableDef};
-use table::{ParentLink, TableHandle};
+use table::{ParentLink, ReadyTable, TableHandle};
 
 use super::default_value::Conversion;
 use super::foreign_key::{Followers, follow_renames};
@@ -273,14 +273,16 @@ impl Session {
             let counted = after.auto_increment_column().map(|column| sources[column]);
             // A column that takes the place of another starts anew.
             after.auto_increment_start = match old.auto_increment_column().map(ColumnSource::Old) {
-                column if column.is_some() && column == counted => before.auto_increment().peek(),
+                column if column.is_some() && column == counted => {
+                    before.clone().ready(self.server.engine()).await?.auto_increment().peek()
+                }
                 _ => 1,
             };
         }
         after.choose_clustering();
         after.id = self.server.catalog().new_table_id();
         change.create_trees(&mut after).await?;
-        let handle = TableHandle::new(Arc::new(after.clone()));
+        let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
         let columns: Vec<ColumnType> =
             after.columns.iter().map(|column| column.column_type.clone()).collect();
         let mut converter = Converter::new(self, old, &after, &sources);

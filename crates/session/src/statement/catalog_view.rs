@@ -28,7 +28,8 @@ impl CatalogView for Session {
                 return Err(error);
             }
         };
-        let statistics = TableStatistics { rows: handle.estimated_rows(), indexes: Vec::new() };
+        let rows = handle.if_ready().map(|table| table.estimated_rows());
+        let statistics = TableStatistics { rows, indexes: Vec::new() };
         Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })
     }
 }

@@ -10,7 +10,7 @@ use parser::ast::{CreateTable, LockStrength, LockWait, Locking, Query, QueryBody
 use plan::{OutputColumn, PlanKind};
 use planner::Literals;
 use schema::{ColumnDef, ColumnDefault, LocalFuture, TableDef};
-use table::{ChangeOutcome, TableHandle};
+use table::{ChangeOutcome, ReadyTable};
 
 use super::Request;
 use super::default_value::Conversion;
@@ -20,8 +20,8 @@ use crate::session::Session;
 
 impl Session {
     /// Plans the query of a CREATE TABLE .. SELECT.
-    pub(super) fn plan_source(
-        &self,
+    pub(super) async fn plan_source(
+        &mut self,
         statement: &CreateTable<'_>,
         request: Request<'_>,
     ) -> Result<Option<PreparedPlan>, SqlError> {
@@ -38,8 +38,9 @@ impl Session {
             if is_plain && self.locks_source_rows() { &share } else { query.locking };
         let query = &Query { locking, ..*query };
         let source = Statement { kind: StatementKind::Query(query), span: query.span };
-        let plan =
-            self.plan_request(Request { statement: &source, ..request }, Literals::Inline, Vec::new())?;
+        let request = Request { statement: &source, ..request };
+        let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
+        let plan = self.plan_knowing(make).await?;
         Ok(Some(self.prepare_plan(plan)))
     }
 
@@ -47,7 +48,7 @@ impl Session {
     pub(super) async fn fill_from(
         &mut self,
         change: &mut SchemaChange,
-        table: &TableHandle,
+        table: &ReadyTable,
         source: &PreparedPlan,
         parameters: Vec<Value>,
     ) -> Result<u64, SqlError> {
@@ -170,7 +171,7 @@ impl RowConverter for SourceColumns<'_> {
 /// Takes rows from the executor and puts them into the table whenever enough have gathered.
 struct TableFiller<'a, 'c> {
     change: &'a mut SchemaChange,
-    table: &'a TableHandle,
+    table: &'a ReadyTable,
     targets: &'a mut SourceColumns<'c>,
     waiting: Vec<Vec<Value>>,
     count: u64,
@@ -208,7 +209,7 @@ impl RowSink for TableFiller<'_, '_> {
     }
 }
 
-/// The handle through which rows enter a table that is not published yet.
-pub(super) fn unpublished(definition: &TableDef) -> TableHandle {
-    TableHandle::new(Arc::new(definition.clone()))
+/// The table that rows enter before it is published.
+pub(super) fn unpublished(definition: &TableDef) -> ReadyTable {
+    ReadyTable::of_new_trees(Arc::new(definition.clone()))
 }

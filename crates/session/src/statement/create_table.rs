@@ -46,7 +46,7 @@ impl Session {
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
-        let source = self.plan_source(statement, request)?;
+        let source = self.plan_source(statement, request).await?;
         let mut definition = match like {
             Some(like) => self.definition_like(&like, &name)?,
             None => self.definition_of(statement, &name, source.as_ref(), request)?,

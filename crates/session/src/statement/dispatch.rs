@@ -110,7 +110,9 @@ impl Session {
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
         let request = Request { statement: &statement, ..request };
-        let prepared = self.prepare_request(request)?;
+        let make = |session: &Session| session.plan_request(request, planner::Literals::Inline, Vec::new());
+        let plan = self.plan_knowing(make).await?;
+        let prepared = self.prepare_plan(plan);
         let types: Vec<_> = match &prepared.plan.kind {
             plan::PlanKind::Query(query) => {
                 query.columns.iter().map(|column| column.column_type.clone()).collect()

@@ -17,8 +17,11 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Vec<(Value, ColumnType)>, SqlError> {
-        let context = self.planner_context(Literals::Inline, request.parameter_types);
-        let plan = planner::plan_expressions(expressions, self, &context)?;
+        let make = |session: &Session| {
+            let context = session.planner_context(Literals::Inline, request.parameter_types);
+            planner::plan_expressions(expressions, session, &context)
+        };
+        let plan = self.plan_knowing(make).await?;
         let types: Vec<ColumnType> = match &plan.kind {
             PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
             _ => Vec::new(),

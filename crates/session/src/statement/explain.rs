@@ -29,7 +29,8 @@ impl Session {
                     return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"EXPLAIN of this statement"]));
                 }
                 let request = Request { statement, ..request };
-                let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
+                let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
+                let plan = self.plan_knowing(make).await?;
                 if PlanShape::of(&plan).has_sources {
                     self.require_usable_xa()?;
                 }

@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    pub(super) fn lock_owner(&self) -> LockOwner {
+    pub(crate) fn lock_owner(&self) -> LockOwner {
         LockOwner(u64::from(self.connection.id.0))
     }
 

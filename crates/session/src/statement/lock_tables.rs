@@ -11,7 +11,7 @@ use plan::TableUse;
 
 use super::Done;
 use super::dispatch::is_account_statement;
-use super::planned::lock_of;
+use super::plan_tables::lock_of;
 use super::reach::Reach;
 use super::schema_change::TableName;
 use crate::session::Session;
@@ -82,6 +82,7 @@ impl Session {
         let catalog = self.server.catalog().clone();
         let mut reach = Reach::new(&catalog);
         let mut wanted = Vec::with_capacity(tables.len());
+        let mut handles = Vec::with_capacity(tables.len());
         let mut aliases: Vec<LockedAlias> = Vec::with_capacity(tables.len());
         for table in tables {
             let name = self.table_name(table.table)?;
@@ -105,6 +106,7 @@ impl Session {
                 reach.follow_table(handle.definition().id);
             }
             wanted.push((name.lock(), mode));
+            handles.push(handle);
         }
         // Relatives are locked as if they had been named.
         for (name, mode) in reach.locks() {
@@ -118,6 +120,10 @@ impl Session {
             self.pass_to_change().await?;
         }
         let guards = self.lock_for_change(wanted).await?;
+        for handle in handles {
+            // One that DDL replaced before it was locked has been made anew.
+            self.server.catalog().ready_unless_changing(&handle, self.lock_owner()).await?;
+        }
         self.table_locks = TableLocks { guards, passage: self.statement_passage.take(), aliases };
         Ok(Done::ok())
     }

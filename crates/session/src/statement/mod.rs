@@ -21,6 +21,7 @@ mod lock_tables;
 mod locks;
 mod maintenance;
 mod named;
+mod plan_tables;
 mod planned;
 mod prepared;
 mod reach;

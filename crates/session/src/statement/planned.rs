@@ -13,11 +13,12 @@ use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink, Work};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
-use plan::{NodeKind, Plan, PlanKind, TableUsage, TableUse};
+use plan::{NodeKind, Plan, PlanKind};
 use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
 use super::literals::literal_value;
+use super::plan_tables::lock_of;
 use super::reach::Reach;
 use super::{Done, Effects, Request};
 use crate::counters::count;
@@ -192,13 +193,14 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let counters = &self.process.counters;
-        count(counter_of_plan(&prepared.plan, counters));
-        prepared.counted.count(counters);
-        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
-            self.require_write_access()?;
+        let locked = self.enter_plan(prepared).await;
+        if locked.is_ok() || !self.plan_is_stale {
+            // Once: a plan that is made anew comes here again.
+            let counters = &self.process.counters;
+            count(counter_of_plan(&prepared.plan, counters));
+            prepared.counted.count(counters);
         }
-        self.lock_plan(prepared).await?;
+        locked?;
         let parameters = std::mem::take(parameters);
         match (&prepared.plan.kind, &prepared.shape) {
             (PlanKind::Query(_), Some(shape)) => {
@@ -217,31 +219,6 @@ impl Session {
                 Ok(Done::Ok(self.effects_of(&prepared.plan, &outcome, before)))
             }
         }
-    }
-
-    /// Locks a plan's tables and makes sure that they are still those it was made for.
-    pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
-        self.plan_is_stale = false;
-        if prepared.counted.has_sources {
-            self.require_usable_xa()?;
-        }
-        self.require_plan(&prepared.plan)?;
-        if self.settings.safe_updates {
-            super::safe_updates::check(&prepared.plan)?;
-        }
-        self.check_locked_uses(&prepared.plan.tables)?;
-        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
-            self.pass_to_change().await?;
-        }
-        self.lock_shared(&prepared.locks).await?;
-        let catalog = self.server.catalog();
-        let is_same = catalog.defines(prepared.plan.tables.iter().map(|used| (used.id, &used.table)))
-            && catalog.relates(prepared.related.iter().map(|(table, relations)| (*table, relations)));
-        if !is_same {
-            self.plan_is_stale = true;
-            return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
-        }
-        Ok(())
     }
 
     /// Runs a plan inside the session's transaction, which begins here if none is open.
@@ -404,18 +381,6 @@ impl Session {
             }
         }
     }
-}
-
-/// Readers share a table with everybody but DDL, writers also exclude LOCK TABLES .. READ.
-pub(super) fn lock_of(used: &TableUse) -> (LockName, LockMode) {
-    let name = LockName::Table(used.table.database.as_str().into(), used.table.name.as_str().into());
-    let mode = match used.usage {
-        TableUsage::Read | TableUsage::ReadLocking => LockMode::Shared,
-        TableUsage::ReadForUpdate | TableUsage::Insert | TableUsage::Update | TableUsage::Delete => {
-            LockMode::SharedWrite
-        }
-    };
-    (name, mode)
 }
 
 /// A LIMIT of the statement takes the place of `sql_select_limit`.

@@ -230,9 +230,8 @@ impl Session {
         mut after: TableDef,
     ) -> Result<Arc<TableHandle>, SqlError> {
         let old = self.server.catalog().table_by_id(before.id);
-        if let Some(old) = &old
-            && old.auto_increment().is_initialised()
-        {
+        // One that nobody has used knows no more than what is stored with the rows.
+        if let Some(old) = old.and_then(|old| old.if_ready()) {
             after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
         }
         change.put_table(after).await

@@ -8,6 +8,7 @@ use session::{
     Session, SleepFuture, StatusInfo, Timer,
 };
 
+#[allow(dead_code, reason = "each test binary has its own copy of this module")]
 struct TokioTimer;
 
 impl Timer for TokioTimer {
@@ -16,16 +17,21 @@ impl Timer for TokioTimer {
     }
 }
 
+#[allow(dead_code, reason = "each test binary has its own copy of this module")]
 pub async fn new_server() -> Arc<Server> {
+    serve(engine::Engine::in_memory(), Arc::new(TokioTimer)).await
+}
+
+pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<Server> {
     let config = ServerConfig {
         version: "9.7.0-evenkeel".to_owned(),
         version_comment: "Evenkeel".to_owned(),
         variables: Vec::new(),
         initial_root_password: String::new(),
         digest_seed: (1, 2),
-        timer: Arc::new(TokioTimer),
+        timer,
     };
-    Server::open(engine::Engine::in_memory(), config).await.expect("a server in memory opens")
+    Server::open(engine, config).await.expect("the server opens")
 }
 
 pub struct Client {

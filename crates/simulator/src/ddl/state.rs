@@ -3,7 +3,6 @@
 //! Called by the performance, in the rehearsal after each unit and after each recovery.
 
 use super::server::{Answer, Client};
-use engine::{AccessMode, Isolation};
 use session::Server;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,15 +103,14 @@ impl State {
         Ok(())
     }
 
-    /// By looking at each table as a start does.
+    /// By looking at each table as its first use after a start does.
     async fn read_kept_counters(&mut self, server: &Arc<Server>, database: &str) -> Result<(), String> {
         let engine = server.catalog().engine();
-        let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         for table in server.catalog().tables(database) {
             let definition = table.definition();
             if definition.auto_increment_column().is_some() {
-                let found = TableHandle::new(definition.clone());
-                found.initialise(engine, &mut transaction).await.map_err(|error| error.to_string())?;
+                let found = Arc::new(TableHandle::new(definition.clone()));
+                let found = found.ready(engine).await.map_err(|error| error.to_string())?;
                 let name = format!("{database}.{}", definition.name);
                 self.kept_counters.insert(name, found.auto_increment().peek());
             }

@@ -49,6 +49,11 @@ async fn check_files(disk: &RealDisk) {
     assert_eq!(buffer.as_slice()[..4096], [1; 4096]);
     assert_eq!(buffer.as_slice()[4096..], [2; 4096]);
 
+    file.write_through_at(4096, IoBuf::copy_of(&[7; 8192])).await.1.unwrap();
+    let (buffer, result) = file.read_at(4096, buffer).await;
+    result.unwrap();
+    assert_eq!(buffer.as_slice(), [7; 8192]);
+
     let (_, past_the_end) = file.read_at(60 << 10, IoBuf::zeroed(8192)).await;
     assert!(past_the_end.unwrap_err().is_end_of_file());
     file.set_len(5000).await.unwrap();

@@ -16,6 +16,8 @@ const TRANSFER_BYTES_MAX: usize = 1 << 30;
 pub(in super::super) enum Kind {
     Read,
     Write,
+    /// Durable at its end.
+    WriteThrough,
     Sync,
 }
 
@@ -51,6 +53,9 @@ impl Transfer {
         match operation.kind {
             Kind::Read => opcode::Read::new(descriptor, start, length).offset(offset).build(),
             Kind::Write => opcode::Write::new(descriptor, start, length).offset(offset).build(),
+            Kind::WriteThrough => {
+                opcode::Write::new(descriptor, start, length).offset(offset).rw_flags(libc::RWF_DSYNC).build()
+            }
             Kind::Sync => opcode::Fsync::new(descriptor).flags(types::FsyncFlags::DATASYNC).build(),
         }
     }
@@ -59,7 +64,7 @@ impl Transfer {
     pub(super) fn progress(&mut self, result: i32) -> Option<Result<(), IoError>> {
         let op = match self.operation.kind {
             Kind::Read => IoOp::Read,
-            Kind::Write => IoOp::Write,
+            Kind::Write | Kind::WriteThrough => IoOp::Write,
             Kind::Sync => IoOp::Sync,
         };
         let path = &self.operation.file.path;

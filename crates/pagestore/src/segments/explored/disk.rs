@@ -138,6 +138,10 @@ impl File for MemoryFile {
         })
     }
 
+    fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
+        self.write_at(offset, buffer)
+    }
+
     fn sync(&self) -> SyncCompletion {
         let (completer, done) = sync_completion();
         drop(shuttle::future::spawn(async move { completer.complete(IoBuf::empty(), Ok(())) }));
