@@ -17,6 +17,8 @@ use support::{RawClient, TestDirectory, TestServer};
 const END_MAX: Duration = Duration::from_secs(15);
 const TRACE_MAX: Duration = Duration::from_secs(15);
 const COMMITS_MAX: u64 = 20_000;
+/// More than one chunk of the log: then each is written and the file synced, else there is one write that is durable at its end.
+const MANY_CHUNKS: u64 = 400_000;
 
 /// Says past the test harness, which swallows what a passing test prints, that nothing was tested.
 fn can_trace() -> bool {
@@ -37,17 +39,17 @@ fn tracer(trace: &Path, call: &str, count: u32) -> Command {
     let mut command = Command::new("strace");
     command.args(["-D", "-f", "-y", "--seccomp-bpf", "-e", "signal=none"]);
     command.arg("-o").arg(trace);
-    command.args(["-e", "trace=io_uring_setup,fdatasync,pwrite64"]);
+    command.args(["-e", "trace=io_uring_setup,fdatasync,pwrite64,pwritev2"]);
     command.args(["-e", "inject=io_uring_setup:error=EPERM"]);
     command.arg("-e").arg(format!("inject={call}:error=EIO:when={count}"));
     command
 }
 
-/// Inserts numbers, each a transaction, until one is not acknowledged; returns how many were.
-fn insert_until_refused(server: &TestServer) -> u64 {
+/// Inserts numbers with so many bytes, each a transaction, until one is not acknowledged; returns how many were.
+fn insert_until_refused(server: &TestServer, padding: u64) -> u64 {
     let mut client = server.log_in();
     for number in 0..COMMITS_MAX {
-        if client.execute(&format!("INSERT INTO d.t VALUES ({number})")).is_err() {
+        if client.execute(&format!("INSERT INTO d.t VALUES ({number}, REPEAT('x', {padding}))")).is_err() {
             return number;
         }
     }
@@ -88,17 +90,17 @@ fn file_hit(trace: &str) -> String {
 }
 
 /// One failure at the `count`-th `call` of a thread; returns whether it hit the log.
-fn one_failure(call: &str, count: u32) -> bool {
+fn one_failure(call: &str, count: u32, padding: u64) -> bool {
     let server = TestServer::start(&[]);
     let mut client = server.log_in();
     client.execute("CREATE DATABASE d").expect("created");
-    client.execute("CREATE TABLE d.t (number BIGINT PRIMARY KEY)").expect("created");
+    client.execute("CREATE TABLE d.t (number BIGINT PRIMARY KEY, padding LONGTEXT)").expect("created");
     drop(client);
     let (_, _, directory) = server.terminate();
     let trace = directory.path().join("trace");
     let mut server = TestServer::start_under(directory, Some(tracer(&trace, call, count)), &[]);
     assert!(server.log().contains("disk work goes to a thread pool"), "{}", server.log());
-    let acknowledged = insert_until_refused(&server);
+    let acknowledged = insert_until_refused(&server, padding);
     no_further_commit(&server);
     let status = server.wait_for_end(END_MAX).expect("a server whose log has failed ends by itself");
     assert!(!status.success(), "{status}");
@@ -114,7 +116,7 @@ fn no_further_commit(server: &TestServer) {
     let Ok(stream) = std::net::TcpStream::connect(("127.0.0.1", server.port)) else { return };
     let mut client = RawClient::new(stream);
     if client.log_in("root").is_ok() {
-        client.execute("INSERT INTO d.t VALUES (-1)").expect_err("the log has failed");
+        client.execute("INSERT INTO d.t VALUES (-1, '')").expect_err("the log has failed");
     }
 }
 
@@ -128,7 +130,7 @@ fn all_is_there(directory: TestDirectory, acknowledged: u64) {
     assert!(kept == expected, "{} of {acknowledged} acknowledged commits are there", found.len());
     // The commit that was hit may have reached the disk all the same; its client was not told either way.
     assert!(beyond.is_empty() || beyond == [acknowledged.to_string()], "{beyond:?}");
-    client.execute("INSERT INTO d.t VALUES (-2)").expect("the disk is sound again");
+    client.execute("INSERT INTO d.t VALUES (-2, '')").expect("the disk is sound again");
 }
 
 #[test]
@@ -136,8 +138,12 @@ fn an_error_on_the_log_ends_the_server_and_loses_nothing() {
     if !can_trace() {
         return;
     }
-    for call in ["fdatasync", "pwrite64"] {
-        let hits = [60, 110].into_iter().filter(|&count| one_failure(call, count)).count();
+    for (call, counts, padding) in [
+        ("pwritev2", [60, 110], 0),
+        ("fdatasync", [20, 40], MANY_CHUNKS),
+        ("pwrite64", [60, 110], MANY_CHUNKS),
+    ] {
+        let hits = counts.into_iter().filter(|&count| one_failure(call, count, padding)).count();
         assert!(hits > 0, "no {call} of the log was hit");
     }
 }
