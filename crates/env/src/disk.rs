@@ -1,8 +1,8 @@
 //! The disk as the engine sees it: files by relative path inside one root directory.
 //!
 //! Rules that every implementation keeps: short reads and writes are continued inside; a read beyond the end
-//! is `EndOfFile`; operations start when called; nothing is durable before `File::sync` (content and length)
-//! and `Disk::sync_dir` (creation, rename, removal) have returned Ok. Space that `allocate` has reserved is written in full
+//! is `EndOfFile`; operations start when called; nothing but what `File::write_through_at` has written is durable before
+//! `File::sync` (content and length) and `Disk::sync_dir` (creation, rename, removal) have returned Ok. Space that `allocate` has reserved is written in full
 //! and synced with `sync_all` before a `sync` can make anything in it durable.
 
 use crate::{BoxFuture, Completion, IoBuf, IoError, SyncCompletion};

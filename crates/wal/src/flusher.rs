@@ -4,7 +4,7 @@
 //! so there is no delay to tune. The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one
 //! write that is durable at its end: the kernel makes of that what the device does best, a forced write or a write and a flush.
 //!
-//! Invariant: `durable` is published only after a sync that covers every byte before it returned Ok; the first
+//! Invariant: `durable` is published only after a sync, or such a write, that covers every byte before it returned Ok; the first
 //! failed write or sync ends the log for good.
 
 use crate::Lsn;

@@ -164,6 +164,14 @@ impl SimFile {
         }
     }
 
+    fn write_as(&self, through: bool, offset: u64, buffer: IoBuf) -> Completion {
+        self.check(offset, &buffer);
+        let (completer, completion) = completion();
+        let work = Work::Write { file: self.index, offset, buffer, through };
+        self.submit(IoOp::Write, work, completer);
+        completion
+    }
+
     fn sync_as(&self, all: bool) -> SyncCompletion {
         let (completer, completion) = sync_completion();
         let through = self.machine.0.state.lock().disk.files[self.index.0].sequence();
@@ -186,19 +194,11 @@ impl File for SimFile {
     }
 
     fn write_at(&self, offset: u64, buffer: IoBuf) -> Completion {
-        self.check(offset, &buffer);
-        let (completer, completion) = completion();
-        let work = Work::Write { file: self.index, offset, buffer, through: false };
-        self.submit(IoOp::Write, work, completer);
-        completion
+        self.write_as(false, offset, buffer)
     }
 
     fn write_through_at(&self, offset: u64, buffer: IoBuf) -> Completion {
-        self.check(offset, &buffer);
-        let (completer, completion) = completion();
-        let work = Work::Write { file: self.index, offset, buffer, through: true };
-        self.submit(IoOp::Write, work, completer);
-        completion
+        self.write_as(true, offset, buffer)
     }
 
     fn sync(&self) -> SyncCompletion {

@@ -64,11 +64,44 @@ impl AsyncWrite for Prefixed {
 pub(super) struct Stream {
     channel: Channel,
     /// Of a plain channel, once something was posted.
-    outbox: Option<Outbox>,
-    /// What a posted message has left behind, and how much of that has left.
-    rest: (Vec<u8>, usize),
+    posted: Option<Posted>,
     received: u64,
     sent: u64,
+}
+
+/// What leaves by the worker's ring.
+struct Posted {
+    outbox: Outbox,
+    transport: Rc<Transport>,
+    /// What the last message has left behind, and how much of that has been written.
+    rest: Vec<u8>,
+    written: usize,
+}
+
+impl Posted {
+    fn new(transport: &Rc<Transport>) -> Posted {
+        let outbox = Outbox::new(transport.clone());
+        Posted { outbox, transport: transport.clone(), rest: Vec::new(), written: 0 }
+    }
+
+    fn has_left(&self) -> bool {
+        self.outbox.is_idle() && self.rest.is_empty()
+    }
+
+    /// Ready when everything has left.
+    fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.rest.is_empty() {
+            self.rest = ready!(self.outbox.poll_end(context));
+        }
+        while self.written < self.rest.len() {
+            match ready!(self.transport.poll_write(context, &self.rest[self.written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.written += count,
+            }
+        }
+        (self.rest, self.written) = (Vec::new(), 0);
+        Poll::Ready(Ok(()))
+    }
 }
 
 enum Channel {
@@ -80,13 +113,7 @@ enum Channel {
 
 impl Stream {
     pub(super) fn new(transport: Transport) -> Stream {
-        Stream {
-            channel: Channel::Plain(Rc::new(transport)),
-            outbox: None,
-            rest: (Vec::new(), 0),
-            received: 0,
-            sent: 0,
-        }
+        Stream { channel: Channel::Plain(Rc::new(transport)), posted: None, received: 0, sent: 0 }
     }
 
     /// Bytes received and sent since the last call.
@@ -121,8 +148,8 @@ impl Stream {
     /// tells if something of it is left.
     pub(super) fn post(&mut self, bytes: &[u8]) -> bool {
         let Channel::Plain(transport) = &self.channel else { return false };
-        let outbox = self.outbox.get_or_insert_with(|| Outbox::new(transport.clone()));
-        let is_posted = outbox.post(bytes);
+        let posted = self.posted.get_or_insert_with(|| Posted::new(transport));
+        let is_posted = posted.has_left() && posted.outbox.post(bytes);
         if is_posted {
             self.sent += bytes.len() as u64;
         }
@@ -131,31 +158,12 @@ impl Stream {
 
     /// Whether a posted message may not have left whole; `poll_write_all`, also of nothing, sees to that.
     pub(super) fn has_unsent(&self) -> bool {
-        self.outbox.as_ref().is_some_and(|outbox| !outbox.is_idle()) || self.rest.1 < self.rest.0.len()
+        self.posted.as_ref().is_some_and(|posted| !posted.has_left())
     }
 
     /// Ready when a posted message is found not to have left whole.
     pub(super) fn poll_unsent(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.outbox.as_ref().map_or(Poll::Pending, |outbox| outbox.poll_rest(context))
-    }
-
-    /// Ready when what was posted has left.
-    fn poll_posted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(outbox) = &self.outbox else { return Poll::Ready(Ok(())) };
-        let rest = ready!(outbox.poll_end(context));
-        if !rest.is_empty() {
-            self.rest = (rest, 0);
-        }
-        if self.rest.0.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
-        let Channel::Plain(transport) = &self.channel else { return Poll::Ready(Ok(())) };
-        let (rest, written) = &mut self.rest;
-        while *written < rest.len() {
-            *written += ready!(transport.poll_write(context, &rest[*written..]))?;
-        }
-        self.rest = (Vec::new(), 0);
-        Poll::Ready(Ok(()))
+        self.posted.as_ref().map_or(Poll::Pending, |posted| posted.outbox.poll_rest(context))
     }
 
     /// Writes from `written` on; ready when everything has left (or was buffered by the kernel).
@@ -165,7 +173,9 @@ impl Stream {
         bytes: &[u8],
         written: &mut usize,
     ) -> Poll<io::Result<()>> {
-        ready!(self.poll_posted(context))?;
+        if let Some(posted) = &mut self.posted {
+            ready!(posted.poll_left(context))?;
+        }
         while *written < bytes.len() {
             let rest = &bytes[*written..];
             let count = match &mut self.channel {

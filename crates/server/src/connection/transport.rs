@@ -107,11 +107,7 @@ impl Transport {
     /// Ready when the other side has closed, or nothing can be read for another reason. Bytes that have not been read
     /// hide it.
     pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
-        let readable = match self {
-            Self::Tcp(stream) => stream.poll_read_ready(context),
-            Self::Socket(stream) => stream.poll_read_ready(context),
-        };
-        if ready!(readable).is_err() {
+        if ready!(self.poll_read_ready(context)).is_err() {
             return Poll::Ready(());
         }
         // It is ready, so this tells at once for what.

@@ -17,12 +17,12 @@ mod disk;
 mod outbox;
 
 pub(super) use disk::{Kind, Operation};
-pub use outbox::{MESSAGE_BYTES_MAX, Outbox};
+pub use outbox::Outbox;
 
 use crate::IoError;
 use disk::Transfer;
 use io_uring::{IoUring, Probe, opcode, squeue};
-use outbox::Posted;
+use outbox::{MESSAGE_BYTES_MAX, Posted};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// Longer messages are better sent at once: a copy of them costs more than a system call.
-pub const MESSAGE_BYTES_MAX: usize = 4096;
+pub(super) const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// The messages of one socket.
 pub struct Outbox {
