@@ -4,7 +4,8 @@
 //!
 //! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
 //! closures that run on the worker's thread and spawn local tasks there. Where io_uring is forbidden the disk
-//! falls back to its thread pool by itself; a worker without a ring is complete.
+//! falls back to its thread pool by itself; a worker without a ring is complete. When there is a worker for each processor, each
+//! stays on its own (decision 0019).
 
 use std::cell::RefCell;
 use std::os::fd::{AsRawFd, RawFd};
@@ -79,11 +80,19 @@ impl WorkerPool {
         assert!(count > 0, "a server needs a worker");
         let mut workers = Vec::new();
         let mut threads = Vec::new();
+        // Fewer workers would crowd the first processors beside those of other servers.
+        let homes = Some(env::real::allowed_processors()).filter(|processors| processors.len() == count);
         for index in 0..count {
+            let home = homes.as_ref().map(|processors| processors[index]);
             let (sender, receiver) = unbounded_channel();
             // A deeply nested expression is evaluated by recursion; only touched pages of a stack cost memory.
             let builder = std::thread::Builder::new().name(format!("worker-{index}")).stack_size(STACK_BYTES);
-            let thread = builder.spawn(move || work(receiver));
+            let thread = builder.spawn(move || {
+                if let Some(processor) = home {
+                    env::real::stay_on(processor);
+                }
+                work(receiver);
+            });
             threads.push(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
             workers.push(Worker { sender, connection_count: Arc::default() });
         }

@@ -132,6 +132,7 @@ impl Timer {
     }
 
     fn work(&self) {
+        super::processors::roam();
         let mut state = self.state.lock();
         while !state.stopped {
             state.wakes_at = state.sleepers.first_key_value().map(|((deadline, _), _)| *deadline);

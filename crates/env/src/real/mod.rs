@@ -7,6 +7,7 @@
 mod clock;
 mod disk;
 mod pool;
+mod processors;
 mod random;
 mod scratch;
 pub mod uring;
@@ -14,6 +15,7 @@ pub mod uring;
 pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use pool::dedicate_thread;
+pub use processors::{allowed_processors, stay_on};
 pub use random::SystemRandom;
 pub use scratch::ScratchDisk;
 

@@ -3,6 +3,7 @@
 //! Invariant: a job runs exactly once; threads sleep on a condition variable, so an idle pool never wakes up.
 //! A thread that belongs to one task (`dedicate_thread`) runs its jobs itself.
 
+use super::processors;
 use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -15,8 +16,9 @@ thread_local! {
 }
 
 /// From now on this thread's disk operations are done when the call that starts them returns: nobody else has
-/// work for the thread meanwhile, and two switches to another one are saved.
+/// work for the thread meanwhile, and two switches to another one are saved. It may run on any processor.
 pub fn dedicate_thread() {
+    processors::roam();
     DEDICATED.set(true);
 }
 
@@ -71,6 +73,7 @@ impl Pool {
 
 impl Shared {
     fn work(&self) {
+        processors::roam();
         let mut state = self.state.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
