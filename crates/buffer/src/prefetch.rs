@@ -114,6 +114,11 @@ pub(crate) enum Purpose {
 /// says nothing about its page: who waits for it reads it alone and learns what is wrong with it, if anything is; it
 /// may just have moved while it was read here.
 pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpose: Purpose) -> bool {
+    if purpose == Purpose::Range {
+        loaders.iter().for_each(|loader| {
+            pool.behind.want(loader.page);
+        });
+    }
     loaders.retain(|loader| pool.behind.is_to_be_read(loader.page));
     if loaders.is_empty() {
         return true;

@@ -2,7 +2,7 @@
 //!
 //! Invariants: a page is in memory only with all changes that the log had for it at the crash, so page code never sees
 //! one that is behind; until then nobody can change it. A page whose changes are not here yet (`Behind::Later`) is not
-//! loaded before they are. What a page was behind by is nothing to its `rec_lsn`: as long as there are such pages, and
+//! loaded before they are; that somebody waits for it is noted, so that they come soon. What a page was behind by is nothing to its `rec_lsn`: as long as there are such pages, and
 //! until those that have caught up are written, whoever makes checkpoints keeps the log that they needed.
 //!
 //! The engine fills it (`btree::redo` reads the log), `load` takes from it, `catch_up` empties it in the background.
@@ -12,13 +12,16 @@ use crate::pool::BufferPool;
 use env::sync::{Mutex, WaitQueue};
 use foldhash::fast::FixedState;
 use pagestore::{CorruptPage, PageFault, PageId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pages that are read together; neighbours are.
 const RUN_PAGES: usize = 16;
 /// Runs that are being read while the first of them is waited for.
 const RUNS_AHEAD: usize = 48;
+
+/// More pages than this are not asked for at one time; others come in their turn.
+const WANTED_MAX: usize = 4096;
 
 /// The changes that one page lacks, in the order of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct PagesBehind {
     pages: Mutex<HashMap<PageId, Behind, FixedState>>,
     /// How many they are; 0 spares everybody else the lock.
     count: AtomicU64,
+    /// Pages whose changes somebody waits for. A leaf lock.
+    wanted: Mutex<HashSet<PageId, FixedState>>,
     /// Woken when changes were handed over.
     handed_over: WaitQueue,
     /// Those that could not be brought up to date, not told yet.
@@ -86,6 +91,24 @@ impl PagesBehind {
     /// Whether a page waits for changes that have not been read.
     pub fn is_later(&self, page: PageId) -> bool {
         self.count() > 0 && matches!(self.pages.lock().get(&page), Some(Behind::Later))
+    }
+
+    /// Asks for the changes of a page if they have not been read; answers whether that is so.
+    pub(crate) fn want(&self, page: PageId) -> bool {
+        let is_later = self.is_later(page);
+        if is_later {
+            let mut wanted = self.wanted.lock();
+            if wanted.len() < WANTED_MAX {
+                wanted.insert(page);
+            }
+        }
+        is_later
+    }
+
+    /// The pages that have been asked for since the last call and still wait for their changes.
+    pub fn take_wanted(&self) -> Vec<PageId> {
+        let wanted = std::mem::take(&mut *self.wanted.lock());
+        wanted.into_iter().filter(|page| self.is_later(*page)).collect()
     }
 
     /// The page could not be brought up to date.
@@ -158,7 +181,7 @@ impl BufferPool {
             if self.is_stopped() {
                 return Err(BufferError::Stopped);
             }
-            if self.behind.is_later(page) {
+            if self.behind.want(page) {
                 waiter.await;
             }
         }

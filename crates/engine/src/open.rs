@@ -28,7 +28,7 @@ use crate::transaction_state::TransactionId;
 use crate::trees::{Leftovers, META_TREE, Trees};
 use crate::writers::Writers;
 use crate::{EngineError, EngineOptions, TreeId};
-use btree::redo::{Collected, Collector};
+use btree::redo::{Collected, Collector, PageIds, Wish};
 use btree::{Mtr, Space, Tree};
 use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::Env;
@@ -100,7 +100,7 @@ impl Engine {
         let known_durable = Lsn(superblock.known_durable_lsn.max(store.newest_lsn()));
         let loads_hot_pages = options.loads_hot_pages;
         let memory_bytes = redo_memory_bytes(&options);
-        let mut collector = Collector::new(store.clone(), btree::check_page, memory_bytes, None);
+        let mut collector = Collector::new(store.clone(), btree::check_page, memory_bytes, Wish::default());
         let (mut analysis, tail) =
             recovery::analyse(&env, LOG_DIRECTORY, from, known_durable, &mut collector).await?;
         let end = tail.end_lsn();
@@ -120,7 +120,7 @@ impl Engine {
         engine.last_commit_lsn.store(end.0, Ordering::Release);
         let pin = engine.pin_checkpoint(from.0);
         // What follows may need pages that catch up in a later round.
-        engine.redo_in_background(Rest { from, end, through, memory_bytes });
+        engine.redo_in_background(Rest { from, end, through, taken: PageIds::default(), memory_bytes });
         let losers = match engine.finish_recovery(analysis, from).await {
             Ok(losers) => losers,
             Err(error) => {

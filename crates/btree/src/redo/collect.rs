@@ -1,8 +1,8 @@
 //! Collecting what pages lack: one reading of the log gives the changes of as many pages as memory allows.
 //!
-//! Invariants: the pages taken lie side by side in the order of their ids, from the first that is wanted on; of the
-//! others that have changes only the ids are kept, and they come with a later reading. What is kept stays within the
-//! budget, give or take one page with its changes; a page with a very long log is read and its log folded into an
+//! Invariants: the pages taken are those that somebody waits for, and others that lie side by side in the order of their
+//! ids; of the rest that have changes only the ids are kept, and they come with a later reading. What is kept stays within
+//! the budget, give or take one page with its changes; a page with a very long log is read and its log folded into an
 //! image.
 
 use super::page_log;
@@ -23,20 +23,37 @@ const KEPT_PERCENT: usize = 75;
 const PAGE_BYTES: usize = 64;
 
 type Pages = HashMap<PageId, PageLog, FixedState>;
-type Ids = HashSet<PageId, FixedState>;
+/// Some pages.
+pub type PageIds = HashSet<PageId, FixedState>;
+
+/// What a reading of the log is to bring.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// Earlier readings have brought all pages up to this one,
+    pub taken_through: Option<PageId>,
+    /// and these behind it.
+    pub taken: PageIds,
+    /// Pages behind it that somebody waits for: they come before all others. The first reading serves nobody in particular.
+    pub first: PageIds,
+}
+
+impl Wish {
+    fn is_taken(&self, page: PageId) -> bool {
+        Some(page) <= self.taken_through || self.taken.contains(&page)
+    }
+}
 
 /// Takes page changes out of log groups.
 pub struct Collector {
     store: Arc<dyn PageStore>,
     check: PageCheck,
     budget_bytes: usize,
-    /// What has been taken by earlier readings.
-    taken_through: Option<PageId>,
-    /// The last page that this reading takes; `None`: all.
+    wish: Wish,
+    /// The last page that this reading takes but for those that come first; `None`: all.
     through: Option<PageId>,
     pages: Pages,
     bytes: usize,
-    later: Ids,
+    later: PageIds,
     too_long: Vec<PageId>,
     given_up: Vec<CorruptPage>,
 }
@@ -46,30 +63,26 @@ pub struct Collected {
     /// The changes of some pages.
     pub now: Pages,
     /// The pages beyond them that have changes, if this was the first reading.
-    pub later: Ids,
-    /// The last page for which this reading counts; `None`: it was the last one.
+    pub later: PageIds,
+    /// All pages up to this one have been taken, and those of `now`; `None`: it was the last reading.
     pub through: Option<PageId>,
     /// Pages that could not be brought up to date.
     pub given_up: Vec<CorruptPage>,
 }
 
 impl Collector {
-    /// Wants the pages behind `taken_through`.
-    pub fn new(
-        store: Arc<dyn PageStore>,
-        check: PageCheck,
-        budget_bytes: usize,
-        taken_through: Option<PageId>,
-    ) -> Self {
+    pub fn new(store: Arc<dyn PageStore>, check: PageCheck, budget_bytes: usize, wish: Wish) -> Self {
+        let is_first_reading = wish.taken_through.is_none();
+        assert!(!is_first_reading || wish.first.is_empty(), "nobody waits before the first reading");
         Self {
             store,
             check,
             budget_bytes,
-            taken_through,
+            wish,
             through: None,
             pages: Pages::default(),
             bytes: 0,
-            later: Ids::default(),
+            later: PageIds::default(),
             too_long: Vec::new(),
             given_up: Vec::new(),
         }
@@ -79,11 +92,11 @@ impl Collector {
     pub async fn add(&mut self, group: &LogGroup<'_>) -> Result<(), CollectError> {
         for (_, record) in group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END) {
             let (page, change) = Change::decode(record.kind, record.payload)?;
-            if Some(page) <= self.taken_through {
+            if self.wish.is_taken(page) {
                 continue;
             }
-            if self.through.is_some_and(|through| page > through) {
-                if self.taken_through.is_none() {
+            if self.through.is_some_and(|through| page > through) && !self.wish.first.contains(&page) {
+                if self.wish.taken_through.is_none() {
                     self.later.insert(page);
                 }
                 continue;
@@ -142,8 +155,9 @@ impl Collector {
 
     /// Gives the last pages up until there is room again; one page stays in any case.
     fn leave_some_for_later(&mut self) {
+        let first = &mut self.wish.first;
         let mut ids: Vec<PageId> = self.pages.keys().copied().collect();
-        ids.sort_unstable();
+        ids.sort_unstable_by_key(|page| (!first.contains(page), *page));
         let mut kept = 0;
         let mut fits = |page: &PageId| {
             kept += PAGE_BYTES + self.pages[page].bytes.capacity();
@@ -153,10 +167,12 @@ impl Collector {
         for page in ids.drain(count..) {
             let log = self.pages.remove(&page).expect("it was just listed");
             self.bytes -= PAGE_BYTES + log.bytes.capacity();
+            first.remove(&page);
             self.later.insert(page);
         }
-        self.through = ids.pop();
-        self.given_up.retain(|corrupt| Some(corrupt.page) <= self.through);
+        // Where all that is left comes first, nothing beyond the earlier readings is complete.
+        self.through = ids.pop().filter(|page| !first.contains(page)).or(self.wish.taken_through);
+        self.given_up.retain(|corrupt| self.pages.contains_key(&corrupt.page));
     }
 }
 

@@ -16,7 +16,7 @@ mod tests;
 
 pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
-pub use collect::{CollectError, Collected, Collector};
+pub use collect::{CollectError, Collected, Collector, PageIds, Wish};
 pub use page_log::catch_up;
 
 /// Log records of kinds below are changes of pages; from here on to the engine's are those of late changes (`late`),

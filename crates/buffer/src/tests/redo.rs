@@ -73,9 +73,11 @@ fn a_page_whose_changes_are_not_known_yet_is_waited_for() {
             assert!(futures_poll(&mut reader).await.is_pending());
             env.clock.sleep(1_000).await;
         }
-        pool.prefetch([PageId(20), PageId(21)]);
+        assert_eq!(pool.behind().take_wanted(), [PageId(20)]);
+        pool.prefetch([PageId(20), PageId(21), PageId(22)]);
         pool.catch_up(|| true).await.unwrap();
         assert_eq!((pool.behind().count(), byte(&pool, 10).await), (2, 200));
+        assert_eq!(pool.behind().take_wanted(), [PageId(21)]);
         let now = [20, 21].map(|page| (PageId(page), log(201, page == 21)));
         pool.behind().hand_over(now);
         assert_eq!((reader.await, byte(&pool, 21).await, pool.behind().count()), (201, 201, 0));

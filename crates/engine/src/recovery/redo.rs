@@ -2,15 +2,15 @@
 //!
 //! Invariant: the log from the checkpoint of the crash on stays until every page has caught up and is written
 //! (`Checkpointer::hold_for_redo`), so a crash in between starts from the same place. What does not fit into memory is
-//! read from the log again, round by round, each for the next pages in the order of their ids; who needs a page of a
-//! later round waits for that. All this has a thread of its own: reading the log would keep users from theirs. Started by
+//! read from the log again, round by round, each for the pages that somebody waits for and the next ones in the order of
+//! their ids; so who needs a page of a later round waits for the next one. All this has a thread of its own: reading the log would keep users from theirs. Started by
 //! `open`.
 
 use super::{collect_error, log_error};
 use crate::EngineError;
 use crate::engine::Engine;
 use crate::files::LOG_DIRECTORY;
-use btree::redo::{Collected, Collector};
+use btree::redo::{Collected, Collector, PageIds, Wish};
 use pagestore::PageId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,8 +27,10 @@ pub(crate) struct Rest {
     /// The log that pages are behind by.
     pub from: Lsn,
     pub end: Lsn,
-    /// The last page whose changes are in memory; `None`: all are.
+    /// The last page whose changes have been in memory with those of all before it; `None`: all have.
     pub through: Option<PageId>,
+    /// Pages behind it whose changes have been in memory.
+    pub taken: PageIds,
     pub memory_bytes: usize,
 }
 
@@ -72,16 +74,20 @@ impl Engine {
                 return Ok(());
             }
             let Collected { now, through, given_up, .. } = self.collect(rest).await?;
+            rest.taken.extend(now.keys());
+            rest.taken.retain(|page| Some(*page) > through);
             self.pool.behind().hand_over(now);
             given_up.into_iter().for_each(|corrupt| self.pool.behind().give_up(corrupt));
             rest.through = through;
         }
     }
 
-    /// Reads the log again for the pages behind those that are done.
+    /// Reads the log again for pages whose changes have not been read.
     async fn collect(&self, rest: &Rest) -> Result<Collected, EngineError> {
         let store = self.pool.store().clone();
-        let mut collector = Collector::new(store, btree::check_page, rest.memory_bytes, rest.through);
+        let first = self.pool.behind().take_wanted().into_iter().collect();
+        let wish = Wish { taken_through: rest.through, taken: rest.taken.clone(), first };
+        let mut collector = Collector::new(store, btree::check_page, rest.memory_bytes, wish);
         let reader = WalReader::open(&self.env, LOG_DIRECTORY, rest.from, rest.end).await;
         let mut reader = reader.map_err(|error| log_error(&error))?.until(rest.end);
         while let Some(group) = reader.next_group().await.map_err(|error| log_error(&error))? {

@@ -75,7 +75,7 @@ async fn recover(env: Env, tree: Tree, known_durable: Lsn) -> (Vec<(Vec<u8>, Vec
     let record = store.read_superblock().await.unwrap();
     let from = record.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
     // So little memory that most pages have to wait for another reading of the log.
-    let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, None);
+    let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, redo::Wish::default());
     let mut reader = WalReader::open(&env, "wal", Lsn(from), known_durable).await.unwrap();
     while let Some(group) = reader.next_group().await.unwrap() {
         collector.add(&group).await.unwrap();
@@ -89,16 +89,22 @@ async fn recover(env: Env, tree: Tree, known_durable: Lsn) -> (Vec<(Vec<u8>, Vec
     let pool = BufferPool::open(&env, store.clone(), wal.clone(), options);
     let redo::Collected { now, later, mut through, given_up } = collector.finish();
     assert!(given_up.is_empty());
+    let mut last = later.iter().copied().max();
+    let mut taken = redo::PageIds::default();
     pool.behind().restore(now, later);
     while pool.behind().count() > 0 {
         pool.catch_up(|| true).await.unwrap();
         if through.is_some() {
-            let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, through);
+            // Somebody waits for the last page.
+            let (first, taken_before) = (last.take().into_iter().collect(), taken.clone());
+            let wish = redo::Wish { taken_through: through, taken: taken_before, first };
+            let mut collector = redo::Collector::new(store.clone(), check_page, 20_000, wish);
             let mut reader = WalReader::open(&env, "wal", Lsn(from), end).await.unwrap().until(end);
             while let Some(group) = reader.next_group().await.unwrap() {
                 collector.add(&group).await.unwrap();
             }
             let collected = collector.finish();
+            taken.extend(collected.now.keys());
             pool.behind().hand_over(collected.now);
             through = collected.through;
         }
