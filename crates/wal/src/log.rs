@@ -402,10 +402,15 @@ impl Shared {
 
     async fn wait(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {
         assert!(lsn.0 <= self.end.load(Ordering::Acquire), "LSN {lsn} was never written");
+        let is_reached = || reached.load(Ordering::Acquire) >= lsn.0;
         let mut place = None;
         poll_fn(|context| {
+            // Who was woken need not enroll again.
+            if is_reached() {
+                return Poll::Ready(Ok(()));
+            }
             waiters.enroll(&mut place, lsn, context.waker());
-            if reached.load(Ordering::Acquire) >= lsn.0 {
+            if is_reached() {
                 return Poll::Ready(Ok(()));
             }
             if !self.failed.load(Ordering::Acquire) {
