@@ -7,6 +7,7 @@
 //!   size, the log by the two cycles it may have.
 
 use env::local::{ThreadSpawner, block_on};
+use env::sync::Event;
 use env::{Env, IoBuf, OpenOptions, real_env};
 use pagestore::segments::write_amplification;
 use pagestore::{
@@ -209,22 +210,30 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let root = PathBuf::from(arguments.next().expect("usage: store_gate DIR [MEGABYTES]"));
     let megabytes: u64 = arguments.next().map_or(2048, |text| text.parse().expect("a number of megabytes"));
-    let env = real_env(&root.join("store_gate"), Arc::new(ThreadSpawner::new(2))).expect("the directory");
-    block_on(async {
+    let spawner = Arc::new(ThreadSpawner::with_rings(2, WRITES_IN_FLIGHT * 4));
+    let env = real_env(&root.join("store_gate"), spawner).expect("the directory");
+    let (measuring, done) = (env.clone(), Arc::new(Event::new()));
+    let is_done = done.clone();
+    // On a thread with a ring, as everything else.
+    let measure = async move {
+        let env = &measuring;
         let count = 40_000;
-        let plain = random_writes(&env, megabytes << 20, count).await;
+        let plain = random_writes(env, megabytes << 20, count).await;
         println!("random write, {WRITES_IN_FLIGHT} in flight, never synced: {plain:.2} us/page");
         for in_flight in [1, 2, 4] {
-            let (cost, epochs) = batch_cost(&env, megabytes, count * 4, in_flight).await;
+            let (cost, epochs) = batch_cost(env, megabytes, count * 4, in_flight).await;
             println!(
                 "batches of {BATCH_PAGES}, durable, {in_flight} in flight: {cost:.2} us/page, {:.3} of a random write, {epochs:.2} syncs per batch",
                 cost / plain
             );
         }
         for fill in [0.6, 0.7, 0.8, 0.9] {
-            overwrite(&env, megabytes, fill).await;
+            overwrite(env, megabytes, fill).await;
         }
-    });
+        is_done.set();
+    };
+    env.spawner.spawn("measure", Box::pin(measure));
+    block_on(done.wait());
     println!("page map: 8 bytes per page = {:.2} MB per GB", 8.0 * 1e9 / PAGE.bytes() as f64 / 1e6);
     std::fs::remove_dir_all(root.join("store_gate")).expect("it was made here");
 }

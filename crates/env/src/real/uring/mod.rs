@@ -124,6 +124,14 @@ impl Reactor {
         reap(&self.state)
     }
 
+    /// Sleeps until an operation is complete, and completes what the kernel has finished. Some operation must be in flight.
+    pub fn wait(&self) {
+        assert!(self.in_flight() > 0, "nothing would end the sleep");
+        let result = self.state.borrow_mut().submit_and_wait();
+        assert_transient(result);
+        self.reap();
+    }
+
     /// Operations that were started and are not complete.
     pub fn in_flight(&self) -> usize {
         let state = self.state.borrow();
@@ -157,14 +165,16 @@ impl Drop for Reactor {
     fn drop(&mut self) {
         CURRENT.with(|current| current.borrow_mut().take());
         while self.in_flight() > 0 {
-            let result = self.state.borrow_mut().submit_and_wait();
-            if let Err(error) = result {
-                let transient =
-                    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
-                assert!(transient, "the ring lost its operations in flight: {error}");
-            }
-            self.reap();
+            self.wait();
         }
+    }
+}
+
+/// What did not end now is in flight still, and is waited for again.
+fn assert_transient(result: io::Result<()>) {
+    if let Err(error) = result {
+        let transient = matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
+        assert!(transient, "the ring lost its operations in flight: {error}");
     }
 }
 
