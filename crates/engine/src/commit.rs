@@ -135,7 +135,7 @@ impl Engine {
         let lsn = self.wal.append_reserve(group)?.end.0;
         state.stamp_committed(lsn);
         let rows = std::mem::take(rows);
-        let (born_lsn, bytes) = (state.born_lsn(), state.memory_bytes() + STATE_BYTES);
+        let (born_lsn, bytes) = (state.born_lsn(), state.undo_memory_bytes() + STATE_BYTES);
         history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)

@@ -76,6 +76,7 @@ impl Transaction {
         wait: WaitPolicy,
     ) -> Result<Found, EngineError> {
         self.work.engine.check_running()?;
+        self.work.spill_if_large().await?;
         let state = self.work.state();
         let handle = self.work.engine.tree(tree)?;
         let newest_allowed = self.work.newest_allowed;

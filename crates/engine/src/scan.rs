@@ -103,8 +103,9 @@ impl Cursor {
     ) -> Result<bool, EngineError> {
         let start = out.len();
         let engine = transaction.work.engine.clone();
-        if self.mode == ReadMode::Snapshot {
-            transaction.prepare_snapshot().await?;
+        match self.mode {
+            ReadMode::Snapshot => transaction.prepare_snapshot().await?,
+            ReadMode::Locking(..) => transaction.work.spill_if_large().await?,
         }
         transaction.work.moves_seen = engine.rows.moves();
         let access = self.access(transaction)?;

@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransactionId(pub u64);
 
+/// About what an explicit lock takes in memory.
+const LOCK_BYTES: u64 = 400;
+
 const ACTIVE: u64 = 0;
 const ABORTED: u64 = u64::MAX;
 
@@ -241,8 +244,13 @@ impl TransactionState {
     }
 
     /// What a rollback would undo in memory, and the versions that belong to it.
-    pub fn memory_bytes(&self) -> u64 {
+    pub fn undo_memory_bytes(&self) -> u64 {
         self.undo.lock().memory_bytes()
+    }
+
+    /// All that a spill could take out of memory: that, and explicit locks.
+    pub fn memory_bytes(&self) -> u64 {
+        self.undo_memory_bytes() + self.held_count() as u64 * LOCK_BYTES
     }
 
     pub fn undo_bytes(&self) -> u64 {

@@ -386,7 +386,7 @@ impl RowEdit<'_> {
             _ => Before::Absent,
         };
         let moves = self.engine.rows.moves();
-        if let Err(stop) = self.engine.show_spilled_lock(self.state, self.place(leaf)) {
+        if let Err(stop) = self.engine.show_spilled_locks(self.state, self.place(leaf), LockMode::Exclusive) {
             return self.stop(stop);
         }
         let rows = &self.engine.rows;

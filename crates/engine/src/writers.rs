@@ -87,7 +87,7 @@ impl Writers {
         self.maps.lock().active.values().map(|state| state.first_lsn()).min()
     }
 
-    /// What the undo records and versions of all active transactions take in memory.
+    /// What the undo records, versions and explicit locks of all active transactions take in memory.
     pub fn memory_bytes(&self) -> u64 {
         self.maps.lock().active.values().map(|state| state.memory_bytes()).sum()
     }

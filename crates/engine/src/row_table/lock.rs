@@ -215,6 +215,20 @@ impl RowEntry {
         }
     }
 
+    /// See `RowTable::unwaited_lock`.
+    pub(super) fn unwaited_lock(&self, me: &Arc<TransactionState>) -> Option<LockMode> {
+        let is_changed = self.versions.active_writer().is_some_and(|writer| Arc::ptr_eq(writer, me));
+        let lock = self.lock.as_ref().filter(|lock| !is_changed && lock.queue.is_empty())?;
+        lock.mode_held(me)
+    }
+
+    pub(super) fn forget_unwaited_lock(&mut self, me: &Arc<TransactionState>) {
+        if self.unwaited_lock(me).is_some() {
+            let lock = self.lock_mut();
+            lock.holders.retain(|holder| !Arc::ptr_eq(&holder.transaction, me));
+        }
+    }
+
     /// Who has to end before `me` gets its turn: the holders, or the first request ahead of it if that alone stands in
     /// its way. Other requests ahead wait for the same holders, so they need not be listed: any cycle through them
     /// runs through the holders too. A request that is decided (its transaction is a victim, say) is in nobody's way,

@@ -395,6 +395,18 @@ impl RowTable {
         rows.get(name).and_then(|entry| entry.held_mode(holder))
     }
 
+    /// How `me` has locked a row that it has not changed, if nobody waits for that lock.
+    pub fn unwaited_lock(&self, me: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
+        let shard = self.shard(name.tree, &name.key);
+        let rows = shard.rows.lock();
+        rows.get(name).and_then(|entry| entry.unwaited_lock(me))
+    }
+
+    /// Forgets that lock, which is in the spill of `me` now, unless somebody has begun to wait for it.
+    pub fn forget_spilled_lock(&self, me: &Arc<TransactionState>, name: &RowName) {
+        self.change(name, |entry| entry.forget_unwaited_lock(me));
+    }
+
     /// Drops the versions that every snapshot from `horizon_lsn` on does not need.
     pub fn prune(&self, name: &RowName, horizon_lsn: u64) -> Pruned {
         let mut pruned = Pruned { dropped: Vec::new(), is_empty: true };

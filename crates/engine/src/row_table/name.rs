@@ -12,10 +12,18 @@ pub(crate) struct RowName {
     pub key: Arc<[u8]>,
 }
 
+/// Numbers that no tree has.
+const PREFIX_TREES: u64 = 1 << 63;
+
 impl RowName {
     /// The name of a unique prefix as a lock of its own, apart from any row with such a key.
     pub fn prefix_tree(tree: TreeId) -> TreeId {
-        TreeId(tree.0 | 1 << 63)
+        TreeId(tree.0 | PREFIX_TREES)
+    }
+
+    /// It names a unique prefix.
+    pub fn is_prefix(&self) -> bool {
+        self.tree.0 & PREFIX_TREES != 0
     }
 }
 

@@ -5,20 +5,24 @@
 //! | key | 8 | tree of the row; 0 for an overflow chain that the transaction has written |
 //! | key | 2 | length of the row's key |
 //! | key | n | the row's key |
-//! | key | 8 | number of the change within its transaction |
+//! | key | 8 | number of the change within its transaction; all ones for a lock |
 //! | value | 1 | 0, as in every record of the engine |
-//! | value | 1 | what is to be undone: the numbers of `Operation`, or `LOCK_ONLY` |
+//! | value | 1 | what is to be undone: the numbers of `Operation`, or `LOCK_ONLY`; how the row is locked |
 //! | value | m | the record before the change; of a chain its first page (8 bytes, little-endian) |
 //!
-//! The numbers in keys are big-endian, so all entries of a row are neighbours, the oldest change first.
+//! The numbers in keys are big-endian, so all entries of a row are neighbours, the oldest change first, a lock last.
 
-use crate::TreeId;
 use crate::log_record::Operation;
+use crate::{LockMode, TreeId};
 use pagestore::PageId;
 
 const PLAIN: u8 = 0;
 /// Nothing is left to undo, but the row stays locked.
 const LOCK_ONLY: u8 = 0;
+const LOCKED_SHARED: u8 = 254;
+const LOCKED_EXCLUSIVE: u8 = 255;
+/// The number of no change.
+const LOCK_SEQUENCE: u64 = u64::MAX;
 const SEQUENCE_BYTES: usize = 8;
 const VALUE_HEADER_BYTES: usize = 2;
 
@@ -30,9 +34,22 @@ pub(crate) const FIRST_TREE: TreeId = TreeId(1);
 /// What an entry says is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undo<'a> {
+    /// Nothing any more: the change of the row was undone, but the row stays exclusively locked.
     LockOnly,
-    Row { operation: Operation, before: &'a [u8] },
+    /// Nothing: the row was locked and not changed.
+    Locked(LockMode),
+    Row {
+        operation: Operation,
+        before: &'a [u8],
+    },
     Chain(PageId),
+}
+
+impl Undo<'_> {
+    /// There is nothing to undo.
+    pub fn is_lock(self) -> bool {
+        matches!(self, Undo::LockOnly | Undo::Locked(_))
+    }
 }
 
 /// A decoded entry.
@@ -59,6 +76,11 @@ pub(crate) fn entry_key(tree: TreeId, key: &[u8], sequence: u64) -> Vec<u8> {
     bytes
 }
 
+/// Of the entry that says that a row is locked.
+pub(crate) fn lock_key(tree: TreeId, key: &[u8]) -> Vec<u8> {
+    entry_key(tree, key, LOCK_SEQUENCE)
+}
+
 pub(crate) fn chain_key(sequence: u64) -> Vec<u8> {
     entry_key(NO_TREE, &[], sequence)
 }
@@ -74,8 +96,16 @@ pub(crate) fn chain_value(first: PageId) -> Vec<u8> {
     row_value(Operation::CreateChain, &first.0.to_le_bytes())
 }
 
-pub(crate) fn lock_value() -> Vec<u8> {
+pub(crate) fn lock_only_value() -> Vec<u8> {
     vec![PLAIN, LOCK_ONLY]
+}
+
+pub(crate) fn locked_value(mode: LockMode) -> Vec<u8> {
+    let kind = match mode {
+        LockMode::Shared => LOCKED_SHARED,
+        LockMode::Exclusive => LOCKED_EXCLUSIVE,
+    };
+    vec![PLAIN, kind]
 }
 
 /// The tree that an entry's key begins with.
@@ -92,6 +122,8 @@ pub(crate) fn decode<'a>(key: &'a [u8], value: &'a [u8]) -> Option<Entry<'a>> {
     let (&[PLAIN, kind], before) = value.split_first_chunk::<2>()? else { return None };
     let undo = match kind {
         LOCK_ONLY => Undo::LockOnly,
+        LOCKED_SHARED => Undo::Locked(LockMode::Shared),
+        LOCKED_EXCLUSIVE => Undo::Locked(LockMode::Exclusive),
         _ => match Operation::decode(kind)? {
             Operation::CreateChain => Undo::Chain(PageId(u64::from_le_bytes(before.try_into().ok()?))),
             Operation::CreateTree => return None,
@@ -117,7 +149,11 @@ mod tests {
         let undo = Undo::Row { operation: Operation::Update, before };
         let key = entry_key(tree, b"row", sequence);
         check(&key, &row_value(Operation::Update, before), Entry { tree, key: b"row", sequence, undo });
-        check(&key, &lock_value(), Entry { tree, key: b"row", sequence, undo: Undo::LockOnly });
+        check(&key, &lock_only_value(), Entry { tree, key: b"row", sequence, undo: Undo::LockOnly });
+        for mode in [LockMode::Shared, LockMode::Exclusive] {
+            let lock = Entry { tree, key: b"row", sequence: LOCK_SEQUENCE, undo: Undo::Locked(mode) };
+            check(&lock_key(tree, b"row"), &locked_value(mode), lock);
+        }
         let chain = Entry { tree: NO_TREE, key: b"", sequence, undo: Undo::Chain(PageId(9)) };
         check(&chain_key(sequence), &chain_value(PageId(9)), chain);
     }
@@ -131,7 +167,7 @@ mod tests {
                 keys.iter().map(|(key, sequence)| entry_key(TreeId(7), key, *sequence)).collect();
             sorted.sort();
             sorted.dedup();
-            let value = lock_value();
+            let value = lock_only_value();
             let entries: Vec<Entry<'_>> =
                 sorted.iter().map(|key| decode(key, &value).expect("it was made here")).collect();
             let mut seen = std::collections::HashSet::new();

@@ -25,7 +25,7 @@ use wal::{AppendError, Priority, WalGroup};
 const SMALL_SHARE: u64 = 16;
 
 /// So many changes are taken from memory before others get a turn.
-const STEP_CHANGES: usize = 256;
+pub(super) const STEP_CHANGES: usize = 256;
 
 impl Engine {
     fn must_spill(&self, state: &TransactionState) -> bool {
@@ -100,7 +100,7 @@ struct SpillEntry {
 }
 
 impl Work {
-    /// Spills when too much is in memory. Called before a change.
+    /// Spills when too much is in memory. Called before a change or a locking read.
     pub async fn spill_if_large(&mut self) -> Result<(), EngineError> {
         match &self.state {
             // Rare, so it takes no room in the future of every write.
@@ -133,6 +133,7 @@ impl Work {
             engine.stats.spilled_changes.fetch_add(step.len() as u64, Ordering::Relaxed);
             env::yield_now().await;
         }
+        self.spill_locks(&spill).await?;
         state.retain_locks(|name| engine.rows.held_mode(&state, name).is_some());
         loop {
             match engine.log_spilled(&state) {

@@ -15,6 +15,7 @@ use buffer::{BufferPool, Stop};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Where a row is and what its page says of it.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ impl Engine {
             Unseen::Own => return Ok(None),
         };
         if let Some(own) = me.and_then(|me| me.spill())
-            && own.has_entry(&self.pool, row)?
+            && own.has_change(&self.pool, row)?
         {
             return Ok(None);
         }
@@ -139,7 +140,7 @@ impl Engine {
         newest_allowed: u64,
     ) -> Result<Attempt, Stop> {
         let moves = self.rows.moves();
-        self.show_spilled_lock(me, row)?;
+        self.show_spilled_locks(me, row, mode)?;
         let attempt = self.rows.try_lock_unmoved(me, row.tree, row.key, mode, moves).ok_or(Stop::Restart)?;
         Ok(match attempt {
             Attempt::Granted { newest_lsn } => {
@@ -157,37 +158,48 @@ impl Engine {
         me: &Arc<TransactionState>,
         row: RowPlace<'_>,
     ) -> Result<bool, Stop> {
-        Ok(self.rows.is_written_by_other(me, row.tree, row.key) || self.spilled_by_other(me, row)?.is_some())
+        if self.rows.is_written_by_other(me, row.tree, row.key) {
+            return Ok(true);
+        }
+        let change = |spill: &Spill| Ok(spill.has_change(&self.pool, row)?.then_some(()));
+        Ok(!self.spilled_by_others(me, change)?.is_empty())
     }
 
-    /// Makes the lock that another transaction has on the row in its spill visible in the row table.
-    pub(crate) fn show_spilled_lock(
+    /// Makes the locks that other transactions have on the row in their spills visible in the row table, if `me` cannot
+    /// lock it in this mode beside them.
+    pub(crate) fn show_spilled_locks(
         &self,
         me: &Arc<TransactionState>,
         row: RowPlace<'_>,
+        mode: LockMode,
     ) -> Result<(), Stop> {
-        if let Some(owner) = self.spilled_by_other(me, row)? {
-            self.rows.hold_spilled(&owner, row.tree, row.key, LockMode::Exclusive);
+        let lock = |spill: &Spill| {
+            let held = spill.lock_on(&self.pool, row)?;
+            Ok(held.filter(|held| (*held, mode) != (LockMode::Shared, LockMode::Shared)))
+        };
+        for (owner, held) in self.spilled_by_others(me, lock)? {
+            self.rows.hold_spilled(&owner, row.tree, row.key, held);
         }
         Ok(())
     }
 
-    /// The other transaction that has not ended and has an entry of the row.
-    fn spilled_by_other(
+    /// The other transactions that have not ended and in whose spills `look` finds something.
+    fn spilled_by_others<R>(
         &self,
         me: &Arc<TransactionState>,
-        row: RowPlace<'_>,
-    ) -> Result<Option<Arc<TransactionState>>, Stop> {
+        look: impl Fn(&Spill) -> Result<Option<R>, Stop>,
+    ) -> Result<Vec<(Arc<TransactionState>, R)>, Stop> {
+        let mut found = Vec::new();
         if !self.spills.exist() {
-            return Ok(None);
+            return Ok(found);
         }
         for spill in self.spills.live.read().iter() {
             let is_others = spill.owner.is_active() && !Arc::ptr_eq(&spill.owner, me);
-            if is_others && spill.has_entry(&self.pool, row)? {
-                return Ok(Some(spill.owner.clone()));
+            if is_others && let Some(result) = look(spill)? {
+                found.push((spill.owner.clone(), result));
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// The trees whose rows have entries in a spill.
@@ -237,13 +249,24 @@ impl Spill {
         self.find(pool, row, |undo| match undo {
             Undo::Row { operation: crate::log_record::Operation::Insert, .. } => Some(Before::Absent),
             Undo::Row { before, .. } => Some(Before::Record(before.into())),
-            Undo::LockOnly | Undo::Chain(_) => None,
+            Undo::LockOnly | Undo::Locked(_) | Undo::Chain(_) => None,
         })
     }
 
-    /// Whether there is an entry of the row; it is the lock of it.
-    pub(super) fn has_entry(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<bool, Stop> {
-        Ok(self.find(pool, row, |_| Some(()))?.is_some())
+    /// Whether the transaction has changed the row, and that is not undone.
+    fn has_change(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<bool, Stop> {
+        let change = self.find(pool, row, |undo| (!undo.is_lock()).then_some(()));
+        Ok(change?.is_some())
+    }
+
+    /// How the transaction has locked the row, as far as entries say. Those of an earlier life lock what was changed.
+    pub(super) fn lock_on(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<Option<LockMode>, Stop> {
+        // Of several entries the first one is a change, which counts for more.
+        let with_locks = self.with_locks.load(Ordering::Acquire);
+        self.find(pool, row, |undo| match undo {
+            Undo::Locked(mode) => with_locks.then_some(mode),
+            Undo::LockOnly | Undo::Row { .. } | Undo::Chain(_) => Some(LockMode::Exclusive),
+        })
     }
 
     /// The first entry of the row, oldest change first, that `choose` takes.

@@ -1,7 +1,7 @@
-//! Spills: where the undo records and before-images of transactions are that outgrow their share of memory.
+//! Spills: where the undo records, before-images and locks of transactions are that outgrow their share of memory.
 //!
 //! Each such transaction has a spill, an ordinary logged tree (`entry` says what is in it). `fill` moves changes from
-//! the undo stack and the row table there; `lookup` is how readers and lockers find them; `undo` rolls back from
+//! the undo stack and the row table there, `locks` the locks of rows that were not changed; `lookup` is how readers and lockers find them; `undo` rolls back from
 //! there; `end` drops a spill when nobody needs it; `lost` is for damaged ones.
 //!
 //! Invariants:
@@ -19,6 +19,7 @@
 mod end;
 mod entry;
 mod fill;
+mod locks;
 mod lookup;
 mod lost;
 mod undo;
@@ -39,10 +40,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) struct Spill {
     pub tree: Tree,
     pub owner: Arc<TransactionState>,
-    /// The owner has changed no page before.
+    /// The owner has changed no page before. It may have locked rows of any.
     first_lsn: u64,
     /// The rows with entries lie between these keys.
     ranges: RwLock<HashMap<TreeId, KeyBounds>>,
+    /// Some row was locked and not changed, in this life.
+    with_locks: AtomicBool,
     /// Some before-image may own an overflow chain.
     with_chains: AtomicBool,
     /// Some row was deleted.
@@ -64,6 +67,7 @@ impl Spill {
             owner,
             first_lsn,
             ranges: RwLock::default(),
+            with_locks: AtomicBool::new(false),
             with_chains: AtomicBool::new(false),
             with_ghosts: AtomicBool::new(false),
             is_marked: AtomicBool::new(false),
@@ -109,7 +113,8 @@ impl Spill {
     fn may_have(&self, tree: TreeId, key: &[u8], page_lsn: u64) -> bool {
         let is_between =
             |range: &KeyBounds| *range.first <= *key && range.last.as_ref().is_none_or(|last| *key <= **last);
-        page_lsn >= self.first_lsn && self.ranges.read().get(&tree).is_some_and(is_between)
+        let may_be_in_page = page_lsn >= self.first_lsn || self.with_locks.load(Ordering::Acquire);
+        may_be_in_page && self.ranges.read().get(&tree).is_some_and(is_between)
     }
 }
 

@@ -69,12 +69,12 @@ impl Work {
     ) -> Result<(), EngineError> {
         let engine = self.engine.clone();
         let this = engine.decode_entry(spill, key, value)?;
-        if this.sequence < first || this.undo == Undo::LockOnly {
+        if this.sequence < first || this.undo.is_lock() {
             return Ok(());
         }
         engine.keep_log_room().await?;
         let (operation, before) = match this.undo {
-            Undo::LockOnly => return Ok(()),
+            Undo::LockOnly | Undo::Locked(_) => return Ok(()),
             Undo::Chain(page) => return self.undo_spilled_chain(spill, this.sequence, page).await,
             Undo::Row { operation, before } => (operation, before),
         };
@@ -85,8 +85,7 @@ impl Work {
             }
             None => None,
         };
-        let is_covered =
-            same_row.is_some_and(|older| older.sequence >= first && older.undo != Undo::LockOnly);
+        let is_covered = same_row.is_some_and(|older| older.sequence >= first && !older.undo.is_lock());
         if !is_covered {
             // Not known means that there may be an older one.
             let may_have_older = older.is_none() || same_row.is_some();
@@ -144,7 +143,8 @@ impl TransactionState {
     pub(crate) async fn is_spilled(&self, engine: &Engine, name: &RowName) -> bool {
         let Some(spill) = self.spill() else { return false };
         let row = RowPlace { tree: name.tree, key: &name.key, page_lsn: u64::MAX };
-        engine.pool.run(|| spill.has_entry(&engine.pool, row)).await.unwrap_or(true)
+        let lock = engine.pool.run(|| spill.lock_on(&engine.pool, row)).await;
+        lock.map_or(true, |mode| mode.is_some())
     }
 }
 
@@ -208,7 +208,7 @@ impl Engine {
 
     /// Nothing is left to undo for an entry, if it exists, but its row stays locked.
     async fn leave_lock(&self, spill: &Spill, key: &[u8]) -> Result<(), EngineError> {
-        let mut edit = EntryEdit { value: Some(entry::lock_value()), only_existing: true, log: None };
+        let mut edit = EntryEdit { value: Some(entry::lock_only_value()), only_existing: true, log: None };
         self.modify(&spill.tree, key, &mut edit, Priority::Reserve).await.map(|_| ())
     }
 

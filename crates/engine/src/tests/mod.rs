@@ -18,6 +18,7 @@ mod redo;
 mod runs;
 mod scans;
 mod spill;
+mod spill_locks;
 mod stress;
 mod tuning;
 mod writes;

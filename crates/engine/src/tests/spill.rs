@@ -3,19 +3,19 @@
 use super::*;
 use std::sync::atomic::Ordering::Relaxed;
 
-const ROWS: u32 = 200;
+pub(super) const ROWS: u32 = 200;
 
 /// So little memory for undo that a transaction of a few changes spills.
 fn tiny() -> EngineOptions {
     EngineOptions { undo_memory_bytes: 2_000, ..options() }
 }
 
-fn key(number: u32) -> [u8; 4] {
+pub(super) fn key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
 /// A machine with `ROWS` rows, on which `test` runs.
-fn with_rows<F>(test: impl FnOnce(Arc<Engine>) -> F) -> World
+pub(super) fn with_rows<F>(test: impl FnOnce(Arc<Engine>) -> F) -> World
 where
     F: Future<Output = ()>,
 {
@@ -32,7 +32,7 @@ where
 }
 
 /// Opens the engine on the machine and leaves it there without a close.
-fn life<F>(world: &World, test: impl FnOnce(Arc<Engine>) -> F)
+pub(super) fn life<F>(world: &World, test: impl FnOnce(Arc<Engine>) -> F)
 where
     F: Future<Output = ()>,
 {
@@ -77,9 +77,9 @@ fn key_of_new(number: u32) -> Vec<u8> {
     [&key(number)[..], b"+"].concat()
 }
 
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-fn old_rows() -> Rows {
+pub(super) fn old_rows() -> Rows {
     (0..ROWS).map(|number| (key(number).to_vec(), value(b'o', number))).collect()
 }
 
@@ -94,7 +94,7 @@ fn new_rows() -> Rows {
     rows
 }
 
-async fn rows(transaction: &mut Transaction, direction: Direction, mode: ReadMode) -> Rows {
+pub(super) async fn rows(transaction: &mut Transaction, direction: Direction, mode: ReadMode) -> Rows {
     let mut cursor = transaction.scan(CATALOG, KeyRange::all(), direction, mode);
     let mut batch = EntryBatch::default();
     while cursor.next_batch(transaction, 7, &mut batch).await.unwrap() {}
@@ -122,7 +122,7 @@ fn spilled(engine: &Engine) -> u64 {
 }
 
 /// Waits until no background task runs, and checks that nothing is left of any spill.
-async fn settle(engine: &Arc<Engine>) {
+pub(super) async fn settle(engine: &Arc<Engine>) {
     engine.finish_background().await;
     assert!(!engine.spills.exist());
     let report = engine.verify().await.unwrap();
