@@ -3,6 +3,7 @@ use super::foreign_key::{ForeignKeys, pardon};
 use super::update::read_rows;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::operator::build;
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
@@ -31,6 +32,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
     input.start(&[]);
     let mut outcome = Outcome::default();
     let mut rows = RowBatch::new(plan.input.width);
+    let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
@@ -55,6 +57,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
                 context.work.deletes += 1;
                 target.handle.delete_row(context.transaction, row_key, &row, wait).await?;
                 outcome.affected_rows += 1;
+                pace.count_change().await;
             }
         }
     }
@@ -69,6 +72,7 @@ async fn delete_with_children(
     context: &mut ExecContext<'_>,
 ) -> Result<u64, SqlError> {
     let mut count = 0;
+    let mut pace = Pace::default();
     for position in children_first(targets) {
         let target = &mut targets[position];
         for frame in rows.rows() {
@@ -78,6 +82,7 @@ async fn delete_with_children(
                 continue;
             }
             count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);
+            pace.count_change().await;
         }
     }
     Ok(count)

@@ -6,6 +6,7 @@ use super::foreign_key::{ForeignKeys, pardon};
 use super::update::read_rows;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::operator::{build, run_initialisers};
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value};
@@ -20,6 +21,7 @@ pub struct Inserter<'p> {
     pub assigner: Assigner<'p>,
     pub outcome: Outcome,
     generator: Generator,
+    pace: Pace,
 }
 
 pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
@@ -40,6 +42,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         assigner: Assigner::new(&plan.table, context, plan.ignore),
         outcome: Outcome::default(),
         generator: Generator::new(&plan.table, rows),
+        pace: Pace::default(),
         plan,
     };
     match &plan.source {
@@ -139,6 +142,7 @@ impl Inserter<'_> {
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         context.check()?;
+        self.pace.count_change().await;
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
         if self.foreign_keys.is_child() {
             let row_begin = context.transaction.savepoint();

@@ -4,6 +4,7 @@ use super::auto_increment;
 use super::foreign_key::{ForeignKeys, pardon};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::memory::row_bytes;
 use crate::operator::{BATCH_ROWS, Operator, build};
 use crate::outcome::Outcome;
@@ -41,6 +42,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
     input.start(&[]);
     let mut outcome = Outcome::default();
     let mut rows = RowBatch::new(plan.input.width);
+    let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
@@ -50,6 +52,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
             for target in &mut targets {
                 let frame = rows.row_mut(index);
                 update_row(plan, target, frame, context, &mut outcome).await?;
+                pace.count_change().await;
             }
         }
     }
