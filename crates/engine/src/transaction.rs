@@ -56,6 +56,8 @@ pub(crate) struct Work {
     pub moves_seen: u64,
     /// What the next write to that tree makes of its mark: see `raise_mark`.
     pub mark: Option<(TreeId, u128)>,
+    /// With less in memory it does not look whether it must spill.
+    pub spill_looks_at: u64,
 }
 
 impl Transaction {
@@ -239,6 +241,7 @@ impl Work {
             is_victim: false,
             moves_seen: 0,
             mark: None,
+            spill_looks_at: 0,
         }
     }
 

@@ -24,14 +24,15 @@ use wal::{AppendError, Priority, WalGroup};
 /// A transaction below this share of the budget does not spill.
 const SMALL_SHARE: u64 = 16;
 
-/// So many changes are taken from memory before others get a turn.
+/// So many entries are written before others get a turn,
+pub(super) const ENTRIES_PER_TURN: usize = 64;
+/// and so many changes are taken from memory.
 pub(super) const STEP_CHANGES: usize = 256;
 
-impl Engine {
-    fn must_spill(&self, state: &TransactionState) -> bool {
-        self.is_large_in_memory(state) && self.writers.memory_bytes() > self.budgets.undo_bytes()
-    }
+/// Who is large looks again at what all have in memory when it has grown by this share of the budget.
+const LOOK_SHARE: u64 = 64;
 
+impl Engine {
     /// It would spill if there were no memory left.
     pub(crate) fn is_large_in_memory(&self, state: &TransactionState) -> bool {
         state.memory_bytes() > self.budgets.undo_bytes() / SMALL_SHARE
@@ -102,11 +103,23 @@ struct SpillEntry {
 impl Work {
     /// Spills when too much is in memory. Called before a change or a locking read.
     pub async fn spill_if_large(&mut self) -> Result<(), EngineError> {
-        match &self.state {
+        if self.must_spill() {
             // Rare, so it takes no room in the future of every write.
-            Some(state) if self.engine.must_spill(state) => Box::pin(self.spill()).await,
-            _ => Ok(()),
+            Box::pin(self.spill()).await?;
         }
+        Ok(())
+    }
+
+    fn must_spill(&mut self) -> bool {
+        let Some(state) = &self.state else { return false };
+        let bytes = state.memory_bytes();
+        let budget = self.engine.budgets.undo_bytes();
+        if bytes <= budget / SMALL_SHARE || bytes < self.spill_looks_at {
+            return false;
+        }
+        let must = self.engine.writers.memory_bytes() > budget;
+        self.spill_looks_at = if must { 0 } else { bytes + budget / LOOK_SHARE };
+        must
     }
 
     /// Moves everything that is in memory to the spill.
@@ -156,7 +169,7 @@ impl Work {
         // What comes after a change of the same row that does not fit has to stay in memory with it.
         let mut unfit_rows: HashSet<RowName> = state.with_undo(UndoStack::kept_rows);
         let mut unfit = HashSet::new();
-        for change in &changes {
+        for (turn, change) in changes.iter().enumerate() {
             let stays =
                 !unfit_rows.is_empty() && change.item.row().is_some_and(|row| unfit_rows.contains(row));
             let Some(entry) = engine.spill_entry(&state, change).filter(|_| !stays) else {
@@ -179,6 +192,9 @@ impl Work {
             let written = engine.modify(&spill.tree, &entry.key, &mut edit, Priority::Normal).await;
             engine.start_due_checkpoint();
             written?;
+            if turn % ENTRIES_PER_TURN == 0 {
+                env::yield_now().await;
+            }
         }
         Ok(unfit)
     }

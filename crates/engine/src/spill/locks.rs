@@ -4,7 +4,7 @@
 //! for the row later finds the entry and shows the lock in the row table again (`lookup`), and waits for it there. An entry
 //! is never weakened.
 
-use super::fill::STEP_CHANGES;
+use super::fill::{ENTRIES_PER_TURN, STEP_CHANGES};
 use super::{Spill, entry};
 use crate::row_table::RowName;
 use crate::transaction::Work;
@@ -38,7 +38,7 @@ impl Work {
             state.held_names().into_iter().filter(|name| !name.is_prefix()).collect();
         names.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
         let mut moved = Vec::new();
-        for name in names {
+        for (turn, name) in names.into_iter().enumerate() {
             let Some(mode) = engine.rows.unwaited_lock(&state, &name) else { continue };
             let key = entry::lock_key(name.tree, &name.key);
             let mut edit = LockEdit { mode, value: entry::locked_value(mode) };
@@ -52,6 +52,9 @@ impl Work {
             engine.start_due_checkpoint();
             written?;
             moved.push(name);
+            if turn % ENTRIES_PER_TURN == 0 {
+                env::yield_now().await;
+            }
         }
         Ok(moved)
     }
