@@ -53,6 +53,7 @@ impl Work {
             // Acknowledged, hence visible to every new snapshot.
             state.iter().for_each(|state| self.engine.writers.seen(state));
             self.engine.after_commit(changes);
+            self.engine.slow_down_for_versions().await;
         }
         Ok(())
     }

@@ -4,7 +4,9 @@
 //! Between two snapshots in use (or the newest of them and now) nobody can tell the commits apart: their
 //! entries become one, each row is listed once, and the versions in between are dropped. It runs when the
 //! history has doubled, so its cost per change is constant, and when the history exceeds its share of memory: what
-//! is too much then goes to runs (`runs`).
+//! is too much then goes to runs (`runs`). It has a thread of its own, and so has the joining of runs: among the tasks of
+//! busy sessions it would take a turn for every few rows, and fall behind. Where it falls behind all the same, committers
+//! wait a little.
 
 use crate::EngineError;
 use crate::engine::Engine;
@@ -14,6 +16,12 @@ use crate::row_table::{Before, RowName, Thinned};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Committers begin to wait when the versions in memory are so many times their budget,
+const SLOW_DOWN_FROM: u64 = 2;
+/// and so long, at so many times the budget and beyond.
+const SLOW_DOWN_US_MAX: u64 = 20_000;
+const SLOW_DOWN_FULL: u64 = 4;
 
 /// Shorter histories are left alone.
 pub(crate) const MERGE_ROWS_MIN: usize = 64 << 10;
@@ -26,6 +34,19 @@ const ROWS_PER_TURN: usize = 128;
 pub(crate) const MERGED_ROW_BYTES: u64 = 280;
 
 impl Engine {
+    /// Keeps a committer who has been acknowledged in proportion to what others could not move to runs yet, so that memory
+    /// stays bounded.
+    pub(crate) async fn slow_down_for_versions(&self) {
+        let (_, bytes) = self.history_size();
+        let budget = self.budgets.version_bytes();
+        let wait_us = slow_down_us(bytes, budget);
+        if wait_us > 0 && !self.closed.load(Ordering::Acquire) {
+            let since_us = self.env.clock.now_us();
+            self.env.clock.sleep(wait_us).await;
+            self.stats.version_wait.end(&*self.env.clock, since_us);
+        }
+    }
+
     pub(crate) fn merge_history_if_long(self: &Arc<Self>) {
         let (rows, bytes) = self.history_size();
         let is_long = rows >= self.merge_at_rows.load(Ordering::Relaxed)
@@ -33,7 +54,7 @@ impl Engine {
         if !is_long || self.merge_running.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.spawn("merge history", |engine| async move {
+        self.spawn_dedicated("merge history", |engine| async move {
             let merged = engine.merge_history().await;
             let (rows, bytes) = engine.history_size();
             engine.merge_at_rows.store((2 * rows).max(MERGE_ROWS_MIN), Ordering::Relaxed);
@@ -118,8 +139,27 @@ pub(crate) fn chains_of(images: &[Before]) -> impl Iterator<Item = u64> {
     })
 }
 
+/// How long a committer waits while versions take so many bytes.
+fn slow_down_us(bytes: u64, budget: u64) -> u64 {
+    let excess = bytes.saturating_sub(SLOW_DOWN_FROM * budget);
+    let full = (SLOW_DOWN_FULL - SLOW_DOWN_FROM) * budget;
+    SLOW_DOWN_US_MAX * excess.min(full) / full.max(1)
+}
+
 /// Some snapshot sees the commit at `older` and not the one at `newer`.
 fn is_between(snapshots: &[u64], older: u64, newer: u64) -> bool {
     let first = snapshots.partition_point(|snapshot| *snapshot < older);
     snapshots.get(first).is_some_and(|snapshot| *snapshot < newer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn committers_wait_longer_the_more_there_is_to_move() {
+        let waits: Vec<u64> = (0..7).map(|times| slow_down_us(times * 1000, 1000)).collect();
+        assert_eq!(waits, [0, 0, 0, 10_000, 20_000, 20_000, 20_000]);
+        assert_eq!(slow_down_us(u64::MAX / SLOW_DOWN_US_MAX, 0), 0);
+    }
 }

@@ -20,6 +20,7 @@ pub(crate) struct Counters {
     pub lock_waits_current: AtomicU64,
     pub lock_wait: WaitCounter,
     pub commit_wait: WaitCounter,
+    pub version_wait: WaitCounter,
     pub lock_timeouts: AtomicU64,
     pub deadlocks: AtomicU64,
     pub checkpoints: AtomicU64,
@@ -62,6 +63,8 @@ pub struct EngineStats {
     pub deadlocks: u64,
     /// Waits for the log to be durable before a commit, or what a locking read saw, was acknowledged.
     pub commit_wait: WaitStats,
+    /// Waits of committers because versions that old snapshots need could not be moved to runs as fast.
+    pub version_wait: WaitStats,
     /// Pages that a crash left behind the log and that nobody has needed yet.
     pub pages_behind: u64,
     /// Changes that wait for their leaf to be read.
@@ -182,6 +185,7 @@ impl Counters {
         stats.lock_timeouts = self.lock_timeouts.load(Relaxed);
         stats.deadlocks = self.deadlocks.load(Relaxed);
         stats.commit_wait = self.commit_wait.stats();
+        stats.version_wait = self.version_wait.stats();
         stats.checkpoints = self.checkpoints.load(Relaxed);
         stats.undo_forwards = self.undo_forwards.load(Relaxed);
         stats.versions_moved = self.versions_moved.load(Relaxed);

@@ -34,7 +34,7 @@ impl Engine {
         {
             return;
         }
-        self.spawn("join runs", |engine| async move {
+        self.spawn_dedicated("join runs", |engine| async move {
             let joined = engine.compact_runs().await;
             engine.runs.is_compacting.store(false, Ordering::Release);
             joined

@@ -65,6 +65,7 @@ fn wait_numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_wait_log_space", "Evenkeel_wait_log_space_us", &stats.log_space_wait),
         ("Evenkeel_wait_page_read", "Evenkeel_wait_page_read_us", &stats.page_read_wait),
         ("Evenkeel_wait_row_lock", "Evenkeel_wait_row_lock_us", &row_lock),
+        ("Evenkeel_wait_versions", "Evenkeel_wait_versions_us", &stats.version_wait),
     ]
     .into_iter()
     .flat_map(|(waits, time, wait)| [(waits, wait.waits), (time, wait.time_us)])
