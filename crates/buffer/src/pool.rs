@@ -20,7 +20,7 @@ use crate::redo::{ApplyPageLog, PagesBehind};
 use crate::resize::Resize;
 use crate::run::Slots;
 use crate::stats::{Counters, PoolStats, bump};
-use env::Env;
+use env::{Env, Overlap};
 use pagestore::{CorruptPage, PageFault, PageId, PageStore};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -144,7 +144,11 @@ impl BufferPool {
             growth_refused_at: AtomicU64::new(0),
             weak: weak.clone(),
         });
-        env.spawner.spawn("page-flusher", Box::pin(crate::flusher::work(pool.clone())));
+        env.spawner.spawn_dedicated(
+            "page-flush",
+            Overlap::Many,
+            Box::pin(crate::flusher::work(pool.clone())),
+        );
         pool
     }
 

@@ -7,7 +7,7 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::merge::chains_of;
 use crate::snapshot::Snapshot;
-use env::BoxFuture;
+use env::{BoxFuture, Overlap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -125,7 +125,7 @@ impl Engine {
         F: Future<Output = Result<(), EngineError>> + Send + 'static,
     {
         let task = self.background(name, task(self.clone()));
-        self.env.spawner.spawn_dedicated(name, task);
+        self.env.spawner.spawn_dedicated(name, Overlap::None, task);
     }
 
     fn background<F>(self: &Arc<Self>, name: &'static str, task: F) -> BoxFuture<'static, ()>

@@ -12,12 +12,21 @@ pub trait Spawner: Send + Sync {
     /// Runs the future to its end, some time. The name is for diagnostics.
     fn spawn(&self, name: &'static str, future: BoxFuture<'static, ()>);
 
-    /// The same for a task that many others wait for and that waits for the disk alone, such as the writer of the
-    /// log: where there are threads to give it gets one, so that it never queues behind runnable tasks, and its disk
-    /// operations block that thread.
-    fn spawn_dedicated(&self, name: &'static str, future: BoxFuture<'static, ()>) {
+    /// The same for a task that should neither queue behind others nor delay them, such as the writer of the log: where
+    /// there are threads to give it gets one.
+    fn spawn_dedicated(&self, name: &'static str, overlap: Overlap, future: BoxFuture<'static, ()>) {
+        let _ = overlap;
         self.spawn(name, future);
     }
+}
+
+/// How a task with a thread of its own uses the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlap {
+    /// It waits for each operation before the next: operations block its thread, which saves switches to another.
+    None,
+    /// It has many in flight.
+    Many,
 }
 
 /// Lets other runnable tasks go first, once. Long loops await this every few hundred microseconds.

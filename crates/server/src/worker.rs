@@ -1,6 +1,7 @@
 //! The threads that run everything: one tokio current-thread runtime, one set of local tasks and one io_uring
-//! each. Beside them the log's writer has a thread of its own: every commit waits for it, and among the tasks of a
-//! worker it would wait for its turn after each write and each sync.
+//! each. Beside them some tasks have threads of their own, because among the tasks of a worker they would wait for their turn
+//! after each write and each sync: the log's writer, for which every commit waits, the writer of dirty pages, for which
+//! those wait who need a frame, and long work in the background.
 //!
 //! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
 //! closures that run on the worker's thread and spawn local tasks there. Where io_uring is forbidden the disk
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use env::real::uring::Reactor;
-use env::{BoxFuture, Spawner};
+use env::{BoxFuture, Overlap, Spawner};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
@@ -142,10 +143,16 @@ impl Spawner for WorkerSpawner {
         });
     }
 
-    fn spawn_dedicated(&self, name: &'static str, future: BoxFuture<'static, ()>) {
+    fn spawn_dedicated(&self, name: &'static str, overlap: Overlap, future: BoxFuture<'static, ()>) {
         let work = move || {
-            env::real::dedicate_thread();
-            env::local::block_on(future);
+            env::real::roam();
+            match overlap {
+                Overlap::None => {
+                    env::real::dedicate_thread();
+                    env::local::block_on(future);
+                }
+                Overlap::Many => run_with_ring(future),
+            }
         };
         let started = std::thread::Builder::new().name(name.into()).spawn(work);
         started.expect("a system that has started the workers has room for one more thread");
@@ -153,6 +160,15 @@ impl Spawner for WorkerSpawner {
 }
 
 fn work(mut receiver: UnboundedReceiver<Message>) {
+    run_with_ring(async {
+        while let Some(Message::Run(job)) = receiver.recv().await {
+            job();
+        }
+    });
+}
+
+/// Runs a future on this thread, with local tasks and a ring beside it, and drops what has not ended with it.
+fn run_with_ring(future: impl Future<Output = ()>) {
     let reactor = match Reactor::new(DISK_QUEUE_DEPTH) {
         Ok(reactor) => Some(Rc::new(reactor)),
         Err(error) => {
@@ -178,11 +194,7 @@ fn work(mut receiver: UnboundedReceiver<Message>) {
     if let Some(reactor) = reactor.clone() {
         tasks.spawn_local(drive_disk(reactor));
     }
-    tasks.block_on(&runtime, async {
-        while let Some(Message::Run(job)) = receiver.recv().await {
-            job();
-        }
-    });
+    tasks.block_on(&runtime, future);
     // Tasks go first, then the last handles of the reactor, whose end waits for what the kernel still holds.
     drop(tasks);
     drop(runtime);

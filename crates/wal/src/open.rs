@@ -14,7 +14,7 @@ use crate::reader::wrong_size;
 use crate::segments::{PREPARE_NAME, copy_segment, create_segment, list_segments};
 use crate::staging::Staging;
 use crate::{LogTail, Lsn, Wal, WalError, WalOptions, WalReader, flusher, segments};
-use env::{Disk, Env, File, IoBuf, IoError, OpenOptions};
+use env::{Disk, Env, File, IoBuf, IoError, OpenOptions, Overlap};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Wal {
             stopped: false,
         };
         let shared = Arc::new(Shared::new(env.clone(), options, tail.log_id, epoch, state));
-        env.spawner.spawn_dedicated("wal-flush", Box::pin(flusher::run(shared.clone())));
+        env.spawner.spawn_dedicated("wal-flush", Overlap::None, Box::pin(flusher::run(shared.clone())));
         env.spawner.spawn("wal-segments", Box::pin(segments::run(shared.clone())));
         shared.prepare_requested.notify();
         Ok(Self { shared })

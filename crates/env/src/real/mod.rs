@@ -15,7 +15,7 @@ pub mod uring;
 pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use pool::dedicate_thread;
-pub use processors::{allowed_processors, stay_on};
+pub use processors::{allowed_processors, roam, stay_on};
 pub use random::SystemRandom;
 pub use scratch::ScratchDisk;
 

@@ -16,9 +16,8 @@ thread_local! {
 }
 
 /// From now on this thread's disk operations are done when the call that starts them returns: nobody else has
-/// work for the thread meanwhile, and two switches to another one are saved. It may run on any processor.
+/// work for the thread meanwhile, and two switches to another one are saved.
 pub fn dedicate_thread() {
-    processors::roam();
     DEDICATED.set(true);
 }
 

@@ -28,7 +28,7 @@ pub fn stay_on(processor: usize) -> bool {
 }
 
 /// Lets this thread run on all processors of the process, whoever started it.
-pub(super) fn roam() {
+pub fn roam() {
     // Nobody is bound before somebody asked.
     if let Some(Some(set)) = ALLOWED.get() {
         set_affinity(set);
