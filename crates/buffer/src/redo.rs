@@ -1,9 +1,10 @@
 //! Pages that are behind the log: after a crash, what the log says of a page is kept here until the page is loaded.
 //!
-//! Invariants: a page is in memory only with all changes that the log had for it at the crash, so page code never sees
-//! one that is behind; until then nobody can change it. A page whose changes are not here yet (`Behind::Later`) is not
-//! loaded before they are; that somebody waits for it is noted, so that they come soon. What a page was behind by is nothing to its `rec_lsn`: as long as there are such pages, and
-//! until those that have caught up are written, whoever makes checkpoints keeps the log that they needed.
+//! Invariants: a page is in memory only with all changes that the log had for it at the crash, so page code never
+//! sees one that is behind; until then nobody can change it. A page whose changes are not here yet (`Behind::Later`)
+//! is not loaded before they are; that somebody waits for it is noted, so that they come soon. What a page was behind
+//! by is nothing to its `rec_lsn`: as long as there are such pages, and until those that have caught up are written,
+//! whoever makes checkpoints keeps the log that they needed.
 //!
 //! The engine fills it (`btree::redo` reads the log), `load` takes from it, `catch_up` empties it in the background.
 

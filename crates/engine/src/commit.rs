@@ -52,8 +52,8 @@ impl Work {
             self.engine.stats.commits.fetch_add(1, Relaxed);
             // Acknowledged, hence visible to every new snapshot.
             state.iter().for_each(|state| self.engine.writers.seen(state));
-            self.engine.after_commit(changes);
-            self.engine.slow_down_for_versions().await;
+            let version_bytes = self.engine.after_commit(changes);
+            self.engine.slow_down_for(version_bytes).await;
         }
         Ok(())
     }

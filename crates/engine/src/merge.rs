@@ -34,12 +34,10 @@ const ROWS_PER_TURN: usize = 128;
 pub(crate) const MERGED_ROW_BYTES: u64 = 280;
 
 impl Engine {
-    /// Keeps a committer who has been acknowledged in proportion to what others could not move to runs yet, so that memory
-    /// stays bounded.
-    pub(crate) async fn slow_down_for_versions(&self) {
-        let (_, bytes) = self.history_size();
-        let budget = self.budgets.version_bytes();
-        let wait_us = slow_down_us(bytes, budget);
+    /// Keeps a committer whose commit is durable in proportion to what could not be moved to runs yet, so that memory stays
+    /// bounded.
+    pub(crate) async fn slow_down_for(&self, version_bytes: u64) {
+        let wait_us = slow_down_us(version_bytes, self.budgets.version_bytes());
         if wait_us > 0 && !self.closed.load(Ordering::Acquire) {
             let since_us = self.env.clock.now_us();
             self.env.clock.sleep(wait_us).await;
@@ -47,12 +45,13 @@ impl Engine {
         }
     }
 
-    pub(crate) fn merge_history_if_long(self: &Arc<Self>) {
+    /// Answers how many bytes the history is long.
+    pub(crate) fn merge_history_if_long(self: &Arc<Self>) -> u64 {
         let (rows, bytes) = self.history_size();
         let is_long = rows >= self.merge_at_rows.load(Ordering::Relaxed)
             || bytes >= self.budgets.version_bytes().max(self.merge_at_bytes.load(Ordering::Relaxed));
         if !is_long || self.merge_running.swap(true, Ordering::AcqRel) {
-            return;
+            return bytes;
         }
         self.spawn_dedicated("merge history", |engine| async move {
             let merged = engine.merge_history().await;
@@ -64,6 +63,7 @@ impl Engine {
             engine.prune_backlog();
             merged
         });
+        bytes
     }
 
     pub(crate) fn history_size(&self) -> (usize, u64) {

@@ -29,8 +29,8 @@ pub(crate) struct PrunedRows {
 }
 
 impl Engine {
-    /// After a commit of `changes` changes.
-    pub(crate) fn after_commit(self: &Arc<Self>, changes: usize) {
+    /// After a commit of `changes` changes. Answers what versions of committed transactions take in memory.
+    pub(crate) fn after_commit(self: &Arc<Self>, changes: usize) -> u64 {
         let rows = (2 * changes + ROWS_EXTRA).min(ROWS_MAX);
         let PrunedRows { rows: pruned, chains } = self.prune(rows);
         for name in self.ghosts.take(GHOSTS_PER_STEP) {
@@ -44,7 +44,7 @@ impl Engine {
         if pruned == rows {
             self.prune_backlog();
         }
-        self.merge_history_if_long();
+        self.merge_history_if_long()
     }
 
     pub(crate) fn prune_backlog(self: &Arc<Self>) {

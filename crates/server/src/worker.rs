@@ -89,8 +89,10 @@ impl WorkerPool {
             // A deeply nested expression is evaluated by recursion; only touched pages of a stack cost memory.
             let builder = std::thread::Builder::new().name(format!("worker-{index}")).stack_size(STACK_BYTES);
             let thread = builder.spawn(move || {
-                if let Some(processor) = home {
-                    env::real::stay_on(processor);
+                if let Some(processor) = home
+                    && !env::real::stay_on(processor)
+                {
+                    crate::log::note("the system does not let workers choose their processors");
                 }
                 work(receiver);
             });

@@ -35,7 +35,11 @@ const LOOK_SHARE: u64 = 64;
 impl Engine {
     /// It would spill if there were no memory left.
     pub(crate) fn is_large_in_memory(&self, state: &TransactionState) -> bool {
-        state.memory_bytes() > self.budgets.undo_bytes() / SMALL_SHARE
+        self.is_large(state.memory_bytes())
+    }
+
+    fn is_large(&self, bytes: u64) -> bool {
+        bytes > self.budgets.undo_bytes() / SMALL_SHARE
     }
 
     /// Logs that the undo records of everything spilled count no more. An error comes with the size of the group.
@@ -113,10 +117,10 @@ impl Work {
     fn must_spill(&mut self) -> bool {
         let Some(state) = &self.state else { return false };
         let bytes = state.memory_bytes();
-        let budget = self.engine.budgets.undo_bytes();
-        if bytes <= budget / SMALL_SHARE || bytes < self.spill_looks_at {
+        if !self.engine.is_large(bytes) || bytes < self.spill_looks_at {
             return false;
         }
+        let budget = self.engine.budgets.undo_bytes();
         let must = self.engine.writers.memory_bytes() > budget;
         self.spill_looks_at = if must { 0 } else { bytes + budget / LOOK_SHARE };
         must
@@ -192,7 +196,7 @@ impl Work {
             let written = engine.modify(&spill.tree, &entry.key, &mut edit, Priority::Normal).await;
             engine.start_due_checkpoint();
             written?;
-            if turn % ENTRIES_PER_TURN == 0 {
+            if turn.is_multiple_of(ENTRIES_PER_TURN) {
                 env::yield_now().await;
             }
         }

@@ -52,7 +52,7 @@ impl Work {
             engine.start_due_checkpoint();
             written?;
             moved.push(name);
-            if turn % ENTRIES_PER_TURN == 0 {
+            if turn.is_multiple_of(ENTRIES_PER_TURN) {
                 env::yield_now().await;
             }
         }
