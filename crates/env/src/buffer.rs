@@ -8,6 +8,7 @@
 use parking_lot::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -165,6 +166,16 @@ impl IoBuf {
         Self { start, len, capacity: len, source: Source::Lent { writable: false, _owner: owner } }
     }
 
+    /// A part of a buffer, for writing it to disk without a copy. It keeps the whole alive, whose bytes cannot change while
+    /// it has several owners.
+    pub fn part_of(whole: &Arc<IoBuf>, range: Range<usize>) -> Self {
+        let bytes = &whole.as_slice()[range];
+        let owner: Arc<dyn Any + Send + Sync> = whole.clone();
+        // SAFETY: the bytes lie in the whole, which the owner keeps alive and which nobody can write: writing takes
+        // `&mut IoBuf`, and an `Arc` with another owner, this part, does not give that.
+        unsafe { Self::lend_shared(NonNull::from(bytes).cast(), bytes.len(), owner) }
+    }
+
     pub fn len(&self) -> usize {
         self.len
     }
@@ -278,6 +289,15 @@ mod tests {
         drop(buffer);
         assert_eq!(Arc::strong_count(&owner), 1);
         assert_eq!(memory[3], 9);
+    }
+
+    #[test]
+    fn a_part_outlives_the_whole_and_cannot_be_written() {
+        let whole = Arc::new(IoBuf::copy_of(&[3; 8192]));
+        let part = IoBuf::part_of(&whole, 4096..8192);
+        drop(whole);
+        assert_eq!((part.as_slice(), part.is_writable()), ([3; 4096].as_slice(), false));
+        assert!(IoBuf::part_of(&Arc::new(IoBuf::zeroed(10)), 10..10).is_empty());
     }
 
     #[test]

@@ -27,5 +27,5 @@ pub use environment::Env;
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use random::Random;
 pub use real::{real_disk, real_env};
-pub use task::{BoxFuture, Overlap, Spawner, yield_now};
+pub use task::{BoxFuture, Overlap, Spawner, wake_yielding_tasks_by, yield_now};
 pub use wait_counter::{WaitCounter, WaitStats};

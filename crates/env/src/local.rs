@@ -16,6 +16,20 @@ use std::thread::{JoinHandle, Thread};
 
 /// Runs a future on the calling thread, which sleeps while the future waits.
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    drive(future, std::thread::park)
+}
+
+/// The same on a thread with a ring. While operations are in flight it sleeps until half of them are complete, and sees other
+/// wakes then: for a future that starts many and needs all.
+pub fn block_on_ring<F: Future>(ring: &Reactor, future: F) -> F::Output {
+    drive(future, || match ring.in_flight() {
+        0 => std::thread::park(),
+        _ => ring.wait_for_half(),
+    })
+}
+
+/// Polls a future whenever it was woken. `sleep` ends after a wake at the latest, or when operations end that were begun.
+fn drive<F: Future>(future: F, sleep: impl Fn()) -> F::Output {
     let parker = Arc::new(Parker { thread: std::thread::current(), woken: AtomicBool::new(false) });
     let waker = Waker::from(parker.clone());
     let mut context = Context::from_waker(&waker);
@@ -25,7 +39,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         while !parker.woken.swap(false, Ordering::Acquire) {
-            std::thread::park();
+            sleep();
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Tasks as the engine sees them: it may spawn named background futures and yield, nothing more.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// An owned, type-erased future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -29,6 +30,16 @@ pub enum Overlap {
     Many,
 }
 
+thread_local! {
+    static WAKE_AFTER_OTHERS: Cell<fn(&Waker)> = const { Cell::new(Waker::wake_by_ref) };
+}
+
+/// How the tasks of this thread that yield are woken; by default at once. For an executor that would run a task that is
+/// woken at once before those that other threads or the disk have woken.
+pub fn wake_yielding_tasks_by(wake_after_others: fn(&Waker)) {
+    WAKE_AFTER_OTHERS.set(wake_after_others);
+}
+
 /// Lets other runnable tasks go first, once. Long loops await this every few hundred microseconds.
 pub fn yield_now() -> impl Future<Output = ()> + Send {
     YieldNow { yielded: false }
@@ -46,7 +57,7 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        context.waker().wake_by_ref();
+        WAKE_AFTER_OTHERS.get()(context.waker());
         Poll::Pending
     }
 }

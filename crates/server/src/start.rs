@@ -36,6 +36,7 @@ pub fn run(settings: Settings) -> Result<(), String> {
         log::warning(warning);
     }
     crate::panics::install();
+    choose_page_size(settings.uses_large_pages);
     let directory = DataDirectory::open(&settings.datadir)?;
     let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;
     // The main thread only waits for signals; they must not kill it while the rest comes up.
@@ -52,6 +53,17 @@ pub fn run(settings: Settings) -> Result<(), String> {
     let served = serve(&runtime, &mut signals, &settings, &directory, &pool);
     pool.stop(threads);
     served
+}
+
+/// Before the first thread starts and before the pool takes memory.
+fn choose_page_size(large: bool) {
+    if !large {
+        if !env::real::refuse_large_pages() {
+            log::warning("large-pages=OFF: the system does not let this program refuse large pages");
+        }
+    } else if env::real::code_in_large_pages().is_none() {
+        log::note("the system has no large pages for the program's code");
+    }
 }
 
 fn serve(

@@ -10,9 +10,11 @@
 
 use std::cell::RefCell;
 use std::os::fd::{AsRawFd, RawFd};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
 use std::thread::JoinHandle;
 
 use env::real::uring::Reactor;
@@ -23,6 +25,8 @@ use tokio::task::LocalSet;
 
 /// Disk operations of one worker in the kernel at one time.
 const DISK_QUEUE_DEPTH: usize = 128;
+/// The same of a task in the background: it leaves users room in the device's queue, which holds 128 as a rule.
+const BACKGROUND_QUEUE_DEPTH: usize = 32;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -153,7 +157,10 @@ impl Spawner for WorkerSpawner {
                     env::real::dedicate_thread();
                     env::local::block_on(future);
                 }
-                Overlap::Many => run_with_ring(future),
+                Overlap::Many => match new_ring(BACKGROUND_QUEUE_DEPTH) {
+                    Some(ring) => env::local::block_on_ring(&ring, future),
+                    None => env::local::block_on(future),
+                },
             }
         };
         let started = std::thread::Builder::new().name(name.into()).spawn(work);
@@ -161,25 +168,21 @@ impl Spawner for WorkerSpawner {
     }
 }
 
-fn work(mut receiver: UnboundedReceiver<Message>) {
-    run_with_ring(async {
-        while let Some(Message::Run(job)) = receiver.recv().await {
-            job();
-        }
-    });
-}
-
-/// Runs a future on this thread, with local tasks and a ring beside it, and drops what has not ended with it.
-fn run_with_ring(future: impl Future<Output = ()>) {
-    let reactor = match Reactor::new(DISK_QUEUE_DEPTH) {
-        Ok(reactor) => Some(Rc::new(reactor)),
+/// A ring for this thread, if the system has them.
+fn new_ring(depth: usize) -> Option<Reactor> {
+    match Reactor::new(depth) {
+        Ok(reactor) => Some(reactor),
         Err(error) => {
-            crate::log::note(&format!(
-                "io_uring cannot be used here ({error}); disk work goes to a thread pool"
-            ));
+            let message = format!("io_uring cannot be used here ({error}); disk work goes to a thread pool");
+            crate::log::note(&message);
             None
         }
-    };
+    }
+}
+
+/// The life of a worker: runs what it is sent, with local tasks and a ring beside it, and drops what has not ended with it.
+fn work(mut receiver: UnboundedReceiver<Message>) {
+    let reactor = new_ring(DISK_QUEUE_DEPTH).map(Rc::new);
     REACTOR.set(reactor.clone());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -192,16 +195,29 @@ fn run_with_ring(future: impl Future<Output = ()>) {
         })
         .build()
         .expect("the system has a descriptor for the worker's epoll");
+    env::wake_yielding_tasks_by(after_the_others);
     let tasks = LocalSet::new();
     if let Some(reactor) = reactor.clone() {
         tasks.spawn_local(drive_disk(reactor));
     }
-    tasks.block_on(&runtime, future);
+    tasks.block_on(&runtime, async {
+        while let Some(Message::Run(job)) = receiver.recv().await {
+            job();
+        }
+    });
     // Tasks go first, then the last handles of the reactor, whose end waits for what the kernel still holds.
     drop(tasks);
     drop(runtime);
     REACTOR.set(None);
     drop(reactor);
+}
+
+/// Wakes a task that yields when all others have had a turn and sockets, ring and timers were asked. The local tasks run what was
+/// woken here until nothing is left, before they look at what other threads have woken or the system has announced: a large
+/// statement that is woken at once keeps the others' commits and requests waiting for thousands of its turns.
+fn after_the_others(waker: &Waker) {
+    // Polled once, this leaves the waker with the runtime, for which there is no other way.
+    let _ = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(waker));
 }
 
 /// The ring's descriptor; the reactor owns it, so this must not close it.
@@ -235,4 +251,49 @@ async fn drive_disk(reactor: Rc<Reactor>) {
 fn watch(reactor: &Reactor) -> AsyncFd<RingDescriptor> {
     AsyncFd::with_interest(RingDescriptor(reactor.fd()), tokio::io::Interest::READABLE)
         .expect("a ring can be watched by epoll")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// A task that has work all the time and yields now and then must not pass by what other threads wake meanwhile.
+    #[test]
+    fn who_yields_lets_those_go_first_whom_another_thread_has_woken() {
+        const TURNS: usize = 200;
+        let (pool, threads) = WorkerPool::start(1).expect("a thread starts");
+        let (to_helper, calls) = mpsc::channel::<()>();
+        let (helped, to_busy) = mpsc::channel::<()>();
+        let (wake, mut woken) = unbounded_channel::<()>();
+        let helper = std::thread::spawn(move || {
+            while calls.recv().is_ok() {
+                wake.send(()).expect("the quiet task listens");
+                helped.send(()).expect("the busy task listens");
+            }
+        });
+        let (report, reported) = mpsc::channel();
+        pool.first().run(move || {
+            let served = Rc::new(std::cell::Cell::new(0));
+            let count = served.clone();
+            tokio::task::spawn_local(async move {
+                while woken.recv().await.is_some() {
+                    count.set(count.get() + 1);
+                }
+            });
+            tokio::task::spawn_local(async move {
+                let mut missed = 0;
+                for turn in 0..TURNS {
+                    to_helper.send(()).expect("the helper runs");
+                    to_busy.recv().expect("the helper runs");
+                    env::yield_now().await;
+                    missed += usize::from(served.get() <= turn);
+                }
+                report.send(missed).expect("the test waits");
+            });
+        });
+        assert_eq!(reported.recv(), Ok(0), "turns in which the busy task came first");
+        helper.join().expect("it does not panic");
+        pool.stop(threads);
+    }
 }

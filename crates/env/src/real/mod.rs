@@ -6,6 +6,7 @@
 
 mod clock;
 mod disk;
+mod large_pages;
 mod pool;
 mod processors;
 mod random;
@@ -14,6 +15,7 @@ pub mod uring;
 
 pub use clock::SystemClock;
 pub use disk::RealDisk;
+pub use large_pages::{code_in_large_pages, refuse_large_pages};
 pub use pool::dedicate_thread;
 pub use processors::{allowed_processors, roam, stay_on};
 pub use random::SystemRandom;

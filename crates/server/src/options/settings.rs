@@ -28,6 +28,8 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
     pub log_error: Option<PathBuf>,
     pub pid_file: Option<PathBuf>,
+    /// For the program's code and the buffer pool, where the system has them.
+    pub uses_large_pages: bool,
     pub worker_count: usize,
     pub connection_count_max: usize,
     pub connect_timeout_s: u64,
@@ -95,6 +97,7 @@ impl Settings {
             socket: path("socket"),
             log_error: path("log-error"),
             pid_file: path("pid-file"),
+            uses_large_pages: is_on("large-pages"),
             worker_count: number("worker-threads") as usize,
             connection_count_max: number("max-connections") as usize,
             connect_timeout_s: number("connect-timeout"),

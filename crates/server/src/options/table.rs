@@ -162,6 +162,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "Threads that serve connections; 0 is one for each processor.",
     ),
     option(
+        Basics,
+        "large-pages",
+        Boolean,
+        "ON",
+        ProgramAndVariable,
+        "Use memory pages of 2 MB for the program's code and the buffer pool; without them perf can name the code.",
+    ),
+    option(
         Connections,
         "max-connections",
         Integer { min: 1, max: 100_000 },

@@ -126,8 +126,19 @@ impl Reactor {
 
     /// Sleeps until an operation is complete, and completes what the kernel has finished. Some operation must be in flight.
     pub fn wait(&self) {
+        self.wait_for(1);
+    }
+
+    /// The same until half of the operations that the kernel has are complete: for a thread that needs all of them, and
+    /// that would otherwise be woken by each.
+    pub fn wait_for_half(&self) {
+        let in_kernel = self.state.borrow().in_flight;
+        self.wait_for(in_kernel.div_ceil(2).max(1));
+    }
+
+    fn wait_for(&self, count: usize) {
         assert!(self.in_flight() > 0, "nothing would end the sleep");
-        let result = self.state.borrow_mut().submit_and_wait();
+        let result = self.state.borrow_mut().submit_and_wait(count);
         assert_transient(result);
         self.reap();
     }
@@ -303,8 +314,8 @@ impl State {
         }
     }
 
-    fn submit_and_wait(&mut self) -> io::Result<()> {
-        let count = self.ring.submit_and_wait(1)?;
+    fn submit_and_wait(&mut self, completions: usize) -> io::Result<()> {
+        let count = self.ring.submit_and_wait(completions)?;
         self.unsubmitted -= count.min(self.unsubmitted);
         Ok(())
     }

@@ -70,7 +70,9 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("keep_files_on_create", Both, false),
     unsigned("key_buffer_size", Global, 8388608, 0, 18446744073709547520),
     boolean("large_files_support", Global, true).read_only(),
-    boolean("large_pages", Global, false).read_only(),
+    boolean("large_pages", Global, true)
+        .read_only()
+        .obeyed("Whether memory pages of 2 MB are asked for, for the program's code and the buffer pool."),
     text("license", Global, "Apache-2.0").read_only().obeyed("The licence of this program."),
     boolean("local_infile", Global, false).fixed(),
     unsigned("lock_wait_timeout", Both, 31536000, 1, 31536000).obeyed("Seconds to wait for a metadata lock."),
