@@ -10,6 +10,7 @@ mod error;
 mod eviction;
 mod flusher;
 mod frame;
+mod free_frame;
 mod guard;
 mod hot_list;
 mod latch;

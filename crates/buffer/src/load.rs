@@ -5,6 +5,7 @@
 //! changed and written while the first read is still under way.
 
 use crate::frame::{FrameIndex, Place};
+use crate::free_frame::FreeFrame;
 use crate::guard::{ExclusiveGuard, PagePin};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
@@ -13,7 +14,7 @@ use crate::run::Slots;
 use crate::stats::bump;
 use crate::{BufferError, Stop};
 use env::sync::{Event, Mutex};
-use env::{BoxFuture, IoBuf, yield_now};
+use env::{BoxFuture, yield_now};
 use foldhash::fast::FixedState;
 use pagestore::{CorruptPage, PageFault, PageId};
 use std::collections::HashMap;
@@ -39,8 +40,6 @@ pub(crate) struct Loads {
     shards: [Mutex<LoadsByPage>; SHARDS],
     pub(crate) slots: Slots,
     pub(crate) prefetches: Slots,
-    /// Read buffers to use again.
-    buffers: Mutex<Vec<IoBuf>>,
 }
 
 type LoadsByPage = HashMap<PageId, Arc<Load>, FixedState>;
@@ -69,7 +68,6 @@ impl Loads {
             shards: std::array::from_fn(|_| Mutex::new(LoadsByPage::default())),
             slots: Slots::new(loads_max(frames)),
             prefetches: Slots::new(prefetches_max(frames)),
-            buffers: Mutex::new(Vec::new()),
         }
     }
 
@@ -303,28 +301,26 @@ impl Loader {
         if pool.behind.begins_with_image(self.page) {
             return self.publish(frame, Err(PageFault::Absent));
         }
-        let buffer = pool.loads.buffers.lock().pop();
-        let buffer = buffer.unwrap_or_else(|| IoBuf::zeroed(pool.page_bytes()));
-        let (buffer, result) = pool.store.read(self.page, buffer).await;
+        let (lent, bytes) = frame.lend(self.pool.clone());
+        let (bytes, result) = pool.store.read(self.page, bytes).await;
+        let frame = lent.take_back(bytes);
         bump(&pool.counters.pages_read);
-        let index = match result.map_err(BufferError::from) {
-            Ok(()) => self.publish(frame, Ok(buffer.as_slice())),
+        match result.map_err(BufferError::from) {
+            Ok(()) => self.publish(frame, Ok(())),
             Err(BufferError::Corrupt(corrupt)) => self.publish(frame, Err(corrupt.fault)),
             Err(error) => Err(error),
-        };
-        pool.loads.buffers.lock().push(buffer);
-        index
+        }
     }
 
-    /// Puts an intact image into the frame, brings it up to date, and makes the page known, with one pin. Without an
-    /// image the page must be behind the log.
+    /// Checks the image in the frame, brings it up to date, and makes the page known, with one pin. Without an image the
+    /// page must be behind the log.
     pub(crate) fn publish(
         &self,
-        frame: FreeFrame<'_>,
-        image: Result<&[u8], PageFault>,
+        mut frame: FreeFrame<'_>,
+        image: Result<(), PageFault>,
     ) -> Result<FrameIndex, BufferError> {
         let pool = &*self.pool;
-        let image = image.and_then(|bytes| (pool.options.check)(bytes).map(|()| bytes));
+        let image = image.and_then(|()| (pool.options.check)(frame.bytes_mut()));
         let log = pool.behind.take(self.page);
         if let (Err(fault), None) = (image, &log) {
             return Err(CorruptPage { page: self.page, fault }.into());
@@ -340,12 +336,11 @@ impl Loader {
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
         let mut guard = unsafe { ExclusiveGuard::new(pool, index, false) };
-        match image {
-            Ok(bytes) => guard.bytes_mut().copy_from_slice(bytes),
-            Err(_) => guard.bytes_mut().fill(0),
+        if image.is_err() {
+            guard.bytes_mut().fill(0);
         }
         if let Some(log) = log {
-            self.bring_up_to_date(&mut guard, image.map(drop), &log);
+            self.bring_up_to_date(&mut guard, image, &log);
         }
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
@@ -388,30 +383,6 @@ impl Drop for Loader {
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Outcome::Abandoned);
-        }
-    }
-}
-
-/// A frame on its way to a page: goes back when the load fails or is dropped.
-pub(crate) struct FreeFrame<'p> {
-    pool: &'p BufferPool,
-    index: Option<FrameIndex>,
-}
-
-impl<'p> FreeFrame<'p> {
-    pub(crate) fn new(pool: &'p BufferPool, index: FrameIndex) -> Self {
-        Self { pool, index: Some(index) }
-    }
-
-    fn into_index(mut self) -> FrameIndex {
-        self.index.take().expect("taken once")
-    }
-}
-
-impl Drop for FreeFrame<'_> {
-    fn drop(&mut self) {
-        if let Some(index) = self.index.take() {
-            self.pool.give_frame(index);
         }
     }
 }

@@ -5,11 +5,11 @@
 //! is left to whoever really needs it.
 
 use crate::frame::{FrameIndex, Place};
-use crate::load::{FreeFrame, Loader, Role};
+use crate::free_frame::FreeFrame;
+use crate::load::{Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
 use crate::stats::bump;
-use env::IoBuf;
 use pagestore::{PageId, header};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -135,14 +135,15 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
     }
     let all_have_frames = run.len() == wanted;
     let pages: Vec<PageId> = run.iter().map(|(loader, _)| loader.page).collect();
-    let page_bytes = pool.page_bytes();
     let gathering = purpose == Purpose::Range && pool.is_worth_gathering(&pages);
-    let buffer = pool.store.read_many(&pages, IoBuf::for_overwriting(pages.len() * page_bytes)).await;
-    for ((loader, frame), bytes) in run.into_iter().zip(buffer.as_slice().chunks_exact(page_bytes)) {
-        if header::verify(bytes, loader.page).is_err() {
+    let found = pool.store.read_many(&pages).await;
+    for ((loader, mut frame), image) in run.into_iter().zip(found) {
+        let Some(image) = image else { continue };
+        if header::verify(image.as_slice(), loader.page).is_err() {
             continue;
         }
-        let Ok(index) = loader.publish(frame, Ok(bytes)) else { continue };
+        frame.bytes_mut().copy_from_slice(image.as_slice());
+        let Ok(index) = loader.publish(frame, Ok(())) else { continue };
         bump(&pool.counters.pages_read);
         loader.conclude(&Ok(index));
         if gathering {

@@ -33,14 +33,13 @@ impl PageStore for Vanishing {
         Box::pin(async move { (buffer, Err(absent.into())) })
     }
 
-    fn read_many<'a>(&'a self, pages: &'a [PageId], mut buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
+    fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>> {
         if self.scattered.load(Ordering::SeqCst) {
-            return self.store.read_many(pages, buffer);
+            return self.store.read_many(pages);
         }
         Box::pin(async move {
             env::yield_now().await;
-            buffer.as_mut_slice().fill(0);
-            buffer
+            pages.iter().map(|_| None).collect()
         })
     }
 

@@ -1,6 +1,7 @@
 //! Which pages of a list one disk operation can bring: those that lie close together. Used by both stores.
 
 use env::IoBuf;
+use std::sync::Arc;
 
 /// One page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,23 +34,18 @@ pub(crate) fn span(piece: &[Part], page_bytes: u64) -> u64 {
     last.address - first.address + page_bytes
 }
 
-/// Copies the images that `accept` takes from the bytes of a piece to their places in `target`.
-pub(crate) fn distribute(
+/// The images in the bytes of a piece, with their places in the list.
+pub(crate) fn images(
     piece: &[Part],
-    bytes: &[u8],
+    bytes: IoBuf,
     page_bytes: usize,
-    target: &mut IoBuf,
-    accept: impl Fn(&Part, &[u8]) -> bool,
-) {
-    let Some(first) = piece.first() else { return };
-    for part in piece {
-        let start = (part.address - first.address) as usize;
-        let image = &bytes[start..start + page_bytes];
-        if accept(part, image) {
-            let offset = part.index * page_bytes;
-            target.as_mut_slice()[offset..offset + page_bytes].copy_from_slice(image);
-        }
-    }
+) -> impl Iterator<Item = (usize, IoBuf)> {
+    let bytes = Arc::new(bytes);
+    let first = piece.first().map_or(0, |part| part.address);
+    piece.iter().map(move |part| {
+        let start = (part.address - first) as usize;
+        (part.index, IoBuf::part_of(&bytes, start..start + page_bytes))
+    })
 }
 
 #[cfg(test)]
@@ -72,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn images_go_to_their_places() {
+    fn images_are_parts_of_what_was_read() {
         let piece = [part(1, 2), part(0, 4)];
         let bytes: Vec<u8> = (2..5u8).flat_map(|page| vec![page; 8192]).collect();
-        let mut target = IoBuf::zeroed(3 * 8192);
-        distribute(&piece, &bytes, 8192, &mut target, |part, _| part.index != 1);
-        let firsts: Vec<u8> = target.as_slice().chunks(8192).map(|page| page[0]).collect();
-        assert_eq!(firsts, [4, 0, 0]);
+        let found: Vec<(usize, u8, usize)> = images(&piece, IoBuf::copy_of(&bytes), 8192)
+            .map(|(index, image)| (index, image.as_slice()[0], image.len()))
+            .collect();
+        assert_eq!(found, [(1, 2, 8192), (0, 4, 8192)]);
     }
 }

@@ -26,10 +26,10 @@ pub trait PageStore: Send + Sync {
     /// Reads one page into a buffer of exactly one page and verifies checksum and id.
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
 
-    /// Reads pages into a buffer of as many pages, in their order, with as few disk operations as their places allow.
-    /// What cannot be read, was never written or moves meanwhile is left as zeros: nothing is verified
-    /// (`header::verify`), and only `read` tells what is wrong.
-    fn read_many<'a>(&'a self, pages: &'a [PageId], buffer: IoBuf) -> BoxFuture<'a, IoBuf>;
+    /// Reads pages with as few disk operations as their places allow; answers what lies there, in the order of the list.
+    /// `None` for what cannot be read, was never written or moves meanwhile. Nothing is verified (`header::verify`), and
+    /// only `read` tells what is wrong.
+    fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>>;
 
     /// Whether `read_many` would need far fewer operations for these pages after they were written in one batch.
     fn is_scattered(&self, _pages: &[PageId]) -> bool {

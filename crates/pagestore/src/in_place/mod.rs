@@ -16,7 +16,7 @@ mod superblock;
 mod tests;
 
 use crate::fill::fill_with_zeros;
-use crate::pieces::{Part, distribute, pieces, span};
+use crate::pieces::{Part, images, pieces, span};
 use crate::turn::Turn;
 use crate::{
     BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError,
@@ -129,7 +129,8 @@ impl InPlaceStore {
     }
 
     /// Writes the images to their home; neighbours in the batch that are neighbours on disk share a write.
-    async fn write_home(&self, pages: &[PageId], images: &[u8]) -> Result<(), StoreError> {
+    async fn write_home(&self, pages: &[PageId], batch: IoBuf) -> Result<(), StoreError> {
+        let batch = Arc::new(batch);
         let size = self.page_size.bytes();
         let mut writes = Vec::new();
         let mut start = 0;
@@ -138,7 +139,8 @@ impl InPlaceStore {
             while end < pages.len() && end - start < RUN_PAGES_MAX && pages[end].0 == pages[end - 1].0 + 1 {
                 end += 1;
             }
-            let run = IoBuf::copy_of(&images[start * size..end * size]);
+            let run = BATCH_HEADER_BYTES + start * size..BATCH_HEADER_BYTES + end * size;
+            let run = IoBuf::part_of(&batch, run);
             writes.push(self.data.write_at(self.offset(pages[start]), run));
             start = end;
         }
@@ -190,11 +192,9 @@ impl PageStore for InPlaceStore {
         })
     }
 
-    fn read_many<'a>(&'a self, pages: &'a [PageId], mut buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
+    fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>> {
         let size = self.page_size.bytes();
-        assert_eq!(buffer.len(), pages.len() * size);
         Box::pin(async move {
-            buffer.as_mut_slice().fill(0);
             let inside = pages.iter().enumerate().filter(|(_, page)| page.0 < self.page_count());
             let parts = inside.map(|(index, page)| Part { index, address: self.offset(*page) }).collect();
             let read = |piece: Vec<Part>| {
@@ -203,12 +203,13 @@ impl PageStore for InPlaceStore {
             };
             // No gaps: what lies in them may be being written.
             let reads: Vec<_> = pieces(parts, size as u64, 0, u64::MAX).into_iter().map(read).collect();
+            let mut found: Vec<Option<IoBuf>> = pages.iter().map(|_| None).collect();
             for (read, piece) in reads {
                 if let (bytes, Ok(())) = read.await {
-                    distribute(&piece, bytes.as_slice(), size, &mut buffer, |_, _| true);
+                    images(&piece, bytes, size).for_each(|(index, image)| found[index] = Some(image));
                 }
             }
-            buffer
+            found
         })
     }
 
@@ -224,7 +225,7 @@ impl PageStore for InPlaceStore {
             self.check_healthy()?;
             let written = self.doublewrite.write(batch).await;
             let (pages, buffer) = self.note_failure(written)?;
-            let result = self.write_home(&pages, &buffer.as_slice()[BATCH_HEADER_BYTES..]).await;
+            let result = self.write_home(&pages, buffer).await;
             self.note_failure(result)
         })
     }

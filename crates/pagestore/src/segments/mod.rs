@@ -130,9 +130,8 @@ impl PageStore for SegmentStore {
         Box::pin(self.core.read_page(page, buffer))
     }
 
-    fn read_many<'a>(&'a self, pages: &'a [PageId], buffer: IoBuf) -> BoxFuture<'a, IoBuf> {
-        assert_eq!(buffer.len(), pages.len() * self.page_size().bytes());
-        Box::pin(self.core.read_many(pages, buffer))
+    fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>> {
+        Box::pin(self.core.read_many(pages))
     }
 
     fn is_scattered(&self, pages: &[PageId]) -> bool {

@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::place::{Place, UNIT_BYTES};
-use crate::pieces::{Part, distribute, pieces, span};
+use crate::pieces::{Part, images, pieces, span};
 use crate::{CorruptPage, PageFault, PageId, StoreError, header};
 use env::IoBuf;
 use std::sync::atomic::Ordering;
@@ -52,10 +52,9 @@ impl Core {
         }
     }
 
-    /// Reads several pages. What cannot be read or moves meanwhile is left as zeros, which nobody takes for a page.
-    pub(super) async fn read_many(&self, pages: &[PageId], mut buffer: IoBuf) -> IoBuf {
+    /// Reads several pages, but those that cannot be read or move meanwhile.
+    pub(super) async fn read_many(&self, pages: &[PageId]) -> Vec<Option<IoBuf>> {
         let size = self.geometry.page_size.bytes();
-        buffer.as_mut_slice().fill(0);
         let mut reads = Vec::new();
         for piece in self.pieces_of(pages) {
             let place = Place::new(piece[0].address / UNIT_BYTES, size as u64);
@@ -69,16 +68,18 @@ impl Core {
                 reads.push((read, piece, generation, reading));
             }
         }
+        let mut found: Vec<Option<IoBuf>> = pages.iter().map(|_| None).collect();
         for (read, piece, generation, reading) in reads {
             let (bytes, result) = read.await;
             drop(reading);
             if result.is_ok() {
-                distribute(&piece, bytes.as_slice(), size, &mut buffer, |part, image| {
-                    verify_image(image, pages[part.index], generation).is_ok()
-                });
+                for (index, image) in images(&piece, bytes, size) {
+                    let is_good = verify_image(image.as_slice(), pages[index], generation).is_ok();
+                    found[index] = Some(image).filter(|_| is_good);
+                }
             }
         }
-        buffer
+        found
     }
 
     /// The pages that have a place, by the reads that they need.
