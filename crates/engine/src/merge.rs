@@ -12,7 +12,8 @@ use crate::EngineError;
 use crate::engine::Engine;
 use crate::history::Committed;
 use crate::record::stub_of;
-use crate::row_table::{Before, RowName, Thinned};
+use crate::row_table::{Before, Thinned};
+use crate::runs::Pacer;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -75,8 +76,9 @@ impl Engine {
         let (snapshots, visible_lsn) = self.snapshots.list(|| self.visible_lsn());
         let taken = self.history.lock().take_through(visible_lsn);
         let mut chains = Vec::new();
-        let mut merged = self.thin_all(taken, &snapshots, visible_lsn, &mut chains).await;
-        let moved = self.move_to_runs(&mut merged).await;
+        let mut pacer = Pacer::start(self);
+        let mut merged = self.thin_all(taken, &snapshots, visible_lsn, &mut chains, &mut pacer).await;
+        let moved = self.move_to_runs(&mut merged, &mut pacer).await;
         self.history.lock().put_back(merged);
         self.free_chains(chains).await?;
         self.compact_in_background();
@@ -89,10 +91,11 @@ impl Engine {
         snapshots: &[u64],
         visible_lsn: u64,
         chains: &mut Vec<u64>,
+        pacer: &mut Pacer<'_>,
     ) -> VecDeque<Committed> {
         let keeps_voids = self.snapshots.has_strict();
         let mut merged = VecDeque::new();
-        let mut rows: HashMap<RowName, bool> = HashMap::new();
+        let mut rows = HashMap::with_hasher(self.rows.hasher());
         let mut entries = taken.into_iter().peekable();
         let (mut turn, mut group_born_lsn) = (0, u64::MAX);
         while let Some(Committed { lsn, rows: more, born_lsn, .. }) = entries.next() {
@@ -116,7 +119,7 @@ impl Engine {
                         }
                     }
                     if row.is_multiple_of(ROWS_PER_TURN) {
-                        env::yield_now().await;
+                        pacer.turn().await;
                     }
                 }
                 let born_lsn = std::mem::replace(&mut group_born_lsn, u64::MAX);
@@ -124,7 +127,7 @@ impl Engine {
             }
             if turn > ROWS_PER_TURN {
                 turn = 0;
-                env::yield_now().await;
+                pacer.turn().await;
             }
         }
         merged

@@ -113,6 +113,11 @@ impl RowTable {
         Place { rows: &shard.rows, count: &shard.counts[(hash >> 16) as usize % COUNTS_PER_SHARD] }
     }
 
+    /// For maps by the names of rows: users cannot guess it, and with the same seed it is the same.
+    pub fn hasher(&self) -> FixedState {
+        self.hasher.clone()
+    }
+
     /// How many rows have an entry.
     pub fn len(&self) -> usize {
         let counts = self.shards.iter().flat_map(|shard| &shard.counts);

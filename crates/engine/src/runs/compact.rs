@@ -4,6 +4,7 @@
 //! Invariant: readers find every version in the old runs or in the new one; they are exchanged at once. Only neighbours in
 //! the order of commits are joined. An overflow chain is freed when its image is in no run that can be seen.
 
+use super::pacer::Pacer;
 use super::write::RunWriter;
 use super::{Run, Runs, entry};
 use crate::engine::Engine;
@@ -68,7 +69,8 @@ impl Engine {
         let rows = inputs.iter().map(|run| run.entries).sum::<u64>();
         let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
         let mut rest = Rest { keeps_voids: self.snapshots.has_strict(), ..Rest::default() };
-        match self.join(inputs, &snapshots, &mut writer, &mut rest).await {
+        let mut pacer = Pacer::start(self);
+        match self.join(inputs, &snapshots, &mut writer, &mut rest, &mut pacer).await {
             Ok(true) => {}
             given_up => {
                 self.drop_run_tree(writer.tree);
@@ -83,7 +85,7 @@ impl Engine {
         self.stats.runs_joined.fetch_add(inputs.len() as u64, Ordering::Relaxed);
         for name in &rest.ghosts {
             self.remove_ghost(name);
-            env::yield_now().await;
+            pacer.turn().await;
         }
         self.free_chains(rest.chains).await
     }
@@ -95,6 +97,7 @@ impl Engine {
         snapshots: &[u64],
         writer: &mut RunWriter,
         rest: &mut Rest,
+        pacer: &mut Pacer<'_>,
     ) -> Result<bool, EngineError> {
         let mut sources = Vec::new();
         let mut firsts = BinaryHeap::new();
@@ -112,7 +115,7 @@ impl Engine {
             let value = source.take();
             if !row.takes(&key) {
                 row.write(snapshots, writer, rest);
-                writer.write_full().await?;
+                writer.write_full(pacer).await?;
             }
             row.versions.push((key, value));
             if let Some(next) = source.peek(self).await? {
@@ -123,16 +126,22 @@ impl Engine {
                 if horizon_lsn >= last_lsn || self.closed.load(Ordering::Acquire) {
                     return Ok(false);
                 }
-                env::yield_now().await;
+                pacer.turn().await;
             }
         }
         row.write(snapshots, writer, rest);
-        writer.write_rest().await?;
+        writer.write_rest(pacer).await?;
         Ok(true)
     }
 }
 
 impl Runs {
+    /// A rest, the shorter the more runs there are.
+    pub(super) fn shortened(&self, rest_us: u64) -> u64 {
+        let left = RUNS_MAX.saturating_sub(self.live.read().len());
+        rest_us * left as u64 / RUNS_MAX as u64
+    }
+
     /// The runs to be joined, which are busy from now on; none if there are not too many.
     fn choose(&self) -> Vec<Arc<Run>> {
         let live = self.live.read();

@@ -5,6 +5,7 @@
 //! overflow chain.
 
 use super::entry;
+use super::pacer::Pacer;
 use super::write::RunWriter;
 use crate::EngineError;
 use crate::engine::Engine;
@@ -37,6 +38,7 @@ impl Engine {
     pub(crate) async fn move_to_runs(
         self: &Arc<Self>,
         history: &mut VecDeque<Committed>,
+        pacer: &mut Pacer<'_>,
     ) -> Result<(), EngineError> {
         let horizon_lsn = self.snapshots.horizon(|| self.visible_lsn());
         // What everybody sees is about to be pruned.
@@ -51,7 +53,7 @@ impl Engine {
             return Ok(());
         }
         let mut parts: Vec<Committed> = history.drain(first..end).collect();
-        let made = self.make_run(&mut parts).await;
+        let made = self.make_run(&mut parts, pacer).await;
         parts.retain(|part| !part.rows.is_empty());
         for part in parts.into_iter().rev() {
             history.insert(first, part);
@@ -70,8 +72,12 @@ impl Engine {
     }
 
     /// Takes the rows whose versions are in a run now out of these parts.
-    async fn make_run(self: &Arc<Self>, parts: &mut [Committed]) -> Result<(), EngineError> {
-        let rows = sorted_rows(parts).await;
+    async fn make_run(
+        self: &Arc<Self>,
+        parts: &mut [Committed],
+        pacer: &mut Pacer<'_>,
+    ) -> Result<(), EngineError> {
+        let rows = sorted_rows(parts, pacer).await;
         let mut writer = match RunWriter::new(self, rows.len()).await {
             Ok(writer) => writer,
             Err(error) => {
@@ -81,7 +87,7 @@ impl Engine {
         };
         let last_lsn = parts.last().map_or(0, |part| part.lsn);
         let low_lsn = parts.iter().map(|part| part.born_lsn).min().unwrap_or(0);
-        let unfit = match self.write_rows(&mut writer, &rows, last_lsn).await {
+        let unfit = match self.write_rows(&mut writer, &rows, last_lsn, pacer).await {
             Ok(unfit) => unfit,
             Err(error) => {
                 give_back(parts, rows);
@@ -102,7 +108,7 @@ impl Engine {
             }
             self.rows.forget_moved(&row.name, last_lsn);
             if index.is_multiple_of(ROWS_PER_TURN) {
-                env::yield_now().await;
+                pacer.turn().await;
             }
         }
         parts.iter_mut().for_each(|part| part.bytes = 0);
@@ -121,6 +127,7 @@ impl Engine {
         writer: &mut RunWriter,
         rows: &[Listed],
         last_lsn: u64,
+        pacer: &mut Pacer<'_>,
     ) -> Result<Vec<usize>, EngineError> {
         let page_size = self.pool.store().page_size();
         let mut unfit = Vec::new();
@@ -140,9 +147,9 @@ impl Engine {
             }
             writer.push_row(&row.name, &versions, row.may_be_ghost);
             self.stats.versions_moved.fetch_add(versions.len() as u64, Ordering::Relaxed);
-            writer.write_full().await?;
+            writer.write_full(pacer).await?;
         }
-        writer.write_rest().await?;
+        writer.write_rest(pacer).await?;
         Ok(unfit)
     }
 }
@@ -197,7 +204,7 @@ impl PartialEq for Piece {
 impl Eq for Piece {}
 
 /// Takes the rows of all parts, in the order of a run and each once. With turns for others: there may be many.
-async fn sorted_rows(parts: &mut [Committed]) -> Vec<Listed> {
+async fn sorted_rows(parts: &mut [Committed], pacer: &mut Pacer<'_>) -> Vec<Listed> {
     let count = parts.iter().map(|part| part.rows.len()).sum();
     let mut pieces = BinaryHeap::new();
     for (part, committed) in parts.iter_mut().enumerate() {
@@ -209,7 +216,7 @@ async fn sorted_rows(parts: &mut [Committed]) -> Vec<Listed> {
             piece.sort_unstable_by(|one, other| entry::order(&one.name, &other.name));
             let Some(piece) = Piece::new(piece) else { break };
             pieces.push(piece);
-            env::yield_now().await;
+            pacer.turn().await;
         }
     }
     let mut sorted: Vec<Listed> = Vec::with_capacity(count);
@@ -228,7 +235,7 @@ async fn sorted_rows(parts: &mut [Committed]) -> Vec<Listed> {
             pieces.push(piece);
         }
         if sorted.len().is_multiple_of(ROWS_PER_TURN) {
-            env::yield_now().await;
+            pacer.turn().await;
         }
     }
     sorted
@@ -249,10 +256,11 @@ mod tests {
             state: None,
             rows,
         };
+        let engine = Engine::in_memory();
         let one = (0..5_000).rev().map(|row| (name(row), row == 7)).collect();
         let two = (4_000..6_000).map(|row| (name(row * 7919 % 6_000), false)).collect();
         let mut parts = [part(10, one), part(20, two)];
-        let sorted = env::local::block_on(sorted_rows(&mut parts));
+        let sorted = env::local::block_on(sorted_rows(&mut parts, &mut Pacer::start(&engine)));
         assert!(parts.iter().all(|part| part.rows.is_empty()));
         assert!(sorted.is_sorted_by(|one, other| entry::order(&one.name, &other.name) == Order::Less));
         let wanted: std::collections::HashSet<RowName> =

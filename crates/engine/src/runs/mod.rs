@@ -19,7 +19,10 @@ mod entry;
 mod fill;
 mod filter;
 mod lookup;
+mod pacer;
 mod write;
+
+pub(crate) use pacer::Pacer;
 
 use btree::Tree;
 use filter::Filter;

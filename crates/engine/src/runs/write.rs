@@ -3,6 +3,7 @@
 //! Invariant: whoever gives up before `finish` has the tree dropped with `drop_run_tree`; a crash frees it as well.
 
 use super::filter::Filter;
+use super::pacer::Pacer;
 use super::{Run, entry};
 use crate::engine::Engine;
 use crate::row_table::{Before, Ended, RowName};
@@ -10,7 +11,7 @@ use crate::trees::LiveTree;
 use crate::{AccessMode, EngineError, EntryBatch, Isolation};
 use btree::{Mtr, Tree};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use wal::Priority;
 
 /// A filter takes at most this share of the budget for versions.
@@ -18,9 +19,6 @@ const FILTER_SHARE: u64 = 8;
 
 /// Entries are collected until they fill so many leaves, so that each leaf is written once.
 const LEAVES_COLLECTED: usize = 4;
-
-/// Who writes a run rests as long as it has worked, but no longer than this at a time.
-const REST_US_MAX: u64 = 10_000;
 
 /// A run that is being written.
 pub(super) struct RunWriter {
@@ -83,22 +81,21 @@ impl RunWriter {
     }
 
     /// Writes the leaves that are full.
-    pub async fn write_full(&mut self) -> Result<(), EngineError> {
+    pub async fn write_full(&mut self, pacer: &mut Pacer<'_>) -> Result<(), EngineError> {
         let page_bytes = self.engine.pool.page_bytes();
         if self.batch_bytes > LEAVES_COLLECTED * page_bytes {
-            self.write(page_bytes).await?;
+            self.write(page_bytes, pacer).await?;
         }
         Ok(())
     }
 
     /// Writes what is collected, but for a rest of at most so many bytes.
-    async fn write(&mut self, rest_bytes: usize) -> Result<(), EngineError> {
+    async fn write(&mut self, rest_bytes: usize, pacer: &mut Pacer<'_>) -> Result<(), EngineError> {
         let engine = self.engine.clone();
         let mut start = 0;
         let mut left = self.batch_bytes;
         while start < self.batch.len() && left > rest_bytes {
             engine.keep_log_room().await?;
-            let start_us = engine.env.clock.now_us();
             let batch = &self.batch;
             let appended = engine.pool.run(|| {
                 let mut mtr = Mtr::begin_with(&engine.pool, Priority::Normal);
@@ -115,7 +112,7 @@ impl RunWriter {
             let taken = (start..start + appended).map(|index| batch.get(index));
             left -= taken.map(|(key, value)| key.len() + value.len()).sum::<usize>();
             start += appended;
-            engine.rest_from_run(start_us).await;
+            pacer.turn().await;
         }
         let mut rest = EntryBatch::default();
         (start..self.batch.len()).map(|index| self.batch.get(index)).for_each(|(k, v)| rest.push(k, v));
@@ -125,8 +122,8 @@ impl RunWriter {
     }
 
     /// Writes the rest.
-    pub async fn write_rest(&mut self) -> Result<(), EngineError> {
-        self.write(0).await
+    pub async fn write_rest(&mut self, pacer: &mut Pacer<'_>) -> Result<(), EngineError> {
+        self.write(0, pacer).await
     }
 
     /// The complete run.
@@ -150,18 +147,6 @@ impl Engine {
         self.mark_dropped(&run_tree(tree)).await?;
         creator.work.commit_unseen().await?;
         Ok(tree)
-    }
-
-    /// Leaves the processor and the disk to users for a while after work since `start_us`, unless they fill the history
-    /// faster than it is moved.
-    async fn rest_from_run(&self, start_us: u64) {
-        let (_, bytes) = self.history_size();
-        if bytes > self.budgets.version_bytes() || self.closed.load(Ordering::Acquire) {
-            env::yield_now().await;
-            return;
-        }
-        let worked_us = self.env.clock.now_us().saturating_sub(start_us);
-        self.env.clock.sleep(worked_us.min(REST_US_MAX)).await;
     }
 
     /// Frees the pages of a run in the background.
