@@ -83,6 +83,7 @@ pub(super) async fn open(
     // A killed process may have left a superblock that is not durable: what it says must not be undone by a later
     // power cut when segments that only the older one needs have been used again.
     superblock::write_again(&file, &superblock).await?;
+    superblock::forget_torn(&file, &superblock).await?;
     let options = SegmentOptions {
         segment_bytes: superblock.geometry.segment_bytes,
         segments_per_file: superblock.geometry.segments_per_file,

@@ -102,6 +102,28 @@ pub(super) async fn write_again(file: &Arc<dyn File>, state: &Superblock) -> Res
     Ok(())
 }
 
+/// Clears the slot that does not hold this superblock if a write to it was cut off. What is left of that write could become
+/// whole when a later one is cut off as well: where two superblocks are alike, the later one completes the earlier, of an
+/// opening whose segments have been used again since. Nothing may have been written since `load` but this superblock.
+pub(super) async fn forget_torn(file: &Arc<dyn File>, newest: &Superblock) -> Result<(), StoreError> {
+    let offset = (newest.number + 1) % 2 * SLOT_BYTES;
+    let (slot, result) = file.read_at(offset, IoBuf::zeroed(SLOT_BYTES as usize)).await;
+    let is_left =
+        |block: &[u8]| matches!(decode(block), Slot::Invalid) && block.iter().any(|byte| *byte != 0);
+    let is_torn = match result {
+        Ok(()) => slot.as_slice().chunks_exact(BLOCK_BYTES).any(is_left),
+        // Whatever of it is there.
+        Err(error) if error.is_end_of_file() => true,
+        Err(error) => return Err(error.into()),
+    };
+    if is_torn {
+        let (_, result) = file.write_at(offset, IoBuf::zeroed(SLOT_BYTES as usize)).await;
+        result?;
+        file.sync_all().await?;
+    }
+    Ok(())
+}
+
 /// Reads all blocks and returns the newest valid one.
 pub(super) async fn load(file: &Arc<dyn File>) -> Result<Superblock, StoreError> {
     let mut newest: Option<Superblock> = None;
@@ -239,10 +261,23 @@ fn decode(block: &[u8]) -> Slot {
 mod tests {
     use super::super::SegmentOptions;
     use super::*;
+    use env::OpenOptions;
+    use env::sim::{SimOptions, World};
 
     #[test]
     fn a_slot_comes_back_and_damage_is_noticed() {
-        let state = Superblock {
+        let state = example();
+        let block = encode(&state);
+        assert!(matches!(decode(&block), Slot::Valid(found) if *found == state));
+        for byte in (0..BLOCK_BYTES).step_by(13) {
+            let mut damaged = block.clone();
+            damaged[byte] ^= 0x10;
+            assert!(matches!(decode(&damaged), Slot::Invalid), "byte {byte}");
+        }
+    }
+
+    fn example() -> Superblock {
+        Superblock {
             geometry: Geometry::new(PageSize::K16, &SegmentOptions::default()),
             store: 5,
             number: 9,
@@ -255,13 +290,46 @@ mod tests {
             straddling: vec![1, 2, 3],
             newest_lsn: 1 << 44,
             record: vec![5; 2048],
-        };
-        let block = encode(&state);
-        assert!(matches!(decode(&block), Slot::Valid(found) if *found == state));
-        for byte in (0..BLOCK_BYTES).step_by(13) {
-            let mut damaged = block.clone();
-            damaged[byte] ^= 0x10;
-            assert!(matches!(decode(&damaged), Slot::Invalid), "byte {byte}");
         }
+    }
+
+    /// The writes of two openings are cut off, one after the other, and each brings a part of what they have in common.
+    #[test]
+    fn two_torn_writes_do_not_make_a_whole_one() {
+        let world = World::new(3, SimOptions::default());
+        let env = world.env();
+        let run = async {
+            let file = env.disk.open("superblock.db", OpenOptions::create()).await.unwrap();
+            format(&file).await.unwrap();
+            write(&file, &Superblock { number: 8, ..example() }, true).await.unwrap();
+            let newest = Superblock { number: 9, ..example() };
+            write(&file, &newest, true).await.unwrap();
+            let next = encode(&Superblock { number: 10, ..example() });
+            let put = async |offset: usize, bytes: &[u8]| {
+                let (_, result) = file.write_at(offset as u64, IoBuf::copy_of(bytes)).await;
+                result.unwrap();
+            };
+            put(0, &next).await;
+            put(2560, &[7; 512]).await;
+            assert_eq!(load(&file).await.unwrap(), newest);
+            forget_torn(&file, &newest).await.unwrap();
+            assert_eq!(load(&file).await.unwrap(), newest);
+            put(2560, &next[2560..3072]).await;
+            assert_eq!(
+                load(&file).await.unwrap(),
+                newest,
+                "the first sector is from the write that was cut off"
+            );
+            // What is whole stays.
+            write(&file, &Superblock { number: 10, ..example() }, true).await.unwrap();
+            forget_torn(&file, &Superblock { number: 11, ..example() }).await.unwrap();
+            assert_eq!(load(&file).await.unwrap().number, 10);
+            // A file that was cut is made whole again.
+            file.set_len(SLOT_BYTES).await.unwrap();
+            let newest = load(&file).await.unwrap();
+            forget_torn(&file, &newest).await.unwrap();
+            assert_eq!((load(&file).await.unwrap(), file.len().await.unwrap()), (newest, FILE_BYTES));
+        };
+        world.block_on(run).unwrap();
     }
 }

@@ -204,10 +204,11 @@ impl Life {
         let Some(last) = self.store.page_count().checked_sub(count as u64) else { return Ok(()) };
         let first = PageId(random.below(last as usize + 1) as u64);
         let pages: Vec<PageId> = (0..count as u64).map(|index| PageId(first.0 + index)).collect();
-        let buffer = self.store.read_many(&pages, IoBuf::zeroed(count * PAGE_BYTES)).await;
-        for (page, bytes) in pages.into_iter().zip(buffer.as_slice().chunks(PAGE_BYTES)) {
-            if header::verify(bytes, page).is_ok() {
-                version_of(page, bytes)?;
+        let found = self.store.read_many(&pages).await;
+        for (page, image) in pages.into_iter().zip(found) {
+            let Some(image) = image else { continue };
+            if header::verify(image.as_slice(), page).is_ok() {
+                version_of(page, image.as_slice())?;
             }
         }
         Ok(())
