@@ -127,7 +127,7 @@ impl BufferPool {
     pub fn stop(&self) {
         self.flusher.stopped.store(true, Ordering::Release);
         self.flusher.wake.notify();
-        self.behind.wake();
+        self.behind.end();
     }
 }
 

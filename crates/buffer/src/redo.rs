@@ -14,7 +14,7 @@ use env::sync::{Mutex, WaitQueue};
 use foldhash::fast::FixedState;
 use pagestore::{CorruptPage, PageFault, PageId};
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Pages that are read together; neighbours are.
 const RUN_PAGES: usize = 16;
@@ -53,8 +53,9 @@ pub struct PagesBehind {
     count: AtomicU64,
     /// Pages whose changes somebody waits for. A leaf lock.
     wanted: Mutex<HashSet<PageId, FixedState>>,
-    /// Woken when changes were handed over.
+    /// Woken when changes were handed over, and when no more will be.
     handed_over: WaitQueue,
+    is_over: AtomicBool,
     /// Those that could not be brought up to date, not told yet.
     given_up: Mutex<Vec<CorruptPage>>,
 }
@@ -143,8 +144,9 @@ impl PagesBehind {
         self.count() > 0 && self.pages.lock().get(&page).is_some_and(begins)
     }
 
-    /// Whoever waits for changes looks whether the pool was stopped.
-    pub(crate) fn wake(&self) {
+    /// No more changes will be handed over: whoever waits for some hears that the pool was stopped.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
         self.handed_over.wake_all();
     }
 
@@ -179,7 +181,7 @@ impl BufferPool {
     pub(crate) async fn wait_for_log_of(&self, page: PageId) -> Result<(), BufferError> {
         while self.behind.is_later(page) {
             let waiter = self.behind.handed_over.register();
-            if self.is_stopped() {
+            if self.behind.is_over.load(Ordering::Acquire) {
                 return Err(BufferError::Stopped);
             }
             if self.behind.want(page) {

@@ -125,7 +125,7 @@ impl Engine {
             Ok(losers) => losers,
             Err(error) => {
                 // Whoever tries again must not meet this life's background work.
-                engine.fail(error.clone());
+                let error = engine.fail(error);
                 engine.pool.stop();
                 return Err(error);
             }

@@ -85,15 +85,17 @@ fn a_page_whose_changes_are_not_known_yet_is_waited_for() {
 }
 
 #[test]
-fn who_waits_for_changes_hears_of_a_stop() {
-    run(13, |env| async move {
-        let pool = reopened(&env).await;
-        pool.behind().restore([], [PageId(20)]);
-        let mut reader = Box::pin(pool.run(|| Ok(pool.read(PageId(20))?[100])));
-        assert!(futures_poll(&mut reader).await.is_pending());
-        pool.stop();
-        assert_eq!(reader.await, Err(BufferError::Stopped));
-    });
+fn who_waits_for_changes_hears_that_none_will_come() {
+    for end in [|pool: &BufferPool| pool.stop(), |pool: &BufferPool| pool.behind().end()] {
+        run(13, |env| async move {
+            let pool = reopened(&env).await;
+            pool.behind().restore([], [PageId(20)]);
+            let mut reader = Box::pin(pool.run(|| Ok(pool.read(PageId(20))?[100])));
+            assert!(futures_poll(&mut reader).await.is_pending());
+            end(&pool);
+            assert_eq!(reader.await, Err(BufferError::Stopped));
+        });
+    }
 }
 
 #[test]

@@ -41,14 +41,14 @@ impl Engine {
             self.checkpointer.hold_for_redo(rest.from.0);
         }
         self.spawn_dedicated("redo", |engine| async move {
-            while let Err(error) = engine.redo(&mut rest).await {
-                match error {
-                    EngineError::Closed => return Ok(()),
-                    EngineError::DiskFull => {}
-                    // The pages cannot be had any more, and the log cannot be given up.
-                    error => return Err(engine.fail(error)),
-                }
-                engine.env.clock.sleep(FULL_RETRY_US).await;
+            let done = engine.redo_on_any_disk(&mut rest).await;
+            // Those that wait for a page whose changes will not come any more hear of it.
+            engine.pool.behind().end();
+            match done {
+                Ok(()) => {}
+                Err(EngineError::Closed) => return Ok(()),
+                // The pages cannot be had any more, and the log cannot be given up.
+                Err(error) => return Err(engine.fail(error)),
             }
             engine.checkpointer.redo_is_done(engine.wal.end_lsn());
             if engine.pool.store().wants_frees() {
@@ -62,6 +62,16 @@ impl Engine {
     pub(crate) async fn finish_redo(&self) {
         while self.pool.behind().count() > 0 && self.check_running().is_ok() {
             self.env.clock.sleep(WAIT_RETRY_US).await;
+        }
+    }
+
+    /// The same again and again while the disk is full.
+    async fn redo_on_any_disk(&self, rest: &mut Rest) -> Result<(), EngineError> {
+        loop {
+            match self.redo(rest).await {
+                Err(EngineError::DiskFull) => self.env.clock.sleep(FULL_RETRY_US).await,
+                done => return done,
+            }
         }
     }
 
