@@ -139,12 +139,6 @@ impl Slots {
         self.queue.wake_all();
     }
 
-    /// How many permissions are in use.
-    pub(crate) fn taken(&self) -> usize {
-        let count = *self.count.lock() as isize;
-        usize::try_from(count - *self.free.lock()).unwrap_or(0)
-    }
-
     pub(crate) fn try_take(&self) -> Option<Slot<'_>> {
         let mut free = self.free.lock();
         if *free <= 0 {
