@@ -86,12 +86,17 @@ impl Core {
         loop {
             self.check_healthy()?;
             let Some((summary, buffer)) = self.place_blocks(cycle) else {
-                if self.state.lock().table.free_count() == 0 {
-                    // The floors of everybody else are there to prevent this.
-                    return Err(self.no_space());
+                let (free, segments) = {
+                    let table = &self.state.lock().table;
+                    (table.free_count(), table.len())
+                };
+                match free {
+                    // The floors of everybody else are there to prevent this, but an opening may need more segments for its
+                    // log, and for the images that doubtful chunks have replaced, than was free.
+                    0 => self.grow_to(segments + 1).await?,
+                    // Every free segment is still being read.
+                    _ => yield_now().await,
                 }
-                // Every free segment is still being read.
-                yield_now().await;
                 continue;
             };
             let bytes = summary.chunk_bytes();
