@@ -56,10 +56,6 @@ impl Engine {
         }
         self.spawn_dedicated("merge history", |engine| async move {
             let merged = engine.merge_history().await;
-            let (rows, bytes) = engine.history_size();
-            engine.merge_at_rows.store((2 * rows).max(MERGE_ROWS_MIN), Ordering::Relaxed);
-            // More than half of the budget stays only when it could not be moved: then it may take a while.
-            engine.merge_at_bytes.store(2 * bytes, Ordering::Relaxed);
             engine.merge_running.store(false, Ordering::Release);
             engine.prune_backlog();
             merged
@@ -76,9 +72,14 @@ impl Engine {
         let (snapshots, visible_lsn) = self.snapshots.list(|| self.visible_lsn());
         let taken = self.history.lock().take_through(visible_lsn);
         let mut chains = Vec::new();
-        let mut pacer = Pacer::start(self);
+        let mut pacer = Pacer::moving(self);
         let mut merged = self.thin_all(taken, &snapshots, visible_lsn, &mut chains, &mut pacer).await;
         let moved = self.move_to_runs(&mut merged, &mut pacer).await;
+        let rows: usize = merged.iter().map(|part| part.rows.len()).sum();
+        let bytes: u64 = merged.iter().map(|part| part.bytes).sum();
+        self.merge_at_rows.store((2 * rows).max(MERGE_ROWS_MIN), Ordering::Relaxed);
+        // More than a quarter of the budget stays only when it could not be moved: then it may take a while.
+        self.merge_at_bytes.store(2 * bytes, Ordering::Relaxed);
         self.history.lock().put_back(merged);
         self.free_chains(chains).await?;
         self.compact_in_background();

@@ -6,7 +6,7 @@
 
 use super::pacer::Pacer;
 use super::write::RunWriter;
-use super::{Run, Runs, entry};
+use super::{RUNS_MAX, Run, Runs, entry};
 use crate::engine::Engine;
 use crate::record::stub_of;
 use crate::row_table::RowName;
@@ -21,8 +21,6 @@ use std::sync::atomic::Ordering;
 const RUNS_ALIKE: usize = 8;
 /// which means that the largest is at most so many times the smallest.
 const ALIKE_FACTOR: u64 = 4;
-/// With more runs than this the newest are joined however different they are.
-const RUNS_MAX: usize = 32;
 
 /// Other ghosts wait for a scan.
 const GHOSTS_MAX: usize = 1 << 16;
@@ -69,7 +67,7 @@ impl Engine {
         let rows = inputs.iter().map(|run| run.entries).sum::<u64>();
         let mut writer = RunWriter::new(self, usize::try_from(rows).unwrap_or(usize::MAX)).await?;
         let mut rest = Rest { keeps_voids: self.snapshots.has_strict(), ..Rest::default() };
-        let mut pacer = Pacer::start(self);
+        let mut pacer = Pacer::joining(self);
         match self.join(inputs, &snapshots, &mut writer, &mut rest, &mut pacer).await {
             Ok(true) => {}
             given_up => {
@@ -136,12 +134,6 @@ impl Engine {
 }
 
 impl Runs {
-    /// A rest, the shorter the more runs there are.
-    pub(super) fn shortened(&self, rest_us: u64) -> u64 {
-        let left = RUNS_MAX.saturating_sub(self.live.read().len());
-        rest_us * left as u64 / RUNS_MAX as u64
-    }
-
     /// The runs to be joined, which are busy from now on; none if there are not too many.
     fn choose(&self) -> Vec<Arc<Run>> {
         let live = self.live.read();

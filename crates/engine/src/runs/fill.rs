@@ -20,6 +20,10 @@ use std::sync::atomic::Ordering;
 /// Rows that are sorted, or forgotten, before others get a turn.
 const ROWS_PER_TURN: usize = 128;
 
+/// One part in so many of the budget may stay in memory merged, for rows that change again and again. If it were much more,
+/// only every other merge would move anything, and the work would come in bursts.
+const STAYING_SHARE: u64 = 4;
+
 /// When the disk is full and memory holds so many times the budget, and so much, the oldest snapshot is given up.
 const GIVE_UP_FACTOR: u64 = 8;
 const GIVE_UP_BYTES_MIN: u64 = 1 << 20;
@@ -33,8 +37,8 @@ struct Listed {
 }
 
 impl Engine {
-    /// Moves the oldest of these parts of the history if together they exceed half of the budget. What stays in memory
-    /// stays listed.
+    /// Moves the oldest of these parts of the history if together they exceed their share of the budget. What
+    /// stays in memory stays listed.
     pub(crate) async fn move_to_runs(
         self: &Arc<Self>,
         history: &mut VecDeque<Committed>,
@@ -45,7 +49,7 @@ impl Engine {
         let first = history.partition_point(|part| part.lsn <= horizon_lsn);
         let mut bytes: u64 = history.range(first..).map(|part| part.bytes).sum();
         let mut end = first;
-        while bytes > self.budgets.version_bytes() / 2 && end < history.len() {
+        while bytes > self.budgets.version_bytes() / STAYING_SHARE && end < history.len() {
             bytes -= history[end].bytes;
             end += 1;
         }
@@ -67,7 +71,11 @@ impl Engine {
                 }
                 Ok(())
             }
-            made => made,
+            Err(error) => Err(error),
+            Ok(()) => {
+                pacer.learn();
+                Ok(())
+            }
         }
     }
 
@@ -260,7 +268,7 @@ mod tests {
         let one = (0..5_000).rev().map(|row| (name(row), row == 7)).collect();
         let two = (4_000..6_000).map(|row| (name(row * 7919 % 6_000), false)).collect();
         let mut parts = [part(10, one), part(20, two)];
-        let sorted = env::local::block_on(sorted_rows(&mut parts, &mut Pacer::start(&engine)));
+        let sorted = env::local::block_on(sorted_rows(&mut parts, &mut Pacer::moving(&engine)));
         assert!(parts.iter().all(|part| part.rows.is_empty()));
         assert!(sorted.is_sorted_by(|one, other| entry::order(&one.name, &other.name) == Order::Less));
         let wanted: std::collections::HashSet<RowName> =

@@ -26,9 +26,13 @@ pub(crate) use pacer::Pacer;
 
 use btree::Tree;
 use filter::Filter;
+use pacer::MovingPace;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// With more runs than this the newest are joined however different they are, and without a rest.
+const RUNS_MAX: usize = 32;
 
 /// One run.
 pub(crate) struct Run {
@@ -76,6 +80,7 @@ pub(crate) struct Runs {
     /// use any more. Locked after the latches of tables' leaves and before those of runs.
     live: RwLock<Vec<Arc<Run>>>,
     is_compacting: AtomicBool,
+    moving_pace: MovingPace,
 }
 
 impl Runs {

@@ -1,40 +1,84 @@
-//! The pace of the work on old versions: spread over the time in which as much comes again.
+//! The pace of the work on old versions: even, so that users meet the same load in each second.
 //!
-//! Invariant: the work rests the less the more has come since it began, and not at all once that fills the room that is left
-//! for it, so memory stays bounded, nor with many runs; it never rests for ever, so it ends beside idle users too. Used by all steps of merging,
-//! moving and joining, each on a thread of its own, where they would otherwise take the processor and the disk from users in
-//! bursts.
+//! Moving (with the merging before it) begins when the history has filled its budget, and should end when it is about to be
+//! full again: it rests in proportion to its work, and learns from each time how much. Joining rests the less the more runs
+//! there are. Both have threads of their own, and would otherwise take the processor and the disk from users in bursts.
+//!
+//! Invariant: moving does not rest once much more has come than there is room for, nor joining with the most runs, so
+//! memory and the number of runs stay bounded; nobody rests for ever, so the work ends beside idle users too.
 
+use super::RUNS_MAX;
 use crate::engine::Engine;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// At most so many times as long as it has worked, the work rests.
-const REST_FACTOR_MAX: u64 = 8;
+const REST_FACTOR_MAX: f64 = 8.0;
 
 /// Shorter rests are put together.
 const REST_US_MIN: u64 = 2_000;
 /// Longer ones are cut, so that the work sees when it must hurry.
 const REST_US_MAX: u64 = 20_000;
 
+/// Moving is to end when so large a share of the room is filled: the next begins soon after it.
+const FILLED_AT_END: f64 = 0.95;
+/// From this share on it rests less,
+const HURRY_FROM: f64 = 1.0;
+/// and not at all from this one on.
+const HURRY_FULL: f64 = 1.5;
+
+/// How long moving rests, as a multiple of its work; an `f64`'s bits.
+pub(super) struct MovingPace(AtomicU64);
+
+impl Default for MovingPace {
+    fn default() -> Self {
+        Self(AtomicU64::new((REST_FACTOR_MAX / 2.0).to_bits()))
+    }
+}
+
+impl MovingPace {
+    fn rest_factor(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// From this time, which ended when such a share of the room was filled.
+    fn learn(&self, filled: f64) {
+        self.0.store(learned(self.rest_factor(), filled).to_bits(), Ordering::Relaxed);
+    }
+}
+
+enum Work {
+    Moving,
+    Joining,
+}
+
 pub(crate) struct Pacer<'e> {
     engine: &'e Engine,
+    work: Work,
     /// Since when it works.
     since_us: u64,
     owed_us: u64,
 }
 
 impl<'e> Pacer<'e> {
-    pub fn start(engine: &'e Engine) -> Self {
-        Self { engine, since_us: engine.env.clock.now_us(), owed_us: 0 }
+    /// For merging the history and moving a part of it, beginning now.
+    pub fn moving(engine: &'e Engine) -> Self {
+        Self::start(engine, Work::Moving)
+    }
+
+    pub(super) fn joining(engine: &'e Engine) -> Self {
+        Self::start(engine, Work::Joining)
+    }
+
+    fn start(engine: &'e Engine, work: Work) -> Self {
+        Self { engine, work, since_us: engine.env.clock.now_us(), owed_us: 0 }
     }
 
     /// Others get a turn; call it after each small part of the work.
     pub async fn turn(&mut self) {
         let clock = &self.engine.env.clock;
         let worked_us = clock.now_us().saturating_sub(self.since_us);
-        let rest_us = rest_us(worked_us, self.engine.history_size().1, self.room_bytes());
-        self.owed_us += self.engine.runs.shortened(rest_us);
-        if self.owed_us >= REST_US_MIN && !self.must_end() {
+        self.owed_us += (worked_us as f64 * self.rest_factor()) as u64;
+        if self.owed_us >= REST_US_MIN && !self.engine.closed.load(Ordering::Acquire) {
             clock.sleep(self.owed_us.min(REST_US_MAX)).await;
             self.owed_us = 0;
         } else {
@@ -43,21 +87,39 @@ impl<'e> Pacer<'e> {
         self.since_us = clock.now_us();
     }
 
-    /// For what comes while the work goes on.
-    fn room_bytes(&self) -> u64 {
-        self.engine.budgets.version_bytes() / 2
+    /// A part of the history was moved: the next time will end in time if it finds what this one found.
+    pub(super) fn learn(&self) {
+        self.engine.runs.moving_pace.learn(self.filled());
     }
 
-    fn must_end(&self) -> bool {
-        self.engine.closed.load(Ordering::Acquire)
+    fn rest_factor(&self) -> f64 {
+        let runs = &self.engine.runs;
+        match self.work {
+            Work::Moving => runs.moving_pace.rest_factor() * calm(self.filled()),
+            Work::Joining => {
+                let left = RUNS_MAX.saturating_sub(runs.live.read().len());
+                REST_FACTOR_MAX * left as f64 / RUNS_MAX as f64
+            }
+        }
+    }
+
+    /// What has come while this part of the history was being moved, as a share of what makes the next merge begin.
+    fn filled(&self) -> f64 {
+        let room = self.engine.budgets.version_bytes().max(1);
+        self.engine.history_size().1 as f64 / room as f64
     }
 }
 
-/// The rest that so much work earns.
-fn rest_us(worked_us: u64, come_bytes: u64, room_bytes: u64) -> u64 {
-    let left = room_bytes.saturating_sub(come_bytes);
-    let rest = u128::from(worked_us * REST_FACTOR_MAX) * u128::from(left) / u128::from(room_bytes.max(1));
-    u64::try_from(rest).unwrap_or(u64::MAX)
+/// How much of its rest moving takes.
+fn calm(filled: f64) -> f64 {
+    ((HURRY_FULL - filled) / (HURRY_FULL - HURRY_FROM)).clamp(0.0, 1.0)
+}
+
+/// The rest to take next after one with this factor; at most half or twice as much, because users change their minds.
+fn learned(rest: f64, filled: f64) -> f64 {
+    let longer = FILLED_AT_END / filled.max(0.01);
+    let wanted = (1.0 + rest) * longer - 1.0;
+    wanted.clamp(rest / 2.0, rest * 2.0 + 0.5).min(REST_FACTOR_MAX)
 }
 
 #[cfg(test)]
@@ -65,9 +127,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fuller_the_less_rest() {
-        let rests: Vec<u64> = [0, 250, 500, 999, 1000, 5000].map(|come| rest_us(100, come, 1000)).to_vec();
-        assert_eq!(rests, [800, 600, 400, 0, 0, 0]);
-        assert_eq!(rest_us(100, 0, 0), 0);
+    fn the_pace_fits_the_work_after_a_few_times() {
+        // The share of the room that fills while the work goes on without a rest.
+        for busy in [0.12, 0.3, 0.6, 0.94] {
+            let mut rest = REST_FACTOR_MAX / 2.0;
+            for _ in 0..12 {
+                rest = learned(rest, busy * (1.0 + rest));
+            }
+            let filled = busy * (1.0 + rest);
+            assert!((filled - FILLED_AT_END).abs() < 0.01, "{busy}: {filled}");
+        }
+    }
+
+    #[test]
+    fn work_that_is_too_slow_does_not_rest_and_idle_users_do_not_stop_it() {
+        let slow = (0..20).fold(4.0, |rest, _| learned(rest, 2.0));
+        assert!(slow < 0.01, "{slow}");
+        assert_eq!((0..20).fold(4.0, |rest, _| learned(rest, 0.0)), REST_FACTOR_MAX);
+        assert_eq!([0.0, 1.0, 1.25, 1.5, 9.0].map(calm), [1.0, 1.0, 0.5, 0.0, 0.0]);
     }
 }
