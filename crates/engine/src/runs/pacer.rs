@@ -5,7 +5,8 @@
 //! there are. Both have threads of their own, and would otherwise take the processor and the disk from users in bursts.
 //!
 //! Invariant: moving does not rest once much more has come than there is room for, nor joining with the most runs, so
-//! memory and the number of runs stay bounded; nobody rests for ever, so the work ends beside idle users too.
+//! memory and the number of runs stay bounded; nobody rests for ever, so the work ends beside idle users too. Callers:
+//! `merge`, `fill` and `write` while moving, `compact` and `write` while joining.
 
 use super::RUNS_MAX;
 use crate::engine::Engine;
@@ -40,7 +41,7 @@ impl MovingPace {
         f64::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// From this time, which ended when such a share of the room was filled.
+    /// From one move, which ended when such a share of the room was filled.
     fn learn(&self, filled: f64) {
         self.0.store(learned(self.rest_factor(), filled).to_bits(), Ordering::Relaxed);
     }
