@@ -10,7 +10,7 @@
 
 use crate::freed::FreedPages;
 use crate::late::LateRecord;
-use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply};
+use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply, page_log};
 use buffer::{AbsentPage, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, TreeId, header};
 use std::cell::Cell;
@@ -26,7 +26,7 @@ pub struct Mtr<'p> {
     room: Option<(Reservation, usize)>,
     sparse: bool,
     /// What becomes free with the commit, and whom to tell.
-    freed: Option<(Arc<FreedPages>, Vec<PageId>)>,
+    freed: Option<(Option<Arc<FreedPages>>, Vec<PageId>)>,
     late: Option<LatePlan<'p>>,
 }
 
@@ -180,9 +180,9 @@ impl<'p> Mtr<'p> {
     }
 
     /// Pages that nobody uses once this is committed; their map pages are held.
-    pub(crate) fn free_at_commit(&mut self, freed: &Arc<FreedPages>, pages: Vec<PageId>) {
+    pub(crate) fn free_at_commit(&mut self, freed: Option<Arc<FreedPages>>, pages: Vec<PageId>) {
         assert!(self.freed.is_none(), "one call for each mini-transaction");
-        self.freed = Some((freed.clone(), pages));
+        self.freed = Some((freed, pages));
     }
 
     /// Commits a change of the tree's structure, for which nothing is set aside in advance.
@@ -206,7 +206,7 @@ impl<'p> Mtr<'p> {
         // A page is dirty from before its group is in the log: a checkpoint in between must not overlook it.
         let rec_lsn = wal.end_lsn();
         for guard in &mut self.pages {
-            guard.mark_dirty(rec_lsn);
+            guard.begin_changes(rec_lsn);
         }
         let takes_late = matches!(self.late, Some(LatePlan::Applied { .. } | LatePlan::Moved { .. }));
         let settled = takes_late.then(|| self.pool.late().settle());
@@ -215,7 +215,7 @@ impl<'p> Mtr<'p> {
         for record in decode_records(self.group.record_bytes()) {
             let record = record.expect("the group was encoded here");
             if record.kind < PAGE_KINDS_END {
-                apply_planned(&mut self.pages, record.kind, record.payload);
+                apply_planned(&mut self.pages, lsns.end, record.kind, record.payload);
             }
         }
         for guard in &mut self.pages {
@@ -227,8 +227,12 @@ impl<'p> Mtr<'p> {
         }
         drop(settled);
         std::mem::forget(half_applied);
+        // Before their map pages are unlatched and somebody can use them again.
         if let Some((freed, pages)) = self.freed.take() {
-            freed.note(&pages);
+            pages.iter().for_each(|page| self.pool.page_logs().freed(*page));
+            if let Some(freed) = freed {
+                freed.note(&pages);
+            }
         }
         self.pages.clear();
         self.pool.note_log_bytes(self.group.encoded_len() as u64);
@@ -335,9 +339,13 @@ fn finish_late(pool: &BufferPool, pages: &mut [ExclusiveGuard<'_>], plan: LatePl
     }
 }
 
-fn apply_planned(pages: &mut [ExclusiveGuard<'_>], kind: u8, payload: &[u8]) {
+fn apply_planned(pages: &mut [ExclusiveGuard<'_>], end: Lsn, kind: u8, payload: &[u8]) {
     let (page, change) = Change::decode(kind, payload).expect("the record was encoded here");
     let guard = pages.iter_mut().find(|guard| guard.page_id() == page).expect("changed pages are latched");
     let applied = apply(guard.bytes_mut(), page, &change);
     assert!(applied.is_ok(), "a planned change does not fit page {page}: {applied:?}");
+    guard.note_change(|log| match change.is_image() {
+        true => log.begins_with_image = true,
+        false => page_log::push(log, end, kind, payload),
+    });
 }

@@ -167,9 +167,7 @@ impl Space {
             self.set_full(number, false);
             region.iter().for_each(|page| mtr.pool().cool(*page));
         }
-        if let Some(freed) = &self.freed {
-            mtr.free_at_commit(freed, pages);
-        }
+        mtr.free_at_commit(self.freed.clone(), pages);
         Ok(())
     }
 
@@ -234,6 +232,20 @@ impl Space {
         }
         let map = self.read_map(pool, region)?;
         Ok(bit_is_set(&map, (page.0 % self.region_pages) as usize))
+    }
+
+    /// What a page that is not in memory lacks does not matter if it is free.
+    pub fn forget_page_log_if_free(&self, pool: &BufferPool, page: PageId) -> Result<(), Stop> {
+        let region = page.0 / self.region_pages;
+        if self.is_reserved(page) || region >= self.region_count(pool)? {
+            return Ok(());
+        }
+        // While it is latched, nobody can allocate the page.
+        let map = self.read_map(pool, region)?;
+        if !bit_is_set(&map, (page.0 % self.region_pages) as usize) {
+            pool.page_logs().freed(page);
+        }
+        Ok(())
     }
 
     /// The used pages of a region, or `None` behind the last; for checks.

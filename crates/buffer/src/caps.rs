@@ -37,6 +37,11 @@ impl Caps {
         self.log_budget_bytes.load(Ordering::Relaxed).max(1)
     }
 
+    /// Whether the user wants fewer dirty pages than the pool would have.
+    pub(crate) fn limits_dirty_pages(&self) -> bool {
+        self.dirty_share() < DIRTY_SHARE_MAX
+    }
+
     fn dirty_share(&self) -> f64 {
         self.dirty_share_max.load(Ordering::Relaxed) as f64 / 1e6
     }

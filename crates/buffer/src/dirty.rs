@@ -4,9 +4,13 @@
 //! stays behind the smallest. The queue holds dirty frames oldest first; an entry whose `rec_lsn` is not the
 //! frame's any more is stale and skipped.
 
+use crate::BufferError;
 use crate::frame::{FrameIndex, Place};
+use crate::page_table::Word;
 use crate::pool::BufferPool;
+use crate::redo::PageLog;
 use env::sync::Mutex;
+use pagestore::PageId;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wal::Lsn;
@@ -70,19 +74,101 @@ impl BufferPool {
         None
     }
 
-    /// The caller holds the frame's exclusive latch and appends to the log only afterwards.
-    pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn) {
+    /// The caller holds the frame's exclusive latch and appends to the log only afterwards. `logs`: it says each change to
+    /// `note_change` as well.
+    pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn, logs: bool) {
         assert!(rec_lsn > Lsn::ZERO, "0 means clean");
         self.counters.write_requests.add_one();
         let frame = self.frame(index);
+        let begin_log = |after_copy| {
+            logs && self.keeps_page_logs()
+                && frame.page().is_some_and(|page| self.page_logs.begin(page, rec_lsn, after_copy))
+        };
         if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
             // SeqCst pairs with the scan in `min_rec_lsn`.
             frame.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
             self.dirty.count.fetch_add(1, Ordering::Relaxed);
-            self.dirty.push(DirtyEntry { index, rec_lsn });
+            let is_kept = begin_log(false);
+            frame.may_leave.store(is_kept, Ordering::Relaxed);
+            if !is_kept {
+                self.dirty.push(DirtyEntry { index, rec_lsn });
+            }
         } else if frame.writing.load(Ordering::Relaxed) && frame.rec_lsn_next.load(Ordering::Relaxed) == 0 {
             frame.rec_lsn_next.store(rec_lsn.0, Ordering::Relaxed);
+            begin_log(true);
         }
+    }
+
+    /// A change was made to the page, which the caller has latched exclusively.
+    pub(crate) fn note_change(&self, index: FrameIndex, add: impl FnOnce(&mut PageLog)) {
+        let frame = self.frame(index);
+        let Some(page) = frame.page() else { return };
+        if !self.page_logs.add(page, add) {
+            self.must_be_written(index);
+        }
+    }
+
+    /// The page has no entry any more. The caller has latched it exclusively.
+    fn must_be_written(&self, index: FrameIndex) {
+        let frame = self.frame(index);
+        // Without the flag it is in the queue already, or comes there when its copy is written.
+        if frame.may_leave.swap(false, Ordering::Relaxed) && !frame.writing.load(Ordering::Relaxed) {
+            let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
+            self.dirty.push(DirtyEntry { index, rec_lsn });
+        }
+    }
+
+    /// Whether a dirty page may leave memory as it is; the caller, who has latched it exclusively, evicts it then.
+    pub(crate) fn leave_dirty(&self, index: FrameIndex, page: PageId) -> bool {
+        let frame = self.frame(index);
+        if !frame.may_leave.load(Ordering::Relaxed) {
+            return false;
+        }
+        if !self.page_logs.leave(page) {
+            self.must_be_written(index);
+            return false;
+        }
+        frame.may_leave.store(false, Ordering::Relaxed);
+        frame.rec_lsn.store(0, Ordering::SeqCst);
+        self.dirty.count.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    /// A page that left memory dirty has been brought up to date. The caller has latched it exclusively.
+    pub(crate) fn mark_returned(&self, index: FrameIndex, rec_lsn: Lsn) {
+        let frame = self.frame(index);
+        frame.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
+        frame.may_leave.store(true, Ordering::Relaxed);
+        self.dirty.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A page whose entry is gone is written in its turn, if it is in memory and dirty. The caller holds no latch.
+    pub(crate) fn hand_over(&self, page: PageId) {
+        let Word::Frame(index) = self.table.load(page) else { return };
+        let frame = self.frame(index);
+        frame.latch.lock_exclusive();
+        if frame.holds(page) && frame.is_dirty() {
+            self.must_be_written(index);
+        }
+        // SAFETY: taken above, and no guard was made from it.
+        unsafe { frame.latch.unlock_exclusive() }
+        self.flusher.wake.notify();
+    }
+
+    /// Reads a page that left memory dirty, and has it written in its turn.
+    pub async fn write_absent(&self, page: PageId) -> Result<(), BufferError> {
+        if self.page_logs.is_absent(page) {
+            let _pin = self.load(page).await?;
+            if self.page_logs.forget(page) {
+                self.hand_over(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// A low limit for dirty pages is kept by writing them.
+    fn keeps_page_logs(&self) -> bool {
+        !self.caps.limits_dirty_pages()
     }
 
     /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.
@@ -100,11 +186,14 @@ impl BufferPool {
         frame.latch.lock_shared();
         assert!(frame.writing.load(Ordering::Relaxed) && frame.is_dirty());
         let next = Lsn(frame.rec_lsn_next.swap(0, Ordering::Relaxed));
-        frame.writing.store(false, Ordering::Relaxed);
+        let page = frame.page().expect("a page on its way to disk is not evicted");
         frame.rec_lsn.store(next.0, Ordering::SeqCst);
+        let is_kept = self.page_logs.written(page, (next > Lsn::ZERO).then_some(next));
+        frame.may_leave.store(is_kept, Ordering::Relaxed);
+        frame.writing.store(false, Ordering::Relaxed);
         if next == Lsn::ZERO {
             self.dirty.count.fetch_sub(1, Ordering::Relaxed);
-        } else {
+        } else if !is_kept {
             self.dirty.push(DirtyEntry { index, rec_lsn: next });
         }
         self.settle(index);
@@ -118,6 +207,8 @@ impl BufferPool {
         frame.latch.lock_shared();
         frame.rec_lsn_next.store(0, Ordering::Relaxed);
         frame.writing.store(false, Ordering::Relaxed);
+        frame.may_leave.store(false, Ordering::Relaxed);
+        self.page_logs.forget(frame.page().expect("a page on its way to disk is not evicted"));
         let rec_lsn = Lsn(frame.rec_lsn.load(Ordering::Relaxed));
         self.dirty.push(DirtyEntry { index, rec_lsn });
         self.settle(index);
@@ -144,7 +235,11 @@ impl BufferPool {
             return;
         }
         new.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
-        self.dirty.push(DirtyEntry { index: to, rec_lsn });
+        let may_leave = old.may_leave.swap(false, Ordering::Relaxed);
+        new.may_leave.store(may_leave, Ordering::Relaxed);
+        if !may_leave {
+            self.dirty.push(DirtyEntry { index: to, rec_lsn });
+        }
         old.rec_lsn.store(0, Ordering::SeqCst);
     }
 
@@ -157,7 +252,15 @@ impl BufferPool {
     ///
     /// Why none is missed: a page gets its `rec_lsn` before its group is appended. If the scan does not see it, the
     /// group was appended after `end` was read, so it lies at or behind `end`.
+    /// A page that leaves or returns in between has been seen with its log.
     pub fn min_rec_lsn(&self) -> Lsn {
+        let end = self.wal.end_lsn();
+        let kept = self.page_logs.oldest().unwrap_or(end);
+        self.min_rec_lsn_in_memory().min(kept).min(end)
+    }
+
+    /// The same for pages in memory.
+    pub(crate) fn min_rec_lsn_in_memory(&self) -> Lsn {
         let _moves = self.dirty.moves.lock();
         let end = self.wal.end_lsn();
         let frames = self.memory().headers().iter();

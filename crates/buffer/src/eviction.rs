@@ -41,6 +41,15 @@ pub(crate) struct Eviction {
 #[derive(Default)]
 struct Epoch(AtomicU8);
 
+/// What became of a page that was to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    Yes,
+    /// It is in use, or on its way to disk.
+    No,
+    WriteFirst,
+}
+
 enum Sweep {
     Found(FrameIndex),
     /// Another round may find one.
@@ -200,12 +209,16 @@ impl BufferPool {
             match picked {
                 Pick::Empty => break,
                 Pick::LookOn => {}
-                Pick::Victim(index, place) if !self.try_evict(index, patience) => {
-                    self.eviction.queues.lock().put_back(self.frame(index), index, place);
-                }
-                // Behind the limit frames are not used again.
-                Pick::Victim(index, _) if index.0 >= self.eviction.limit() => self.give_frame(index),
-                Pick::Victim(index, _) => return Sweep::Found(index),
+                Pick::Victim(index, place) => match self.try_evict(index, patience) {
+                    // Behind the limit frames are not used again.
+                    Evicted::Yes if index.0 >= self.eviction.limit() => self.give_frame(index),
+                    Evicted::Yes => return Sweep::Found(index),
+                    Evicted::No => self.eviction.queues.lock().put_back(self.frame(index), index, place),
+                    Evicted::WriteFirst => {
+                        progress.has_advanced = true;
+                        self.eviction.queues.lock().put_back(self.frame(index), index, Place::Wanted);
+                    }
+                },
             }
         }
         if progress.has_advanced { Sweep::Unfinished } else { Sweep::Stuck }
@@ -216,18 +229,18 @@ impl BufferPool {
         (self.frame_count() / 8).clamp(1, WANTED_MANY)
     }
 
-    /// True when the frame is empty now. It is still taken, by the caller.
-    pub(crate) fn try_evict(&self, index: FrameIndex, patience: Patience) -> bool {
+    /// A frame that is empty now is still taken, by the caller.
+    pub(crate) fn try_evict(&self, index: FrameIndex, patience: Patience) -> Evicted {
         let frame = self.frame(index);
         match patience {
-            Patience::Try if !frame.latch.try_lock_exclusive() => return false,
+            Patience::Try if !frame.latch.try_lock_exclusive() => return Evicted::No,
             Patience::Try => {}
             Patience::Wait => frame.latch.lock_exclusive(),
         }
-        let evictable = frame.pins.load(Ordering::Acquire) == 0 && !frame.is_dirty();
-        let page = frame.page().filter(|_| evictable);
-        if let Some(page) = page {
-            assert!(!frame.writing.load(Ordering::Relaxed), "a page on its way to disk is still dirty");
+        let unused = frame.pins.load(Ordering::Acquire) == 0 && !frame.writing.load(Ordering::Relaxed);
+        let page = frame.page().filter(|_| unused);
+        let leaves = page.is_some_and(|page| !frame.is_dirty() || self.leave_dirty(index, page));
+        if let Some(page) = page.filter(|_| leaves) {
             let time = self.eviction.evictions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
             let replaced = self.table.evict(page, index, EvictionTime(time));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");
@@ -236,7 +249,11 @@ impl BufferPool {
         }
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_exclusive() }
-        page.is_some()
+        match (page, leaves) {
+            (_, true) => Evicted::Yes,
+            (Some(_), false) => Evicted::WriteFirst,
+            (None, false) => Evicted::No,
+        }
     }
 
     pub(crate) fn unpin(&self, index: FrameIndex) {

@@ -92,12 +92,13 @@ impl BufferPool {
         }
     }
 
-    /// Waits until every page that was dirtied before `lsn` is durable.
+    /// Waits until every page in memory that was dirtied before `lsn` is durable.
     pub async fn flush_through(&self, lsn: Lsn) -> Result<(), BufferError> {
         self.flusher.flush_through.fetch_max(lsn.0, Ordering::SeqCst);
         loop {
             let waiter = self.flusher.progress.register();
-            if self.min_rec_lsn() >= lsn.min(self.wal.end_lsn()) {
+            self.page_logs.forget_present_before(lsn).into_iter().for_each(|page| self.hand_over(page));
+            if self.min_rec_lsn_in_memory() >= lsn.min(self.wal.end_lsn()) {
                 return Ok(());
             }
             if let Some(error) = self.failure() {
@@ -109,7 +110,7 @@ impl BufferPool {
         }
     }
 
-    /// Waits until every page that is dirty now is durable.
+    /// Waits until every page in memory that is dirty now is durable.
     pub async fn flush_all(&self) -> Result<(), BufferError> {
         self.flush_through(self.wal.end_lsn()).await
     }
@@ -190,10 +191,12 @@ struct Pace {
 
 impl Pace {
     fn demand(&mut self, pool: &BufferPool) -> Demand {
-        let dirty = pool.dirty.count() as f64;
+        // The others may leave as they are.
+        let dirty = pool.dirty.count().saturating_sub(pool.page_logs.present()) as f64;
         let budget = pool.caps.log_budget_bytes() as f64;
         let end = pool.wal.end_lsn();
-        let oldest = pool.oldest_dirty().unwrap_or(end);
+        let queued = pool.oldest_dirty();
+        let oldest = queued.unwrap_or(end);
         let age = end.0.saturating_sub(oldest.0) as f64 / budget;
         let steepness = (URGENCY_MAX - 1.0) / (1.0 - AGE_RELAXED);
         let urgency = (1.0 + (age - AGE_RELAXED).max(0.0) * steepness).min(URGENCY_MAX);
@@ -206,8 +209,8 @@ impl Pace {
         pool.flusher.wake_log_bytes.store(wake, Ordering::Relaxed);
 
         let excess = dirty - pool.dirty_pages_max();
-        let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && dirty > 0.0;
-        let for_frames = dirty > 0.0 && wants_frames(pool);
+        let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && queued.is_some();
+        let for_frames = pool.dirty.count() > 0 && wants_frames(pool);
         let pages = if asked || for_frames || age > 1.0 {
             BATCH_PAGES
         } else {
@@ -401,6 +404,7 @@ fn copy_page(pool: &BufferPool, candidate: &Candidate, batch: &mut PageBatch) ->
         return Copy::LogFirst(lsn);
     }
     batch.push(candidate.page, &guard);
+    pool.page_logs.copied(candidate.page);
     frame.writing.store(true, Ordering::Relaxed);
     Copy::Done
 }

@@ -43,6 +43,8 @@ pub(crate) struct Frame {
     pub(crate) writing: AtomicBool,
     /// The page has late changes. Changes under the exclusive latch, or before anybody knows the frame.
     late: AtomicBool,
+    /// All changes since the image on disk are kept (`page_logs`), or were a moment ago: dirty as it is, the page may leave.
+    pub(crate) may_leave: AtomicBool,
     usage: AtomicU8,
     /// The epoch of the last use that counted.
     epoch: AtomicU8,
@@ -66,6 +68,7 @@ impl Frame {
             pins: AtomicU32::new(0),
             writing: AtomicBool::new(false),
             late: AtomicBool::new(false),
+            may_leave: AtomicBool::new(false),
             usage: AtomicU8::new(0),
             epoch: AtomicU8::new(0),
             place: AtomicU8::new(Place::Nowhere as u8),

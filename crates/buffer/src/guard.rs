@@ -5,6 +5,7 @@
 
 use crate::frame::{Frame, FrameIndex};
 use crate::pool::BufferPool;
+use crate::redo::PageLog;
 use pagestore::{PageId, header};
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -106,7 +107,18 @@ impl<'p> ExclusiveGuard<'p> {
 
     /// Says that the page is about to change by a log group that lies at or after `rec_lsn`.
     pub fn mark_dirty(&mut self, rec_lsn: Lsn) {
-        self.pool.mark_dirty(self.index, rec_lsn);
+        self.pool.mark_dirty(self.index, rec_lsn, false);
+    }
+
+    /// The same by who says each change to `note_change` afterwards.
+    pub fn begin_changes(&mut self, rec_lsn: Lsn) {
+        // Of a new page the disk has nothing.
+        self.pool.mark_dirty(self.index, rec_lsn, !self.unborn);
+    }
+
+    /// Keeps a change that was made: `add` adds it to the page's log in the encoding of `PoolOptions::apply_page_log`.
+    pub fn note_change(&mut self, add: impl FnOnce(&mut PageLog)) {
+        self.pool.note_change(self.index, add);
     }
 
     /// Whether the page has late changes.

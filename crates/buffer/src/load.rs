@@ -322,7 +322,9 @@ impl Loader {
         let pool = &*self.pool;
         let image = image.and_then(|()| (pool.options.check)(frame.bytes_mut()));
         let log = pool.behind.take(self.page);
-        if let (Err(fault), None) = (image, &log) {
+        if let (Err(fault), None) = (image, &log)
+            && !pool.page_logs.is_absent(self.page)
+        {
             return Err(CorruptPage { page: self.page, fault }.into());
         }
         let index = frame.into_index();
@@ -339,8 +341,9 @@ impl Loader {
         if image.is_err() {
             guard.bytes_mut().fill(0);
         }
-        if let Some(log) = log {
-            self.bring_up_to_date(&mut guard, image, &log);
+        match log {
+            Some(log) => self.bring_up_to_date(&mut guard, image, &log),
+            None => self.give_changes_back(index, &mut guard, image),
         }
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
@@ -356,6 +359,33 @@ impl Loader {
             guard.mark_dirty(Lsn(pool.wal.end_lsn().0 - 1));
         }
         if let Err(fault) = applied {
+            pool.behind.give_up(CorruptPage { page: self.page, fault });
+        }
+    }
+
+    /// If the page left memory dirty, makes it what it was then.
+    fn give_changes_back(
+        &self,
+        index: FrameIndex,
+        guard: &mut ExclusiveGuard<'_>,
+        read: Result<(), PageFault>,
+    ) {
+        let pool = &*self.pool;
+        let returned = pool
+            .page_logs
+            .arrive(self.page, |log| (pool.options.apply_page_log)(self.page, guard.bytes_mut(), read, log));
+        let Some((rec_lsn, applied)) = returned else {
+            if read.is_err() {
+                // It has become free meanwhile, and nobody will look at it.
+                let _ =
+                    (pool.options.apply_page_log)(self.page, guard.bytes_mut(), read, &PageLog::default());
+            }
+            return;
+        };
+        pool.mark_returned(index, rec_lsn);
+        if let Err(fault) = applied {
+            // It is lost now, and that has to be written.
+            guard.note_change(|log| log.begins_with_image = true);
             pool.behind.give_up(CorruptPage { page: self.page, fault });
         }
     }

@@ -15,6 +15,7 @@ use crate::hot_list::HotList;
 use crate::late::LateChanges;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
+use crate::page_logs::PageLogs;
 use crate::page_table::{PageTable, Word};
 use crate::redo::{ApplyPageLog, PagesBehind};
 use crate::resize::Resize;
@@ -45,6 +46,8 @@ pub struct PoolOptions {
     pub hot_list: Option<String>,
     /// Memory for changes of pages that are not in memory (`late`), beside the frames; 0: there are none.
     pub late_bytes: usize,
+    /// Memory for the logs of dirty pages (`page_logs`), beside the frames; 0: a dirty page is written before it leaves.
+    pub page_log_bytes: usize,
     /// Applies the late changes of a page. Like all page code it never waits.
     pub apply_late: ApplyLate,
     /// Brings a page up to date that is behind the log (`redo`).
@@ -62,6 +65,7 @@ impl PoolOptions {
             check,
             hot_list: None,
             late_bytes: 0,
+            page_log_bytes: 0,
             apply_late,
             apply_page_log: |page, _, _, _| unreachable!("page {page} is behind the log"),
         }
@@ -106,6 +110,7 @@ pub struct BufferPool {
     pub(crate) hot_list: HotList,
     pub(crate) dirty: DirtyPages,
     pub(crate) late: LateChanges,
+    pub(crate) page_logs: PageLogs,
     pub(crate) behind: PagesBehind,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
@@ -126,6 +131,7 @@ impl BufferPool {
         let pool = Arc::new_cyclic(|weak| Self {
             env: env.clone(),
             late: LateChanges::new(options.late_bytes as u64),
+            page_logs: PageLogs::new(page_bytes, options.page_log_bytes as u64),
             store,
             wal,
             caps: Caps::new(options.log_budget_bytes),
@@ -154,6 +160,10 @@ impl BufferPool {
 
     pub fn store(&self) -> &Arc<dyn PageStore> {
         &self.store
+    }
+
+    pub fn page_logs(&self) -> &PageLogs {
+        &self.page_logs
     }
 
     pub fn wal(&self) -> &Arc<Wal> {
@@ -269,7 +279,9 @@ impl BufferPool {
                     }
                 },
                 // Its changes come first, or they would come on top of what is made of it now.
-                Word::Disk if self.behind.has(page) => return Err(self.miss(page)),
+                Word::Disk if self.behind.has(page) || self.page_logs.is_absent(page) => {
+                    return Err(self.miss(page));
+                }
                 Word::Disk => {
                     let index = self.take_frame_for_creator().ok_or(Stop::NoFrame)?;
                     if let Some(guard) = self.place(page, index) {

@@ -38,7 +38,7 @@ pub(crate) struct Queues {
 
 /// What a look at the queues has found.
 pub(crate) enum Pick {
-    /// Taken out of its queue: it looked unused, clean and unpinned. Frames before it may have lost a use.
+    /// Taken out of its queue: it looked unused, unpinned, and clean or free to leave as it is. Frames before it may have lost a use.
     Victim(FrameIndex, Place),
     /// Nothing yet.
     LookOn,
@@ -181,7 +181,7 @@ impl Queues {
             if was_used || frame.pins.load(Ordering::Relaxed) > 0 {
                 progress.has_advanced |= was_used;
                 self.push(frame, index, Place::Main);
-            } else if frame.is_dirty() {
+            } else if frame.is_dirty() && !frame.may_leave.load(Ordering::Relaxed) {
                 progress.has_advanced = true;
                 self.push(frame, index, Place::Wanted);
             } else {

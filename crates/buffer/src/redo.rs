@@ -15,6 +15,7 @@ use foldhash::fast::FixedState;
 use pagestore::{CorruptPage, PageFault, PageId};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wal::Lsn;
 
 /// Pages that are read together; neighbours are.
 const RUN_PAGES: usize = 16;
@@ -31,6 +32,15 @@ pub struct PageLog {
     pub bytes: Vec<u8>,
     /// The first of them is a whole image: the page need not be read.
     pub begins_with_image: bool,
+    /// Where the group of the last of them ends, which the next one refers to; 0: to nothing.
+    pub last_end: Lsn,
+}
+
+impl PageLog {
+    /// What comes next can be read without what came before.
+    pub(crate) fn break_off(&mut self) {
+        self.last_end = Lsn::ZERO;
+    }
 }
 
 /// Brings a page up to date. `read` says whether `bytes` are what the disk has; if not, why. Answers whether it changed

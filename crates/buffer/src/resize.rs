@@ -7,7 +7,7 @@
 //!
 //! Invariant: behind the limit no frame is given to anybody, so a frame found empty there stays empty.
 
-use crate::eviction::Patience;
+use crate::eviction::{Evicted, Patience};
 use crate::frame::{FrameIndex, Place};
 use crate::page_table::Word;
 use crate::pool::{BufferPool, FRAMES_MIN, descents_max, frames_in};
@@ -177,7 +177,7 @@ impl BufferPool {
             return Left::Dirty;
         }
         let is_unused = frame.is_cold() && frame.place() == Place::Cold;
-        if is_unused && self.try_evict(index, Patience::Wait) {
+        if is_unused && self.try_evict(index, Patience::Wait) == Evicted::Yes {
             self.give_frame(index);
             return Left::Nothing;
         }

@@ -22,9 +22,6 @@ use wal::{AppendError, Lsn, Priority, WalGroup};
 /// A checkpoint is due whenever the log has grown by this share of its capacity.
 const CAPACITY_SHARE: u64 = 16;
 
-/// Pages that have been dirty for more than this share of the log are written before a checkpoint.
-const FLUSH_SHARE: u64 = 4;
-
 /// Late changes that began to wait further back than this share of the log are logged again.
 const LATE_SHARE: u64 = 4;
 
@@ -188,6 +185,9 @@ impl Engine {
     /// Starts a checkpoint in the background if one is due and none is running.
     pub(crate) fn start_due_checkpoint(self: &Arc<Self>) {
         let checkpointer = &self.checkpointer;
+        if self.renewal.is_due(self.wal.end_lsn().0) {
+            self.start_renewal();
+        }
         if !checkpointer.is_due.load(Ordering::Relaxed) || checkpointer.running.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -247,12 +247,14 @@ impl Engine {
                 self.space.seal_freed(|| self.wal.end_lsn());
                 self.wal.end_lsn()
             } else {
-                Lsn(self.wal.end_lsn().0.saturating_sub(self.checkpointer.capacity_bytes() / FLUSH_SHARE))
+                // Pages that have been dirty for longer are written before a checkpoint.
+                self.page_log_limit()
             };
             if !self.is_roomy() {
                 // Pages that have caught up are not old, but the log that they needed is.
                 behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
             }
+            self.renew_page_logs(behind).await?;
             self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();
             self.checkpoint(false).await?;
@@ -291,6 +293,7 @@ impl Engine {
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;
         self.renew_late(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / LATE_SHARE))).await?;
+        self.renew_page_logs(self.page_log_limit()).await?;
         self.store_marks(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / MARK_SHARE)))
             .await?;
         self.log_pending_chains().await?;

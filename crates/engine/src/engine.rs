@@ -10,6 +10,7 @@ use crate::deadlock::DeadlockDetector;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
+use crate::page_logs::Renewal;
 use crate::read::View;
 use crate::record;
 use crate::recovery::Unfinished;
@@ -54,6 +55,7 @@ pub struct Engine {
     /// Commits up to here count as acknowledged, durable or not: they were made in a weaker flush mode.
     pub(crate) acknowledged_floor: AtomicU64,
     pub(crate) checkpointer: Checkpointer,
+    pub(crate) renewal: Renewal,
     /// Whether an orderly end writes the list of pages in memory.
     pub(crate) saves_hot_pages: AtomicBool,
     pub(crate) budgets: Budgets,

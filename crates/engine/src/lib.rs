@@ -68,6 +68,7 @@ mod merge;
 mod meta_row;
 mod observe;
 mod open;
+mod page_logs;
 mod prepared;
 mod prune;
 mod read;

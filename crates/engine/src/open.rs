@@ -16,6 +16,7 @@ use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;
 use crate::log_record::{Operation, UndoRecord};
+use crate::page_logs::{self, Renewal};
 use crate::recovery::{self, Analysis, Remains, Rest};
 use crate::row_table::RowTable;
 use crate::runs::Runs;
@@ -110,6 +111,7 @@ impl Engine {
         // Before a page is read: leaves catch up without what is late at the log's end.
         std::mem::take(&mut analysis.late).restore(&parts.pool);
         let Collected { now, later, through, given_up } = collector.finish();
+        let now = page_logs::restore(&parts.pool, now, from);
         parts.pool.behind().restore(now, later);
         given_up.into_iter().for_each(|corrupt| parts.pool.behind().give_up(corrupt));
         let meta = Tree { id: pagestore::TreeId(META_TREE.0), root: superblock.meta_root };
@@ -214,6 +216,7 @@ impl Engine {
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         // The changes stay in the log: the next open shall not have to read all of it for them.
         self.renew_late(self.wal.end_lsn()).await?;
+        self.renew_page_logs(self.wal.end_lsn()).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         if self.saves_hot_pages.load(Ordering::Relaxed) {
             self.pool.save_hot_list().await;
@@ -274,6 +277,7 @@ impl Parts {
         pool_options.log_budget_bytes = budgets.dirty_log_bytes();
         let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
         pool_options.late_bytes = budgets.late_bytes() as usize;
+        pool_options.page_log_bytes = budgets.page_log_bytes() as usize;
         pool_options.apply_late = apply_late_with(for_late.clone());
         pool_options.apply_page_log = btree::redo::catch_up;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);
@@ -321,6 +325,7 @@ impl Parts {
             last_commit_lsn: AtomicU64::new(0),
             acknowledged_floor: AtomicU64::new(log_end),
             checkpointer: Checkpointer::new(budgets.redo_bytes(), checkpoint.lsn),
+            renewal: Renewal::default(),
             saves_hot_pages: AtomicBool::new(true),
             budgets,
             stats: Counters::default(),

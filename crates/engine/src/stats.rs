@@ -77,6 +77,16 @@ pub struct EngineStats {
     pub late_changes_merged: u64,
     /// How often a leaf got its late changes.
     pub late_leaves_merged: u64,
+    /// Dirty pages that are not in memory: their changes since the image on disk are kept.
+    pub dirty_pages_absent: u64,
+    /// How many dirty pages have left memory so.
+    pub dirty_pages_left: u64,
+    /// How many of them have returned.
+    pub dirty_pages_returned: u64,
+    /// The memory that the logs of dirty pages take.
+    pub page_log_bytes: u64,
+    /// How many were logged again.
+    pub page_logs_renewed: u64,
     /// Waits because the log, or its buffer, was full.
     pub log_space_wait: WaitStats,
     /// Waits for pages to be read.
@@ -260,6 +270,12 @@ impl Engine {
         stats.late_changes_buffered = late.buffered;
         stats.late_changes_merged = late.merged;
         stats.late_leaves_merged = late.pages_merged;
+        let logs = self.pool.page_logs().stats();
+        stats.dirty_pages_absent = logs.absent;
+        stats.dirty_pages_left = logs.left;
+        stats.dirty_pages_returned = logs.returned;
+        stats.page_log_bytes = logs.bytes;
+        stats.page_logs_renewed = logs.renewed;
         let store = self.pool.store().store_stats();
         stats.doublewrite_batches = store.doublewrite_batches;
         stats.doublewrite_pages = store.doublewrite_pages;

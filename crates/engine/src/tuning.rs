@@ -19,6 +19,7 @@ impl Engine {
         self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
         self.budgets.set_pool_bytes(bytes.min(self.buffer_pool_bytes_max()));
         self.pool.late().set_budget(self.budgets.late_bytes());
+        self.pool.page_logs().set_budget(self.budgets.page_log_bytes());
         if self.pool.late().is_over_budget() {
             self.spawn("apply late changes", |engine| async move {
                 engine.apply_late_beyond_budget().await;
@@ -89,6 +90,7 @@ impl Engine {
         while self.budgets.redo_bytes() == bytes {
             self.apply_late_beyond_budget().await;
             let behind = self.wal.end_lsn().0.saturating_sub(bytes / 4);
+            self.renew_page_logs(Lsn(behind)).await?;
             self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
             self.checkpoint(false).await?;
             if self.log_age() <= bytes / 2 {

@@ -9,12 +9,13 @@
 //! | 5    | reshape: entries kept (2), prefix length (2)                                    |
 //! | 6    | space map bits: 1 in use or 0 free (1), bit numbers (4 each)                    |
 //! | 7    | space map: number of regions (4)                                                |
+//! | 8    | the log of a page, said again (`page_log`)                                      |
 
 use crate::node::{NODE_HEADER_BYTES, Node, SLOT_BYTES};
 use pagestore::{PageId, PageKind, header};
 use std::fmt;
 
-const PAGE_ID_BYTES: usize = 5;
+pub(super) const PAGE_ID_BYTES: usize = 5;
 
 /// What happens to a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,9 +153,13 @@ impl<'a> Change<'a> {
     }
 
     fn try_decode(kind: u8, payload: &'a [u8]) -> Option<(PageId, Self)> {
-        let (id, mut rest) = payload.split_at_checked(PAGE_ID_BYTES)?;
-        let mut page = [0; 8];
-        page[..PAGE_ID_BYTES].copy_from_slice(id);
+        let (id, body) = payload.split_at_checked(PAGE_ID_BYTES)?;
+        Some((page_id(id), Self::decode_body(kind, body)?))
+    }
+
+    /// The same without the page id.
+    pub(super) fn decode_body(kind: u8, body: &'a [u8]) -> Option<Self> {
+        let mut rest = body;
         let mut number = || {
             let (bytes, after) = rest.split_first_chunk::<2>()?;
             rest = after;
@@ -184,6 +189,13 @@ impl<'a> Change<'a> {
             7 => Self::SpaceRegions { count: u32::from_le_bytes(rest.try_into().ok()?) },
             _ => return None,
         };
-        Some((PageId(u64::from_le_bytes(page)), change))
+        Some(change)
     }
+}
+
+/// Of five bytes.
+pub(super) fn page_id(bytes: &[u8]) -> PageId {
+    let mut page = [0; 8];
+    page[..PAGE_ID_BYTES].copy_from_slice(bytes);
+    PageId(u64::from_le_bytes(page))
 }

@@ -6,7 +6,7 @@
 //! image.
 
 use super::page_log;
-use crate::redo::{Change, Malformed, PAGE_KINDS_END};
+use crate::redo::{Change, Malformed, PAGE_KINDS_END, RENEWED_LOG};
 use buffer::{PageCheck, PageLog};
 use env::IoBuf;
 use foldhash::fast::FixedState;
@@ -58,6 +58,25 @@ pub struct Collector {
     given_up: Vec<CorruptPage>,
 }
 
+/// What a record says of its page.
+enum Found {
+    Change,
+    Image,
+    /// All that the image on disk lacks.
+    Renewed(PageLog),
+}
+
+impl Found {
+    fn decode(kind: u8, payload: &[u8]) -> Result<(PageId, Found), Malformed> {
+        if kind == RENEWED_LOG {
+            let (page, log) = page_log::renewed(payload)?;
+            return Ok((page, Found::Renewed(log)));
+        }
+        let (page, change) = Change::decode(kind, payload)?;
+        Ok((page, if change.is_image() { Found::Image } else { Found::Change }))
+    }
+}
+
 /// What a reading of the log has brought.
 pub struct Collected {
     /// The changes of some pages.
@@ -91,7 +110,7 @@ impl Collector {
     /// Takes the changes of a group; records of other kinds are nothing to it. The groups come in the order of the log.
     pub async fn add(&mut self, group: &LogGroup<'_>) -> Result<(), CollectError> {
         for (_, record) in group.records().filter(|(_, record)| record.kind < PAGE_KINDS_END) {
-            let (page, change) = Change::decode(record.kind, record.payload)?;
+            let (page, found) = Found::decode(record.kind, record.payload)?;
             if self.wish.is_taken(page) {
                 continue;
             }
@@ -101,7 +120,7 @@ impl Collector {
                 }
                 continue;
             }
-            if change.is_image() {
+            if matches!(found, Found::Image) {
                 self.given_up.retain(|corrupt| corrupt.page != page);
             }
             let bytes = &mut self.bytes;
@@ -110,8 +129,11 @@ impl Collector {
                 PageLog::default()
             });
             let before = log.bytes.capacity();
-            page_log::push(log, group.end, record.kind, record.payload);
-            *bytes += log.bytes.capacity() - before;
+            match found {
+                Found::Image | Found::Change => page_log::push(log, group.end, record.kind, record.payload),
+                Found::Renewed(renewed) => *log = renewed,
+            }
+            *bytes = *bytes + log.bytes.capacity() - before;
             if log.bytes.len() > FOLD_PAGES * self.store.page_size().bytes() {
                 self.too_long.push(page);
             }

@@ -9,7 +9,7 @@
 mod apply;
 mod change;
 mod collect;
-mod page_log;
+pub(crate) mod page_log;
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,10 @@ mod tests;
 pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
 pub use collect::{CollectError, Collected, Collector, PageIds, Wish};
-pub use page_log::catch_up;
+pub use page_log::{catch_up, renew_page_logs};
+
+/// The whole log of a page that is not in memory, said again: page id, and what `page_log` makes of it.
+pub const RENEWED_LOG: u8 = 8;
 
 /// Log records of kinds below are changes of pages; from here on to the engine's are those of late changes (`late`),
 /// which touch no page.

@@ -1,42 +1,114 @@
 //! The changes that the log has for one page, taken out of their groups, and bringing a page up to date by them.
 //!
-//! Each entry: where its group ends in the log (8 bytes), kind (1), length (4), and the payload of the record; all
-//! numbers are little-endian. Kind 0 is made here (`folded`): the page as it was when the log had come to that place.
+//! Each entry: kind (1), where its group ends in the log, length, and the payload of the record without the page id. The
+//! end is the distance from that of the entry before; with `ABSOLUTE` in the kind it refers to no other. Numbers are
+//! LEB128. Kind 0 is made here (`folded`): the page as it was when the log had come to that place.
+//!
+//! While the server works, dirty pages have such logs as well (`buffer::PageLogs`). Those of pages that are not in memory
+//! are written to the log again when they are old (`renew_page_logs`), each as one record that takes the place of all
+//! before it: the image on disk and this log together are the page.
 
+use crate::late::Refused;
 use crate::lost;
-use crate::redo::{Change, apply};
-use buffer::PageLog;
+use crate::redo::change::{PAGE_ID_BYTES, page_id};
+use crate::redo::{Change, Malformed, RENEWED_LOG, apply};
+use buffer::{BufferPool, PageLog};
 use pagestore::{PageFault, PageId, header};
-use wal::Lsn;
+use wal::{Lsn, WalGroup};
 
 /// The kind of the image of a folded page; those of the log begin with 1.
 const FOLDED: u8 = 0;
 const IMAGE: u8 = 1;
+const ABSOLUTE: u8 = 0x80;
+
+/// One group takes about so many logs of pages.
+const RENEW_BATCH: usize = 256;
 
 /// Adds a change of the group that ends at `end`. What lies before an image does not matter any more.
-pub(super) fn push(log: &mut PageLog, end: Lsn, kind: u8, payload: &[u8]) {
+pub(crate) fn push(log: &mut PageLog, end: Lsn, kind: u8, payload: &[u8]) {
     if kind == IMAGE {
-        log.bytes.clear();
-        log.begins_with_image = true;
+        *log = PageLog { begins_with_image: true, ..PageLog::default() };
     }
-    put(&mut log.bytes, end, kind, payload);
+    put(log, end, kind, &payload[PAGE_ID_BYTES..]);
 }
 
-fn put(bytes: &mut Vec<u8>, end: Lsn, kind: u8, payload: &[u8]) {
-    let length = u32::try_from(payload.len()).expect("a change is smaller than two pages");
-    bytes.extend_from_slice(&end.0.to_le_bytes());
-    bytes.push(kind);
-    bytes.extend_from_slice(&length.to_le_bytes());
-    bytes.extend_from_slice(payload);
+fn put(log: &mut PageLog, end: Lsn, kind: u8, body: &[u8]) {
+    // A folded page may have been newer than the place in the log.
+    if end < log.last_end {
+        log.last_end = Lsn::ZERO;
+    }
+    let absolute = if log.last_end == Lsn::ZERO { ABSOLUTE } else { 0 };
+    log.bytes.reserve_exact(if log.bytes.is_empty() { 16 + body.len() } else { 8 + body.len() });
+    log.bytes.push(kind | absolute);
+    put_number(&mut log.bytes, end.0 - log.last_end.0);
+    put_number(&mut log.bytes, body.len() as u64);
+    log.bytes.extend_from_slice(body);
+    log.last_end = end;
 }
 
-fn next<'a>(bytes: &mut &'a [u8]) -> Option<(Lsn, u8, &'a [u8])> {
-    let (end, rest) = bytes.split_first_chunk::<8>()?;
-    let (kind, rest) = rest.split_first()?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (payload, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0u64;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The next entry; `last_end` is where the group of the one before ended.
+fn next<'a>(bytes: &mut &'a [u8], last_end: &mut Lsn) -> Option<(u8, &'a [u8])> {
+    let (kind, mut rest) = bytes.split_first()?;
+    let number = take_number(&mut rest)?;
+    let before = if kind & ABSOLUTE == 0 { last_end.0 } else { 0 };
+    *last_end = Lsn(before.checked_add(number)?);
+    let length = usize::try_from(take_number(&mut rest)?).ok()?;
+    let (body, rest) = rest.split_at_checked(length)?;
     *bytes = rest;
-    Some((Lsn(u64::from_le_bytes(*end)), *kind, payload))
+    Some((kind & !ABSOLUTE, body))
+}
+
+/// Writes the logs of pages that are not in memory and dirty since before `limit` to the log again. Answers those that
+/// nobody has needed for long. `Err`: the log did not take a group.
+pub fn renew_page_logs(pool: &BufferPool, limit: Lsn) -> Result<Vec<PageId>, Refused> {
+    let wal = pool.wal();
+    let renew = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
+        let mut group = WalGroup::new();
+        for (page, log) in logs {
+            group.push_with(RENEWED_LOG, 0, |bytes| {
+                bytes.extend_from_slice(&page.0.to_le_bytes()[..PAGE_ID_BYTES]);
+                bytes.extend_from_slice(&log.bytes);
+            });
+        }
+        let bytes = group.encoded_len();
+        wal.append_reserve(&group).map(drop).map_err(|error| Refused { error, bytes })
+    };
+    pool.page_logs().renew_before(limit, || wal.end_lsn(), renew, RENEW_BATCH)
+}
+
+/// Reads such a record.
+pub(super) fn renewed(payload: &[u8]) -> Result<(PageId, PageLog), Malformed> {
+    let (page, bytes) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
+    let (mut rest, mut last_end) = (bytes, Lsn::ZERO);
+    while !rest.is_empty() {
+        let (kind, _) = next(&mut rest, &mut last_end).ok_or(Malformed)?;
+        // What begins with an image is not logged again.
+        if kind == FOLDED || kind == IMAGE {
+            return Err(Malformed);
+        }
+    }
+    Ok((page_id(page), PageLog { bytes: bytes.to_vec(), begins_with_image: false, last_end }))
 }
 
 /// Brings a page up to date (`buffer::ApplyPageLog`). A page that has seen a group, by its LSN, does not see it again.
@@ -55,8 +127,8 @@ pub fn catch_up(
     // The records of one group have the same end: what is applied here does not count.
     let mut seen = Lsn(header::lsn(bytes));
     let mut reached = None;
-    let mut rest = &log.bytes[..];
-    while let Some((end, kind, payload)) = next(&mut rest) {
+    let (mut rest, mut end) = (&log.bytes[..], Lsn::ZERO);
+    while let Some((kind, body)) = next(&mut rest, &mut end) {
         if end <= seen {
             continue;
         }
@@ -65,11 +137,11 @@ pub fn catch_up(
         if is_folded {
             seen = end;
         }
-        let decoded = Change::decode(if is_folded { IMAGE } else { kind }, payload);
+        let decoded = Change::decode_body(if is_folded { IMAGE } else { kind }, body);
         let applied = match decoded {
-            Ok((_, change)) if !change.is_image() && lost::is_lost(bytes) => continue,
-            Ok((_, change)) => apply(bytes, page, &change),
-            Err(_) => Err(PageFault::Structure("a log record is malformed")),
+            Some(change) if !change.is_image() && lost::is_lost(bytes) => continue,
+            Some(change) => apply(bytes, page, &change),
+            None => Err(PageFault::Structure("a log record is malformed")),
         };
         fault = applied.err();
         if fault.is_some() {
@@ -96,8 +168,8 @@ pub(super) fn folded(
     let fault = catch_up(page, bytes, read, log).err();
     let mut payload = Vec::new();
     Change::image_of(bytes).encode(page, &mut payload);
-    let mut folded = PageLog { bytes: Vec::new(), begins_with_image: true };
-    put(&mut folded.bytes, Lsn(header::lsn(bytes)), FOLDED, &payload);
+    let mut folded = PageLog { begins_with_image: true, ..PageLog::default() };
+    put(&mut folded, Lsn(header::lsn(bytes)), FOLDED, &payload[PAGE_ID_BYTES..]);
     (folded, fault)
 }
 

@@ -22,7 +22,7 @@ fn apply(
 }
 
 fn log(byte: u8, begins_with_image: bool) -> PageLog {
-    PageLog { bytes: vec![byte], begins_with_image }
+    PageLog { bytes: vec![byte], begins_with_image, ..PageLog::default() }
 }
 
 /// A store with pages 10 to 99, and a pool over it that has read none of them.

@@ -51,6 +51,7 @@ impl Engine {
                 Err(error) => return Err(engine.fail(error)),
             }
             engine.checkpointer.redo_is_done(engine.wal.end_lsn());
+            engine.forget_free_page_logs().await?;
             if engine.pool.store().wants_frees() {
                 engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
             }

@@ -72,6 +72,7 @@ async fn calm(engine: &Arc<Engine>) {
 async fn settle(engine: &Arc<Engine>) {
     for _ in 0..3 {
         engine.pool.flush_all().await.unwrap();
+        engine.renew_page_logs(engine.wal.end_lsn()).await.unwrap();
         engine.checkpoint(false).await.unwrap();
         engine.start_freeing();
         calm(engine).await;

@@ -1,0 +1,393 @@
+//! The logs of dirty pages: what has changed in a page since the image that the disk has of it. A page with a short log
+//! may leave memory without being written; it gets its changes again when it is loaded.
+//!
+//! Invariants: an entry that is `whole` and the image on disk together are the page. An entry appears when the first change
+//! is made to a page that is as on disk, and goes when the page is written, or when its log becomes too long: then the
+//! page has to be written. A page that is not in memory and dirty has an entry that is whole; nobody changes that but who
+//! logs it again. So whoever looks at the entries first and at the frames afterwards misses no dirty page.
+//!
+//! Lock order: a page's latch; then one shard, a leaf lock but for the log of who logs entries again.
+//!
+//! `dirty` makes entries, `eviction` asks whether a page may leave, `load` brings it up to date.
+
+use crate::redo::PageLog;
+use env::sync::Mutex;
+use foldhash::fast::FixedState;
+use pagestore::PageId;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use wal::Lsn;
+
+const SHARDS: usize = 64;
+/// What an entry takes besides its bytes, its place in the order of age included.
+const ENTRY_BYTES: u64 = 144;
+/// A log longer than this part of a page is not worth its memory.
+const PAGE_PART: usize = 8;
+/// After so many times a log has been renewed, its page seems to be needed no more.
+const RENEWALS_MANY: u8 = 8;
+/// From this share of the budget on only shorter and shorter logs stay when their pages leave.
+const ROOMY_SHARE: f64 = 0.75;
+
+struct Entry {
+    log: PageLog,
+    /// The log of the database from here on has all of it.
+    rec_lsn: Lsn,
+    /// So much of it is in a copy of the page on its way to disk.
+    copied: Option<usize>,
+    /// False: it is whole once that copy is on disk, or the page is free.
+    whole: bool,
+    is_absent: bool,
+    /// How often it was logged again since the page left.
+    renewals: u8,
+}
+
+#[derive(Default)]
+struct Shard {
+    entries: HashMap<PageId, Entry, FixedState>,
+    /// By `rec_lsn`; those whose entry has another one, or none, are stale.
+    by_age: VecDeque<(Lsn, PageId)>,
+}
+
+/// See the module's documentation.
+pub struct PageLogs {
+    shards: Box<[Mutex<Shard>]>,
+    page_log_max: usize,
+    budget_bytes: AtomicU64,
+    bytes: AtomicU64,
+    entries: AtomicU64,
+    absent: AtomicU64,
+    left: AtomicU64,
+    returned: AtomicU64,
+    renewed: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PageLogStats {
+    /// Dirty pages that are not in memory.
+    pub absent: u64,
+    /// The memory that all logs take.
+    pub bytes: u64,
+    /// Dirty pages that left memory without being written.
+    pub left: u64,
+    /// Those that were loaded again.
+    pub returned: u64,
+    /// Logs that were written to the log again.
+    pub renewed: u64,
+}
+
+impl PageLogs {
+    pub(crate) fn new(page_bytes: usize, budget_bytes: u64) -> PageLogs {
+        PageLogs {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            page_log_max: page_bytes / PAGE_PART,
+            budget_bytes: AtomicU64::new(budget_bytes),
+            bytes: AtomicU64::new(0),
+            entries: AtomicU64::new(0),
+            absent: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
+            renewed: AtomicU64::new(0),
+        }
+    }
+
+    fn shard(&self, page: PageId) -> &Mutex<Shard> {
+        &self.shards[page.0 as usize % SHARDS]
+    }
+
+    pub fn stats(&self) -> PageLogStats {
+        PageLogStats {
+            absent: self.absent.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            left: self.left.load(Relaxed),
+            returned: self.returned.load(Relaxed),
+            renewed: self.renewed.load(Relaxed),
+        }
+    }
+
+    /// Another budget from now on; 0: no page leaves without being written any more.
+    pub fn set_budget(&self, bytes: u64) {
+        self.budget_bytes.store(bytes, Relaxed);
+    }
+
+    /// Pages in memory that have an entry.
+    pub(crate) fn present(&self) -> u64 {
+        self.entries.load(Relaxed).saturating_sub(self.absent.load(Relaxed))
+    }
+
+    /// The first change to a page since it was read, or copied to be written (`after_copy`), is about to be logged.
+    /// False: there is no room for an entry.
+    pub(crate) fn begin(&self, page: PageId, rec_lsn: Lsn, after_copy: bool) -> bool {
+        let mut shard = self.shard(page).lock();
+        if shard.entries.contains_key(&page) {
+            // Copied, and not yet written: what comes now is added to it.
+            return true;
+        }
+        if self.bytes.load(Relaxed) >= self.budget_bytes.load(Relaxed) {
+            return false;
+        }
+        let entry = Entry {
+            log: PageLog::default(),
+            rec_lsn,
+            copied: None,
+            whole: !after_copy,
+            is_absent: false,
+            renewals: 0,
+        };
+        shard.entries.insert(page, entry);
+        shard.note_age(rec_lsn, page);
+        self.entries.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(ENTRY_BYTES, Relaxed);
+        true
+    }
+
+    /// Adds a change. False: there is no entry, or there is none any more.
+    pub(crate) fn add(&self, page: PageId, add: impl FnOnce(&mut PageLog)) -> bool {
+        let mut shard = self.shard(page).lock();
+        let Some(entry) = shard.entries.get_mut(&page) else { return false };
+        let before = entry.log.bytes.capacity();
+        add(&mut entry.log);
+        // An image is no change since what is on disk.
+        let is_kept = entry.log.bytes.len() <= self.page_log_max && !entry.log.begins_with_image;
+        let after = entry.log.bytes.capacity();
+        self.bytes.fetch_add((after as u64).wrapping_sub(before as u64), Relaxed);
+        if !is_kept {
+            self.remove(&mut shard, page);
+        }
+        is_kept
+    }
+
+    /// The page, which is latched, was copied to be written.
+    pub(crate) fn copied(&self, page: PageId) {
+        if let Some(entry) = self.shard(page).lock().entries.get_mut(&page) {
+            entry.copied = Some(entry.log.bytes.len());
+            entry.log.break_off();
+        }
+    }
+
+    /// The copy is on disk. `next`: since when the page has changed again, if it has. Answers whether it has an entry now.
+    pub(crate) fn written(&self, page: PageId, next: Option<Lsn>) -> bool {
+        let mut shard = self.shard(page).lock();
+        let Some(entry) = shard.entries.get_mut(&page) else { return false };
+        let Some(next) = next else {
+            self.remove(&mut shard, page);
+            return false;
+        };
+        entry.log.bytes.drain(..entry.copied.take().unwrap_or(0));
+        entry.whole = true;
+        if entry.rec_lsn != next {
+            entry.rec_lsn = next;
+            shard.note_age(next, page);
+        }
+        true
+    }
+
+    /// Whether the page, which the caller has latched exclusively and is about to evict, need not be written. It counts as
+    /// absent then, else it loses its entry.
+    pub(crate) fn leave(&self, page: PageId) -> bool {
+        let budget = self.budget_bytes.load(Relaxed).max(1) as f64;
+        let room = (1.0 - self.bytes.load(Relaxed) as f64 / budget) / (1.0 - ROOMY_SHARE);
+        let longest = (self.page_log_max as f64 * room.clamp(0.0, 1.0)) as usize;
+        let mut shard = self.shard(page).lock();
+        match shard.entries.get_mut(&page) {
+            Some(entry) if entry.whole && entry.log.bytes.len() <= longest => {
+                entry.is_absent = true;
+                entry.renewals = 0;
+                self.absent.fetch_add(1, Relaxed);
+                self.left.fetch_add(1, Relaxed);
+                true
+            }
+            Some(_) => {
+                self.remove(&mut shard, page);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// The page is being loaded: shows what it lacks, and answers since when it is dirty. From now on it counts as present.
+    pub(crate) fn arrive<T>(&self, page: PageId, show: impl FnOnce(&PageLog) -> T) -> Option<(Lsn, T)> {
+        if self.absent.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut shard = self.shard(page).lock();
+        let entry = shard.entries.get_mut(&page)?;
+        assert!(entry.is_absent, "a page is loaded when it is not in memory");
+        entry.is_absent = false;
+        self.absent.fetch_sub(1, Relaxed);
+        self.returned.fetch_add(1, Relaxed);
+        Some((entry.rec_lsn, show(&entry.log)))
+    }
+
+    /// Whether the page is not in memory and dirty.
+    pub(crate) fn is_absent(&self, page: PageId) -> bool {
+        self.absent.load(Relaxed) > 0
+            && self.shard(page).lock().entries.get(&page).is_some_and(|entry| entry.is_absent)
+    }
+
+    /// The page is free since a group that is in the log, and nobody can allocate it yet: it need not be brought up to date.
+    pub fn freed(&self, page: PageId) {
+        let mut shard = self.shard(page).lock();
+        match shard.entries.get_mut(&page) {
+            Some(entry) if entry.is_absent => self.remove(&mut shard, page),
+            // It does not leave as it is, or its log would stay for ever.
+            Some(entry) => entry.whole = false,
+            None => {}
+        }
+    }
+
+    /// A page in memory has to be written. Answers whether it had an entry: then the caller sees to the rest.
+    pub(crate) fn forget(&self, page: PageId) -> bool {
+        let mut shard = self.shard(page).lock();
+        let had = shard.entries.contains_key(&page);
+        self.remove(&mut shard, page);
+        had
+    }
+
+    /// Pages in memory that are dirty since before `lsn` have to be written: they lose their entries.
+    pub(crate) fn forget_present_before(&self, lsn: Lsn) -> Vec<PageId> {
+        let mut forgotten = Vec::new();
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let (present, absent) = shard.take_older(lsn);
+            shard.put_back(absent);
+            let pages: Vec<PageId> = present.into_iter().map(|(_, page)| page).collect();
+            pages.iter().for_each(|page| self.remove(&mut shard, *page));
+            forgotten.extend(pages);
+        }
+        forgotten
+    }
+
+    /// Since when the oldest page with an entry is dirty.
+    pub(crate) fn oldest(&self) -> Option<Lsn> {
+        self.shards.iter().filter_map(|shard| shard.lock().oldest()).min()
+    }
+
+    /// Gives the logs of absent pages that are dirty since before `limit` to `renew`, up to `batch` at a time. If it answers
+    /// `Ok`, the log has them again, behind what `end` said before. Breaks with its error. Answers pages whose logs take
+    /// memory that others need, and that nobody has needed for long.
+    pub fn renew_before<E>(
+        &self,
+        limit: Lsn,
+        mut end: impl FnMut() -> Lsn,
+        mut renew: impl FnMut(&mut dyn Iterator<Item = (PageId, &PageLog)>) -> Result<(), E>,
+        batch: usize,
+    ) -> Result<Vec<PageId>, E> {
+        let mut outdated = Vec::new();
+        let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let (present, mut absent) = shard.take_older(limit);
+            shard.put_back(present);
+            while !absent.is_empty() {
+                let rest = absent.split_off(batch.min(absent.len()));
+                let rec_lsn = end();
+                let renewed = renew(&mut absent.iter().map(|(_, page)| (*page, &shard.entries[page].log)));
+                if let Err(error) = renewed {
+                    absent.extend(rest);
+                    shard.put_back(absent);
+                    return Err(error);
+                }
+                for (_, page) in std::mem::replace(&mut absent, rest) {
+                    let entry = shard.entries.get_mut(&page).expect("it was just listed");
+                    entry.rec_lsn = rec_lsn;
+                    entry.renewals = entry.renewals.saturating_add(1);
+                    if is_full && entry.renewals >= RENEWALS_MANY {
+                        outdated.push(page);
+                    }
+                    shard.note_age(rec_lsn, page);
+                    self.renewed.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        Ok(outdated)
+    }
+
+    /// All pages that are not in memory and dirty.
+    pub fn absent_pages(&self) -> Vec<PageId> {
+        let mut pages = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            pages.extend(shard.entries.iter().filter(|(_, entry)| entry.is_absent).map(|(page, _)| *page));
+        }
+        pages.sort_unstable();
+        pages
+    }
+
+    /// After a crash, before a page is read: what the log says of a page stays here, if it is short and there is room, else
+    /// it is given back.
+    pub fn restore(&self, page: PageId, log: PageLog, rec_lsn: Lsn) -> Option<PageLog> {
+        let is_short = log.bytes.len() <= self.page_log_max && !log.begins_with_image;
+        let bytes = self.bytes.load(Relaxed) + ENTRY_BYTES + log.bytes.capacity() as u64;
+        if !is_short || bytes as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE {
+            return Some(log);
+        }
+        self.bytes.store(bytes, Relaxed);
+        self.entries.fetch_add(1, Relaxed);
+        self.absent.fetch_add(1, Relaxed);
+        let mut shard = self.shard(page).lock();
+        let entry = Entry { log, rec_lsn, copied: None, whole: true, is_absent: true, renewals: 0 };
+        let before = shard.entries.insert(page, entry);
+        assert!(before.is_none(), "no page has a log before");
+        shard.by_age.push_back((rec_lsn, page));
+        None
+    }
+
+    fn remove(&self, shard: &mut Shard, page: PageId) {
+        let Some(entry) = shard.entries.remove(&page) else { return };
+        self.entries.fetch_sub(1, Relaxed);
+        self.absent.fetch_sub(u64::from(entry.is_absent), Relaxed);
+        self.bytes.fetch_sub(ENTRY_BYTES + entry.log.bytes.capacity() as u64, Relaxed);
+    }
+}
+
+impl Shard {
+    /// The place is at the end or near it.
+    fn note_age(&mut self, rec_lsn: Lsn, page: PageId) {
+        if self.by_age.len() > 2 * self.entries.len() + 64 {
+            self.drop_stale();
+        }
+        if self.by_age.back().is_none_or(|(last, _)| *last <= rec_lsn) {
+            self.by_age.push_back((rec_lsn, page));
+            return;
+        }
+        let place = self.by_age.partition_point(|(other, _)| *other <= rec_lsn);
+        self.by_age.insert(place, (rec_lsn, page));
+    }
+
+    fn drop_stale(&mut self) {
+        let entries = &self.entries;
+        self.by_age.retain(|(lsn, page)| entries.get(page).is_some_and(|entry| entry.rec_lsn == *lsn));
+    }
+
+    /// Takes out the entries from before `lsn` and forgets the stale ones: those of pages in memory, and the others.
+    fn take_older(&mut self, lsn: Lsn) -> (Vec<(Lsn, PageId)>, Vec<(Lsn, PageId)>) {
+        let (mut present, mut absent) = (Vec::new(), Vec::new());
+        while let Some((rec_lsn, page)) = self.by_age.pop_front_if(|(rec_lsn, _)| *rec_lsn < lsn) {
+            match self.entries.get(&page) {
+                Some(entry) if entry.rec_lsn == rec_lsn && entry.is_absent => absent.push((rec_lsn, page)),
+                Some(entry) if entry.rec_lsn == rec_lsn => present.push((rec_lsn, page)),
+                _ => {}
+            }
+        }
+        (present, absent)
+    }
+
+    /// Puts some of them back.
+    fn put_back(&mut self, taken: Vec<(Lsn, PageId)>) {
+        for (rec_lsn, page) in taken.into_iter().rev() {
+            let place = self.by_age.partition_point(|(other, _)| *other < rec_lsn);
+            self.by_age.insert(place, (rec_lsn, page));
+        }
+    }
+
+    fn oldest(&mut self) -> Option<Lsn> {
+        while let Some((lsn, page)) = self.by_age.front() {
+            if self.entries.get(page).is_some_and(|entry| entry.rec_lsn == *lsn) {
+                return Some(*lsn);
+            }
+            self.by_age.pop_front();
+        }
+        None
+    }
+}

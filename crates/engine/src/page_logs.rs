@@ -1,0 +1,106 @@
+//! Dirty pages that are not in memory, from the engine's side: when what they lack is logged again, and which do not matter
+//! any more.
+//!
+//! Invariants: the checkpoint is held back by no more than a share of the log, for logs of pages that left memory further
+//! back are logged again; that is done in small steps, each for so much log that users have written. A page whose log
+//! was renewed again and again is read and written, so that its memory serves others. Where the logs are kept:
+//! `buffer::PageLogs`; their record in the log: `btree::redo`.
+
+use crate::EngineError;
+use crate::engine::Engine;
+use btree::Refused;
+use buffer::PageLog;
+use pagestore::PageId;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use wal::{AppendError, Lsn};
+
+/// Logs of pages that left memory further back than these eighths of the log are logged again.
+pub(crate) const AGE_EIGHTHS: u64 = 3;
+
+/// They are looked at whenever the log has grown by this share of its capacity.
+const STEP_SHARE: u64 = 1024;
+
+/// So many pages whose logs nobody has needed for long are read and written in one step.
+const OUTDATED_PAGES: usize = 8;
+
+/// When the next step is due.
+#[derive(Default)]
+pub(crate) struct Renewal {
+    due_lsn: AtomicU64,
+    is_running: AtomicBool,
+}
+
+impl Renewal {
+    /// Called after every change; one load and one comparison.
+    #[inline]
+    pub fn is_due(&self, log_end: u64) -> bool {
+        log_end >= self.due_lsn.load(Ordering::Relaxed)
+    }
+}
+
+impl Engine {
+    /// Makes a step in the background.
+    #[cold]
+    pub(crate) fn start_renewal(self: &Arc<Self>) {
+        let renewal = &self.renewal;
+        if self.recovering.load(Ordering::Relaxed) || renewal.is_running.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let capacity = self.checkpointer.capacity_bytes();
+        let end = self.wal.end_lsn().0;
+        renewal.due_lsn.store(end + (capacity / STEP_SHARE).max(1), Ordering::Relaxed);
+        if self.pool.page_logs().stats().absent == 0 {
+            renewal.is_running.store(false, Ordering::Release);
+            return;
+        }
+        self.spawn("renew page logs", move |engine| async move {
+            let renewed = engine.renew_page_logs(engine.page_log_limit()).await;
+            engine.renewal.is_running.store(false, Ordering::Release);
+            for page in renewed?.into_iter().take(OUTDATED_PAGES) {
+                engine.pool.write_absent(page).await.map_err(|error| engine.pool_error(error))?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Logs from before here are old.
+    pub(crate) fn page_log_limit(&self) -> Lsn {
+        let age = self.checkpointer.capacity_bytes() / 8 * AGE_EIGHTHS;
+        Lsn(self.wal.end_lsn().0.saturating_sub(age))
+    }
+
+    /// Logs what absent pages lack again, if they are dirty since before `limit`. Answers which nobody has needed for long.
+    pub(crate) async fn renew_page_logs(&self, limit: Lsn) -> Result<Vec<PageId>, EngineError> {
+        loop {
+            match btree::redo::renew_page_logs(&self.pool, limit) {
+                Ok(outdated) => return Ok(outdated),
+                Err(Refused { error: AppendError::Full, bytes }) => self.wait_for_log_space(bytes).await?,
+                Err(Refused { error, .. }) => return Err(self.log_error(error)),
+            }
+        }
+    }
+
+    /// After redo: pages that are free now need not be brought up to date.
+    pub(crate) async fn forget_free_page_logs(&self) -> Result<(), EngineError> {
+        for page in self.pool.page_logs().absent_pages() {
+            let forgotten = self.pool.run(|| self.space.forget_page_log_if_free(&self.pool, page));
+            forgotten.await.map_err(|error| self.pool_error(error))?;
+        }
+        Ok(())
+    }
+}
+
+/// After a crash, before a page is read: short logs may stay as they were before, the others are answered. `from`: where the
+/// log begins that was read.
+pub(crate) fn restore<S: BuildHasher + Default>(
+    pool: &buffer::BufferPool,
+    logs: HashMap<PageId, PageLog, S>,
+    from: Lsn,
+) -> HashMap<PageId, PageLog, S> {
+    logs.into_iter()
+        .filter_map(|(page, log)| pool.page_logs().restore(page, log, from).map(|log| (page, log)))
+        .collect()
+}
