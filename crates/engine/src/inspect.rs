@@ -9,7 +9,7 @@ use crate::recovery::log_error;
 use crate::superblock::Superblock;
 use crate::{EngineError, StoreKind};
 use btree::LateRecord;
-use btree::redo::Change;
+use btree::redo::{Change, RENEWED_LOG, renewed_changes};
 use env::{Env, IoBuf};
 use pagestore::{InPlaceStore, PageId, SegmentOptions, SegmentStore, StoreError, header};
 use wal::{LogGroup, Lsn, WalReader};
@@ -113,6 +113,12 @@ fn show_group(group: &LogGroup<'_>, text: &mut String) {
 }
 
 fn describe_change(kind: u8, payload: &[u8]) -> String {
+    if kind == RENEWED_LOG {
+        return match renewed_changes(payload) {
+            Ok((page, changes)) => format!("page {page}: what the disk lacks, said again: {changes:?}"),
+            Err(_) => "a page's log that cannot be read".into(),
+        };
+    }
     match (LateRecord::decode(kind, payload), Change::decode(kind, payload)) {
         (Some(Ok(late)), _) => format!("late: {late:?}"),
         (_, Ok((page, change))) if change.is_image() => format!("page {page}: an image"),

@@ -17,7 +17,7 @@ mod tests;
 pub use apply::apply;
 pub use change::{BitList, Change, Malformed};
 pub use collect::{CollectError, Collected, Collector, PageIds, Wish};
-pub use page_log::{catch_up, renew_page_logs};
+pub use page_log::{PlacedChange, catch_up, renew_page_logs, renewed_changes};
 
 /// The whole log of a page that is not in memory, said again: page id, and what `page_log` makes of it.
 pub const RENEWED_LOG: u8 = 8;

@@ -97,6 +97,20 @@ pub fn renew_page_logs(pool: &BufferPool, limit: Lsn) -> Result<Vec<PageId>, Ref
     pool.page_logs().renew_before(limit, || wal.end_lsn(), renew, RENEW_BATCH)
 }
 
+/// A change, and where its group ended in the log.
+pub type PlacedChange<'a> = (Lsn, Change<'a>);
+
+/// What such a record says, for people.
+pub fn renewed_changes(payload: &[u8]) -> Result<(PageId, Vec<PlacedChange<'_>>), Malformed> {
+    let (page, mut rest) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
+    let (mut changes, mut end) = (Vec::new(), Lsn::ZERO);
+    while !rest.is_empty() {
+        let (kind, body) = next(&mut rest, &mut end).ok_or(Malformed)?;
+        changes.push((end, Change::decode_body(kind, body).ok_or(Malformed)?));
+    }
+    Ok((page_id(page), changes))
+}
+
 /// Reads such a record.
 pub(super) fn renewed(payload: &[u8]) -> Result<(PageId, PageLog), Malformed> {
     let (page, bytes) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
@@ -202,6 +216,54 @@ mod tests {
     fn values(page: &[u8]) -> Vec<Vec<u8>> {
         let node = Node::new(page);
         (0..node.count()).map(|slot| node.value(slot).to_vec()).collect()
+    }
+
+    #[test]
+    fn a_renewed_log_says_the_same() {
+        let mut log = PageLog::default();
+        change(&mut log, 1 << 40, &set(0, b"ten"));
+        change(&mut log, (1 << 40) + 300, &set(1, b"twenty"));
+        let mut payload = PAGE.0.to_le_bytes()[..PAGE_ID_BYTES].to_vec();
+        payload.extend_from_slice(&log.bytes);
+        assert_eq!(renewed(&payload), Ok((PAGE, log.clone())));
+        let (page, changes) = renewed_changes(&payload).unwrap();
+        assert_eq!(
+            (page, changes),
+            (PAGE, vec![(Lsn(1 << 40), set(0, b"ten")), (Lsn((1 << 40) + 300), set(1, b"twenty"))])
+        );
+        assert_eq!(renewed(&payload[..payload.len() - 1]), Err(Malformed));
+        // What was written meanwhile is taken off the front; what follows stands alone.
+        log.last_end = Lsn::ZERO;
+        let written = log.bytes.len();
+        change(&mut log, (1 << 40) + 400, &set(1, b"thirty"));
+        log.bytes.drain(..written);
+        let mut page = leaf(&[b"a", b"b"]);
+        header::set_lsn(&mut page, (1 << 40) + 300);
+        assert_eq!(catch_up(PAGE, &mut page, Ok(()), &log), Ok(true));
+        assert_eq!(
+            (values(&page), header::lsn(&page)),
+            (vec![b"a".to_vec(), b"thirty".to_vec()], (1 << 40) + 400)
+        );
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_applied() {
+        let random = env::sim::SeededRandom::new(5);
+        let mut taken = 0;
+        for round in 0..20_000 {
+            let length = env::Random::u64(&random) as usize % 60;
+            let mut payload: Vec<u8> = (0..length).map(|_| env::Random::u64(&random) as u8 % 3).collect();
+            if round % 2 == 0 && length > 8 {
+                // One entry with a sound frame.
+                payload[5..8].copy_from_slice(&[round as u8 / 2 % 9 | ABSOLUTE, 9, length as u8 - 8]);
+            }
+            if let Ok((page, log)) = renewed(&payload) {
+                let mut bytes = leaf(&[b"a", b"b", b"c"]);
+                taken += usize::from(catch_up(page, &mut bytes, Ok(()), &log) == Ok(true));
+            }
+            let _ = renewed_changes(&payload);
+        }
+        assert!(taken > 100, "{taken}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod caps;
 mod neighbours;
+mod page_logs;
 mod redo;
 mod resize;
 mod warm_up;

@@ -12,6 +12,7 @@ mod load;
 mod locking;
 mod marks;
 mod observers;
+mod page_logs;
 mod prepared;
 mod recovery;
 mod redo;

@@ -10,11 +10,12 @@
 //!
 //! `dirty` makes entries, `eviction` asks whether a page may leave, `load` brings it up to date.
 
+mod shard;
+
 use crate::redo::PageLog;
 use env::sync::Mutex;
-use foldhash::fast::FixedState;
 use pagestore::PageId;
-use std::collections::{HashMap, VecDeque};
+use shard::{Entry, Shard};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::Lsn;
 
@@ -27,26 +28,6 @@ const PAGE_PART: usize = 8;
 const RENEWALS_MANY: u8 = 8;
 /// From this share of the budget on only shorter and shorter logs stay when their pages leave.
 const ROOMY_SHARE: f64 = 0.75;
-
-struct Entry {
-    log: PageLog,
-    /// The log of the database from here on has all of it.
-    rec_lsn: Lsn,
-    /// So much of it is in a copy of the page on its way to disk.
-    copied: Option<usize>,
-    /// False: it is whole once that copy is on disk, or the page is free.
-    whole: bool,
-    is_absent: bool,
-    /// How often it was logged again since the page left.
-    renewals: u8,
-}
-
-#[derive(Default)]
-struct Shard {
-    entries: HashMap<PageId, Entry, FixedState>,
-    /// By `rec_lsn`; those whose entry has another one, or none, are stale.
-    by_age: VecDeque<(Lsn, PageId)>,
-}
 
 /// See the module's documentation.
 pub struct PageLogs {
@@ -160,7 +141,7 @@ impl PageLogs {
     /// The page, which is latched, was copied to be written.
     pub(crate) fn copied(&self, page: PageId) {
         if let Some(entry) = self.shard(page).lock().entries.get_mut(&page) {
-            entry.copied = Some(entry.log.bytes.len());
+            entry.copied = Some(entry.log.bytes.len() as u32);
             entry.log.break_off();
         }
     }
@@ -173,7 +154,7 @@ impl PageLogs {
             self.remove(&mut shard, page);
             return false;
         };
-        entry.log.bytes.drain(..entry.copied.take().unwrap_or(0));
+        entry.log.bytes.drain(..entry.copied.take().unwrap_or(0) as usize);
         entry.whole = true;
         if entry.rec_lsn != next {
             entry.rec_lsn = next;
@@ -329,7 +310,7 @@ impl PageLogs {
         let entry = Entry { log, rec_lsn, copied: None, whole: true, is_absent: true, renewals: 0 };
         let before = shard.entries.insert(page, entry);
         assert!(before.is_none(), "no page has a log before");
-        shard.by_age.push_back((rec_lsn, page));
+        shard.note_age(rec_lsn, page);
         None
     }
 
@@ -338,56 +319,5 @@ impl PageLogs {
         self.entries.fetch_sub(1, Relaxed);
         self.absent.fetch_sub(u64::from(entry.is_absent), Relaxed);
         self.bytes.fetch_sub(ENTRY_BYTES + entry.log.bytes.capacity() as u64, Relaxed);
-    }
-}
-
-impl Shard {
-    /// The place is at the end or near it.
-    fn note_age(&mut self, rec_lsn: Lsn, page: PageId) {
-        if self.by_age.len() > 2 * self.entries.len() + 64 {
-            self.drop_stale();
-        }
-        if self.by_age.back().is_none_or(|(last, _)| *last <= rec_lsn) {
-            self.by_age.push_back((rec_lsn, page));
-            return;
-        }
-        let place = self.by_age.partition_point(|(other, _)| *other <= rec_lsn);
-        self.by_age.insert(place, (rec_lsn, page));
-    }
-
-    fn drop_stale(&mut self) {
-        let entries = &self.entries;
-        self.by_age.retain(|(lsn, page)| entries.get(page).is_some_and(|entry| entry.rec_lsn == *lsn));
-    }
-
-    /// Takes out the entries from before `lsn` and forgets the stale ones: those of pages in memory, and the others.
-    fn take_older(&mut self, lsn: Lsn) -> (Vec<(Lsn, PageId)>, Vec<(Lsn, PageId)>) {
-        let (mut present, mut absent) = (Vec::new(), Vec::new());
-        while let Some((rec_lsn, page)) = self.by_age.pop_front_if(|(rec_lsn, _)| *rec_lsn < lsn) {
-            match self.entries.get(&page) {
-                Some(entry) if entry.rec_lsn == rec_lsn && entry.is_absent => absent.push((rec_lsn, page)),
-                Some(entry) if entry.rec_lsn == rec_lsn => present.push((rec_lsn, page)),
-                _ => {}
-            }
-        }
-        (present, absent)
-    }
-
-    /// Puts some of them back.
-    fn put_back(&mut self, taken: Vec<(Lsn, PageId)>) {
-        for (rec_lsn, page) in taken.into_iter().rev() {
-            let place = self.by_age.partition_point(|(other, _)| *other < rec_lsn);
-            self.by_age.insert(place, (rec_lsn, page));
-        }
-    }
-
-    fn oldest(&mut self) -> Option<Lsn> {
-        while let Some((lsn, page)) = self.by_age.front() {
-            if self.entries.get(page).is_some_and(|entry| entry.rec_lsn == *lsn) {
-                return Some(*lsn);
-            }
-            self.by_age.pop_front();
-        }
-        None
     }
 }

@@ -1,0 +1,208 @@
+//! Dirty pages that leave memory without being written. A page counts its changes and has the byte of the last one; its log
+//! has a byte for each.
+
+use super::*;
+use crate::PageLog;
+use env::IoBuf;
+use std::collections::BTreeMap;
+use wal::Lsn;
+
+const PAGES: std::ops::Range<u64> = 10..150;
+const BYTE: usize = 100;
+const COUNT: usize = 101;
+
+fn count(page: &[u8]) -> usize {
+    usize::from(u16::from_le_bytes([page[COUNT], page[COUNT + 1]]))
+}
+
+fn put(page: &mut [u8], byte: u8) {
+    let count = count(page) as u16 + 1;
+    page[BYTE] = byte;
+    page[COUNT..COUNT + 2].copy_from_slice(&count.to_le_bytes());
+}
+
+fn apply(_: PageId, page: &mut [u8], read: Result<(), PageFault>, log: &PageLog) -> Result<bool, PageFault> {
+    read?;
+    log.bytes.iter().for_each(|byte| put(page, *byte));
+    Ok(true)
+}
+
+fn change(pool: &BufferPool, page: PageId, byte: u8) -> Result<Lsn, Stop> {
+    let mut guard = pool.write(page)?;
+    let start = pool.wal().end_lsn();
+    guard.begin_changes(start);
+    let mut group = WalGroup::new();
+    group.push(1, 0, &[byte; 30]);
+    let lsns = pool.wal().append(&group).unwrap();
+    put(guard.bytes_mut(), byte);
+    guard.note_change(|log| log.bytes.push(byte));
+    header::set_lsn(guard.bytes_mut(), lsns.end.0);
+    Ok(start)
+}
+
+/// A pool of 32 frames whose pages are clean.
+async fn opened(env: &Env, page_log_bytes: usize) -> Arc<BufferPool> {
+    let store = Arc::new(InPlaceStore::create(env, "", PageSize::K4).await.unwrap());
+    let wal = Arc::new(Wal::create(env, WalOptions::default()).await.unwrap());
+    let mut options = PoolOptions::new(32 * (PAGE_BYTES + 64), |_| Ok(()));
+    options.page_log_bytes = page_log_bytes;
+    options.apply_page_log = apply;
+    let pool = BufferPool::open(env, store, wal, options);
+    for page in PAGES {
+        pool.run(|| stamp(&pool, PageId(page), true, 0)).await.unwrap();
+    }
+    pool.flush_all().await.unwrap();
+    pool
+}
+
+async fn look(pool: &BufferPool, page: u64) -> (usize, u8) {
+    pool.run(|| pool.read(PageId(page)).map(|guard| (count(&guard), guard[BYTE]))).await.unwrap()
+}
+
+#[test]
+fn pages_leave_unwritten_and_return_with_their_changes() {
+    run(21, |env| async move {
+        let pool = opened(&env, 1 << 20).await;
+        let written = pool.pages_written();
+        let start = pool.wal().end_lsn();
+        for round in 1..=5 {
+            for page in PAGES {
+                pool.run(|| change(&pool, PageId(page), round)).await.unwrap();
+            }
+        }
+        let stats = pool.page_logs().stats();
+        assert!(stats.absent > 100 && stats.left > 500 && stats.returned > 400, "{stats:?}");
+        assert_eq!((pool.pages_written(), pool.min_rec_lsn()), (written, start));
+        for page in PAGES {
+            assert_eq!(look(&pool, page).await, (5, 5), "page {page}");
+        }
+        // What is in memory is written, the rest is as old as it was.
+        pool.flush_all().await.unwrap();
+        assert_eq!(pool.stats().pages_dirty, 0);
+        let absent = pool.page_logs().stats().absent;
+        assert!(absent > 100 && pool.min_rec_lsn() < pool.wal().end_lsn());
+        let mut places: Places = PAGES.map(|page| (page, vec![Lsn::ZERO; 5])).collect();
+        let renewed_at = pool.wal().end_lsn();
+        renew(&pool, &mut places, renewed_at);
+        assert_eq!(pool.page_logs().stats().renewed, absent);
+        assert_eq!(pool.min_rec_lsn(), renewed_at);
+        for page in pool.page_logs().absent_pages() {
+            pool.write_absent(page).await.unwrap();
+        }
+        pool.flush_all().await.unwrap();
+        assert_eq!(pool.page_logs().stats().bytes, 0);
+        assert_eq!(pool.min_rec_lsn(), pool.wal().end_lsn());
+    });
+}
+
+#[test]
+fn without_room_pages_are_written() {
+    run(22, |env| async move {
+        let pool = opened(&env, 4_000).await;
+        let written = pool.pages_written();
+        for page in PAGES {
+            pool.run(|| change(&pool, PageId(page), 7)).await.unwrap();
+            assert!(pool.page_logs().stats().bytes < 5_000);
+        }
+        assert!(pool.pages_written() - written > 60);
+        for page in PAGES {
+            assert_eq!(look(&pool, page).await, (1, 7), "page {page}");
+        }
+    });
+}
+
+#[test]
+fn a_page_that_cannot_be_read_again_is_lost() {
+    let world = World::new(23, SimOptions::default());
+    let env = world.env();
+    let pool = world.block_on(async move { opened(&env, 1 << 20).await }).unwrap();
+    let run = async {
+        pool.run(|| change(&pool, PageId(10), 1)).await.unwrap();
+        for page in 11..80 {
+            look(&pool, page).await;
+        }
+        assert_eq!(pool.page_logs().absent_pages(), [PageId(10)]);
+        world.flip_bit("pages.db", (10 * PAGE_BYTES + 2_000) * 8);
+        pool.run(|| pool.read(PageId(10)).map(drop)).await.unwrap();
+        let given_up = pool.behind().take_given_up();
+        assert_eq!(given_up.iter().map(|lost| lost.page).collect::<Vec<_>>(), [PageId(10)]);
+        assert_eq!((pool.page_logs().stats().bytes, pool.stats().pages_dirty), (0, 1));
+    };
+    world.block_on(run).unwrap();
+}
+
+/// Where the log has each change of each page that may not be on disk: at its own place, or where it was logged again.
+type Places = BTreeMap<u64, Vec<Lsn>>;
+
+/// A replay from where it may begin would miss nothing that the disk lacks.
+async fn check_replay(env: &Env, pool: &BufferPool, places: &Places) {
+    let is_written = |frame: &crate::frame::Frame| frame.writing.load(Ordering::Relaxed);
+    while pool.memory().headers().iter().any(is_written) {
+        env.clock.sleep(1_000).await;
+    }
+    let from = pool.min_rec_lsn();
+    let mut buffer = IoBuf::zeroed(PAGE_BYTES);
+    for (page, places) in places {
+        let (filled, result) = pool.store().read(PageId(*page), buffer).await;
+        result.unwrap();
+        let on_disk = count(filled.as_slice());
+        assert!(places[on_disk..].iter().all(|place| *place >= from), "page {page} from {from}");
+        buffer = filled;
+    }
+}
+
+fn renew(pool: &BufferPool, places: &mut Places, limit: Lsn) {
+    let end = pool.wal().end_lsn();
+    let again = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
+        let mut group = WalGroup::new();
+        for (page, log) in logs {
+            group.push(2, 0, &log.bytes);
+            let places = places.get_mut(&page.0).expect("it was changed");
+            let kept = places.len() - log.bytes.len();
+            places[kept..].fill(end);
+        }
+        pool.wal().append(&group).map(drop)
+    };
+    // All from where the log ended before: that is where a replay of them may begin.
+    pool.page_logs().renew_before(limit, || end, again, 8).unwrap();
+}
+
+#[test]
+fn no_change_is_lost_or_made_twice_whatever_comes_together() {
+    for seed in 0..30 {
+        run(1_000 + seed, |env| async move {
+            let budget = [6_000, 16_000, 1 << 20][seed as usize % 3];
+            let pool = opened(&env, budget).await;
+            let mut places = Places::new();
+            let draw = |count: u64| env.random.u64() % count;
+            for _ in 0..2_000 {
+                let page = PAGES.start + draw(PAGES.end - PAGES.start);
+                match draw(100) {
+                    0..80 => {
+                        let byte = draw(256) as u8;
+                        let start = pool.run(|| change(&pool, PageId(page), byte)).await.unwrap();
+                        places.entry(page).or_default().push(start);
+                        assert_eq!(look(&pool, page).await, (places[&page].len(), byte));
+                    }
+                    80..92 => {
+                        let expected = places.get(&page).map_or(0, Vec::len);
+                        assert_eq!(look(&pool, page).await.0, expected, "page {page}");
+                    }
+                    92..94 => pool.prefetch((page..page + 5).filter(|page| PAGES.contains(page)).map(PageId)),
+                    94..96 => {
+                        let lsn = Lsn(draw(pool.wal().end_lsn().0));
+                        pool.flush_through(lsn).await.unwrap();
+                    }
+                    96 => renew(&pool, &mut places, Lsn(pool.wal().end_lsn().0 / 8 * 7)),
+                    97 => pool.write_absent(PageId(page)).await.unwrap(),
+                    _ => check_replay(&env, &pool, &places).await,
+                }
+            }
+            pool.flush_all().await.unwrap();
+            for page in PAGES {
+                let expected = places.get(&page).map_or(0, Vec::len);
+                assert_eq!(look(&pool, page).await.0, expected, "page {page}");
+            }
+        });
+    }
+}
