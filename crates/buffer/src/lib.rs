@@ -36,7 +36,7 @@ mod vanishing_tests;
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};
 pub use late::{AbsentPage, LateChange, LateChanges, LatePage, LateStats};
-pub use page_logs::{PageLogStats, PageLogs};
+pub use page_logs::{PAGE_LOG_PARTS, PageLogStats, PageLogs};
 pub use pool::{Access, ApplyLate, BufferPool, PageCheck, PoolOptions};
 pub use redo::{ApplyPageLog, PageLog, PagesBehind};
 pub use resize::ResizeStatus;

@@ -9,7 +9,7 @@
 use crate::EngineError;
 use crate::engine::Engine;
 use btree::Refused;
-use buffer::PageLog;
+use buffer::{PAGE_LOG_PARTS, PageLog};
 use pagestore::PageId;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -22,6 +22,9 @@ pub(crate) const AGE_EIGHTHS: u64 = 3;
 
 /// They are looked at whenever the log has grown by this share of its capacity.
 const STEP_SHARE: u64 = 1024;
+
+/// More than this are renewed in one turn only if they are in one part.
+const PAGES_PER_TURN: u64 = 100;
 
 /// So many pages whose logs nobody has needed for long are read and written in one step.
 const OUTDATED_PAGES: usize = 8;
@@ -74,13 +77,24 @@ impl Engine {
 
     /// Logs what absent pages lack again, if they are dirty since before `limit`. Answers which nobody has needed for long.
     pub(crate) async fn renew_page_logs(&self, limit: Lsn) -> Result<Vec<PageId>, EngineError> {
-        loop {
-            match btree::redo::renew_page_logs(&self.pool, limit) {
-                Ok(outdated) => return Ok(outdated),
-                Err(Refused { error: AppendError::Full, bytes }) => self.wait_for_log_space(bytes).await?,
-                Err(Refused { error, .. }) => return Err(self.log_error(error)),
+        let mut outdated = Vec::new();
+        for part in 0..PAGE_LOG_PARTS {
+            let before = self.pool.page_logs().stats().renewed;
+            loop {
+                match btree::redo::renew_page_logs(&self.pool, part, limit) {
+                    Ok(pages) => break outdated.extend(pages),
+                    Err(Refused { error: AppendError::Full, bytes }) => {
+                        self.wait_for_log_space(bytes).await?;
+                    }
+                    Err(Refused { error, .. }) => return Err(self.log_error(error)),
+                }
+            }
+            // After a crash all are equally old: others get their turns.
+            if self.pool.page_logs().stats().renewed - before > PAGES_PER_TURN {
+                env::yield_now().await;
             }
         }
+        Ok(outdated)
     }
 
     /// After redo: pages that are free now need not be brought up to date.

@@ -79,9 +79,9 @@ fn next<'a>(bytes: &mut &'a [u8], last_end: &mut Lsn) -> Option<(u8, &'a [u8])> 
     Some((kind & !ABSOLUTE, body))
 }
 
-/// Writes the logs of pages that are not in memory and dirty since before `limit` to the log again. Answers those that
-/// nobody has needed for long. `Err`: the log did not take a group.
-pub fn renew_page_logs(pool: &BufferPool, limit: Lsn) -> Result<Vec<PageId>, Refused> {
+/// Writes the logs of pages of one part that are not in memory and dirty since before `limit` to the log again. Answers
+/// those that nobody has needed for long. `Err`: the log did not take a group.
+pub fn renew_page_logs(pool: &BufferPool, part: usize, limit: Lsn) -> Result<Vec<PageId>, Refused> {
     let wal = pool.wal();
     let renew = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
         let mut group = WalGroup::new();
@@ -94,7 +94,7 @@ pub fn renew_page_logs(pool: &BufferPool, limit: Lsn) -> Result<Vec<PageId>, Ref
         let bytes = group.encoded_len();
         wal.append_reserve(&group).map(drop).map_err(|error| Refused { error, bytes })
     };
-    pool.page_logs().renew_before(limit, || wal.end_lsn(), renew, RENEW_BATCH)
+    pool.page_logs().renew_before(part, limit, || wal.end_lsn(), renew, RENEW_BATCH)
 }
 
 /// A change, and where its group ended in the log.
@@ -255,7 +255,7 @@ mod tests {
             let mut payload: Vec<u8> = (0..length).map(|_| env::Random::u64(&random) as u8 % 3).collect();
             if round % 2 == 0 && length > 8 {
                 // One entry with a sound frame.
-                payload[5..8].copy_from_slice(&[round as u8 / 2 % 9 | ABSOLUTE, 9, length as u8 - 8]);
+                payload[5..8].copy_from_slice(&[(round as u8 / 2 % 9) | ABSOLUTE, 9, length as u8 - 8]);
             }
             if let Ok((page, log)) = renewed(&payload) {
                 let mut bytes = leaf(&[b"a", b"b", b"c"]);

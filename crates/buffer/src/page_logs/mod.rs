@@ -19,7 +19,8 @@ use shard::{Entry, Shard};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::Lsn;
 
-const SHARDS: usize = 64;
+/// The logs are in so many parts, each of them under a lock of its own.
+pub const PAGE_LOG_PARTS: usize = 64;
 /// What an entry takes besides its bytes, its place in the order of age included.
 const ENTRY_BYTES: u64 = 144;
 /// A log longer than this part of a page is not worth its memory.
@@ -60,7 +61,7 @@ pub struct PageLogStats {
 impl PageLogs {
     pub(crate) fn new(page_bytes: usize, budget_bytes: u64) -> PageLogs {
         PageLogs {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..PAGE_LOG_PARTS).map(|_| Mutex::default()).collect(),
             page_log_max: page_bytes / PAGE_PART,
             budget_bytes: AtomicU64::new(budget_bytes),
             bytes: AtomicU64::new(0),
@@ -73,7 +74,7 @@ impl PageLogs {
     }
 
     fn shard(&self, page: PageId) -> &Mutex<Shard> {
-        &self.shards[page.0 as usize % SHARDS]
+        &self.shards[page.0 as usize % PAGE_LOG_PARTS]
     }
 
     pub fn stats(&self) -> PageLogStats {
@@ -244,11 +245,12 @@ impl PageLogs {
         self.shards.iter().filter_map(|shard| shard.lock().oldest()).min()
     }
 
-    /// Gives the logs of absent pages that are dirty since before `limit` to `renew`, up to `batch` at a time. If it answers
-    /// `Ok`, the log has them again, behind what `end` said before. Breaks with its error. Answers pages whose logs take
-    /// memory that others need, and that nobody has needed for long.
+    /// Gives the logs of absent pages of one part that are dirty since before `limit` to `renew`, up to `batch` at a time. If
+    /// it answers `Ok`, the log has them again, behind what `end` said before. Breaks with its error. Answers pages whose
+    /// logs take memory that others need, and that nobody has needed for long.
     pub fn renew_before<E>(
         &self,
+        part: usize,
         limit: Lsn,
         mut end: impl FnMut() -> Lsn,
         mut renew: impl FnMut(&mut dyn Iterator<Item = (PageId, &PageLog)>) -> Result<(), E>,
@@ -256,29 +258,27 @@ impl PageLogs {
     ) -> Result<Vec<PageId>, E> {
         let mut outdated = Vec::new();
         let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
-        for shard in &self.shards {
-            let mut shard = shard.lock();
-            let (present, mut absent) = shard.take_older(limit);
-            shard.put_back(present);
-            while !absent.is_empty() {
-                let rest = absent.split_off(batch.min(absent.len()));
-                let rec_lsn = end();
-                let renewed = renew(&mut absent.iter().map(|(_, page)| (*page, &shard.entries[page].log)));
-                if let Err(error) = renewed {
-                    absent.extend(rest);
-                    shard.put_back(absent);
-                    return Err(error);
+        let mut shard = self.shards[part].lock();
+        let (present, mut absent) = shard.take_older(limit);
+        shard.put_back(present);
+        while !absent.is_empty() {
+            let rest = absent.split_off(batch.min(absent.len()));
+            let rec_lsn = end();
+            let renewed = renew(&mut absent.iter().map(|(_, page)| (*page, &shard.entries[page].log)));
+            if let Err(error) = renewed {
+                absent.extend(rest);
+                shard.put_back(absent);
+                return Err(error);
+            }
+            for (_, page) in std::mem::replace(&mut absent, rest) {
+                let entry = shard.entries.get_mut(&page).expect("it was just listed");
+                entry.rec_lsn = rec_lsn;
+                entry.renewals = entry.renewals.saturating_add(1);
+                if is_full && entry.renewals >= RENEWALS_MANY {
+                    outdated.push(page);
                 }
-                for (_, page) in std::mem::replace(&mut absent, rest) {
-                    let entry = shard.entries.get_mut(&page).expect("it was just listed");
-                    entry.rec_lsn = rec_lsn;
-                    entry.renewals = entry.renewals.saturating_add(1);
-                    if is_full && entry.renewals >= RENEWALS_MANY {
-                        outdated.push(page);
-                    }
-                    shard.note_age(rec_lsn, page);
-                    self.renewed.fetch_add(1, Relaxed);
-                }
+                shard.note_age(rec_lsn, page);
+                self.renewed.fetch_add(1, Relaxed);
             }
         }
         Ok(outdated)

@@ -2,7 +2,7 @@
 //! has a byte for each.
 
 use super::*;
-use crate::PageLog;
+use crate::{PAGE_LOG_PARTS, PageLog};
 use env::IoBuf;
 use std::collections::BTreeMap;
 use wal::Lsn;
@@ -153,7 +153,7 @@ async fn check_replay(env: &Env, pool: &BufferPool, places: &Places) {
 
 fn renew(pool: &BufferPool, places: &mut Places, limit: Lsn) {
     let end = pool.wal().end_lsn();
-    let again = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
+    let mut again = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
         let mut group = WalGroup::new();
         for (page, log) in logs {
             group.push(2, 0, &log.bytes);
@@ -164,7 +164,9 @@ fn renew(pool: &BufferPool, places: &mut Places, limit: Lsn) {
         pool.wal().append(&group).map(drop)
     };
     // All from where the log ended before: that is where a replay of them may begin.
-    pool.page_logs().renew_before(limit, || end, again, 8).unwrap();
+    for part in 0..PAGE_LOG_PARTS {
+        pool.page_logs().renew_before(part, limit, || end, &mut again, 8).unwrap();
+    }
 }
 
 #[test]
