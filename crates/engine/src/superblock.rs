@@ -2,7 +2,7 @@
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
-//! | 0 | 4 | format version, 1 |
+//! | 0 | 4 | format version, 2; since then the log may hold logs of pages that are said again, else 1 is the same |
 //! | 4 | 8 | checkpoint LSN: replay from here rebuilds everything |
 //! | 12 | 8 | an LSN that was durable when this was written: a log that ends before it is damaged |
 //! | 20 | 8 | a transaction id above all before the checkpoint |
@@ -15,7 +15,9 @@
 
 use pagestore::PageId;
 
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
+/// The oldest that can be read.
+const FORMAT_VERSION_MIN: u32 = 1;
 pub(crate) const SUPERBLOCK_BYTES: usize = 49;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Superblock {
     /// The reason when the bytes cannot be used.
     pub fn decode(bytes: &[u8]) -> Result<Superblock, String> {
         let version = bytes.first_chunk::<4>().map(|version| u32::from_le_bytes(*version));
-        if version != Some(FORMAT_VERSION) {
+        if !version.is_some_and(|version| (FORMAT_VERSION_MIN..=FORMAT_VERSION).contains(&version)) {
             return Err(format!("unknown version {version:?} of the checkpoint record"));
         }
         if bytes.len() != SUPERBLOCK_BYTES {
@@ -89,6 +91,10 @@ mod tests {
         };
         let bytes = superblock.encode();
         assert_eq!(Superblock::decode(&bytes), Ok(superblock));
+        for (version, is_known) in [(0, false), (1, true), (2, true), (3, false)] {
+            let of_version = [&u32::to_le_bytes(version), &bytes[4..]].concat();
+            assert_eq!(Superblock::decode(&of_version).is_ok(), is_known, "version {version}");
+        }
         for cut in 0..bytes.len() {
             assert!(Superblock::decode(&bytes[..cut]).is_err());
         }
