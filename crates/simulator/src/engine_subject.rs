@@ -43,7 +43,7 @@ impl Subject for Engine {
             // In half of the lives what an old snapshot needs moves to runs at once, or soon.
             version_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
             late_change_bytes: [None, None, Some(2_000), Some(200_000)][env.random.u64() as usize % 4],
-            page_log_bytes: [None, None, Some(0), Some(30_000)][env.random.u64() as usize % 4],
+            page_log_bytes: [0, 30_000, 100_000, 400_000][env.random.u64() as usize % 4],
             store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };
@@ -186,7 +186,7 @@ async fn whole<T>(
 ) -> Result<T, Refusal> {
     match done {
         Err(error) if !error.rolled_back() => {
-            transaction.rollback_to(savepoint).await.map_err(refusal)?;
+            transaction.rollback_to(savepoint).await.map_err(not_undone)?;
             Err(refusal(error))
         }
         done => done.map_err(refusal),
@@ -308,6 +308,14 @@ fn read_refusal(transaction: &Transaction, lock: bool, error: EngineError) -> Re
     match error {
         EngineError::SnapshotTooOld if keeps_snapshot => Refusal::Statement(error.to_string()),
         _ => refusal(error),
+    }
+}
+
+/// Half a statement must not be committed: its transaction is over, and what drops it has it rolled back.
+fn not_undone(error: EngineError) -> Refusal {
+    match refusal(error) {
+        Refusal::Statement(_) => Refusal::Transaction,
+        other => other,
     }
 }
 
