@@ -181,7 +181,7 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         let tree = self.tree(name.tree)?;
         let (before, older_in_memory) = self.rows.newest_before(state, name, sequence);
-        let older_remain = older_in_memory || self.spills.others_may_have(None, name.tree, &name.key);
+        let older_remain = older_in_memory || self.may_have_older_elsewhere(None, name.tree, &name.key);
         let record = match &before {
             Before::Record(record) => Some(&**record),
             // Readers find older versions only through a record in the leaf.

@@ -226,6 +226,18 @@ impl Engine {
         Ok(trees)
     }
 
+    /// True while an older version of a row may be needed that is neither in memory nor in the spill `except`, from which
+    /// its newest one is undone: a ghost takes its place then. Look into memory before: versions move from there to runs.
+    pub(crate) fn may_have_older_elsewhere(
+        &self,
+        except: Option<&Arc<Spill>>,
+        tree: TreeId,
+        key: &[u8],
+    ) -> bool {
+        self.spills.others_may_have(except, tree, key)
+            || self.runs_may_have(RowPlace { tree, key, page_lsn: u64::MAX })
+    }
+
     /// True while a version of the row may be needed, wherever it is: its ghost must stay.
     pub(crate) fn has_versions(&self, row: RowPlace<'_>) -> bool {
         self.rows.has_versions(row.tree, row.key)
@@ -236,7 +248,7 @@ impl Engine {
 
 impl Spills {
     /// True when a spill other than `except` may have versions of the row.
-    pub fn others_may_have(&self, except: Option<&Arc<Spill>>, tree: TreeId, key: &[u8]) -> bool {
+    fn others_may_have(&self, except: Option<&Arc<Spill>>, tree: TreeId, key: &[u8]) -> bool {
         let is_other = |spill: &&Arc<Spill>| except.is_none_or(|except| !Arc::ptr_eq(except, spill));
         self.exist()
             && self.live.read().iter().filter(is_other).any(|spill| spill.may_have(tree, key, u64::MAX))

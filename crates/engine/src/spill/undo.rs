@@ -193,7 +193,7 @@ impl Engine {
         let needs_ghost = before.is_none()
             && (may_have_older
                 || self.rows.has_versions(tree, key)
-                || self.spills.others_may_have(Some(spill), tree, key));
+                || self.may_have_older_elsewhere(Some(spill), tree, key));
         let ghost = Some(GHOST_RECORD).filter(|_| needs_ghost);
         let mut edit = RestoreSpilled { record: before.or(ghost) };
         match self.modify(&handle, key, &mut edit, Priority::Reserve).await {

@@ -15,10 +15,17 @@ fn with_runs<F>(seed: u64, test: impl FnOnce(Arc<Engine>) -> F) -> World
 where
     F: Future<Output = ()>,
 {
+    with_options(seed, tiny(), test)
+}
+
+fn with_options<F>(seed: u64, options: EngineOptions, test: impl FnOnce(Arc<Engine>) -> F) -> World
+where
+    F: Future<Output = ()>,
+{
     let world = World::new(seed, SimOptions::default());
     let env = world.env();
     let run = async move {
-        let engine = Engine::open(env, tiny()).await.expect("open");
+        let engine = Engine::open(env, options).await.expect("open");
         test(engine.clone()).await;
         settle(&engine).await;
         engine.close().await.expect("close");
@@ -165,6 +172,29 @@ fn own_changes_are_seen_over_others_that_are_not() {
         assert!(rows(&mut reader, Direction::Forward).await == expect);
         reader.rollback().await.unwrap();
     });
+}
+
+/// Whether the undo is in memory or in a spill, it leaves the ghosts by which the old versions are found.
+#[test]
+fn what_an_insert_took_the_place_of_stays_when_it_is_undone() {
+    for (seed, undo_memory_bytes) in [(8, options().undo_memory_bytes), (9, 1)] {
+        with_options(seed, EngineOptions { undo_memory_bytes, ..tiny() }, |engine| async move {
+            let mut model = Rows::new();
+            change(&engine, 0..100, b'a', &mut model).await;
+            let mut reader = repeatable(&engine);
+            reader.take_snapshot();
+            let expect = model.clone();
+            change_behind(&engine, b'c', &mut model).await;
+            let gone: Vec<_> = expect.keys().filter(|key| !model.contains_key(*key)).collect();
+            assert_eq!(gone.len(), 20);
+            let mut writer = repeatable(&engine);
+            for key in gone {
+                writer.insert(CATALOG, key, b"again", Uniqueness::Key, WAIT).await.unwrap();
+            }
+            writer.rollback().await.unwrap();
+            assert!(rows(&mut reader, Direction::Forward).await == expect);
+        });
+    }
 }
 
 #[test]
