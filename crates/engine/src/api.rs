@@ -227,9 +227,9 @@ pub struct EngineOptions {
     /// What changes of index leaves that are not in memory may take; `None`: a share of the buffer pool's size; 0:
     /// there are none, each leaf is read to be changed.
     pub late_change_bytes: Option<u64>,
-    /// What the logs of dirty pages may take that leave memory without being written; 0: dirty pages
-    /// are written before they leave. An open fault on full disks keeps that the default (docs/crash-runs.md).
-    pub page_log_bytes: u64,
+    /// What the logs of dirty pages may take that leave memory without being written; `None`: a share of the buffer pool's
+    /// size; 0: dirty pages are written before they leave.
+    pub page_log_bytes: Option<u64>,
     /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
@@ -258,7 +258,7 @@ impl Default for EngineOptions {
             undo_memory_bytes: 0,
             version_memory_bytes: 0,
             late_change_bytes: None,
-            page_log_bytes: 0,
+            page_log_bytes: None,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,
         }

@@ -33,6 +33,10 @@ const LATE_MEMORY_MAX: u64 = 64 << 20;
 /// and this share of the log.
 const LATE_LOG_SHARE: u64 = 16;
 
+/// The logs of dirty pages may take this share of the pool's size, beside it, up to this maximum.
+const PAGE_LOG_POOL_SHARE: u64 = 4;
+const PAGE_LOG_MEMORY_MAX: u64 = 1 << 30;
+
 /// After a crash, what the log says of pages may take this share of the pool's size, beside it: its frames are empty at
 /// first. Less than this would mean to read the log once for a few pages.
 const REDO_POOL_SHARE: u64 = 2;
@@ -46,7 +50,7 @@ pub(crate) struct Budgets {
     undo_fixed: Option<u64>,
     version_fixed: Option<u64>,
     late_fixed: Option<u64>,
-    page_log_bytes: u64,
+    page_log_fixed: Option<u64>,
 }
 
 impl Budgets {
@@ -57,7 +61,7 @@ impl Budgets {
             undo_fixed: (options.undo_memory_bytes > 0).then_some(options.undo_memory_bytes),
             version_fixed: (options.version_memory_bytes > 0).then_some(options.version_memory_bytes),
             late_fixed: options.late_change_bytes,
-            page_log_bytes: options.page_log_bytes,
+            page_log_fixed: options.page_log_bytes,
         }
     }
 
@@ -107,7 +111,8 @@ impl Budgets {
 
     /// What the logs of dirty pages may take.
     pub fn page_log_bytes(&self) -> u64 {
-        self.page_log_bytes
+        let pool_bytes = self.pool_bytes.load(Ordering::Relaxed);
+        self.page_log_fixed.unwrap_or((pool_bytes / PAGE_LOG_POOL_SHARE).min(PAGE_LOG_MEMORY_MAX))
     }
 }
 

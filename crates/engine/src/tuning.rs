@@ -19,6 +19,7 @@ impl Engine {
         self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
         self.budgets.set_pool_bytes(bytes.min(self.buffer_pool_bytes_max()));
         self.pool.late().set_budget(self.budgets.late_bytes());
+        self.pool.page_logs().set_budget(self.budgets.page_log_bytes());
         if self.pool.late().is_over_budget() {
             self.spawn("apply late changes", |engine| async move {
                 engine.apply_late_beyond_budget().await;

@@ -145,7 +145,7 @@ fn open_store(
         undo_memory_bytes: 0,
         version_memory_bytes: 0,
         late_change_bytes: None,
-        page_log_bytes: 0,
+        page_log_bytes: None,
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,

@@ -43,7 +43,7 @@ impl Subject for Engine {
             // In half of the lives what an old snapshot needs moves to runs at once, or soon.
             version_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
             late_change_bytes: [None, None, Some(2_000), Some(200_000)][env.random.u64() as usize % 4],
-            page_log_bytes: [0, 30_000, 100_000, 400_000][env.random.u64() as usize % 4],
+            page_log_bytes: [None, Some(0), Some(30_000), Some(400_000)][env.random.u64() as usize % 4],
             store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };

@@ -34,7 +34,7 @@ const ROOMY_SHARE: f64 = 0.75;
 pub struct PageLogs {
     shards: Box<[Mutex<Shard>]>,
     page_log_max: usize,
-    budget_bytes: u64,
+    budget_bytes: AtomicU64,
     bytes: AtomicU64,
     entries: AtomicU64,
     absent: AtomicU64,
@@ -63,7 +63,7 @@ impl PageLogs {
         PageLogs {
             shards: (0..PAGE_LOG_PARTS).map(|_| Mutex::default()).collect(),
             page_log_max: page_bytes / PAGE_PART,
-            budget_bytes,
+            budget_bytes: AtomicU64::new(budget_bytes),
             bytes: AtomicU64::new(0),
             entries: AtomicU64::new(0),
             absent: AtomicU64::new(0),
@@ -87,6 +87,11 @@ impl PageLogs {
         }
     }
 
+    /// Another budget from now on; 0: no page leaves without being written any more.
+    pub fn set_budget(&self, bytes: u64) {
+        self.budget_bytes.store(bytes, Relaxed);
+    }
+
     /// Pages in memory that have an entry.
     pub(crate) fn present(&self) -> u64 {
         self.entries.load(Relaxed).saturating_sub(self.absent.load(Relaxed))
@@ -100,7 +105,7 @@ impl PageLogs {
             // Copied, and not yet written: what comes now is added to it.
             return true;
         }
-        if self.bytes.load(Relaxed) >= self.budget_bytes {
+        if self.bytes.load(Relaxed) >= self.budget_bytes.load(Relaxed) {
             return false;
         }
         let entry = Entry {
@@ -162,7 +167,7 @@ impl PageLogs {
     /// Whether the page, which the caller has latched exclusively and is about to evict, need not be written. It counts as
     /// absent then, else it loses its entry.
     pub(crate) fn leave(&self, page: PageId) -> bool {
-        let budget = self.budget_bytes.max(1) as f64;
+        let budget = self.budget_bytes.load(Relaxed).max(1) as f64;
         let room = (1.0 - self.bytes.load(Relaxed) as f64 / budget) / (1.0 - ROOMY_SHARE);
         let longest = (self.page_log_max as f64 * room.clamp(0.0, 1.0)) as usize;
         let mut shard = self.shard(page).lock();
@@ -252,7 +257,7 @@ impl PageLogs {
         batch: usize,
     ) -> Result<Vec<PageId>, E> {
         let mut outdated = Vec::new();
-        let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes as f64 * ROOMY_SHARE;
+        let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
         let mut shard = self.shards[part].lock();
         let (present, mut absent) = shard.take_older(limit);
         shard.put_back(present);
@@ -295,7 +300,7 @@ impl PageLogs {
     pub fn restore(&self, page: PageId, log: PageLog, rec_lsn: Lsn) -> Option<PageLog> {
         let is_short = log.bytes.len() <= self.page_log_max && !log.begins_with_image;
         let bytes = self.bytes.load(Relaxed) + ENTRY_BYTES + log.bytes.capacity() as u64;
-        if !is_short || bytes as f64 > self.budget_bytes as f64 * ROOMY_SHARE {
+        if !is_short || bytes as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE {
             return Some(log);
         }
         self.bytes.store(bytes, Relaxed);

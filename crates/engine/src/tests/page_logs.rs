@@ -9,7 +9,7 @@ const ROWS: u32 = 4_000;
 
 /// A few dozen frames for some 300 leaves.
 fn small(store: StoreKind) -> EngineOptions {
-    EngineOptions { buffer_pool_bytes: 64 * 4200, page_log_bytes: 100_000, store, ..options() }
+    EngineOptions { buffer_pool_bytes: 64 * 4200, page_log_bytes: Some(100_000), store, ..options() }
 }
 
 fn value(number: u32, version: u32) -> Vec<u8> {
@@ -115,7 +115,7 @@ fn logs_that_nobody_needs_make_room() {
     let world = World::new(32, SimOptions::default());
     let env = world.env();
     let run = async move {
-        let options = EngineOptions { page_log_bytes: 30_000, ..small(StoreKind::InPlace) };
+        let options = EngineOptions { page_log_bytes: Some(30_000), ..small(StoreKind::InPlace) };
         let engine = Engine::open(env.clone(), options).await.unwrap();
         let (cold, hot) = (make(&engine).await, make(&engine).await);
         let before = engine.pool.page_logs().absent_pages();

@@ -46,7 +46,7 @@ fn engine_options(env: &Env, roomy: bool) -> EngineOptions {
         redo_memory_bytes: [0, 0, 0, 30_000][draw(4)],
         undo_memory_bytes: if roomy { 0 } else { [0, 0, 1, 4_000][draw(4)] },
         late_change_bytes: [None, None, Some(2_000), Some(200_000)][draw(4)],
-        page_log_bytes: [0, 30_000, 100_000, 400_000][draw(4)],
+        page_log_bytes: [None, Some(0), Some(30_000), Some(400_000)][draw(4)],
         store: if in_place { StoreKind::InPlace } else { crate::engine_subject::segments() },
         ..EngineOptions::default()
     }
