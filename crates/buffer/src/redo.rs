@@ -36,13 +36,6 @@ pub struct PageLog {
     pub last_end: Lsn,
 }
 
-impl PageLog {
-    /// What comes next can be read without what came before.
-    pub(crate) fn break_off(&mut self) {
-        self.last_end = Lsn::ZERO;
-    }
-}
-
 /// Brings a page up to date. `read` says whether `bytes` are what the disk has; if not, why. Answers whether it changed
 /// the page, or, if the page is given up now, what was wrong with it.
 pub type ApplyPageLog = fn(PageId, &mut [u8], Result<(), PageFault>, &PageLog) -> Result<bool, PageFault>;

@@ -4,7 +4,8 @@
 //! Invariants: the checkpoint is held back by no more than a share of the log, for logs of pages that left memory further
 //! back are logged again; that is done in small steps, each for so much log that users have written. A page whose log
 //! was renewed again and again is read and written, so that its memory serves others. Where the logs are kept:
-//! `buffer::PageLogs`; their record in the log: `btree::redo`.
+//! `buffer::PageLogs`; their record in the log: `btree::redo`. Called by checkpoints, which also see to a step after
+//! changes, by an opening and by its redo, and where the log becomes smaller.
 
 use crate::EngineError;
 use crate::engine::Engine;

@@ -83,12 +83,12 @@ fn next<'a>(bytes: &mut &'a [u8], last_end: &mut Lsn) -> Option<(u8, &'a [u8])> 
 /// those that nobody has needed for long. `Err`: the log did not take a group.
 pub fn renew_page_logs(pool: &BufferPool, part: usize, limit: Lsn) -> Result<Vec<PageId>, Refused> {
     let wal = pool.wal();
-    let renew = |logs: &mut dyn Iterator<Item = (PageId, &PageLog)>| {
+    let renew = |logs: &mut dyn Iterator<Item = (PageId, &[u8])>| {
         let mut group = WalGroup::new();
         for (page, log) in logs {
             group.push_with(RENEWED_LOG, 0, |bytes| {
                 bytes.extend_from_slice(&page.0.to_le_bytes()[..PAGE_ID_BYTES]);
-                bytes.extend_from_slice(&log.bytes);
+                bytes.extend_from_slice(log);
             });
         }
         let bytes = group.encoded_len();
@@ -102,27 +102,35 @@ pub type PlacedChange<'a> = (Lsn, Change<'a>);
 
 /// What such a record says, for people.
 pub fn renewed_changes(payload: &[u8]) -> Result<(PageId, Vec<PlacedChange<'_>>), Malformed> {
-    let (page, mut rest) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
-    let (mut changes, mut end) = (Vec::new(), Lsn::ZERO);
-    while !rest.is_empty() {
-        let (kind, body) = next(&mut rest, &mut end).ok_or(Malformed)?;
-        changes.push((end, Change::decode_body(kind, body).ok_or(Malformed)?));
-    }
-    Ok((page_id(page), changes))
+    let (page, _, entries) = decode_renewed(payload)?;
+    let change = |(end, kind, body)| Change::decode_body(kind, body).map(|change| (end, change));
+    let changes = entries.into_iter().map(change).collect::<Option<Vec<_>>>();
+    Ok((page, changes.ok_or(Malformed)?))
 }
 
 /// Reads such a record.
 pub(super) fn renewed(payload: &[u8]) -> Result<(PageId, PageLog), Malformed> {
-    let (page, bytes) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
-    let (mut rest, mut last_end) = (bytes, Lsn::ZERO);
-    while !rest.is_empty() {
-        let (kind, _) = next(&mut rest, &mut last_end).ok_or(Malformed)?;
-        // What begins with an image is not logged again.
-        if kind == FOLDED || kind == IMAGE {
-            return Err(Malformed);
-        }
+    let (page, bytes, entries) = decode_renewed(payload)?;
+    // What begins with an image is not logged again.
+    if entries.iter().any(|(_, kind, _)| matches!(*kind, FOLDED | IMAGE)) {
+        return Err(Malformed);
     }
-    Ok((page_id(page), PageLog { bytes: bytes.to_vec(), begins_with_image: false, last_end }))
+    let last_end = entries.last().map_or(Lsn::ZERO, |(end, ..)| *end);
+    Ok((page, PageLog { bytes: bytes.to_vec(), begins_with_image: false, last_end }))
+}
+
+/// Where the group of a change ended, its kind and its body.
+type Entry<'a> = (Lsn, u8, &'a [u8]);
+
+/// The page of such a record, its log, and that taken apart.
+fn decode_renewed(payload: &[u8]) -> Result<(PageId, &[u8], Vec<Entry<'_>>), Malformed> {
+    let (page, bytes) = payload.split_at_checked(PAGE_ID_BYTES).ok_or(Malformed)?;
+    let (mut rest, mut end, mut entries) = (bytes, Lsn::ZERO, Vec::new());
+    while !rest.is_empty() {
+        let (kind, body) = next(&mut rest, &mut end).ok_or(Malformed)?;
+        entries.push((end, kind, body));
+    }
+    Ok((page_id(page), bytes, entries))
 }
 
 /// Brings a page up to date (`buffer::ApplyPageLog`). A page that has seen a group, by its LSN, does not see it again.

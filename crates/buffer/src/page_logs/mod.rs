@@ -15,14 +15,12 @@ mod shard;
 use crate::redo::PageLog;
 use env::sync::Mutex;
 use pagestore::PageId;
-use shard::{Entry, Shard};
+use shard::{ENTRY_BYTES, Entry, Shard, bytes_cost};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::Lsn;
 
 /// The logs are in so many parts, each of them under a lock of its own.
 pub const PAGE_LOG_PARTS: usize = 64;
-/// What an entry takes besides its bytes, its place in the order of age included.
-const ENTRY_BYTES: u64 = 144;
 /// A log longer than this part of a page is not worth its memory.
 const PAGE_PART: usize = 8;
 /// After so many times a log has been renewed, its page seems to be needed no more.
@@ -101,38 +99,29 @@ impl PageLogs {
     /// False: there is no room for an entry.
     pub(crate) fn begin(&self, page: PageId, rec_lsn: Lsn, after_copy: bool) -> bool {
         let mut shard = self.shard(page).lock();
-        if shard.entries.contains_key(&page) {
+        if shard.get(page).is_some() {
             // Copied, and not yet written: what comes now is added to it.
             return true;
         }
         if self.bytes.load(Relaxed) >= self.budget_bytes.load(Relaxed) {
             return false;
         }
-        let entry = Entry {
-            log: PageLog::default(),
-            rec_lsn,
-            copied: None,
-            whole: !after_copy,
-            is_absent: false,
-            renewals: 0,
-        };
-        shard.entries.insert(page, entry);
-        shard.note_age(rec_lsn, page);
-        self.entries.fetch_add(1, Relaxed);
-        self.bytes.fetch_add(ENTRY_BYTES, Relaxed);
+        self.insert(&mut shard, Entry::new(page, rec_lsn, !after_copy));
         true
     }
 
     /// Adds a change. False: there is no entry, or there is none any more.
     pub(crate) fn add(&self, page: PageId, add: impl FnOnce(&mut PageLog)) -> bool {
         let mut shard = self.shard(page).lock();
-        let Some(entry) = shard.entries.get_mut(&page) else { return false };
-        let before = entry.log.bytes.capacity();
-        add(&mut entry.log);
+        let Some(entry) = shard.get_mut(page) else { return false };
+        let before = entry.cost();
+        let begins_with_image = entry.with_log(|log| {
+            add(log);
+            log.begins_with_image
+        });
         // An image is no change since what is on disk.
-        let is_kept = entry.log.bytes.len() <= self.page_log_max && !entry.log.begins_with_image;
-        let after = entry.log.bytes.capacity();
-        self.bytes.fetch_add((after as u64).wrapping_sub(before as u64), Relaxed);
+        let is_kept = entry.bytes().len() <= self.page_log_max && !begins_with_image;
+        self.bytes.fetch_add(entry.cost().wrapping_sub(before), Relaxed);
         if !is_kept {
             self.remove(&mut shard, page);
         }
@@ -141,26 +130,23 @@ impl PageLogs {
 
     /// The page, which is latched, was copied to be written.
     pub(crate) fn copied(&self, page: PageId) {
-        if let Some(entry) = self.shard(page).lock().entries.get_mut(&page) {
-            entry.copied = Some(entry.log.bytes.len() as u32);
-            entry.log.break_off();
+        if let Some(entry) = self.shard(page).lock().get_mut(page) {
+            entry.note_copied();
         }
     }
 
     /// The copy is on disk. `next`: since when the page has changed again, if it has. Answers whether it has an entry now.
     pub(crate) fn written(&self, page: PageId, next: Option<Lsn>) -> bool {
         let mut shard = self.shard(page).lock();
-        let Some(entry) = shard.entries.get_mut(&page) else { return false };
+        let Some(entry) = shard.get_mut(page) else { return false };
         let Some(next) = next else {
             self.remove(&mut shard, page);
             return false;
         };
-        entry.log.bytes.drain(..entry.copied.take().unwrap_or(0) as usize);
-        entry.whole = true;
-        if entry.rec_lsn != next {
-            entry.rec_lsn = next;
-            shard.note_age(next, page);
-        }
+        let before = entry.cost();
+        entry.note_written();
+        self.bytes.fetch_sub(before - entry.cost(), Relaxed);
+        shard.set_rec_lsn(page, next);
         true
     }
 
@@ -171,8 +157,8 @@ impl PageLogs {
         let room = (1.0 - self.bytes.load(Relaxed) as f64 / budget) / (1.0 - ROOMY_SHARE);
         let longest = (self.page_log_max as f64 * room.clamp(0.0, 1.0)) as usize;
         let mut shard = self.shard(page).lock();
-        match shard.entries.get_mut(&page) {
-            Some(entry) if entry.whole && entry.log.bytes.len() <= longest => {
+        match shard.get_mut(page) {
+            Some(entry) if entry.whole && entry.bytes().len() <= longest => {
                 entry.is_absent = true;
                 entry.renewals = 0;
                 self.absent.fetch_add(1, Relaxed);
@@ -193,25 +179,25 @@ impl PageLogs {
             return None;
         }
         let mut shard = self.shard(page).lock();
-        let entry = shard.entries.get_mut(&page)?;
+        let entry = shard.get_mut(page)?;
         assert!(entry.is_absent, "a page is loaded when it is not in memory");
         entry.is_absent = false;
         self.absent.fetch_sub(1, Relaxed);
         self.returned.fetch_add(1, Relaxed);
-        Some((entry.rec_lsn, show(&entry.log)))
+        Some((entry.rec_lsn(), entry.with_log(|log| show(log))))
     }
 
     /// Whether the page is not in memory and dirty.
     pub(crate) fn is_absent(&self, page: PageId) -> bool {
         self.absent.load(Relaxed) > 0
-            && self.shard(page).lock().entries.get(&page).is_some_and(|entry| entry.is_absent)
+            && self.shard(page).lock().get(page).is_some_and(|entry| entry.is_absent)
     }
 
     /// The page is free since a group that is in the log, and nobody can allocate it yet: it need not be brought up to date.
     pub fn freed(&self, page: PageId) {
         let mut shard = self.shard(page).lock();
-        match shard.entries.get_mut(&page) {
-            Some(entry) if entry.is_absent => self.remove(&mut shard, page),
+        match shard.get_mut(page) {
+            Some(entry) if entry.is_absent => drop(self.remove(&mut shard, page)),
             // It does not leave as it is, or its log would stay for ever.
             Some(entry) => entry.whole = false,
             None => {}
@@ -221,9 +207,7 @@ impl PageLogs {
     /// A page in memory has to be written. Answers whether it had an entry: then the caller sees to the rest.
     pub(crate) fn forget(&self, page: PageId) -> bool {
         let mut shard = self.shard(page).lock();
-        let had = shard.entries.contains_key(&page);
-        self.remove(&mut shard, page);
-        had
+        self.remove(&mut shard, page)
     }
 
     /// Pages in memory that are dirty since before `lsn` have to be written: they lose their entries.
@@ -231,10 +215,11 @@ impl PageLogs {
         let mut forgotten = Vec::new();
         for shard in &self.shards {
             let mut shard = shard.lock();
-            let (present, absent) = shard.take_older(lsn);
-            shard.put_back(absent);
-            let pages: Vec<PageId> = present.into_iter().map(|(_, page)| page).collect();
-            pages.iter().for_each(|page| self.remove(&mut shard, *page));
+            let old = shard.older_than(lsn).filter(|entry| !entry.is_absent);
+            let pages: Vec<PageId> = old.map(Entry::page).collect();
+            for page in &pages {
+                self.remove(&mut shard, *page);
+            }
             forgotten.extend(pages);
         }
         forgotten
@@ -253,31 +238,25 @@ impl PageLogs {
         part: usize,
         limit: Lsn,
         mut end: impl FnMut() -> Lsn,
-        mut renew: impl FnMut(&mut dyn Iterator<Item = (PageId, &PageLog)>) -> Result<(), E>,
+        mut renew: impl FnMut(&mut dyn Iterator<Item = (PageId, &[u8])>) -> Result<(), E>,
         batch: usize,
     ) -> Result<Vec<PageId>, E> {
         let mut outdated = Vec::new();
         let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
         let mut shard = self.shards[part].lock();
-        let (present, mut absent) = shard.take_older(limit);
-        shard.put_back(present);
-        while !absent.is_empty() {
-            let rest = absent.split_off(batch.min(absent.len()));
+        let old = shard.older_than(limit).filter(|entry| entry.is_absent);
+        let old: Vec<PageId> = old.map(Entry::page).collect();
+        for pages in old.chunks(batch) {
             let rec_lsn = end();
-            let renewed = renew(&mut absent.iter().map(|(_, page)| (*page, &shard.entries[page].log)));
-            if let Err(error) = renewed {
-                absent.extend(rest);
-                shard.put_back(absent);
-                return Err(error);
-            }
-            for (_, page) in std::mem::replace(&mut absent, rest) {
-                let entry = shard.entries.get_mut(&page).expect("it was just listed");
-                entry.rec_lsn = rec_lsn;
+            let listed = |page: &PageId| shard.get(*page).expect("it was just listed");
+            renew(&mut pages.iter().map(|page| (*page, listed(page).bytes())))?;
+            for page in pages {
+                shard.set_rec_lsn(*page, rec_lsn);
+                let entry = shard.get_mut(*page).expect("it was just listed");
                 entry.renewals = entry.renewals.saturating_add(1);
                 if is_full && entry.renewals >= RENEWALS_MANY {
-                    outdated.push(page);
+                    outdated.push(*page);
                 }
-                shard.note_age(rec_lsn, page);
                 self.renewed.fetch_add(1, Relaxed);
             }
         }
@@ -289,7 +268,7 @@ impl PageLogs {
         let mut pages = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock();
-            pages.extend(shard.entries.iter().filter(|(_, entry)| entry.is_absent).map(|(page, _)| *page));
+            pages.extend(shard.entries().iter().filter(|entry| entry.is_absent).map(Entry::page));
         }
         pages.sort_unstable();
         pages
@@ -299,25 +278,30 @@ impl PageLogs {
     /// it is given back.
     pub fn restore(&self, page: PageId, log: PageLog, rec_lsn: Lsn) -> Option<PageLog> {
         let is_short = log.bytes.len() <= self.page_log_max && !log.begins_with_image;
-        let bytes = self.bytes.load(Relaxed) + ENTRY_BYTES + log.bytes.capacity() as u64;
-        if !is_short || bytes as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE {
+        let budget = self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
+        let bytes = self.bytes.load(Relaxed) + ENTRY_BYTES + bytes_cost(log.bytes.len());
+        if !is_short || bytes as f64 > budget {
             return Some(log);
         }
-        self.bytes.store(bytes, Relaxed);
-        self.entries.fetch_add(1, Relaxed);
         self.absent.fetch_add(1, Relaxed);
         let mut shard = self.shard(page).lock();
-        let entry = Entry { log, rec_lsn, copied: None, whole: true, is_absent: true, renewals: 0 };
-        let before = shard.entries.insert(page, entry);
-        assert!(before.is_none(), "no page has a log before");
-        shard.note_age(rec_lsn, page);
+        assert!(shard.get(page).is_none(), "no page has a log before");
+        self.insert(&mut shard, Entry::absent(page, rec_lsn, log));
         None
     }
 
-    fn remove(&self, shard: &mut Shard, page: PageId) {
-        let Some(entry) = shard.entries.remove(&page) else { return };
+    fn insert(&self, shard: &mut Shard, entry: Entry) {
+        self.entries.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(entry.cost(), Relaxed);
+        shard.insert(entry);
+    }
+
+    /// Answers whether there was one.
+    fn remove(&self, shard: &mut Shard, page: PageId) -> bool {
+        let Some(entry) = shard.remove(page) else { return false };
         self.entries.fetch_sub(1, Relaxed);
         self.absent.fetch_sub(u64::from(entry.is_absent), Relaxed);
-        self.bytes.fetch_sub(ENTRY_BYTES + entry.log.bytes.capacity() as u64, Relaxed);
+        self.bytes.fetch_sub(entry.cost(), Relaxed);
+        true
     }
 }
