@@ -183,6 +183,7 @@ impl BufferPool {
         self.eviction.count_arrival();
         self.eviction.queues.lock().enter(frame, index, place);
         self.note_arrival();
+        self.scrub_in_return();
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {

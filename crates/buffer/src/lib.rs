@@ -25,6 +25,7 @@ mod queues;
 mod redo;
 mod resize;
 mod run;
+mod scrub;
 mod stats;
 mod warm_up;
 

@@ -20,6 +20,7 @@ use crate::page_table::{PageTable, Word};
 use crate::redo::{ApplyPageLog, PagesBehind};
 use crate::resize::Resize;
 use crate::run::Slots;
+use crate::scrub::Scrub;
 use crate::stats::{Counters, PoolStats, bump};
 use env::{Env, Overlap};
 use pagestore::{CorruptPage, PageFault, PageId, PageStore};
@@ -108,6 +109,7 @@ pub struct BufferPool {
     pub(crate) resize: Resize,
     pub(crate) caps: Caps,
     pub(crate) hot_list: HotList,
+    pub(crate) scrub: Scrub,
     pub(crate) dirty: DirtyPages,
     pub(crate) late: LateChanges,
     pub(crate) page_logs: PageLogs,
@@ -144,6 +146,7 @@ impl BufferPool {
             descents: Slots::new(descents_max(count)),
             resize: Resize::default(),
             hot_list: HotList::new(),
+            scrub: Scrub::default(),
             dirty: DirtyPages::default(),
             flusher: FlusherState::default(),
             counters: Counters::default(),
@@ -360,6 +363,9 @@ impl BufferPool {
             pages_created: load(&counters.pages_created),
             pages_evicted: load(&counters.pages_evicted),
             pages_prefetched: load(&counters.pages_prefetched),
+            scrub_pages: load(&self.scrub.pages),
+            scrub_passes: load(&self.scrub.passes),
+            scrub_faults: load(&self.scrub.faults),
             frame_waits: load(&counters.frame_waits),
             write_batches: load(&counters.write_batches),
             write_requests: counters.write_requests.sum(),

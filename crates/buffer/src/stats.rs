@@ -80,6 +80,10 @@ pub struct PoolStats {
     pub pages_created: u64,
     pub pages_evicted: u64,
     pub pages_prefetched: u64,
+    /// Pages on disk that the scrub has looked at, how often it was at the end of them, and what it found damaged.
+    pub scrub_pages: u64,
+    pub scrub_passes: u64,
+    pub scrub_faults: u64,
     /// How often somebody had to wait until a frame became free.
     pub frame_waits: u64,
     pub write_batches: u64,

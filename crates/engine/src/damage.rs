@@ -9,7 +9,7 @@ use crate::log_record::{LogRecord, NO_TRANSACTION};
 use crate::{EngineError, TreeId};
 use btree::{Mtr, Tree, lost};
 use buffer::Stop;
-use pagestore::{CorruptPage, PageFault, PageId};
+use pagestore::{CorruptPage, PageFault, PageId, StoreError};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use wal::{Priority, WalGroup};
@@ -40,11 +40,19 @@ impl Damage {
 }
 
 impl Engine {
-    /// The damaged pages that were met since the last call, each once; for the server's log.
+    /// The damaged pages that were met since the last call, by users or by the scrub, each once; for the server's log.
     pub fn take_damage_news(&self) -> Vec<String> {
         self.pool.behind().take_given_up().into_iter().for_each(|corrupt| self.damage.note(corrupt));
+        let mut lines = Vec::new();
+        for found in self.pool.take_scrub_faults() {
+            match found {
+                StoreError::Corrupt(corrupt) => self.damage.note(corrupt),
+                other => lines.push(format!("the scrub could not read a page: {other}")),
+            }
+        }
         let news = std::mem::take(&mut self.damage.met.lock().news);
-        news.iter().map(CorruptPage::to_string).collect()
+        lines.extend(news.iter().map(CorruptPage::to_string));
+        lines
     }
 
     /// Called when the record of `key` cannot be put back. Gives the change up if the way to the key is damaged;

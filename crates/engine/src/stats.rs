@@ -159,6 +159,12 @@ pub struct EngineStats {
     pub pool_reads: u64,
     /// Pages that were read ahead.
     pub pool_pages_prefetched: u64,
+    /// Pages on disk that the scrub has looked at.
+    pub scrub_pages: u64,
+    /// How often it has come to the end of them.
+    pub scrub_passes: u64,
+    /// How many of them were damaged; a page counts in each pass.
+    pub scrub_faults: u64,
     /// Pages that were made new.
     pub pool_pages_created: u64,
     /// Pages that were written.
@@ -255,6 +261,9 @@ impl Engine {
         stats.pool_write_requests = pool.write_requests;
         stats.pool_reads = pool.pages_read;
         stats.pool_pages_prefetched = pool.pages_prefetched;
+        stats.scrub_pages = pool.scrub_pages;
+        stats.scrub_passes = pool.scrub_passes;
+        stats.scrub_faults = pool.scrub_faults;
         stats.pool_pages_created = pool.pages_created;
         stats.pool_pages_written = pool.pages_written;
         stats.pool_pages_evicted = pool.pages_evicted;

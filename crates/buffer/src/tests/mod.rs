@@ -5,6 +5,7 @@ mod neighbours;
 mod page_logs;
 mod redo;
 mod resize;
+mod scrub;
 mod warm_up;
 
 use crate::{Access, BufferError, BufferPool, PoolOptions, Stop};
