@@ -74,15 +74,17 @@ impl BufferPool {
         None
     }
 
-    /// The caller holds the frame's exclusive latch and appends to the log only afterwards. `logs`: it says each change to
-    /// `note_change` as well.
-    pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn, logs: bool) {
+    /// The caller holds the frame's exclusive latch and appends to the log only afterwards. `image_lsn`: it says each change
+    /// to `note_change` as well, and this is the page's LSN before the first of them.
+    pub(crate) fn mark_dirty(&self, index: FrameIndex, rec_lsn: Lsn, image_lsn: Option<Lsn>) {
         assert!(rec_lsn > Lsn::ZERO, "0 means clean");
         self.counters.write_requests.add_one();
         let frame = self.frame(index);
-        let begin_log = |after_copy| {
-            logs && self.keeps_page_logs()
-                && frame.page().is_some_and(|page| self.page_logs.begin(page, rec_lsn, after_copy))
+        let begin_log = |after_copy| match (image_lsn, frame.page()) {
+            (Some(image_lsn), Some(page)) if self.keeps_page_logs() => {
+                self.page_logs.begin(page, rec_lsn, image_lsn, after_copy)
+            }
+            _ => false,
         };
         if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
             // SeqCst pairs with the scan in `min_rec_lsn`.
@@ -169,6 +171,14 @@ impl BufferPool {
     /// A low limit for dirty pages is kept by writing them.
     fn keeps_page_logs(&self) -> bool {
         !self.caps.limits_dirty_pages()
+    }
+
+    /// Where there is such a limit, pages in memory that got their logs before it was set are written like others.
+    pub(crate) fn give_up_page_logs_if_limited(&self) {
+        if !self.keeps_page_logs() && self.page_logs.present() > 0 {
+            let pages = self.page_logs.forget_present_before(Lsn(u64::MAX));
+            pages.into_iter().for_each(|page| self.hand_over(page));
+        }
     }
 
     /// The page of this frame is forgotten. The caller holds the exclusive latch; its queue entry becomes stale.

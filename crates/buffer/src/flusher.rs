@@ -138,6 +138,7 @@ pub(crate) async fn work(pool: Arc<BufferPool>) {
     loop {
         pool.flusher.wake.notified().await;
         while !pool.is_stopped() {
+            pool.give_up_page_logs_if_limited();
             let mut demand = pace.demand(&pool);
             if demand.pages == 0 {
                 // Who waits for wanted frames may find them clean already.
@@ -404,7 +405,7 @@ fn copy_page(pool: &BufferPool, candidate: &Candidate, batch: &mut PageBatch) ->
         return Copy::LogFirst(lsn);
     }
     batch.push(candidate.page, &guard);
-    pool.page_logs.copied(candidate.page);
+    pool.page_logs.copied(candidate.page, lsn);
     frame.writing.store(true, Ordering::Relaxed);
     Copy::Done
 }

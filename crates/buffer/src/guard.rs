@@ -107,13 +107,14 @@ impl<'p> ExclusiveGuard<'p> {
 
     /// Says that the page is about to change by a log group that lies at or after `rec_lsn`.
     pub fn mark_dirty(&mut self, rec_lsn: Lsn) {
-        self.pool.mark_dirty(self.index, rec_lsn, false);
+        self.pool.mark_dirty(self.index, rec_lsn, None);
     }
 
     /// The same by who says each change to `note_change` afterwards.
     pub fn begin_changes(&mut self, rec_lsn: Lsn) {
         // Of a new page the disk has nothing.
-        self.pool.mark_dirty(self.index, rec_lsn, !self.unborn);
+        let image_lsn = (!self.unborn).then(|| self.page_lsn());
+        self.pool.mark_dirty(self.index, rec_lsn, image_lsn);
     }
 
     /// Keeps a change that was made: `add` adds it to the page's log in the encoding of `PoolOptions::apply_page_log`.

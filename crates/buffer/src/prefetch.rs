@@ -82,7 +82,7 @@ impl BufferPool {
         let frame = self.frame(index);
         frame.latch.lock_exclusive();
         // There is nothing to replay for it; the position only gives it its turn.
-        self.mark_dirty(index, self.wal.end_lsn(), false);
+        self.mark_dirty(index, self.wal.end_lsn(), None);
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_exclusive() }
     }

@@ -98,6 +98,17 @@ impl Engine {
         Ok(outdated)
     }
 
+    /// When the logs may take less than before: pages that are not in memory are written until the others fit.
+    pub(crate) async fn write_absent_beyond_budget(&self) -> Result<(), EngineError> {
+        for page in self.pool.page_logs().absent_pages() {
+            if !self.pool.page_logs().is_over_budget() || self.closed.load(Ordering::Acquire) {
+                break;
+            }
+            self.pool.write_absent(page).await.map_err(|error| self.pool_error(error))?;
+        }
+        Ok(())
+    }
+
     /// After redo: pages that are free now need not be brought up to date.
     pub(crate) async fn forget_free_page_logs(&self) -> Result<(), EngineError> {
         for page in self.pool.page_logs().absent_pages() {

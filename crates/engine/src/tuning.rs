@@ -26,6 +26,11 @@ impl Engine {
                 Ok(())
             });
         }
+        if self.pool.page_logs().is_over_budget() {
+            self.spawn("write pages whose logs have no room", |engine| async move {
+                engine.write_absent_beyond_budget().await
+            });
+        }
     }
 
     /// Whether the pool has as many pages as fit into this memory.

@@ -90,14 +90,19 @@ impl PageLogs {
         self.budget_bytes.store(bytes, Relaxed);
     }
 
+    /// Whether the logs take more than they may, because they might take more before.
+    pub fn is_over_budget(&self) -> bool {
+        self.bytes.load(Relaxed) > self.budget_bytes.load(Relaxed)
+    }
+
     /// Pages in memory that have an entry.
     pub(crate) fn present(&self) -> u64 {
         self.entries.load(Relaxed).saturating_sub(self.absent.load(Relaxed))
     }
 
-    /// The first change to a page since it was read, or copied to be written (`after_copy`), is about to be logged.
-    /// False: there is no room for an entry.
-    pub(crate) fn begin(&self, page: PageId, rec_lsn: Lsn, after_copy: bool) -> bool {
+    /// The first change to a page since it was read, or copied to be written (`after_copy`), is about to be logged; that
+    /// image has the LSN `image_lsn`. False: there is no room for an entry.
+    pub(crate) fn begin(&self, page: PageId, rec_lsn: Lsn, image_lsn: Lsn, after_copy: bool) -> bool {
         let mut shard = self.shard(page).lock();
         if shard.get(page).is_some() {
             // Copied, and not yet written: what comes now is added to it.
@@ -106,7 +111,7 @@ impl PageLogs {
         if self.bytes.load(Relaxed) >= self.budget_bytes.load(Relaxed) {
             return false;
         }
-        self.insert(&mut shard, Entry::new(page, rec_lsn, !after_copy));
+        self.insert(&mut shard, Entry::new(page, rec_lsn, image_lsn, !after_copy));
         true
     }
 
@@ -128,10 +133,10 @@ impl PageLogs {
         is_kept
     }
 
-    /// The page, which is latched, was copied to be written.
-    pub(crate) fn copied(&self, page: PageId) {
+    /// The page, which is latched and has this LSN, was copied to be written.
+    pub(crate) fn copied(&self, page: PageId, lsn: Lsn) {
         if let Some(entry) = self.shard(page).lock().get_mut(page) {
-            entry.note_copied();
+            entry.note_copied(lsn);
         }
     }
 
@@ -173,8 +178,9 @@ impl PageLogs {
         }
     }
 
-    /// The page is being loaded: shows what it lacks, and answers since when it is dirty. From now on it counts as present.
-    pub(crate) fn arrive<T>(&self, page: PageId, show: impl FnOnce(&PageLog) -> T) -> Option<(Lsn, T)> {
+    /// The page is being loaded: shows what it lacks and the LSN of the image that lacks it (0: unknown), and answers since
+    /// when it is dirty. From now on it counts as present.
+    pub(crate) fn arrive<T>(&self, page: PageId, show: impl FnOnce(&PageLog, Lsn) -> T) -> Option<(Lsn, T)> {
         if self.absent.load(Relaxed) == 0 {
             return None;
         }
@@ -184,7 +190,8 @@ impl PageLogs {
         entry.is_absent = false;
         self.absent.fetch_sub(1, Relaxed);
         self.returned.fetch_add(1, Relaxed);
-        Some((entry.rec_lsn(), entry.with_log(|log| show(log))))
+        let image_lsn = entry.image_lsn();
+        Some((entry.rec_lsn(), entry.with_log(|log| show(log, image_lsn))))
     }
 
     /// Whether the page is not in memory and dirty.

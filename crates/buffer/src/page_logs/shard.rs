@@ -14,7 +14,7 @@ use std::hash::BuildHasher;
 use wal::Lsn;
 
 /// What an entry takes besides its bytes: itself, its place in the table, and what both keep free to grow.
-pub(super) const ENTRY_BYTES: u64 = 72;
+pub(super) const ENTRY_BYTES: u64 = 80;
 
 /// The link of the first and of the last.
 const NOWHERE: u32 = u32::MAX;
@@ -24,6 +24,8 @@ pub(super) struct Entry {
     page: PageId,
     /// The log of the database from here on has all of it.
     rec_lsn: Lsn,
+    /// Of the image on disk, or of the copy that is on its way there; 0: not known since a restart.
+    image_lsn: Lsn,
     /// As in `PageLog`, which this becomes for those who change or read it.
     bytes: Box<[u8]>,
     last_end: Lsn,
@@ -40,10 +42,11 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Of a page in memory whose log begins, or continues in a copy on its way to disk.
-    pub(super) fn new(page: PageId, rec_lsn: Lsn, whole: bool) -> Entry {
+    pub(super) fn new(page: PageId, rec_lsn: Lsn, image_lsn: Lsn, whole: bool) -> Entry {
         Entry {
             page,
             rec_lsn,
+            image_lsn,
             bytes: Box::default(),
             last_end: Lsn::ZERO,
             older: NOWHERE,
@@ -55,10 +58,10 @@ impl Entry {
         }
     }
 
-    /// Of a page that is not in memory. The log begins with no image.
+    /// Of a page that is not in memory, after a restart. The log begins with no image.
     pub(super) fn absent(page: PageId, rec_lsn: Lsn, log: PageLog) -> Entry {
         let (bytes, last_end) = (log.bytes.into_boxed_slice(), log.last_end);
-        Entry { bytes, last_end, is_absent: true, ..Entry::new(page, rec_lsn, true) }
+        Entry { bytes, last_end, is_absent: true, ..Entry::new(page, rec_lsn, Lsn::ZERO, true) }
     }
 
     pub(super) fn page(&self) -> PageId {
@@ -67,6 +70,10 @@ impl Entry {
 
     pub(super) fn rec_lsn(&self) -> Lsn {
         self.rec_lsn
+    }
+
+    pub(super) fn image_lsn(&self) -> Lsn {
+        self.image_lsn
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -87,8 +94,9 @@ impl Entry {
         result
     }
 
-    /// What the log has now is in a copy of the page; what comes can be read without it.
-    pub(super) fn note_copied(&mut self) {
+    /// What the log has now is in a copy of the page, with this LSN; what comes can be read without it.
+    pub(super) fn note_copied(&mut self, lsn: Lsn) {
+        self.image_lsn = lsn;
         self.copied = Some(u16::try_from(self.bytes.len()).expect("a log is shorter than a page"));
         self.last_end = Lsn::ZERO;
     }
@@ -250,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_entry_takes_what_is_counted() {
-        assert_eq!(size_of::<Entry>(), 56);
+        assert_eq!(size_of::<Entry>(), 64);
     }
 
     #[test]
@@ -270,7 +278,7 @@ mod tests {
                 }
                 (_, false) => {
                     assert!(shard.remove(page).is_none() && shard.get(page).is_none());
-                    shard.insert(Entry::new(page, rec_lsn, true));
+                    shard.insert(Entry::new(page, rec_lsn, Lsn::ZERO, true));
                     model.insert(page, rec_lsn);
                 }
             }

@@ -130,6 +130,46 @@ fn a_page_that_cannot_be_read_again_is_lost() {
     world.block_on(run).unwrap();
 }
 
+#[test]
+fn a_limit_for_dirty_pages_counts_those_with_logs() {
+    run(24, |env| async move {
+        let pool = opened(&env, 1 << 20).await;
+        for page in PAGES.start..PAGES.start + 30 {
+            pool.run(|| change(&pool, PageId(page), 1)).await.unwrap();
+        }
+        assert!(pool.stats().pages_dirty > 20, "{:?}", pool.stats());
+        pool.set_dirty_share_max(0.1);
+        pool.wait_for_dirty_room().await.unwrap();
+        assert!(pool.stats().pages_dirty < 12, "{:?}", pool.stats());
+    });
+}
+
+/// Changes must not be made to another image than the one that they were made to.
+#[test]
+fn a_page_whose_last_write_was_lost_is_lost() {
+    let world = World::new(25, SimOptions::default());
+    let env = world.env();
+    let pool = world.block_on(async move { opened(&env, 1 << 20).await }).unwrap();
+    let page = PageId(10);
+    let place = page.0 as usize * PAGE_BYTES..(page.0 as usize + 1) * PAGE_BYTES;
+    let run = async {
+        let older = world.content("pages.db").unwrap()[place.clone()].to_vec();
+        pool.run(|| change(&pool, page, 1)).await.unwrap();
+        pool.flush_all().await.unwrap();
+        pool.run(|| change(&pool, page, 2)).await.unwrap();
+        for other in 11..80 {
+            look(&pool, other).await;
+        }
+        assert_eq!(pool.page_logs().absent_pages(), [page]);
+        world.damage("pages.db", |content| content[place].copy_from_slice(&older));
+        pool.run(|| pool.read(page).map(drop)).await.unwrap();
+        let given_up = pool.behind().take_given_up();
+        let faults: Vec<_> = given_up.iter().map(|lost| (lost.page, lost.fault)).collect();
+        assert_eq!(faults, [(page, PageFault::Stale)]);
+    };
+    world.block_on(run).unwrap();
+}
+
 /// Where the log has each change of each page that may not be on disk: at its own place, or where it was logged again.
 type Places = BTreeMap<u64, Vec<Lsn>>;
 

@@ -109,6 +109,28 @@ fn they_outlive_a_log_that_comes_round_a_crash_and_a_stop() {
     }
 }
 
+#[test]
+fn with_less_memory_for_logs_pages_are_written() {
+    let world = World::new(33, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let versions = Mutex::new(vec![0; ROWS as usize]);
+        let engine = Engine::open(env.clone(), small(StoreKind::InPlace)).await.unwrap();
+        let tree = make(&engine).await;
+        change_some(&engine, &env, tree, 4 << 20, &versions).await;
+        let before = engine.stats();
+        assert!(before.dirty_pages_absent > 50, "{before:?}");
+        engine.pool.page_logs().set_budget(before.page_log_bytes / 2);
+        engine.write_absent_beyond_budget().await.unwrap();
+        let after = engine.stats();
+        assert!(after.page_log_bytes <= before.page_log_bytes / 2, "{after:?}");
+        let expected = versions.lock().clone();
+        check_all(&engine, tree, &expected).await;
+        engine.close().await.unwrap();
+    };
+    world.block_on(run).unwrap();
+}
+
 /// Pages that nobody needs any more give their memory back, if others want it.
 #[test]
 fn logs_that_nobody_needs_make_room() {
