@@ -317,13 +317,14 @@ fn a_range_with_a_known_end_is_read_at_once() {
             bed.put(tree, &key(number), &[1; 200]).await.unwrap();
         }
         let other = bed.create_tree(TreeId(8)).await;
-        for direction in [Direction::Forward, Direction::Backward] {
+        // Each direction has a range of its own, of which nothing is in memory.
+        for (direction, start) in [(Direction::Forward, 20_000), (Direction::Backward, 30_000)] {
             // Another tree, which does not fit into memory either, pushes the leaves out.
             for number in 0..40_000u64 {
                 bed.put(other, &key(number), &[1; 200]).await.unwrap();
             }
             bed.pool.flush_all().await.unwrap();
-            let (low, high) = (key(20_000), key(20_100));
+            let (low, high) = (key(start), key(start + 100));
             let (from, to) = if direction == Direction::Forward { (&low, &high) } else { (&high, &low) };
             let mut position = Position::at(from);
             position.expect_end(to);
