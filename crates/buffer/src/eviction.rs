@@ -100,12 +100,13 @@ impl Eviction {
         }
     }
 
-    /// A page came into memory.
-    fn count_arrival(&self) {
+    /// A page came into memory. Answers how many have.
+    fn count_arrival(&self) -> u32 {
         let arrivals = self.arrivals.fetch_add(1, Ordering::Relaxed);
         if arrivals.is_multiple_of((self.limit() / EPOCHS_PER_POOL).max(1)) {
             self.epoch.0.fetch_add(1, Ordering::Relaxed);
         }
+        arrivals.wrapping_add(1)
     }
 }
 
@@ -180,10 +181,10 @@ impl BufferPool {
     pub(crate) fn admit(&self, index: FrameIndex, place: Place) {
         let frame = self.frame(index);
         frame.begin_usage(self.eviction.epoch());
-        self.eviction.count_arrival();
+        let arrivals = self.eviction.count_arrival();
         self.eviction.queues.lock().enter(frame, index, place);
         self.note_arrival();
-        self.scrub_in_return();
+        self.scrub_in_return(arrivals);
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {

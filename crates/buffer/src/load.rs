@@ -374,7 +374,7 @@ impl Loader {
         let returned = pool.page_logs.arrive(self.page, |log, image_lsn| {
             // Another image than the one that was changed: a write that replaced it was lost.
             let is_stale = image_lsn > Lsn::ZERO && guard.page_lsn() != image_lsn;
-            let read = read.and(if is_stale { Err(PageFault::Stale) } else { Ok(()) });
+            let read = if is_stale { read.and(Err(PageFault::Stale)) } else { read };
             (pool.options.apply_page_log)(self.page, guard.bytes_mut(), read, log)
         });
         let Some((rec_lsn, applied)) = returned else {

@@ -14,7 +14,7 @@ use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, StoreError, hea
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reads of so many pages pay for one run
-const ARRIVALS_PER_RUN: u64 = 1024;
+const ARRIVALS_PER_RUN: u32 = 1024;
 /// of so many, which is one operation on every volume.
 const RUN_PAGES: u64 = 16;
 /// More faults than this are not kept until they are fetched.
@@ -22,7 +22,6 @@ const FAULTS_MAX: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Scrub {
-    arrivals: AtomicU64,
     /// Where the next run begins.
     next_page: AtomicU64,
     is_running: AtomicBool,
@@ -38,9 +37,9 @@ impl BufferPool {
         std::mem::take(&mut *self.scrub.found.lock())
     }
 
-    /// A page came into memory: others are looked at in return.
-    pub(crate) fn scrub_in_return(&self) {
-        let arrivals = self.scrub.arrivals.fetch_add(1, Ordering::Relaxed) + 1;
+    /// So many pages have come into memory: others are looked at in return.
+    #[inline]
+    pub(crate) fn scrub_in_return(&self, arrivals: u32) {
         if arrivals.is_multiple_of(ARRIVALS_PER_RUN) {
             self.start_scrub();
         }

@@ -1,10 +1,12 @@
 //! A part of the logs of dirty pages, by page and by age. All of it is protected by one lock.
 //!
-//! There is an entry for each page that is dirty, in memory or not, so what an entry takes beside its log decides how many
-//! changes a page can collect. Entries lie side by side in one vector; a table of places finds them by page, and links from
+//! There is an entry for nearly each page that is dirty, in memory or not, so what an entry takes beside its log decides how
+//! many changes a page can collect. Entries lie side by side in one vector; a table of places finds them by page, and links from
 //! entry to entry keep their order of age.
 //!
 //! Invariants: the table and the links name each entry once; the links are in the order of `rec_lsn`.
+//!
+//! Used by `PageLogs` alone, which counts what the entries take.
 
 use crate::redo::PageLog;
 use foldhash::fast::FixedState;
