@@ -9,10 +9,11 @@
 
 use crate::frame::{FrameIndex, Place};
 use crate::pool::BufferPool;
-use crate::warm_up::WarmUp;
+use crate::warm_up::{Returning, WarmUp};
 use env::sync::Mutex;
 use env::{Disk, IoBuf, IoError, OpenOptions, yield_now};
 use pagestore::PageId;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: &[u8; 8] = b"EKHOTPG1";
@@ -35,6 +36,9 @@ pub(crate) struct HotList {
     /// The hottest pages of the pool that the list names, in percent.
     percent: AtomicU32,
     pub(crate) warm_up: Mutex<WarmUp>,
+    /// The pages of the last run's list while they come back; the flag is for those who need not take the lock.
+    returning: Mutex<Option<Arc<Returning>>>,
+    are_returning: AtomicBool,
 }
 
 /// A page of the list.
@@ -52,12 +56,25 @@ impl HotList {
             is_busy: AtomicBool::new(true),
             percent: AtomicU32::new(100),
             warm_up: Mutex::default(),
+            returning: Mutex::default(),
+            are_returning: AtomicBool::new(false),
         }
     }
 
     /// The list of the last run is not needed any more.
     pub(crate) fn begin(&self) {
         self.is_busy.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn set_returning(&self, returning: Option<Arc<Returning>>) {
+        self.are_returning.store(returning.is_some(), Ordering::Relaxed);
+        *self.returning.lock() = returning;
+    }
+
+    /// The pages that come back, while they do. A miss that sees them too late reads alone.
+    #[inline]
+    pub(crate) fn returning(&self) -> Option<Arc<Returning>> {
+        if self.are_returning.load(Ordering::Relaxed) { self.returning.lock().clone() } else { None }
     }
 }
 

@@ -96,6 +96,7 @@ impl BufferPool {
         match stop {
             Stop::Miss(page) => {
                 let since_us = self.env.clock.now_us();
+                self.bring_run_of(page);
                 let loaded = self.load(page).await;
                 self.counters.read_waits.end(&*self.env.clock, since_us);
                 return loaded;

@@ -1,9 +1,11 @@
-//! Bringing back what was in memory before a restart: the pages of the hot list, in the order of their places on disk.
+//! Bringing back what was in memory before a restart: the pages of the hot list, in runs of pages that lie close together.
 //!
-//! Pages that lie close together are read together, neighbours with one operation, and no page is evicted for one. As long as
-//! the disk answers quickly the more of these reads are in flight: until it is over, users miss pages that come in order here,
-//! for a small part of what they cost one by one. When it does not, two are left, and users go first. A page that
-//! somebody wants meanwhile is read by whoever comes first, and only once.
+//! A run comes in one read, neighbours with one operation, and no page is evicted for it. Runs are read in the order of their
+//! places on disk, and, out of turn, when somebody misses one of their pages: a page read alone costs several times its
+//! share of a run, and its neighbours are needed too. As long as the disk answers quickly the more runs are in flight; when it
+//! does not, two are left beside those that somebody waits for.
+//!
+//! Invariant: a run is read once, by whoever comes to it first. What a run could not bring is read like any other page.
 
 use crate::frame::Place;
 use crate::hot_list::{HotPage, read};
@@ -11,6 +13,8 @@ use crate::load::{Loader, Role};
 use crate::pool::BufferPool;
 use crate::prefetch::{Purpose, load_run};
 use env::sync::WaitQueue;
+use pagestore::PageId;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -36,19 +40,29 @@ pub struct WarmUp {
     pub has_begun: bool,
 }
 
-/// What the reads share.
-struct Reads {
-    pool: Arc<BufferPool>,
+/// The pages that come back, and what their reads share.
+pub(crate) struct Returning {
+    /// By page.
+    pages: Vec<HotPage>,
+    /// By page too; together they are all pages.
+    runs: Vec<Run>,
     in_flight: AtomicUsize,
-    /// How many there may be.
+    /// How many there may be, but for those that somebody waits for.
     allowed: AtomicUsize,
     /// No frame is free any more.
     is_full: AtomicBool,
     done: WaitQueue,
 }
 
+struct Run {
+    /// Its place among the pages.
+    pages: Range<usize>,
+    /// Whether its read has begun.
+    is_taken: AtomicBool,
+}
+
 /// One of the reads in flight.
-struct ReadPermit(Arc<Reads>);
+struct ReadPermit(Arc<Returning>);
 
 impl Drop for ReadPermit {
     fn drop(&mut self) {
@@ -69,7 +83,7 @@ impl BufferPool {
         self.hot_list.warm_up.lock().has_begun = true;
         let work = async move {
             let pages = read(&*pool.env.disk, &path).await.unwrap_or_default();
-            bring_back(&pool, pages).await;
+            pool.bring_back(pages).await;
             let now_us = pool.env.clock.unix_us();
             pool.hot_list.warm_up.lock().completed_unix_us = Some(now_us);
             pool.hot_list.begin();
@@ -80,44 +94,115 @@ impl BufferPool {
     pub fn warm_up_status(&self) -> WarmUp {
         *self.hot_list.warm_up.lock()
     }
-}
 
-async fn bring_back(pool: &Arc<BufferPool>, mut pages: Vec<HotPage>) {
-    pages.retain(|hot| hot.page.0 < pool.store().page_count());
-    pages.sort_unstable();
-    pages.dedup_by_key(|hot| hot.page);
-    pool.hot_list.warm_up.lock().pages_total = pages.len() as u64;
-    let reads = Arc::new(Reads {
-        pool: pool.clone(),
-        in_flight: AtomicUsize::new(0),
-        allowed: AtomicUsize::new(READS_MIN),
-        is_full: AtomicBool::new(false),
-        done: WaitQueue::new(),
-    });
-    let mut rest = &pages[..];
-    while !rest.is_empty() && !reads.is_full.load(Ordering::Relaxed) && !pool.is_stopped() {
-        wait_for_turn(&reads).await;
-        let (run, others) = rest.split_at(run_length(rest));
-        rest = others;
-        start_read(&reads, run);
-        pool.hot_list.warm_up.lock().pages_done += run.len() as u64;
+    async fn bring_back(&self, mut pages: Vec<HotPage>) {
+        pages.retain(|hot| hot.page.0 < self.store().page_count());
+        let returning = Arc::new(Returning::new(pages));
+        self.hot_list.warm_up.lock().pages_total = returning.pages.len() as u64;
+        self.hot_list.set_returning(Some(returning.clone()));
+        for run in &returning.runs {
+            if run.is_taken.load(Ordering::Relaxed) {
+                continue;
+            }
+            returning.wait_for_turn().await;
+            if returning.is_full.load(Ordering::Relaxed) || self.is_stopped() {
+                break;
+            }
+            self.start_read(&returning, run);
+        }
+        self.hot_list.set_returning(None);
+        returning.wait_for_all().await;
     }
-    loop {
-        let waiter = reads.done.register();
-        if reads.in_flight.load(Ordering::Acquire) == 0 {
+
+    /// Somebody misses the page: if it is one of those that come back, its run comes now.
+    pub(crate) fn bring_run_of(&self, page: PageId) {
+        let Some(returning) = self.hot_list.returning() else { return };
+        if let Some(run) = returning.run_of(page)
+            && !returning.is_full.load(Ordering::Relaxed)
+        {
+            self.start_read(&returning, run);
+        }
+    }
+
+    fn start_read(&self, returning: &Arc<Returning>, run: &Run) {
+        let Some(pool) = self.weak.upgrade() else { return };
+        if run.is_taken.swap(true, Ordering::Relaxed) {
             return;
         }
-        waiter.await;
+        let pages = &returning.pages[run.pages.clone()];
+        self.hot_list.warm_up.lock().pages_done += pages.len() as u64;
+        let claim = |hot: &HotPage| match self.choose_role(hot.page) {
+            Role::Load(mut loader) => {
+                loader.place = if hot.is_main { Place::Main } else { Place::Cold };
+                Some(loader)
+            }
+            Role::Wait(_) | Role::LookAgain => None,
+        };
+        let loaders: Vec<Loader> =
+            pages.iter().filter(|hot| self.is_absent(hot.page)).filter_map(claim).collect();
+        if loaders.is_empty() {
+            return;
+        }
+        returning.in_flight.fetch_add(1, Ordering::AcqRel);
+        let permit = ReadPermit(returning.clone());
+        let read = async move {
+            let Returning { allowed, is_full, .. } = &*permit.0;
+            let start_us = pool.env.clock.now_us();
+            if !load_run(&pool, loaders, Purpose::WarmUp).await {
+                is_full.store(true, Ordering::Relaxed);
+            }
+            let took_us = pool.env.clock.now_us().saturating_sub(start_us);
+            // Reads that end together may both be counted or not: it is a pace.
+            allowed.store(next_allowed(allowed.load(Ordering::Relaxed), took_us), Ordering::Relaxed);
+        };
+        self.env.spawner.spawn("warm-up-read", Box::pin(read));
     }
 }
 
-async fn wait_for_turn(reads: &Reads) {
-    loop {
-        let waiter = reads.done.register();
-        if reads.in_flight.load(Ordering::Acquire) < reads.allowed.load(Ordering::Relaxed) {
-            return;
+impl Returning {
+    fn new(mut pages: Vec<HotPage>) -> Self {
+        pages.sort_unstable();
+        pages.dedup_by_key(|hot| hot.page);
+        let mut runs = Vec::new();
+        let mut first = 0;
+        while first < pages.len() {
+            let end = first + run_length(&pages[first..]);
+            runs.push(Run { pages: first..end, is_taken: AtomicBool::new(false) });
+            first = end;
         }
-        waiter.await;
+        Self {
+            pages,
+            runs,
+            in_flight: AtomicUsize::new(0),
+            allowed: AtomicUsize::new(READS_MIN),
+            is_full: AtomicBool::new(false),
+            done: WaitQueue::new(),
+        }
+    }
+
+    fn run_of(&self, page: PageId) -> Option<&Run> {
+        let place = self.pages.binary_search_by_key(&page, |hot| hot.page).ok()?;
+        self.runs.get(self.runs.partition_point(|run| run.pages.end <= place))
+    }
+
+    async fn wait_for_turn(&self) {
+        loop {
+            let waiter = self.done.register();
+            if self.in_flight.load(Ordering::Acquire) < self.allowed.load(Ordering::Relaxed) {
+                return;
+            }
+            waiter.await;
+        }
+    }
+
+    async fn wait_for_all(&self) {
+        loop {
+            let waiter = self.done.register();
+            if self.in_flight.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            waiter.await;
+        }
     }
 }
 
@@ -140,38 +225,9 @@ fn run_length(pages: &[HotPage]) -> usize {
     1 + pages.windows(2).take_while(joins).count()
 }
 
-fn start_read(reads: &Arc<Reads>, run: &[HotPage]) {
-    let pool = &reads.pool;
-    let claim = |hot: &HotPage| match pool.choose_role(hot.page) {
-        Role::Load(mut loader) => {
-            loader.place = if hot.is_main { Place::Main } else { Place::Cold };
-            Some(loader)
-        }
-        Role::Wait(_) | Role::LookAgain => None,
-    };
-    let loaders: Vec<Loader> = run.iter().filter(|hot| pool.is_absent(hot.page)).filter_map(claim).collect();
-    if loaders.is_empty() {
-        return;
-    }
-    reads.in_flight.fetch_add(1, Ordering::AcqRel);
-    let permit = ReadPermit(reads.clone());
-    let read = async move {
-        let Reads { pool, allowed, is_full, .. } = &*permit.0;
-        let start_us = pool.env.clock.now_us();
-        if !load_run(pool, loaders, Purpose::WarmUp).await {
-            is_full.store(true, Ordering::Relaxed);
-        }
-        let took_us = pool.env.clock.now_us().saturating_sub(start_us);
-        // Reads that end together may both be counted or not: it is a pace.
-        allowed.store(next_allowed(allowed.load(Ordering::Relaxed), took_us), Ordering::Relaxed);
-    };
-    pool.env.spawner.spawn("warm-up-read", Box::pin(read));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagestore::PageId;
 
     #[test]
     fn a_quick_disk_gets_more_reads_and_a_slow_one_fewer() {
@@ -191,5 +247,18 @@ mod tests {
         assert_eq!(length(&[5, 105, 205, 206, 305, 405]), 5);
         assert_eq!(length(&(0..100).map(|page| page * 4).collect::<Vec<u64>>()), 8);
         assert_eq!(length(&(0..100).collect::<Vec<u64>>()), 32);
+    }
+
+    #[test]
+    fn each_page_has_its_run() {
+        let pages = [9, 5, 1000, 6, 6, 40, 41].map(|id| HotPage { page: PageId(id), is_main: true });
+        let returning = Returning::new(pages.to_vec());
+        let ids =
+            |run: &Run| returning.pages[run.pages.clone()].iter().map(|hot| hot.page.0).collect::<Vec<u64>>();
+        assert_eq!(returning.runs.iter().flat_map(ids).collect::<Vec<u64>>(), [5, 6, 9, 40, 41, 1000]);
+        for id in [5, 6, 9, 40, 41, 1000] {
+            assert!(ids(returning.run_of(PageId(id)).unwrap()).contains(&id));
+        }
+        assert!([0, 7, 42, 2000].into_iter().all(|id| returning.run_of(PageId(id)).is_none()));
     }
 }

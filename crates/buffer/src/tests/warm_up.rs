@@ -79,6 +79,27 @@ fn an_orderly_end_saves_the_hottest_pages() {
 }
 
 #[test]
+fn a_missed_page_brings_its_neighbours_before_their_turn() {
+    run(54, |env| async move {
+        let pool = work(&env).await;
+        pool.save_hot_list().await;
+        pool.stop();
+        let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::open(&env, "").await.unwrap());
+        let again = BufferPool::open(&env, store, pool.wal().clone(), options());
+        again.warm_up(true);
+        while again.warm_up_status().pages_total == 0 {
+            env.clock.sleep(10).await;
+        }
+        let neighbours = || (1220..1282).step_by(2).filter(|id| !again.is_absent(PageId(*id))).count();
+        assert_eq!(neighbours(), 0, "their turn is later");
+        check(&again, 1250).await;
+        assert!(neighbours() >= 12, "{} pages of its run are there", neighbours());
+        let status = again.warm_up_status();
+        assert!(status.completed_unix_us.is_none() && status.pages_done < status.pages_total / 2);
+    });
+}
+
+#[test]
 fn users_need_not_wait_for_the_rest() {
     run(53, |env| async move {
         let pool = work(&env).await;
