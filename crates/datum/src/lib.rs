@@ -31,7 +31,7 @@ pub use number::{
     NumberPrefix, WarningSink, double_prefix, integer_value, is_exact_integer, no_warning, shown, truncated,
 };
 pub use number_text::{write_double, write_float};
-pub use row::{InvalidRow, RowReader, RowWriter};
+pub use row::{InvalidRow, RowReader, write_row};
 pub use sql_mode::SqlMode;
 pub use store::{ConversionError, ConversionProblem, StoreMode, Stored};
 pub use temporal::{

@@ -21,83 +21,50 @@ const WIDE_OFFSETS: u8 = 1;
 const HEADER_BYTES: usize = 3;
 /// Marks a DECIMAL too wide for an i128; its digits are stored as in keys.
 const WIDE_DECIMAL: u8 = 0x80;
-/// Numbers and moments take less, but for wide decimals.
+/// Numbers and moments take no more.
 const NUMBER_BYTES: usize = 9;
+/// Nor do the widest decimals: 65 digits, packed nine to four bytes.
+const DECIMAL_BYTES: usize = 40;
 
 /// Bytes that are no row, or a column that is no value of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidRow;
 
-/// Builds rows; reuse one writer to reuse its buffers.
-#[derive(Default)]
-pub struct RowWriter {
-    body: Vec<u8>,
-    ends: Vec<u32>,
-    nulls: Vec<u8>,
+/// Appends a row of these values, each of its column's type, as storing into the column makes it.
+pub fn write_row<'v>(values: impl ExactSizeIterator<Item = &'v Value> + Clone, row: &mut Vec<u8>) {
+    let body_max = values.clone().map(bytes_max).sum::<usize>();
+    let is_wide = body_max > usize::from(u16::MAX);
+    let end_bytes = if is_wide { 4 } else { 2 };
+    let count = u16::try_from(values.len()).expect("a table has at most 4096 columns");
+    let null_bytes = values.len().div_ceil(8);
+    row.reserve(HEADER_BYTES + null_bytes + values.len() * end_bytes + body_max);
+    row.push(if is_wide { WIDE_OFFSETS } else { 0 });
+    row.extend_from_slice(&count.to_le_bytes());
+    let nulls_at = row.len();
+    let ends_at = nulls_at + null_bytes;
+    let body_at = ends_at + values.len() * end_bytes;
+    row.resize(body_at, 0);
+    for (index, value) in values.enumerate() {
+        if value.is_null() {
+            row[nulls_at + index / 8] |= 1 << (index % 8);
+        } else {
+            write_value(value, row);
+        }
+        let end = row.len() - body_at;
+        assert!(end <= body_max, "a value takes no more than was foreseen");
+        let end = u32::try_from(end).expect("a row is smaller than 4 GiB").to_le_bytes();
+        let at = ends_at + index * end_bytes;
+        row[at..at + end_bytes].copy_from_slice(&end[..end_bytes]);
+    }
 }
 
-impl RowWriter {
-    pub fn new() -> RowWriter {
-        RowWriter::default()
-    }
-
-    /// A writer with memory for so many columns, whose values have no more than `body_bytes` together.
-    pub fn with_capacity(columns: usize, body_bytes: usize) -> RowWriter {
-        RowWriter {
-            body: Vec::with_capacity(body_bytes),
-            ends: Vec::with_capacity(columns),
-            nulls: Vec::with_capacity(columns.div_ceil(8)),
-        }
-    }
-
-    /// The most bytes that a value of ordinary size takes in the body.
-    pub fn bytes_of(value: &Value) -> usize {
-        match value {
-            Value::Bytes(bytes) => bytes.len(),
-            Value::Json(json) => json.len(),
-            _ => NUMBER_BYTES,
-        }
-    }
-
-    /// Adds the next column. A value must be of the column's type, as storing into the column makes it.
-    pub fn push(&mut self, value: &Value) {
-        let index = self.ends.len();
-        if index.is_multiple_of(8) {
-            self.nulls.push(0);
-        }
-        if value.is_null() {
-            self.nulls[index / 8] |= 1 << (index % 8);
-        } else {
-            write_value(value, &mut self.body);
-        }
-        self.ends.push(u32::try_from(self.body.len()).expect("a row is smaller than 4 GiB"));
-    }
-
-    /// Appends the row and empties the writer for the next one.
-    pub fn finish(&mut self, row: &mut Vec<u8>) {
-        let is_wide = self.body.len() > usize::from(u16::MAX);
-        let count = u16::try_from(self.ends.len()).expect("a table has at most 4096 columns");
-        row.reserve(HEADER_BYTES + self.nulls.len() + self.ends.len() * 4 + self.body.len());
-        row.push(if is_wide { WIDE_OFFSETS } else { 0 });
-        row.extend_from_slice(&count.to_le_bytes());
-        row.extend_from_slice(&self.nulls);
-        for end in &self.ends {
-            if is_wide {
-                row.extend_from_slice(&end.to_le_bytes());
-            } else {
-                row.extend_from_slice(&(*end as u16).to_le_bytes());
-            }
-        }
-        row.extend_from_slice(&self.body);
-        self.body.clear();
-        self.ends.clear();
-        self.nulls.clear();
-    }
-
-    /// A whole row at once.
-    pub fn write(&mut self, values: &[Value], row: &mut Vec<u8>) {
-        values.iter().for_each(|value| self.push(value));
-        self.finish(row);
+/// The most bytes that a value takes in the body.
+fn bytes_max(value: &Value) -> usize {
+    match value {
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Json(json) => json.len(),
+        Value::Decimal(_) => DECIMAL_BYTES,
+        _ => NUMBER_BYTES,
     }
 }
 
@@ -321,7 +288,7 @@ mod tests {
             let mut values = values.clone();
             values.push(Value::Bytes(vec![b'x'; padding]));
             let mut row = Vec::new();
-            RowWriter::new().write(&values, &mut row);
+            write_row(values.iter(), &mut row);
             let reader = RowReader::new(&row).unwrap();
             assert_eq!(reader.column_count(), values.len());
             for (index, (column, value)) in columns.iter().enumerate().rev() {
@@ -332,13 +299,34 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_can_be_reused() {
-        let mut writer = RowWriter::new();
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        writer.write(&[Value::Int(1), Value::Null], &mut first);
-        writer.write(&[Value::Int(1), Value::Null], &mut second);
-        assert_eq!(first, second);
-        assert_eq!(first.len(), 3 + 1 + 4 + 1);
+    fn a_row_is_appended() {
+        let values = [Value::Int(1), Value::Null];
+        let mut rows = Vec::new();
+        write_row(values.iter(), &mut rows);
+        write_row(values.iter(), &mut rows);
+        assert_eq!(rows, [0, 2, 0, 2, 1, 0, 1, 0, 1, 0, 2, 0, 2, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn the_widest_numbers_take_what_is_foreseen() {
+        let decimal = |text: String| Value::Decimal(Decimal::parse(&text).unwrap());
+        let nines = |before, after| decimal(format!("-{}.{}", "9".repeat(before), "9".repeat(after)));
+        let values = [
+            nines(35, 30),
+            nines(65, 0),
+            nines(9, 29),
+            nines(1, 30),
+            decimal("0.".to_owned() + &"0".repeat(29) + "1"),
+            Value::Int(i64::MIN),
+            Value::UInt(u64::MAX),
+            Value::Time(Time::MIN),
+            Value::Double(f64::MAX),
+        ];
+        for value in values {
+            let mut body = Vec::new();
+            write_value(&value, &mut body);
+            assert!(body.len() <= bytes_max(&value), "{value:?} takes {} bytes", body.len());
+        }
     }
 
     #[test]
@@ -346,7 +334,7 @@ mod tests {
         let columns = columns();
         let values: Vec<Value> = columns.iter().map(|(_, value)| value.clone()).collect();
         let mut row = Vec::new();
-        RowWriter::new().write(&values, &mut row);
+        write_row(values.iter(), &mut row);
         let mut seed = 5u64;
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);

@@ -7,6 +7,7 @@ mod auto_increment;
 mod delete;
 mod duplicate;
 mod foreign_key;
+mod input;
 mod insert;
 mod update;
 

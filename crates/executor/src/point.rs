@@ -1,7 +1,7 @@
-//! The fast path for the most common query: one row by its clustered key, projected.
+//! The fast path for the most common statements: one row by its clustered key, sent or changed.
 //!
 //! It does what the operators would do, without building them. Anything unusual (a value that is no exact key, a
-//! secondary index) is left to them.
+//! secondary index) is left to them. Callers: `execute` for queries, `change::input` for rows to change.
 use crate::context::ExecContext;
 use crate::deferred::{all_hold, evaluated};
 use crate::outcome::Outcome;
@@ -9,9 +9,18 @@ use crate::range::RangeBuilder;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
 use expression::Expr;
-use plan::{AccessPath, NodeKind, QueryPlan};
+use plan::{AccessPath, Node, NodeKind, QueryPlan};
 use std::pin::pin;
 use table::{damaged, table_error};
+
+/// What became of reading a node's only row.
+pub enum PointRead {
+    /// The node is something else, or its key is no exact one: the operators read it.
+    Other,
+    Absent,
+    /// The node's frame.
+    Row(Vec<Value>),
+}
 
 /// `None` when the query is of another shape.
 pub async fn try_point_query(
@@ -20,41 +29,14 @@ pub async fn try_point_query(
     sink: &mut dyn RowSink,
 ) -> Result<Option<Outcome>, SqlError> {
     let NodeKind::Project { input, expressions } = &query.root.kind else { return Ok(None) };
-    let NodeKind::Table(access) = &input.kind else { return Ok(None) };
-    let AccessPath::Point { index, key } = &access.path else { return Ok(None) };
-    let handle = context.tables.table(access.table.id)?;
-    if !handle.layout().indexes[*index].clustered || context.settings.select_limit == 0 {
+    if context.settings.select_limit == 0 {
         return Ok(None);
     }
-    let builder = RangeBuilder {
-        table: &access.table,
-        parts: &handle.layout().indexes[*index].parts,
-        frame: &[],
-        context: context.eval,
-        ranges: Vec::new(),
-        widened: false,
+    let mut frame = match pin!(read_point(input, context)).await? {
+        PointRead::Other => return Ok(None),
+        PointRead::Absent => return Ok(Some(Outcome::default())),
+        PointRead::Row(frame) => frame,
     };
-    let is_open = all_hold(&access.gate, &[], context).await?;
-    if !is_open {
-        return Ok(Some(Outcome::default()));
-    }
-    let Some(row_key) = builder.exact_key(key)? else { return Ok(None) };
-    context.interrupt.check()?;
-    let mode = context.read_mode(access.lock);
-    context.work.key_reads += 1;
-    let mark = context.transaction.lock_mark();
-    let record = pin!(context.transaction.get(handle.layout().tree, &row_key, mode)).await;
-    let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
-        return Ok(Some(Outcome::default()));
-    };
-    let mut frame = vec![Value::Null; input.width];
-    let read = handle.layout().read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
-    read.map_err(|_| damaged(&access.table.name))?;
-    let keeps = all_hold(&access.filter, &frame, context).await?;
-    if !keeps {
-        context.transaction.unlock_unmatched(handle.layout().tree, &row_key, mark);
-        return Ok(Some(Outcome::default()));
-    }
     let mut row = Vec::with_capacity(expressions.len());
     if are_distinct_columns(expressions) {
         row.extend(
@@ -67,6 +49,50 @@ pub async fn try_point_query(
     }
     sink.row(&row)?;
     Ok(Some(Outcome { rows_sent: 1, found_rows: 1, ..Outcome::default() }))
+}
+
+/// Reads the row of a node that has one at most, locked if the node locks.
+pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<PointRead, SqlError> {
+    let NodeKind::Table(access) = &node.kind else { return Ok(PointRead::Other) };
+    let AccessPath::Point { index, key } = &access.path else { return Ok(PointRead::Other) };
+    let handle = context.tables.table(access.table.id)?;
+    let layout = handle.layout();
+    if !layout.indexes[*index].clustered {
+        return Ok(PointRead::Other);
+    }
+    let builder = RangeBuilder {
+        table: &access.table,
+        parts: &layout.indexes[*index].parts,
+        frame: &[],
+        context: context.eval,
+        ranges: Vec::new(),
+        widened: false,
+    };
+    let is_open = all_hold(&access.gate, &[], context).await?;
+    if !is_open {
+        return Ok(PointRead::Absent);
+    }
+    let Some(row_key) = builder.exact_key(key)? else { return Ok(PointRead::Other) };
+    context.interrupt.check()?;
+    let mode = context.read_mode(access.lock);
+    context.work.key_reads += 1;
+    let mark = context.transaction.lock_mark();
+    let record = pin!(context.transaction.get(layout.tree, &row_key, mode)).await;
+    let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
+        return Ok(PointRead::Absent);
+    };
+    let mut frame = vec![Value::Null; node.width];
+    let read = layout.read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
+    read.map_err(|_| damaged(&access.table.name))?;
+    if let Some(position) = access.row_key_position {
+        frame[position] = Value::bytes(&row_key);
+    }
+    let keeps = all_hold(&access.filter, &frame, context).await?;
+    if !keeps {
+        context.transaction.unlock_unmatched(layout.tree, &row_key, mark);
+        return Ok(PointRead::Absent);
+    }
+    Ok(PointRead::Row(frame))
 }
 
 /// Plain columns that the frame has in this order: each can be moved out of it.

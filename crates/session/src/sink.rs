@@ -3,6 +3,7 @@
 //! Invariant: every statement ends in exactly one of `end_rows`, `cursor_opened`, `ok` and `error`; `columns`
 //! comes before the first `row`, and an `error` may still follow rows. Implemented by the connection (wire
 //! packets), by tests, and by the session itself where it needs a statement's rows.
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -100,7 +101,7 @@ pub struct OkInfo {
     pub last_insert_id: u64,
     pub status: StatusFlags,
     pub warnings: u16,
-    pub info: String,
+    pub info: Cow<'static, str>,
     pub changes: Vec<StateChange>,
 }
 

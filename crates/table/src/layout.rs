@@ -1,12 +1,12 @@
 //! How a table's rows and index entries are laid out, derived once from its descriptor.
 //!
-//! - Clustered record: key = the clustering index's parts, or a hidden 8-byte row id; value = `datum::RowWriter` of
+//! - Clustered record: key = the clustering index's parts, or a hidden 8-byte row id; value = `datum::write_row` of
 //!   the columns that the key does not give back.
 //! - Secondary entry: key = the index's parts, then the row's clustered key; value = empty when clustered keys have
 //!   one width, else the clustered key's length in two bytes.
 use crate::key_codec::{DecodeError, KeyPart};
 use crate::storage_kind::StorageKind;
-use datum::{RowReader, RowWriter, SqlError, Value};
+use datum::{RowReader, SqlError, Value, write_row};
 use engine::TreeId;
 use schema::{ColumnDefault, IndexDef, TableDef};
 
@@ -127,10 +127,7 @@ impl TableLayout {
 
     /// The clustered record's value.
     pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
-        let bytes = self.stored.iter().map(|&column| RowWriter::bytes_of(&row[column])).sum();
-        let mut writer = RowWriter::with_capacity(self.stored.len(), bytes);
-        self.stored.iter().for_each(|&column| writer.push(&row[column]));
-        writer.finish(out);
+        write_row(self.stored.iter().map(|&column| &row[column]), out);
     }
 
     /// The key of a row's entry in a secondary index; the result is the length of its own parts and whether one of

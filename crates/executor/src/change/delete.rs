@@ -1,10 +1,9 @@
 //! DELETE from one or more tables.
 use super::foreign_key::{ForeignKeys, pardon};
-use super::update::read_rows;
+use super::input::ChangeInput;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::operator::build;
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
 use plan::{DeletePlan, DeleteTarget};
@@ -28,15 +27,14 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         targets.push(Target { plan: target, handle, foreign_keys, done: HashSet::new() });
     }
     let has_cascades = targets.iter().any(|target| target.foreign_keys.is_parent());
-    let mut input = build(&plan.input);
-    input.start(&[]);
+    let mut input = ChangeInput::new(&plan.input, plan.collect_first);
     let mut outcome = Outcome::default();
     let mut rows = RowBatch::new(plan.input.width);
     let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
-        more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
+        more = input.next_rows(context, &mut rows).await?;
         if has_cascades {
             outcome.affected_rows += delete_with_children(plan, &mut targets, &rows, context).await?;
             continue;

@@ -3,11 +3,11 @@ use super::assign::Assigner;
 use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
 use super::foreign_key::{ForeignKeys, pardon};
-use super::update::read_rows;
+use super::input::ChangeInput;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::operator::{build, run_initialisers};
+use crate::operator::run_initialisers;
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value};
 use engine::LockMode;
@@ -98,13 +98,12 @@ impl Inserter<'_> {
 
     async fn insert_query(&mut self, node: &Node, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let types = output_types(node);
-        let mut query = build(node);
-        query.start(&[]);
+        let mut source = ChangeInput::new(node, self.plan.reads_target);
         let mut rows = RowBatch::new(node.width);
         let mut more = true;
         while more {
             rows.clear();
-            more = read_rows(query.as_mut(), self.plan.reads_target, context, &mut rows).await?;
+            more = source.next_rows(context, &mut rows).await?;
             for index in 0..rows.len() {
                 self.insert_source_row(rows.take_row(index), &types, context).await?;
             }

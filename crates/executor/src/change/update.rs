@@ -2,11 +2,10 @@
 use super::assign::Assigner;
 use super::auto_increment;
 use super::foreign_key::{ForeignKeys, pardon};
+use super::input::ChangeInput;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::memory::row_bytes;
-use crate::operator::{BATCH_ROWS, Operator, build};
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
 use engine::LockMode;
@@ -38,15 +37,14 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
             done: HashSet::new(),
         });
     }
-    let mut input = build(&plan.input);
-    input.start(&[]);
+    let mut input = ChangeInput::new(&plan.input, plan.collect_first);
     let mut outcome = Outcome::default();
     let mut rows = RowBatch::new(plan.input.width);
     let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
-        more = read_rows(input.as_mut(), plan.collect_first, context, &mut rows).await?;
+        more = input.next_rows(context, &mut rows).await?;
         for index in 0..rows.len() {
             context.check()?;
             for target in &mut targets {
@@ -57,28 +55,6 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
         }
     }
     Ok(outcome)
-}
-
-/// The next rows to change: a batch, or all of them when the changes could disturb the reading.
-pub async fn read_rows(
-    input: &mut dyn Operator,
-    all: bool,
-    context: &mut ExecContext<'_>,
-    rows: &mut RowBatch,
-) -> Result<bool, SqlError> {
-    loop {
-        context.check()?;
-        let first = rows.len();
-        let more = input.next_batch(context, BATCH_ROWS, rows).await?;
-        context.check()?;
-        if !all {
-            return Ok(more);
-        }
-        context.memory.take((first..rows.len()).map(|index| row_bytes(rows.row(index))).sum())?;
-        if !more {
-            return Ok(false);
-        }
-    }
 }
 
 async fn update_row(

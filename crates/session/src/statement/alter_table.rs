@@ -104,7 +104,7 @@ impl Session {
         }
         let warnings = self.shared.diagnostics.lock().count();
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
-        Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info }))
+        Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info: info.into() }))
     }
 
     async fn lock_altered(

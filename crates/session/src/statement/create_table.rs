@@ -138,7 +138,7 @@ impl Session {
         self.commit_open(shield).await?;
         let warnings = self.shared.diagnostics.lock().count();
         let info = format!("Records: {count}  Duplicates: 0  Warnings: {warnings}");
-        Ok(Done::Ok(Effects { affected_rows: count, last_insert_id: 0, info }))
+        Ok(Done::Ok(Effects { affected_rows: count, last_insert_id: 0, info: info.into() }))
     }
 }
 

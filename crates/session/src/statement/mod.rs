@@ -41,6 +41,8 @@ pub use named::NamedStatement;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub(crate) use schema_change::TableName;
 
+use std::borrow::Cow;
+
 use datum::Value;
 use parser::ast;
 
@@ -65,7 +67,7 @@ pub enum Done {
 pub struct Effects {
     pub affected_rows: u64,
     pub last_insert_id: u64,
-    pub info: String,
+    pub info: Cow<'static, str>,
 }
 
 impl Done {

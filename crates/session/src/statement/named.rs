@@ -37,7 +37,7 @@ impl Session {
         };
         let statement = self.prepare_text(&text)?;
         self.named_statements.insert(key, NamedStatement { statement });
-        Ok(Done::Ok(Effects { info: "Statement prepared".to_owned(), ..Effects::default() }))
+        Ok(Done::Ok(Effects { info: "Statement prepared".into(), ..Effects::default() }))
     }
 
     pub(super) async fn execute_named(
