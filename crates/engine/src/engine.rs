@@ -108,6 +108,11 @@ impl Engine {
         self.wal.set_lazy_sync_us(interval_us);
     }
 
+    /// Makes everything durable that was logged before, whatever `innodb_flush_log_at_trx_commit` is.
+    pub async fn flush_log(&self) -> Result<(), EngineError> {
+        self.wal.wait_durable(self.wal.end_lsn()).await.map_err(|error| self.log_failed(&error))
+    }
+
     pub(crate) fn start_writer(&self, isolation: Isolation, label: u64) -> Arc<TransactionState> {
         self.writers.start(isolation, label, self.env.clock.now_us(), || self.wal.end_lsn().0)
     }

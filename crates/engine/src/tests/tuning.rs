@@ -62,6 +62,20 @@ fn a_lazy_commit_is_durable_a_second_later() {
 }
 
 #[test]
+fn a_flushed_log_is_durable_at_once() {
+    with_engine(|engine| async move {
+        engine.set_flush_at_commit(FlushAtCommit::Lazy);
+        let mut transaction = repeatable(&engine);
+        put(&mut transaction, "k", "v").await.expect("insert");
+        transaction.commit().await.expect("commit");
+        let end = engine.wal.end_lsn();
+        assert!(engine.wal.durable_lsn() < end, "nobody waited for the disk");
+        engine.flush_log().await.expect("flush");
+        assert!(engine.wal.durable_lsn() >= end);
+    });
+}
+
+#[test]
 fn budgets_follow_the_sizes_of_pool_and_log() {
     let world = World::new(44, SimOptions::default());
     let env = world.env();

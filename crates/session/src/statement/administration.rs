@@ -8,6 +8,7 @@ use super::{Done, Request};
 use crate::connection_info::ConnectionId;
 use crate::kill::KillKind;
 use crate::session::Session;
+use crate::transaction_control::transaction_error;
 
 impl Session {
     pub(super) async fn kill_statement(
@@ -37,7 +38,7 @@ impl Session {
         Ok(Done::ok())
     }
 
-    /// Nothing is cached that would have to be written or forgotten; targets that promise more are refused.
+    /// Only the engine's log may have something to write, and only plans are to be forgotten; targets that promise more are refused.
     pub(super) async fn flush(&mut self, flush: Flush<'_>) -> Result<Done, SqlError> {
         self.require_global(Privilege::Reload)?;
         for target in flush.targets {
@@ -53,11 +54,12 @@ impl Session {
                     self.check_flushed_tables(tables)?;
                     self.server.plan_cache.clear();
                 }
+                FlushTarget::Logs | FlushTarget::EngineLogs => {
+                    self.server.engine().flush_log().await.map_err(transaction_error)?;
+                }
                 FlushTarget::Privileges
                 | FlushTarget::Status
-                | FlushTarget::Logs
                 | FlushTarget::BinaryLogs
-                | FlushTarget::EngineLogs
                 | FlushTarget::ErrorLogs
                 | FlushTarget::GeneralLogs
                 | FlushTarget::SlowLogs
