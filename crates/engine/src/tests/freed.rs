@@ -68,6 +68,17 @@ async fn calm(engine: &Arc<Engine>) {
     }
 }
 
+/// Waits until the store has fewer pages than that: how soon the background comes to it is the machine's matter.
+async fn shrinks_below(engine: &Arc<Engine>, pages: u64) {
+    for _ in 0..10 {
+        calm(engine).await;
+        if stored(engine) < pages {
+            return;
+        }
+    }
+    panic!("{} pages are there, and should be less than {pages}", stored(engine));
+}
+
 /// Everything is behind a checkpoint, and the store knows.
 async fn settle(engine: &Arc<Engine>) {
     for _ in 0..3 {
@@ -90,9 +101,8 @@ fn a_dropped_table_leaves_the_store() {
         let full = stored(&engine);
         assert!(full > before + 700, "{before} {full}");
         drop_tree(&engine, dropped).await;
-        calm(&engine).await;
-        let soon = stored(&engine);
-        assert!(soon * 2 < full, "most of it goes without being asked: {full} {soon}");
+        // Most of it goes without being asked.
+        shrinks_below(&engine, full / 2).await;
         settle(&engine).await;
         let after = stored(&engine);
         assert!(after < before + 20, "{before} {full} {after}");
@@ -144,8 +154,7 @@ fn what_a_crash_made_the_engine_forget_is_found_at_the_next_start() {
     let env = world.env();
     let run = async move {
         let engine = Engine::open(env, segment_options()).await.expect("open");
-        calm(&engine).await;
-        assert!(stored(&engine) < 40, "{}", stored(&engine));
+        shrinks_below(&engine, 40).await;
         engine.verify().await.expect("verify");
         engine.close().await.expect("close");
     };
@@ -195,8 +204,7 @@ fn a_full_disk_can_be_emptied() {
             assert_ne!(Some(tree), unfinished);
             drop_tree(&engine, tree).await;
         }
-        calm(&engine).await;
-        assert!(stored(&engine) * 4 < full, "{full} {}", stored(&engine));
+        shrinks_below(&engine, full / 4).await;
         let again = filled_tree(&engine, 1500).await;
         engine.pool.flush_all().await.unwrap();
         let mut reader = repeatable(&engine);
