@@ -98,7 +98,8 @@ impl BufferPool {
                 let since_us = self.env.clock.now_us();
                 self.bring_run_of(page);
                 let loaded = self.load(page).await;
-                self.counters.read_waits.end(&*self.env.clock, since_us);
+                let took_us = self.counters.read_waits.end(&*self.env.clock, since_us);
+                self.wal.note_page_wait(took_us);
                 return loaded;
             }
             Stop::Loading(page) => self.wait_for_load(page).await,

@@ -89,6 +89,8 @@ pub struct EngineStats {
     pub page_logs_renewed: u64,
     /// Waits because the log, or its buffer, was full.
     pub log_space_wait: WaitStats,
+    /// How far apart flushes of the log begin now, because pages are slow to come; 0: as soon as the one before has ended.
+    pub log_flush_spacing_us: u64,
     /// Waits for pages to be read.
     pub page_read_wait: WaitStats,
     /// Waits for a frame of the buffer pool to become free.
@@ -248,6 +250,7 @@ impl Engine {
         stats.log_files = (log.segment_first, log.segment_last);
         stats.log_groups = log.groups;
         stats.log_space_wait = log.space_wait;
+        stats.log_flush_spacing_us = log.flush_spacing_us;
         stats.log_io = self.log_io.stats();
     }
 

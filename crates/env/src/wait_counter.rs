@@ -21,12 +21,13 @@ pub struct WaitStats {
 }
 
 impl WaitCounter {
-    /// Counts a wait that began at `since_us` and ends now.
-    pub fn end(&self, clock: &dyn Clock, since_us: u64) {
+    /// Counts a wait that began at `since_us` and ends now; answers how long it was.
+    pub fn end(&self, clock: &dyn Clock, since_us: u64) -> u64 {
         let time_us = clock.now_us().saturating_sub(since_us);
         self.waits.fetch_add(1, Relaxed);
         self.time_us.fetch_add(time_us, Relaxed);
         self.time_us_max.fetch_max(time_us, Relaxed);
+        time_us
     }
 
     pub fn stats(&self) -> WaitStats {

@@ -1,7 +1,7 @@
 //! The flusher: one task that writes what gathered in memory, syncs it, and tells everyone how far it got.
 //!
 //! Group commit is greedy: as soon as one flush ends, everything that was appended meanwhile goes into the next,
-//! so there is no delay to tune. The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one
+//! so there is no delay to tune; only where pages are slow to come flushes keep a distance (`spacing`). The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one
 //! write that is durable at its end: the kernel makes of that what the device does best, a forced write or a write and a flush.
 //!
 //! Invariant: `durable` is published only after a sync, or such a write, that covers every byte before it returned Ok; the first
@@ -9,11 +9,12 @@
 
 use crate::Lsn;
 use crate::log::{Shared, State};
+use crate::spacing::Pace;
 use crate::staging::Chunk;
 use env::{File, IoBuf, IoError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Batch {
     chunks: VecDeque<(Chunk, u64, Arc<dyn File>)>,
@@ -22,13 +23,23 @@ struct Batch {
     sync: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Sync,
+    Write,
+}
+
 /// Runs until the log is stopped or fails.
 pub(crate) async fn run(shared: Arc<Shared>) {
     // Segments that were written to since they were last synced.
     let mut unsynced = BTreeMap::new();
+    let mut pace = Pace::default();
     loop {
         shared.flush_requested.notified().await;
-        while let Some(batch) = next_batch(&shared) {
+        while what_is_wanted(&shared, shared.end()).is_some() {
+            pace.hold_back(&shared.spacing, &shared.env).await;
+            let Some(batch) = next_batch(&shared) else { break };
+            pace.begin(&shared.spacing, shared.env.clock.now_us());
             if let Err(error) = write(&shared, batch, &mut unsynced).await {
                 shared.fail(error);
                 return;
@@ -40,19 +51,24 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     }
 }
 
+/// Whether what somebody asks for needs a sync, or a write only; `None` when it is there.
+fn what_is_wanted(shared: &Shared, end: Lsn) -> Option<Wanted> {
+    let is_ahead = |target: &AtomicU64, reached: &AtomicU64| {
+        target.load(Ordering::SeqCst).min(end.0) > reached.load(Ordering::Acquire)
+    };
+    if is_ahead(&shared.sync_target, &shared.durable) {
+        return Some(Wanted::Sync);
+    }
+    is_ahead(&shared.write_target, &shared.written).then_some(Wanted::Write)
+}
+
 fn next_batch(shared: &Shared) -> Option<Batch> {
     let mut state = shared.state.lock();
     let state: &mut State = &mut state;
     if state.failure.is_some() || state.stopped {
         return None;
     }
-    let wanted = |target: &std::sync::atomic::AtomicU64, reached: &std::sync::atomic::AtomicU64| {
-        target.load(Ordering::SeqCst).min(state.staging.end().0) > reached.load(Ordering::Acquire)
-    };
-    let sync = wanted(&shared.sync_target, &shared.durable);
-    if !sync && !wanted(&shared.write_target, &shared.written) {
-        return None;
-    }
+    let sync = what_is_wanted(shared, state.staging.end())? == Wanted::Sync;
     let chunks = state.staging.take().into_iter().map(|chunk| {
         let segment = chunk.start.0 / shared.options.segment_bytes;
         let file = state.files.get(&segment).expect("a chunk lies in a prepared segment").clone();

@@ -18,6 +18,7 @@ mod reader;
 mod record;
 mod segments;
 mod space;
+mod spacing;
 mod staging;
 mod stats;
 mod waiters;

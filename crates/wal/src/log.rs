@@ -5,6 +5,7 @@
 
 use crate::format::segment_before;
 use crate::space::{Room, cost};
+use crate::spacing::Spacing;
 use crate::staging::Staging;
 use crate::waiters::LsnWaiters;
 use crate::{AppendError, FlushMode, GroupLsns, Lsn, Priority, WalError, WalGroup, WalOptions};
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) written_waiters: LsnWaiters,
     pub(crate) space_waiters: WaitQueue,
     pub(crate) flush_requested: Notify,
+    pub(crate) spacing: Spacing,
     pub(crate) prepare_requested: Notify,
     /// Groups that were appended.
     pub(crate) groups: AtomicU64,
@@ -93,7 +95,7 @@ impl Wal {
 
     /// The end of the last appended group.
     pub fn end_lsn(&self) -> Lsn {
-        Lsn(self.shared.end.load(Ordering::Acquire))
+        self.shared.end()
     }
 
     /// Appends a group without waiting. After `Full`, wait with no latch held and try again.
@@ -180,6 +182,7 @@ impl Wal {
 
     /// Waits as long as the flush mode demands before a commit at `lsn` may be acknowledged.
     pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
+        self.shared.spacing.commits.fetch_add(1, Ordering::Relaxed);
         match self.flush_mode() {
             FlushMode::Durable => self.wait_durable(lsn).await,
             FlushMode::Written => {
@@ -194,6 +197,12 @@ impl Wal {
                 self.shared.state.lock().failure.clone().map_or(Ok(()), Err)
             }
         }
+    }
+
+    /// Somebody has waited so long for a page that had to be read: by that goes how long commits wait for each other.
+    pub fn note_page_wait(&self, took_us: u64) {
+        self.shared.spacing.page_waits.fetch_add(1, Ordering::Relaxed);
+        self.shared.spacing.page_wait_us.fetch_add(took_us, Ordering::Relaxed);
     }
 
     pub fn flush_mode(&self) -> FlushMode {
@@ -265,6 +274,7 @@ impl Wal {
 
     /// Flushes everything and stops the tasks.
     pub async fn close(&self) -> Result<(), WalError> {
+        self.shared.spacing.urgent.notify();
         let result = self.wait_durable(self.end_lsn()).await;
         self.shared.stop();
         result
@@ -319,10 +329,16 @@ impl Shared {
             written_waiters: LsnWaiters::default(),
             space_waiters: WaitQueue::new(),
             flush_requested: Notify::new(),
+            spacing: Spacing::default(),
             prepare_requested: Notify::new(),
             groups: AtomicU64::new(0),
             space_waits: WaitCounter::default(),
         }
+    }
+
+    /// The end of the last appended group.
+    pub(crate) fn end(&self) -> Lsn {
+        Lsn(self.end.load(Ordering::Acquire))
     }
 
     fn append(&self, state: &mut State, group: &WalGroup, checksum: u32) -> GroupLsns {
@@ -337,6 +353,7 @@ impl Shared {
         }
         if state.staging.memory_bytes() > self.options.buffer_bytes / 4 {
             self.ask_for_flush(lsns.end);
+            self.spacing.urgent.notify();
         }
         lsns
     }
@@ -361,6 +378,7 @@ impl Shared {
             && state.staging.memory_bytes() > 0
         {
             self.ask_for_flush(state.staging.end());
+            self.spacing.urgent.notify();
             return Err(AppendError::Full);
         }
         Ok(())
@@ -462,6 +480,7 @@ impl Shared {
     fn stop(&self) {
         self.state.lock().stopped = true;
         self.flush_requested.notify();
+        self.spacing.urgent.notify();
         self.prepare_requested.notify();
     }
 }

@@ -10,6 +10,8 @@ pub struct WalStats {
     pub groups: u64,
     /// Waits because the log or its buffer was full.
     pub space_wait: WaitStats,
+    /// How far apart flushes begin now, because pages are slow to come.
+    pub flush_spacing_us: u64,
     /// The end of what the operating system has.
     pub written_lsn: u64,
     /// Bytes from the oldest segment that is kept to the end.
@@ -29,6 +31,7 @@ impl Wal {
         WalStats {
             groups: shared.groups.load(Ordering::Relaxed),
             space_wait: shared.space_waits.stats(),
+            flush_spacing_us: shared.spacing.us.load(Ordering::Relaxed),
             written_lsn: shared.written.load(Ordering::Acquire),
             used_bytes: shared.used_bytes(&state),
             file_bytes: segments * shared.options.segment_bytes,

@@ -19,6 +19,7 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_late_changes_merged", stats.late_changes_merged),
         ("Evenkeel_late_changes_pending", stats.late_changes_pending),
         ("Evenkeel_lock_timeouts", stats.lock_timeouts),
+        ("Evenkeel_log_flush_spacing_us", stats.log_flush_spacing_us),
         ("Evenkeel_log_syncs_in_flight", stats.log_io.syncs_pending),
         ("Evenkeel_log_writes_in_flight", stats.log_io.writes_pending),
         ("Evenkeel_page_log_bytes", stats.page_log_bytes),
