@@ -34,7 +34,7 @@ const LATE_MEMORY_MAX: u64 = 64 << 20;
 const LATE_LOG_SHARE: u64 = 16;
 
 /// The logs of dirty pages may take this share of the pool's size, beside it, up to this maximum.
-const PAGE_LOG_POOL_SHARE: u64 = 4;
+const PAGE_LOG_POOL_SHARE: u64 = 2;
 const PAGE_LOG_MEMORY_MAX: u64 = 1 << 30;
 
 /// After a crash, what the log says of pages may take this share of the pool's size, beside it: its frames are empty at
