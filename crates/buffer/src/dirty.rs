@@ -154,7 +154,16 @@ impl BufferPool {
         }
         // SAFETY: taken above, and no guard was made from it.
         unsafe { frame.latch.unlock_exclusive() }
-        self.flusher.wake.notify();
+    }
+
+    /// Pages in memory with a log from before `lsn` are written in their turn from now on: they are the oldest, so soon. To be
+    /// called often, with a limit that rises evenly: then they are few each time.
+    pub fn write_logged_before(&self, lsn: Lsn) {
+        let pages = self.page_logs.forget_present_before(lsn);
+        if !pages.is_empty() {
+            pages.into_iter().for_each(|page| self.hand_over(page));
+            self.flusher.wake.notify();
+        }
     }
 
     /// Reads a page that left memory dirty, and has it written in its turn.
@@ -163,6 +172,7 @@ impl BufferPool {
             let _pin = self.load(page).await?;
             if self.page_logs.forget(page) {
                 self.hand_over(page);
+                self.flusher.wake.notify();
             }
         }
         Ok(())
@@ -176,8 +186,7 @@ impl BufferPool {
     /// Where there is such a limit, pages in memory that got their logs before it was set are written like others.
     pub(crate) fn give_up_page_logs_if_limited(&self) {
         if !self.keeps_page_logs() && self.page_logs.present() > 0 {
-            let pages = self.page_logs.forget_present_before(Lsn(u64::MAX));
-            pages.into_iter().for_each(|page| self.hand_over(page));
+            self.write_logged_before(Lsn::MAX);
         }
     }
 

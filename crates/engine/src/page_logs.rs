@@ -1,8 +1,8 @@
-//! Dirty pages that are not in memory, from the engine's side: when what they lack is logged again, and which do not matter
-//! any more.
+//! Dirty pages with logs, from the engine's side: when what they lack is logged again, when they are written, and which do not
+//! matter any more.
 //!
 //! Invariants: the checkpoint is held back by no more than a share of the log, for logs of pages that left memory further
-//! back are logged again; that is done in small steps, each for so much log that users have written. A page whose log
+//! back are logged again, and such pages in memory are written; that is done in small steps, each for so much log that users have written. A page whose log
 //! was renewed again and again is read and written, so that its memory serves others. Where the logs are kept:
 //! `buffer::PageLogs`; their record in the log: `btree::redo`. Called by checkpoints, which also see to a step after
 //! changes, by an opening and by its redo, and where the log becomes smaller.
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wal::{AppendError, Lsn};
 
-/// Logs of pages that left memory further back than these eighths of the log are logged again.
+/// Logs of pages from further back than these eighths of the log are logged again, or written if they are in memory.
 pub(crate) const AGE_EIGHTHS: u64 = 3;
 
 /// They are looked at whenever the log has grown by this share of its capacity.
@@ -56,12 +56,14 @@ impl Engine {
         let capacity = self.checkpointer.capacity_bytes();
         let end = self.wal.end_lsn().0;
         renewal.due_lsn.store(end + (capacity / STEP_SHARE).max(1), Ordering::Relaxed);
-        if self.pool.page_logs().stats().absent == 0 {
+        let limit = self.page_log_limit();
+        if self.pool.page_logs().oldest().is_none_or(|oldest| oldest >= limit) {
             renewal.is_running.store(false, Ordering::Release);
             return;
         }
         self.spawn("renew page logs", move |engine| async move {
-            let renewed = engine.renew_page_logs(engine.page_log_limit()).await;
+            let renewed = engine.renew_page_logs(limit).await;
+            engine.pool.write_logged_before(limit);
             engine.renewal.is_running.store(false, Ordering::Release);
             for page in renewed?.into_iter().take(OUTDATED_PAGES) {
                 engine.pool.write_absent(page).await.map_err(|error| engine.pool_error(error))?;

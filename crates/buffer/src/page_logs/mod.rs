@@ -233,7 +233,7 @@ impl PageLogs {
     }
 
     /// Since when the oldest page with an entry is dirty.
-    pub(crate) fn oldest(&self) -> Option<Lsn> {
+    pub fn oldest(&self) -> Option<Lsn> {
         self.shards.iter().filter_map(|shard| shard.lock().oldest()).min()
     }
 

@@ -160,3 +160,45 @@ fn logs_that_nobody_needs_make_room() {
     };
     world.block_on(run).unwrap();
 }
+
+/// Pages that stay in memory are written for their age a few at a time, however rarely there is a checkpoint.
+#[test]
+fn old_pages_in_memory_are_written_evenly() {
+    const PAGE_COUNT: u32 = 250;
+    let world = World::new(34, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let large = EngineOptions {
+            buffer_pool_bytes: 1000 * 4200,
+            page_log_bytes: Some(1 << 20),
+            ..small(StoreKind::InPlace)
+        };
+        let engine = Engine::open(env.clone(), large).await.unwrap();
+        let tree = make(&engine).await;
+        engine.pool.flush_all().await.unwrap();
+        let capacity = engine.stats().log_capacity_bytes;
+        let mut version = 0;
+        let mut grow_log = async |bytes: u64| {
+            let end = engine.stats().log_end_lsn + bytes;
+            while engine.stats().log_end_lsn < end {
+                version += 1;
+                set(&engine, tree, 0, version).await;
+            }
+        };
+        let mut written = Vec::new();
+        for number in 0..2 * PAGE_COUNT {
+            if number < PAGE_COUNT {
+                set(&engine, tree, (number + 1) * (ROWS / PAGE_COUNT) - 1, 1).await;
+            }
+            let before = engine.pool.pages_written();
+            grow_log(capacity / 512).await;
+            written.push(engine.pool.pages_written() - before);
+        }
+        let (most, all) = (written.iter().max().unwrap(), written.iter().sum::<u64>());
+        assert!(all >= u64::from(PAGE_COUNT) / 2, "{all}: {written:?}");
+        assert!(*most <= 6, "{most} of {all} at once: {written:?}");
+        engine.verify().await.unwrap();
+        engine.close().await.unwrap();
+    };
+    world.block_on(run).unwrap();
+}
