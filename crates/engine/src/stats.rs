@@ -89,7 +89,7 @@ pub struct EngineStats {
     pub page_logs_renewed: u64,
     /// Waits because the log, or its buffer, was full.
     pub log_space_wait: WaitStats,
-    /// How far apart flushes of the log begin now, because pages are slow to come; 0: as soon as the one before has ended.
+    /// How far apart flushes of the log should begin now, because pages are slow to come; below a millisecond none is held back.
     pub log_flush_spacing_us: u64,
     /// Waits for pages to be read.
     pub page_read_wait: WaitStats,

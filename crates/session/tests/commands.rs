@@ -14,6 +14,31 @@ fn run<T>(test: impl AsyncFnOnce(Arc<Server>) -> T) -> T {
     local.block_on(&runtime, async { test(new_server().await).await })
 }
 
+/// How much of the log survives a crash, and how much there is.
+async fn log_lsns(client: &mut Client) -> (u64, u64) {
+    let mut lsn = async |name: &str| {
+        let text = client.query(&format!("show global status like 'Innodb_redo_log_{name}_lsn'")).await;
+        text.split_whitespace().next_back().and_then(|lsn| lsn.parse().ok()).expect("a number")
+    };
+    (lsn("flushed_to_disk").await, lsn("current").await)
+}
+
+#[test]
+fn flush_logs_makes_commits_durable() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        client.query("set global innodb_flush_log_at_trx_commit = 0").await;
+        for flush in ["flush logs", "flush engine logs"] {
+            client.query("update t set b = concat(b, '!') where a = 1").await;
+            let (durable, end) = log_lsns(&mut client).await;
+            assert!(durable < end, "nobody waited for the disk: {durable}, {end}");
+            client.query(flush).await;
+            let (durable, _) = log_lsns(&mut client).await;
+            assert!(durable >= end, "{flush}: {durable}, {end}");
+        }
+    });
+}
+
 async fn client_with_table(server: &Arc<Server>) -> Client {
     let mut client = Client::connect(server).await;
     client.query("create database d; use d; create table t (a int primary key, b varchar(20))").await;

@@ -274,7 +274,7 @@ impl Wal {
 
     /// Flushes everything and stops the tasks.
     pub async fn close(&self) -> Result<(), WalError> {
-        self.shared.spacing.urgent.notify();
+        self.shared.flush_at_once(self.end_lsn());
         let result = self.wait_durable(self.end_lsn()).await;
         self.shared.stop();
         result
@@ -352,8 +352,7 @@ impl Shared {
             self.prepare_requested.notify();
         }
         if state.staging.memory_bytes() > self.options.buffer_bytes / 4 {
-            self.ask_for_flush(lsns.end);
-            self.spacing.urgent.notify();
+            self.flush_at_once(lsns.end);
         }
         lsns
     }
@@ -377,8 +376,7 @@ impl Shared {
         if state.staging.memory_bytes() + bytes > self.options.buffer_bytes
             && state.staging.memory_bytes() > 0
         {
-            self.ask_for_flush(state.staging.end());
-            self.spacing.urgent.notify();
+            self.flush_at_once(state.staging.end());
             return Err(AppendError::Full);
         }
         Ok(())
@@ -416,6 +414,12 @@ impl Shared {
         if self.sync_target.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 {
             self.flush_requested.notify();
         }
+    }
+
+    /// The same, however far apart flushes should be.
+    fn flush_at_once(&self, lsn: Lsn) {
+        self.ask_for_flush(lsn);
+        self.spacing.urgent.notify();
     }
 
     async fn wait(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {

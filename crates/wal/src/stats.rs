@@ -10,7 +10,7 @@ pub struct WalStats {
     pub groups: u64,
     /// Waits because the log or its buffer was full.
     pub space_wait: WaitStats,
-    /// How far apart flushes begin now, because pages are slow to come.
+    /// How far apart flushes should begin now, because pages are slow to come; below a millisecond none is held back.
     pub flush_spacing_us: u64,
     /// The end of what the operating system has.
     pub written_lsn: u64,

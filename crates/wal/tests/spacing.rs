@@ -4,8 +4,14 @@ use env::Env;
 use env::sim::{SimOptions, World};
 use wal::{Wal, WalGroup, WalOptions};
 
-async fn open(env: &Env) -> Wal {
-    Wal::create(env, WalOptions::default()).await.unwrap()
+fn on_log(seed: u64, test: impl AsyncFnOnce(&Env, &Wal)) {
+    let world = World::new(seed, SimOptions::default());
+    let env = world.env();
+    let run = async {
+        let wal = Wal::create(&env, WalOptions::default()).await.unwrap();
+        test(&env, &wal).await;
+    };
+    world.block_on(run).unwrap();
 }
 
 /// One commit after the other, each after a page that was waited for so long. Answers how long ten took when the pace has settled.
@@ -30,29 +36,22 @@ async fn commit(wal: &Wal, number: u64) {
 
 #[test]
 fn flushes_are_apart_while_pages_are_slow_to_come() {
-    let world = World::new(21, SimOptions::default());
-    let env = world.env();
-    let run = async {
-        let wal = open(&env).await;
-        let quick = ten_commits_us(&env, &wal, 100).await;
-        let slow = ten_commits_us(&env, &wal, 15_000).await;
+    on_log(21, async |env, wal| {
+        let quick = ten_commits_us(env, wal, 100).await;
+        let slow = ten_commits_us(env, wal, 15_000).await;
         assert!((48_000..=60_000).contains(&slow), "a third of 15 ms apart: {slow}, without {quick}");
-        let slower = ten_commits_us(&env, &wal, 1_000_000).await;
+        let slower = ten_commits_us(env, wal, 1_000_000).await;
         assert!((98_000..=110_000).contains(&slower), "at most 10 ms apart: {slower}");
         assert_eq!(wal.stats().flush_spacing_us, 10_000);
-        let again = ten_commits_us(&env, &wal, 100).await;
+        let again = ten_commits_us(env, wal, 100).await;
         assert!(again < 20_000 && wal.stats().flush_spacing_us < 100, "{again}");
-    };
-    world.block_on(run).unwrap();
+    });
 }
 
 #[test]
 fn the_end_of_the_log_waits_for_nothing() {
-    let world = World::new(22, SimOptions::default());
-    let env = world.env();
-    let run = async {
-        let wal = open(&env).await;
-        ten_commits_us(&env, &wal, 1_000_000).await;
+    on_log(22, async |env, wal| {
+        ten_commits_us(env, wal, 1_000_000).await;
         let mut group = WalGroup::new();
         group.push(1, 1, b"the last change");
         wal.append(&group).unwrap();
@@ -61,6 +60,5 @@ fn the_end_of_the_log_waits_for_nothing() {
         assert_eq!(wal.durable_lsn(), wal.end_lsn());
         let took_us = env.clock.now_us() - since_us;
         assert!(took_us < 5_000, "{took_us}");
-    };
-    world.block_on(run).unwrap();
+    });
 }

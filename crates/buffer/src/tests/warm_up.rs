@@ -14,10 +14,16 @@ fn options() -> PoolOptions {
     PoolOptions { hot_list: Some("hot".into()), ..options }
 }
 
-async fn restart(env: &Env, wal: Arc<Wal>) -> Arc<BufferPool> {
+/// A pool whose pages begin to come back.
+async fn warming(env: &Env, wal: Arc<Wal>) -> Arc<BufferPool> {
     let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::open(env, "").await.unwrap());
     let pool = BufferPool::open(env, store, wal, options());
     pool.warm_up(true);
+    pool
+}
+
+async fn restart(env: &Env, wal: Arc<Wal>) -> Arc<BufferPool> {
+    let pool = warming(env, wal).await;
     while pool.warm_up_status().completed_unix_us.is_none() {
         env.clock.sleep(1_000).await;
     }
@@ -84,9 +90,7 @@ fn a_missed_page_brings_its_neighbours_before_their_turn() {
         let pool = work(&env).await;
         pool.save_hot_list().await;
         pool.stop();
-        let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::open(&env, "").await.unwrap());
-        let again = BufferPool::open(&env, store, pool.wal().clone(), options());
-        again.warm_up(true);
+        let again = warming(&env, pool.wal().clone()).await;
         while again.warm_up_status().pages_total == 0 {
             env.clock.sleep(10).await;
         }
@@ -105,9 +109,7 @@ fn users_need_not_wait_for_the_rest() {
         let pool = work(&env).await;
         pool.save_hot_list().await;
         pool.stop();
-        let store: Arc<dyn PageStore> = Arc::new(InPlaceStore::open(&env, "").await.unwrap());
-        let again = BufferPool::open(&env, store, pool.wal().clone(), options());
-        again.warm_up(true);
+        let again = warming(&env, pool.wal().clone()).await;
         // Reads and changes of listed and other pages while they come.
         for round in 0..2000u64 {
             check(&again, 10 + round * 7919 % 4990).await;

@@ -42,15 +42,21 @@ fn the_log_grows_and_shrinks_under_load() {
     });
 }
 
+/// Commits without waiting for the disk. Answers where the log ends.
+async fn commit_lazily(engine: &Arc<Engine>) -> wal::Lsn {
+    engine.set_flush_at_commit(FlushAtCommit::Lazy);
+    let mut transaction = repeatable(engine);
+    put(&mut transaction, "k", "v").await.expect("insert");
+    transaction.commit().await.expect("commit");
+    let end = engine.wal.end_lsn();
+    assert!(engine.wal.durable_lsn() < end, "nobody waited for the disk");
+    end
+}
+
 #[test]
 fn a_lazy_commit_is_durable_a_second_later() {
     with_engine(|engine| async move {
-        engine.set_flush_at_commit(FlushAtCommit::Lazy);
-        let mut transaction = repeatable(&engine);
-        put(&mut transaction, "k", "v").await.expect("insert");
-        transaction.commit().await.expect("commit");
-        let end = engine.wal.end_lsn();
-        assert!(engine.wal.durable_lsn() < end, "nobody waited for the disk");
+        let end = commit_lazily(&engine).await;
         engine.env.clock.sleep(1_100_000).await;
         assert!(engine.wal.durable_lsn() >= end);
         engine.set_flush_at_commit(FlushAtCommit::Durable);
@@ -64,12 +70,7 @@ fn a_lazy_commit_is_durable_a_second_later() {
 #[test]
 fn a_flushed_log_is_durable_at_once() {
     with_engine(|engine| async move {
-        engine.set_flush_at_commit(FlushAtCommit::Lazy);
-        let mut transaction = repeatable(&engine);
-        put(&mut transaction, "k", "v").await.expect("insert");
-        transaction.commit().await.expect("commit");
-        let end = engine.wal.end_lsn();
-        assert!(engine.wal.durable_lsn() < end, "nobody waited for the disk");
+        let end = commit_lazily(&engine).await;
         engine.flush_log().await.expect("flush");
         assert!(engine.wal.durable_lsn() >= end);
     });

@@ -1,4 +1,7 @@
 //! The rows that an UPDATE or DELETE changes and an INSERT .. SELECT adds: how they are read.
+//!
+//! Invariant: where changes could disturb the reading, all rows are read before the first is handed out. One row by its key
+//! is read without operators. Callers: `update`, `delete`, `insert`.
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::row_bytes;
@@ -28,12 +31,14 @@ impl<'p> ChangeInput<'p> {
     ) -> Result<bool, SqlError> {
         context.check()?;
         if self.operators.is_none() {
-            match read_point(self.node, context).await? {
+            let read = read_point(self.node, context).await?;
+            context.check()?;
+            match read {
                 PointRead::Other => {}
-                PointRead::Absent => return context.check().map(|()| false),
+                PointRead::Absent => return Ok(false),
                 PointRead::Row(frame) => {
                     rows.push_row(frame);
-                    return context.check().map(|()| false);
+                    return Ok(false);
                 }
             }
         }
