@@ -1,7 +1,7 @@
 //! Finding a frame for a page: free ones first, then those of the pages that `queues` gives up.
 //!
 //! Dirty frames are passed over: writing them is the flusher's work, which is woken when many are wanted or nothing
-//! else is left. Nobody but the flusher writes a page.
+//! else is left. Nobody but the flusher writes a page. Where that pays, a page that leaves stays in memory packed (`packed`).
 
 use crate::BufferError;
 use crate::frame::{FrameIndex, Place};
@@ -185,6 +185,7 @@ impl BufferPool {
         self.eviction.queues.lock().enter(frame, index, place);
         self.note_arrival();
         self.scrub_in_return(arrivals);
+        self.pace_packing(arrivals);
     }
 
     pub(crate) fn free_frame_count(&self) -> usize {
@@ -243,6 +244,14 @@ impl BufferPool {
         let page = frame.page().filter(|_| unused);
         let leaves = page.is_some_and(|page| !frame.is_dirty() || self.leave_dirty(index, page));
         if let Some(page) = page.filter(|_| leaves) {
+            if self.pacer.is_on() {
+                // SAFETY: the memory is mapped as long as the pool lives, and the exclusive latch, taken above, keeps
+                // writers away.
+                let image = unsafe {
+                    std::slice::from_raw_parts(self.memory().frame(index).as_ptr(), self.page_bytes())
+                };
+                self.packed.put(page, image);
+            }
             let time = self.eviction.evictions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
             let replaced = self.table.evict(page, index, EvictionTime(time));
             assert!(replaced, "a page in memory is moved only under its exclusive latch");

@@ -116,7 +116,7 @@ impl BufferPool {
         self.hot_list.is_busy.store(false, Ordering::Release);
     }
 
-    /// The pages in memory in the order of their frames, but if not all are wanted, the hottest first.
+    /// The pages in memory in the order of their frames, but if not all are wanted, the hottest first; packed ones are last.
     async fn hot_pages(&self) -> Vec<HotPage> {
         let percent = self.hot_list.percent.load(Ordering::Relaxed) as usize;
         let quota = (self.frame_count() * percent).div_ceil(100);
@@ -138,6 +138,10 @@ impl BufferPool {
                 }
             }
         }
+        // A start has frames in the place of packed pages: for as many more.
+        let room = (self.frames_without_packed() * percent).div_ceil(100).saturating_sub(pages.len());
+        let packed = self.packed.newest(room).into_iter();
+        pages.extend(packed.map(|page| HotPage { page, is_main: false }));
         pages
     }
 }

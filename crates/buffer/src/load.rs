@@ -264,6 +264,15 @@ impl Drop for RunningLoader<'_> {
     }
 }
 
+/// What a frame has of the page that is to be published in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Image {
+    /// What the disk has, or why that is of no use.
+    OnDisk(Result<(), PageFault>),
+    /// The page as it was when it left its last frame.
+    Packed,
+}
+
 /// The one that reads the page.
 pub(crate) struct Loader {
     pool: Arc<BufferPool>,
@@ -294,6 +303,13 @@ impl Loader {
     async fn read(&self) -> Result<FrameIndex, BufferError> {
         let pool = &*self.pool;
         pool.wait_for_log_of(self.page).await?;
+        if pool.packed.has(self.page) {
+            let mut frame = FreeFrame::new(pool, pool.take_frame().await?);
+            if pool.packed.take(self.page, frame.bytes_mut()) {
+                return self.publish(frame, Image::Packed);
+            }
+            // It was dropped just now.
+        }
         let _slot = pool.loads.slots.take().await;
         let frame = FreeFrame::new(pool, pool.take_frame().await?);
         if pool.behind.has(self.page) && self.page.0 >= pool.store.page_count() {
@@ -301,30 +317,30 @@ impl Loader {
             pool.store.extend(self.page.0 + 1).await?;
         }
         if pool.behind.begins_with_image(self.page) {
-            return self.publish(frame, Err(PageFault::Absent));
+            return self.publish(frame, Image::OnDisk(Err(PageFault::Absent)));
         }
         let (lent, bytes) = frame.lend(self.pool.clone());
         let (bytes, result) = pool.store.read(self.page, bytes).await;
         let frame = lent.take_back(bytes);
         bump(&pool.counters.pages_read);
         match result.map_err(BufferError::from) {
-            Ok(()) => self.publish(frame, Ok(())),
-            Err(BufferError::Corrupt(corrupt)) => self.publish(frame, Err(corrupt.fault)),
+            Ok(()) => self.publish(frame, Image::OnDisk(Ok(()))),
+            Err(BufferError::Corrupt(corrupt)) => self.publish(frame, Image::OnDisk(Err(corrupt.fault))),
             Err(error) => Err(error),
         }
     }
 
     /// Checks the image in the frame, brings it up to date, and makes the page known, with one pin. Without an image the
     /// page must be behind the log.
-    pub(crate) fn publish(
-        &self,
-        mut frame: FreeFrame<'_>,
-        image: Result<(), PageFault>,
-    ) -> Result<FrameIndex, BufferError> {
+    pub(crate) fn publish(&self, mut frame: FreeFrame<'_>, image: Image) -> Result<FrameIndex, BufferError> {
         let pool = &*self.pool;
-        let image = image.and_then(|()| (pool.options.check)(frame.bytes_mut()));
+        let read = match image {
+            Image::OnDisk(read) => read.and_then(|()| (pool.options.check)(frame.bytes_mut())),
+            Image::Packed => Ok(()),
+        };
+        pool.packed.discard(self.page);
         let log = pool.behind.take(self.page);
-        if let (Err(fault), None) = (image, &log)
+        if let (Err(fault), None) = (read, &log)
             && !pool.page_logs.is_absent(self.page)
         {
             return Err(CorruptPage { page: self.page, fault }.into());
@@ -340,12 +356,18 @@ impl Loader {
         assert_eq!(frame.pins.fetch_add(1, Ordering::AcqRel), 0, "nobody pins a free frame");
         // SAFETY: the latch was just taken exclusively and the frame holds the page.
         let mut guard = unsafe { ExclusiveGuard::new(pool, index, false) };
-        if image.is_err() {
+        if read.is_err() {
             guard.bytes_mut().fill(0);
         }
-        match log {
-            Some(log) => self.bring_up_to_date(&mut guard, image, &log),
-            None => self.give_changes_back(index, &mut guard, image),
+        match (log, image) {
+            (Some(log), _) => self.bring_up_to_date(&mut guard, read, &log),
+            (None, Image::OnDisk(_)) => self.give_changes_back(index, &mut guard, read),
+            (None, Image::Packed) => {
+                // It has its changes; only that it is dirty has to be known again.
+                if let Some((rec_lsn, ())) = pool.page_logs.arrive(self.page, |_, _| ()) {
+                    pool.mark_returned(index, rec_lsn);
+                }
+            }
         }
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");

@@ -15,6 +15,7 @@ use crate::hot_list::HotList;
 use crate::late::LateChanges;
 use crate::load::Loads;
 use crate::memory::FrameMemory;
+use crate::packed::{Pacer, PackedPages, PackedStats, Packing};
 use crate::page_logs::PageLogs;
 use crate::page_table::{PageTable, Word};
 use crate::redo::{ApplyPageLog, PagesBehind};
@@ -49,6 +50,8 @@ pub struct PoolOptions {
     pub late_bytes: usize,
     /// Memory for the logs of dirty pages (`page_logs`), beside the frames; 0: a dirty page is written before it leaves.
     pub page_log_bytes: usize,
+    /// When pages are compressed that lose their frames, in the place of frames.
+    pub packing: Packing,
     /// Applies the late changes of a page. Like all page code it never waits.
     pub apply_late: ApplyLate,
     /// Brings a page up to date that is behind the log (`redo`).
@@ -67,6 +70,7 @@ impl PoolOptions {
             hot_list: None,
             late_bytes: 0,
             page_log_bytes: 0,
+            packing: Packing::Never,
             apply_late,
             apply_page_log: |page, _, _, _| unreachable!("page {page} is behind the log"),
         }
@@ -84,9 +88,14 @@ pub enum Access {
 /// Fewer frames would not hold the pages that one operation of each thread latches.
 pub(crate) const FRAMES_MIN: usize = 32;
 
+/// Memory for a frame and what is kept about it.
+pub(crate) fn frame_cost(page_bytes: usize) -> usize {
+    page_bytes + size_of::<Frame>()
+}
+
 /// How many frames fit into the memory.
 pub(crate) fn frames_in(memory_bytes: usize, page_bytes: usize) -> usize {
-    (memory_bytes / (page_bytes + size_of::<Frame>())).min(u32::MAX as usize - 1)
+    (memory_bytes / frame_cost(page_bytes)).min(u32::MAX as usize - 1)
 }
 
 /// How many descents may keep their pins.
@@ -113,6 +122,8 @@ pub struct BufferPool {
     pub(crate) dirty: DirtyPages,
     pub(crate) late: LateChanges,
     pub(crate) page_logs: PageLogs,
+    pub(crate) packed: PackedPages,
+    pub(crate) pacer: Pacer,
     pub(crate) behind: PagesBehind,
     pub(crate) flusher: FlusherState,
     pub(crate) counters: Counters,
@@ -125,8 +136,11 @@ impl BufferPool {
     /// Makes the pool and starts its flusher. `stop` ends the flusher, which otherwise keeps the pool alive.
     pub fn open(env: &Env, store: Arc<dyn PageStore>, wal: Arc<Wal>, options: PoolOptions) -> Arc<Self> {
         let page_bytes = store.page_size().bytes();
-        let count = frames_in(options.memory_bytes, page_bytes);
-        assert!(count >= FRAMES_MIN, "the buffer pool needs at least {FRAMES_MIN} frames");
+        let all = frames_in(options.memory_bytes, page_bytes);
+        assert!(all >= FRAMES_MIN, "the buffer pool needs at least {FRAMES_MIN} frames");
+        let pacer = Pacer::new(options.packing, options.memory_bytes, frame_cost(page_bytes));
+        let packed_bytes = pacer.share_of(options.memory_bytes);
+        let count = frames_in(options.memory_bytes - packed_bytes, page_bytes).max(FRAMES_MIN);
         let count_max = frames_in(options.memory_bytes_max, page_bytes).max(count);
         let memory = FrameMemory::reserve(page_bytes, count_max);
         assert!(memory.make(count as u32), "the system refused the memory of the buffer pool");
@@ -134,25 +148,28 @@ impl BufferPool {
             env: env.clone(),
             late: LateChanges::new(options.late_bytes as u64),
             page_logs: PageLogs::new(page_bytes, options.page_log_bytes as u64),
+            packed: PackedPages::new(page_bytes),
+            pacer,
             store,
             wal,
             caps: Caps::new(options.log_budget_bytes),
             behind: PagesBehind::default(),
-            options,
             memory,
             table: PageTable::new(),
             eviction: Eviction::new(count as u32),
             loads: Loads::new(count),
             descents: Slots::new(descents_max(count)),
-            resize: Resize::default(),
+            resize: Resize::new(options.memory_bytes, count),
             hot_list: HotList::new(),
             scrub: Scrub::default(),
             dirty: DirtyPages::default(),
             flusher: FlusherState::default(),
             counters: Counters::default(),
             growth_refused_at: AtomicU64::new(0),
+            options,
             weak: weak.clone(),
         });
+        pool.set_packed_budget();
         env.spawner.spawn_dedicated(
             "page-flush",
             Overlap::Many,
@@ -167,6 +184,10 @@ impl BufferPool {
 
     pub fn page_logs(&self) -> &PageLogs {
         &self.page_logs
+    }
+
+    pub fn packed_stats(&self) -> PackedStats {
+        self.packed.stats()
     }
 
     pub fn wal(&self) -> &Arc<Wal> {
@@ -309,6 +330,7 @@ impl BufferPool {
             unsafe { frame.latch.unlock_exclusive() }
             return None;
         };
+        self.packed.discard(page);
         self.admit(index, self.eviction.first_place(evicted));
         bump(&self.counters.pages_created);
         // SAFETY: the latch was taken above and the frame holds the page.

@@ -6,7 +6,7 @@
 
 use crate::frame::{FrameIndex, Place};
 use crate::free_frame::FreeFrame;
-use crate::load::{Loader, Role};
+use crate::load::{Image, Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
 use crate::stats::bump;
@@ -123,17 +123,24 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
     if loaders.is_empty() {
         return true;
     }
-    let wanted = loaders.len();
-    let mut run = Vec::with_capacity(wanted);
+    let mut run = Vec::with_capacity(loaders.len());
+    let mut all_have_frames = true;
     for loader in loaders {
         let taken = match purpose {
             Purpose::Range => pool.try_take_frame(),
             Purpose::WarmUp => pool.take_free_frame(),
         };
-        let Some(index) = taken else { break };
-        run.push((loader, FreeFrame::new(pool, index)));
+        let Some(index) = taken else {
+            all_have_frames = false;
+            break;
+        };
+        let mut frame = FreeFrame::new(pool, index);
+        if pool.packed.take(loader.page, frame.bytes_mut()) {
+            deliver(pool, loader, frame, Image::Packed, |_| ());
+        } else {
+            run.push((loader, frame));
+        }
     }
-    let all_have_frames = run.len() == wanted;
     let pages: Vec<PageId> = run.iter().map(|(loader, _)| loader.page).collect();
     let gathering = purpose == Purpose::Range && pool.is_worth_gathering(&pages);
     let found = pool.store.read_many(&pages).await;
@@ -143,13 +150,26 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
             continue;
         }
         frame.bytes_mut().copy_from_slice(image.as_slice());
-        let Ok(index) = loader.publish(frame, Ok(())) else { continue };
-        bump(&pool.counters.pages_read);
-        loader.conclude(&Ok(index));
-        if gathering {
-            pool.mark_for_writing(index);
-        }
-        pool.unpin(index);
+        deliver(pool, loader, frame, Image::OnDisk(Ok(())), |index| {
+            bump(&pool.counters.pages_read);
+            if gathering {
+                pool.mark_for_writing(index);
+            }
+        });
     }
     all_have_frames
+}
+
+/// Publishes a page that nobody need wait for; `pinned` sees it before it may leave again.
+fn deliver(
+    pool: &BufferPool,
+    loader: Loader,
+    frame: FreeFrame<'_>,
+    image: Image,
+    pinned: impl FnOnce(FrameIndex),
+) {
+    let Ok(index) = loader.publish(frame, image) else { return };
+    loader.conclude(&Ok(index));
+    pinned(index);
+    pool.unpin(index);
 }

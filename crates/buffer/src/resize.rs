@@ -5,17 +5,20 @@
 //! Dirty pages are written first; those that are dirty again each time move as they are. Nobody waits for any of it:
 //! a page is latched for the time of one copy.
 //!
+//! Packed pages live in memory that frames have given back; when their share changes, frames come and go in the same way,
+//! and the sum stays what was asked for.
+//!
 //! Invariant: behind the limit no frame is given to anybody, so a frame found empty there stays empty.
 
 use crate::eviction::{Evicted, Patience};
 use crate::frame::{FrameIndex, Place};
 use crate::page_table::Word;
-use crate::pool::{BufferPool, FRAMES_MIN, descents_max, frames_in};
+use crate::pool::{BufferPool, FRAMES_MIN, descents_max, frame_cost, frames_in};
 use env::sync::Mutex;
 use env::yield_now;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory that is given or taken at once.
 const STEP_BYTES: usize = 16 << 20;
@@ -38,16 +41,36 @@ pub struct ResizeStatus {
     pub is_refused: bool,
 }
 
-#[derive(Default)]
 pub(crate) struct Resize {
+    /// What was asked for, for frames and packed pages together.
+    memory_bytes: AtomicUsize,
+    /// Frames that may have memory, those that are being emptied among them.
+    frames: AtomicUsize,
     /// A leaf lock.
     state: Mutex<State>,
+}
+
+impl Resize {
+    pub(crate) fn new(memory_bytes: usize, frames: usize) -> Resize {
+        Resize {
+            memory_bytes: AtomicUsize::new(memory_bytes),
+            frames: AtomicUsize::new(frames),
+            state: Mutex::default(),
+        }
+    }
 }
 
 #[derive(Default)]
 struct State {
     status: ResizeStatus,
     is_running: bool,
+}
+
+impl State {
+    /// A change that was asked for and is not done.
+    fn is_under_way(&self) -> bool {
+        self.status.to_bytes > 0 && self.status.completed_unix_us.is_none()
+    }
 }
 
 /// What kept a frame from being emptied.
@@ -62,27 +85,43 @@ impl BufferPool {
     /// Begins to change the memory of the pool, up to what `PoolOptions::memory_bytes_max` allows. A change that is
     /// under way goes on to the new size.
     pub fn resize(&self, memory_bytes: usize) {
-        let Some(pool) = self.weak.upgrade() else { return };
+        let before = self.resize.memory_bytes.swap(memory_bytes, Ordering::Relaxed);
         let mut state = self.resize.state.lock();
-        let from_bytes = match state.is_running {
-            true => state.status.from_bytes,
-            false if self.has_size(memory_bytes) => memory_bytes as u64,
-            false => (self.frame_count() * self.frame_cost()) as u64,
-        };
+        let from_bytes = if state.is_under_way() { state.status.from_bytes } else { before as u64 };
         state.status = ResizeStatus {
             from_bytes,
             to_bytes: memory_bytes as u64,
             completed_unix_us: None,
             is_refused: false,
         };
-        if !std::mem::replace(&mut state.is_running, true) {
-            self.env.spawner.spawn("pool-resize", Box::pin(work(pool.clone())));
+        drop(state);
+        self.share_memory();
+    }
+
+    /// Frames and packed pages begin to change to what they are to have of the memory now.
+    pub(crate) fn share_memory(&self) {
+        let Some(pool) = self.weak.upgrade() else { return };
+        self.set_packed_budget();
+        if !std::mem::replace(&mut self.resize.state.lock().is_running, true) {
+            self.env.spawner.spawn("pool-resize", Box::pin(work(pool)));
         }
+    }
+
+    /// Packed pages get what frames leave them.
+    pub(crate) fn set_packed_budget(&self) {
+        let memory_bytes = self.resize.memory_bytes.load(Ordering::Relaxed);
+        let frames = self.resize.frames.load(Ordering::Relaxed);
+        let left = memory_bytes.saturating_sub(frames * frame_cost(self.page_bytes()));
+        let share = self.pacer.share_of(memory_bytes);
+        // Without a share, what does not make a frame is no room for anything. Frames that have to go are no reason to
+        // take more from packed pages than they lose for good.
+        let kept = share.min(self.packed.stats().budget_bytes as usize);
+        self.packed.set_budget(if share == 0 { 0 } else { left.max(kept) as u64 });
     }
 
     /// Whether the pool has as many frames as fit into this memory.
     pub fn has_size(&self, memory_bytes: usize) -> bool {
-        frames_in(memory_bytes, self.page_bytes()) == self.frame_count()
+        self.frames_for(memory_bytes) as usize == self.frame_count()
     }
 
     /// The most memory that `resize` can give the pool.
@@ -94,19 +133,27 @@ impl BufferPool {
         self.resize.state.lock().status
     }
 
-    /// Memory for a frame and what is kept about it.
-    pub(crate) fn frame_cost(&self) -> usize {
-        self.page_bytes() + size_of::<crate::frame::Frame>()
+    /// How many frames the pool has with this memory, beside the packed pages.
+    fn frames_for(&self, memory_bytes: usize) -> u32 {
+        let bytes = memory_bytes - self.pacer.share_of(memory_bytes);
+        frames_in(bytes, self.page_bytes()).clamp(FRAMES_MIN, self.memory().count_max()) as u32
+    }
+
+    /// How many frames the pool would have if no page were packed.
+    pub(crate) fn frames_without_packed(&self) -> usize {
+        frames_in(self.resize.memory_bytes.load(Ordering::Relaxed), self.page_bytes())
     }
 
     fn frames_asked(&self) -> u32 {
-        let bytes = self.resize.state.lock().status.to_bytes as usize;
-        frames_in(bytes, self.page_bytes()).clamp(FRAMES_MIN, self.memory().count_max()) as u32
+        self.frames_for(self.resize.memory_bytes.load(Ordering::Relaxed))
     }
 
     /// False when the system refuses the memory.
     fn grow(&self, count: u32) -> bool {
+        let before = self.resize.frames.swap(count as usize, Ordering::Relaxed);
+        self.set_packed_budget();
         if !self.memory().make(count) {
+            self.resize.frames.store(before, Ordering::Relaxed);
             return false;
         }
         self.eviction.set_limit(count);
@@ -135,6 +182,8 @@ impl BufferPool {
         }
         self.eviction.queues.lock().forget_behind_limit();
         self.memory().release(behind);
+        self.resize.frames.store(count as usize, Ordering::Relaxed);
+        self.set_packed_budget();
     }
 
     /// One look at each frame; true when all are empty.
@@ -172,7 +221,9 @@ impl BufferPool {
         if frame.pins.load(Ordering::Relaxed) > 0 || frame.writing.load(Ordering::Relaxed) {
             return Left::Busy;
         }
-        if frame.is_dirty() && !moves_dirty {
+        // What may leave as it is may move as well: it has no place in the queue of dirty pages.
+        let is_queued = frame.is_dirty() && !frame.may_leave.load(Ordering::Relaxed);
+        if is_queued && !moves_dirty {
             self.eviction.queues.lock().want(frame, index);
             return Left::Dirty;
         }
@@ -225,16 +276,18 @@ impl BufferPool {
 
     /// The work is done if the size is what is asked for; else it goes on.
     fn finish_resize(&self, is_refused: bool) -> bool {
-        let asked = self.frames_asked();
         let mut state = self.resize.state.lock();
+        let asked = self.frames_asked();
         if asked != self.eviction.limit() && !is_refused && !self.is_stopped() {
             return false;
         }
         if !is_refused && !self.is_stopped() {
             self.eviction.queues.lock().drop_entries_behind_limit(self.memory());
         }
-        state.status.completed_unix_us = Some(self.env.clock.unix_us());
-        state.status.is_refused = is_refused;
+        if state.is_under_way() {
+            state.status.completed_unix_us = Some(self.env.clock.unix_us());
+            state.status.is_refused = is_refused;
+        }
         state.is_running = false;
         true
     }

@@ -1,5 +1,6 @@
 //! The plain data types of the public interface. Callers: crates `table`, `catalog` and `session`.
 
+pub use buffer::{PackedStats, Packing};
 pub use pagestore::SegmentOptions;
 
 /// Names one tree (an ordered table of byte keys and byte values) for ever; never reused.
@@ -230,6 +231,8 @@ pub struct EngineOptions {
     /// What the logs of dirty pages may take that leave memory without being written; `None`: a share of the buffer pool's
     /// size; 0: dirty pages are written before they leave.
     pub page_log_bytes: Option<u64>,
+    /// When pages are compressed in memory, in the place of some that are whole.
+    pub packing: Packing,
     /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
     /// Used when the database is created; afterwards what is in the data directory holds.
@@ -259,6 +262,7 @@ impl Default for EngineOptions {
             version_memory_bytes: 0,
             late_change_bytes: None,
             page_log_bytes: None,
+            packing: Packing::WhenWorthwhile,
             flush_at_commit: FlushAtCommit::Durable,
             store: StoreKind::InPlace,
         }

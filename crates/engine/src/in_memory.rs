@@ -3,20 +3,14 @@
 use crate::engine::Engine;
 use crate::memory_disk::MemoryDisk;
 use crate::{EngineOptions, FlushAtCommit};
-use env::Env;
 use env::local::{ThreadSpawner, block_on};
-use env::real::{SystemClock, SystemRandom};
+use env::real::system_env;
 use std::sync::Arc;
 
 impl Engine {
     /// An engine without disk, for the tests of the layers above.
     pub fn in_memory() -> Arc<Engine> {
-        let env = Env {
-            disk: Arc::new(MemoryDisk::default()),
-            clock: Arc::new(SystemClock::new()),
-            random: Arc::new(SystemRandom),
-            spawner: Arc::new(ThreadSpawner::new(1)),
-        };
+        let env = system_env(Arc::new(MemoryDisk::default()), Arc::new(ThreadSpawner::new(1)));
         let options = EngineOptions {
             buffer_pool_bytes: 64 << 20,
             buffer_pool_bytes_max: 1 << 30,

@@ -99,8 +99,8 @@ mod write;
 mod writers;
 
 pub use api::{
-    AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode, ReadMode,
-    Savepoint, SegmentOptions, StoreKind, TreeId, Uniqueness, WaitPolicy,
+    AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
+    PackedStats, Packing, ReadMode, Savepoint, SegmentOptions, StoreKind, TreeId, Uniqueness, WaitPolicy,
 };
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};

@@ -278,6 +278,7 @@ impl Parts {
         let for_late: Arc<OnceLock<Arc<Space>>> = Arc::default();
         pool_options.late_bytes = budgets.late_bytes() as usize;
         pool_options.page_log_bytes = budgets.page_log_bytes() as usize;
+        pool_options.packing = options.packing;
         pool_options.apply_late = apply_late_with(for_late.clone());
         pool_options.apply_page_log = btree::redo::catch_up;
         let pool = BufferPool::open(&env, store, wal.clone(), pool_options);

@@ -3,6 +3,7 @@
 //! Reading them is cheap: a few locks for an instant each, and no walk over frames, rows or transactions' locks.
 
 use crate::engine::Engine;
+use buffer::PackedStats;
 use env::{IoStats, WaitCounter, WaitStats};
 use pagestore::SegmentStats;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -87,6 +88,8 @@ pub struct EngineStats {
     pub page_log_bytes: u64,
     /// How many were logged again.
     pub page_logs_renewed: u64,
+    /// Pages that are compressed in memory.
+    pub packed: PackedStats,
     /// Waits because the log, or its buffer, was full.
     pub log_space_wait: WaitStats,
     /// How far apart flushes of the log should begin now, because pages are slow to come; below a millisecond none is held back.
@@ -147,6 +150,8 @@ pub struct EngineStats {
     pub log_groups: u64,
     /// Frames of the buffer pool.
     pub pool_pages_total: u64,
+    /// The memory of packed pages, in pages.
+    pub pool_pages_misc: u64,
     /// Frames that hold a page.
     pub pool_pages_used: u64,
     /// Frames that hold a page that has to be written.
@@ -212,6 +217,13 @@ impl Counters {
     }
 }
 
+impl EngineStats {
+    /// Frames without a page.
+    pub fn pool_pages_free(&self) -> u64 {
+        self.pool_pages_total.saturating_sub(self.pool_pages_misc + self.pool_pages_used)
+    }
+}
+
 impl Engine {
     /// The counters at this moment.
     pub fn stats(&self) -> EngineStats {
@@ -256,7 +268,9 @@ impl Engine {
 
     fn fill_pages(&self, stats: &mut EngineStats) {
         let pool = self.pool.stats();
-        stats.pool_pages_total = pool.frames;
+        stats.packed = self.pool.packed_stats();
+        stats.pool_pages_misc = stats.packed.budget_bytes / pool.page_bytes;
+        stats.pool_pages_total = pool.frames + stats.pool_pages_misc;
         stats.pool_pages_used = pool.frames - pool.frames_free;
         stats.pool_pages_dirty = pool.pages_dirty;
         stats.pool_oldest_dirty_lsn = pool.oldest_dirty_lsn;

@@ -1,6 +1,6 @@
-//! `Env`: the four handles to the machine that are passed down through every storage crate.
+//! `Env`: the five handles to the machine that are passed down through every storage crate.
 
-use crate::{Clock, Disk, Random, Spawner};
+use crate::{Clock, Disk, Processors, Random, Spawner};
 use std::sync::Arc;
 
 /// Cheap to clone; every component keeps its own copy.
@@ -9,5 +9,6 @@ pub struct Env {
     pub disk: Arc<dyn Disk>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
+    pub processors: Arc<dyn Processors>,
     pub spawner: Arc<dyn Spawner>,
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Engine, EngineOptions, FlushAtCommit, SegmentOptions, StoreKind};
+use engine::{Engine, EngineOptions, FlushAtCommit, Packing, SegmentOptions, StoreKind};
 use session::{KillKind, Server, ServerConfig, SleepFuture, Timer};
 
 use crate::data_directory::DataDirectory;
@@ -146,6 +146,7 @@ fn open_store(
         version_memory_bytes: 0,
         late_change_bytes: None,
         page_log_bytes: None,
+        packing: if settings.packs_pages { Packing::WhenWorthwhile } else { Packing::Never },
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,

@@ -8,8 +8,8 @@
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
     AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
-    PreparedTransaction, ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId, Uniqueness,
-    WaitPolicy,
+    Packing, PreparedTransaction, ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId,
+    Uniqueness, WaitPolicy,
 };
 use env::Env;
 use std::sync::Arc;
@@ -44,6 +44,9 @@ impl Subject for Engine {
             version_memory_bytes: [0, 0, 1, 4_000][env.random.u64() as usize % 4],
             late_change_bytes: [None, None, Some(2_000), Some(200_000)][env.random.u64() as usize % 4],
             page_log_bytes: [None, Some(0), Some(30_000), Some(400_000)][env.random.u64() as usize % 4],
+            // In some lives a part of the pages is compressed in memory.
+            packing: [Packing::Never, Packing::Sixteenths(4), Packing::Sixteenths(8)]
+                [env.random.u64() as usize % 3],
             store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };

@@ -2,6 +2,7 @@
 
 mod caps;
 mod neighbours;
+mod packed;
 mod page_logs;
 mod redo;
 mod resize;

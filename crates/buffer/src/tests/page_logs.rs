@@ -26,7 +26,7 @@ fn apply(_: PageId, page: &mut [u8], read: Result<(), PageFault>, log: &PageLog)
     Ok(true)
 }
 
-fn change(pool: &BufferPool, page: PageId, byte: u8) -> Result<Lsn, Stop> {
+pub(super) fn change(pool: &BufferPool, page: PageId, byte: u8) -> Result<Lsn, Stop> {
     let mut guard = pool.write(page)?;
     let start = pool.wal().end_lsn();
     guard.begin_changes(start);
@@ -41,12 +41,15 @@ fn change(pool: &BufferPool, page: PageId, byte: u8) -> Result<Lsn, Stop> {
 
 /// A pool of 32 frames whose pages are clean.
 async fn opened(env: &Env, page_log_bytes: usize) -> Arc<BufferPool> {
+    let options = PoolOptions::new(32 * (PAGE_BYTES + 64), |_| Ok(()));
+    opened_with(env, PoolOptions { page_log_bytes, ..options }).await
+}
+
+/// The same with other options.
+pub(super) async fn opened_with(env: &Env, options: PoolOptions) -> Arc<BufferPool> {
     let store = Arc::new(InPlaceStore::create(env, "", PageSize::K4).await.unwrap());
     let wal = Arc::new(Wal::create(env, WalOptions::default()).await.unwrap());
-    let mut options = PoolOptions::new(32 * (PAGE_BYTES + 64), |_| Ok(()));
-    options.page_log_bytes = page_log_bytes;
-    options.apply_page_log = apply;
-    let pool = BufferPool::open(env, store, wal, options);
+    let pool = BufferPool::open(env, store, wal, PoolOptions { apply_page_log: apply, ..options });
     for page in PAGES {
         pool.run(|| stamp(&pool, PageId(page), true, 0)).await.unwrap();
     }
@@ -54,7 +57,7 @@ async fn opened(env: &Env, page_log_bytes: usize) -> Arc<BufferPool> {
     pool
 }
 
-async fn look(pool: &BufferPool, page: u64) -> (usize, u8) {
+pub(super) async fn look(pool: &BufferPool, page: u64) -> (usize, u8) {
     pool.run(|| pool.read(PageId(page)).map(|guard| (count(&guard), guard[BYTE]))).await.unwrap()
 }
 

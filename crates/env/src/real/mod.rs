@@ -17,11 +17,11 @@ pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use large_pages::{code_in_large_pages, refuse_large_pages};
 pub use pool::dedicate_thread;
-pub use processors::{allowed_processors, roam, stay_on};
+pub use processors::{SystemProcessors, allowed_processors, roam, stay_on};
 pub use random::SystemRandom;
 pub use scratch::ScratchDisk;
 
-use crate::{Env, IoError, Spawner};
+use crate::{Disk, Env, IoError, Spawner};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,12 +32,16 @@ pub fn real_disk(root: &Path) -> Result<Arc<RealDisk>, IoError> {
 
 /// The environment of a look at a directory that leaves it as it is: what is written stays in memory.
 pub fn scratch_env(root: &Path, spawner: Arc<dyn Spawner>) -> Env {
-    let disk = Arc::new(ScratchDisk::new(root));
-    Env { disk, clock: Arc::new(SystemClock::new()), random: Arc::new(SystemRandom), spawner }
+    system_env(Arc::new(ScratchDisk::new(root)), spawner)
 }
 
 /// The environment of a real process; the spawner comes from whoever runs the tasks.
 pub fn real_env(root: &Path, spawner: Arc<dyn Spawner>) -> Result<Env, IoError> {
-    let disk = real_disk(root)?;
-    Ok(Env { disk, clock: Arc::new(SystemClock::new()), random: Arc::new(SystemRandom), spawner })
+    Ok(system_env(real_disk(root)?, spawner))
+}
+
+/// This machine with another disk.
+pub fn system_env(disk: Arc<dyn Disk>, spawner: Arc<dyn Spawner>) -> Env {
+    let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
+    Env { disk, clock, random, processors: Arc::new(SystemProcessors), spawner }
 }

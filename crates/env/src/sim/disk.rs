@@ -5,7 +5,8 @@ use super::namespace::{FileIndex, Node, parent};
 use crate::completion::{completion, sync_completion};
 use crate::disk::assert_aligned;
 use crate::{
-    BoxFuture, Clock, Completion, Disk, File, IoBuf, IoError, IoErrorKind, IoOp, OpenOptions, SyncCompletion,
+    BoxFuture, Clock, Completion, Disk, File, IoBuf, IoError, IoErrorKind, IoOp, OpenOptions, ProcessorTimes,
+    Processors, SyncCompletion,
 };
 use parking_lot::Mutex;
 use std::future::Future;
@@ -243,6 +244,13 @@ impl File for SimFile {
             }
             Ok(())
         })
+    }
+}
+
+impl Processors for SimMachine {
+    /// Simulated code takes no time.
+    fn times(&self) -> ProcessorTimes {
+        ProcessorTimes { idle_us: Some(self.now_us()), own_us: 0, present: 1, usable: 1 }
     }
 }
 

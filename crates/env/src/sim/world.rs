@@ -64,7 +64,13 @@ impl World {
         let executor = Arc::new(Executor::default());
         let handle = Arc::new(SimMachine(machine.clone()));
         let random = Arc::new(SeededRandom::new(mix(seed ^ 0xe5)));
-        let env = Env { disk: handle.clone(), clock: handle, random, spawner: executor.clone() };
+        let env = Env {
+            disk: handle.clone(),
+            clock: handle.clone(),
+            random,
+            processors: handle,
+            spawner: executor.clone(),
+        };
         Self { machine, executor, env }
     }
 

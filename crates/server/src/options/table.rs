@@ -317,6 +317,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
+        "page-packing",
+        Choice(&["auto", "off"]),
+        "auto",
+        Program,
+        "Whether pages are compressed in memory while the disk is slow to answer and processors have time.",
+    ),
+    option(
+        Storage,
         "innodb-redo-log-capacity",
         Size { min: 8 << 20, max: 1 << 40 },
         "1G",

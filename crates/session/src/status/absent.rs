@@ -107,7 +107,6 @@ pub const NAMES: &[&str] = &[
     "Handler_prepare",
     "Handler_read_rnd",
     // No such areas, and no such caches.
-    "Innodb_buffer_pool_pages_misc",
     "Innodb_buffer_pool_read_ahead_rnd",
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",

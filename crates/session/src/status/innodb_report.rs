@@ -214,7 +214,7 @@ fn buffer_pool(text: &mut String, span: &Span) {
     for (name, number) in [
         ("Total large memory allocated", stats.pool_pages_total * stats.page_size_bytes),
         ("Buffer pool size  ", stats.pool_pages_total),
-        ("Free buffers      ", stats.pool_pages_total.saturating_sub(stats.pool_pages_used)),
+        ("Free buffers      ", stats.pool_pages_free()),
         ("Database pages    ", stats.pool_pages_used),
         ("Modified db pages ", stats.pool_pages_dirty),
         ("Pending reads     ", stats.data_io.reads_pending),

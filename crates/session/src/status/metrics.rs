@@ -104,7 +104,7 @@ fn lock_metrics(stats: &EngineStats) -> Vec<Metric> {
 
 fn buffer_metrics(stats: &EngineStats) -> Vec<Metric> {
     let page_bytes = stats.page_size_bytes;
-    let free = stats.pool_pages_total.saturating_sub(stats.pool_pages_used);
+    let free = stats.pool_pages_free();
     let read = stats.pool_reads + stats.pool_pages_prefetched;
     vec![
         ("buffer_pool_size", Moment, stats.pool_pages_total * page_bytes, "Bytes of the buffer pool's pages"),
@@ -119,6 +119,7 @@ fn buffer_metrics(stats: &EngineStats) -> Vec<Metric> {
         ("buffer_pool_pages_dirty", Moment, stats.pool_pages_dirty, "Pages to be written"),
         ("buffer_pool_bytes_dirty", Moment, stats.pool_pages_dirty * page_bytes, "Bytes to be written"),
         ("buffer_pool_pages_free", Moment, free, "Frames without a page"),
+        ("buffer_pool_pages_misc", Moment, stats.pool_pages_misc, "Memory of packed pages, in pages"),
         ("buffer_pages_created", Counter, stats.pool_pages_created, "New pages"),
         ("buffer_pages_written", Counter, stats.pool_pages_written, "Pages written"),
         ("buffer_pages_read", Counter, read, "Pages read"),

@@ -1,7 +1,7 @@
 //! A server on a simulated machine, and clients that keep what they are answered as text.
 
 use datum::{ColumnType, SqlError, TypeKind, Value};
-use engine::{Engine, EngineOptions, StoreKind};
+use engine::{Engine, EngineOptions, Packing, StoreKind};
 use env::{Clock, Env};
 use session::{
     ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultShape, ResultSink, Server, ServerConfig,
@@ -46,6 +46,7 @@ fn engine_options(env: &Env, roomy: bool) -> EngineOptions {
         redo_memory_bytes: [0, 0, 0, 30_000][draw(4)],
         undo_memory_bytes: if roomy { 0 } else { [0, 0, 1, 4_000][draw(4)] },
         late_change_bytes: [None, None, Some(2_000), Some(200_000)][draw(4)],
+        packing: [Packing::Never, Packing::Sixteenths(8)][draw(2)],
         page_log_bytes: [None, Some(0), Some(30_000), Some(400_000)][draw(4)],
         store: if in_place { StoreKind::InPlace } else { crate::engine_subject::segments() },
         ..EngineOptions::default()
