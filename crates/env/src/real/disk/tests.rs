@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::local::block_on;
-use crate::real::uring::Reactor;
+use crate::real::uring::{Outbox, Reactor};
 use std::future::Future;
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
@@ -128,6 +131,31 @@ fn dropped_operations_finish_and_release_their_buffers() {
     let (buffer, result) = block_on(file.read_at(0, IoBuf::zeroed(4096 * 10)));
     result.unwrap();
     assert_eq!(buffer.as_slice(), memory.as_slice());
+}
+
+#[test]
+fn reads_do_not_wait_for_the_end_of_the_turn_and_messages_do() {
+    let Some(reactor) = ring(8) else { return };
+    let directory = Directory::new();
+    let disk = RealDisk::open(&directory.0).unwrap();
+    let file = block_on(disk.open("f", OpenOptions::create().direct())).unwrap();
+    block_on_ring(&reactor, file.write_at(0, IoBuf::zeroed(4096 * 2))).1.unwrap();
+    let (near, mut far) = UnixStream::pair().unwrap();
+    far.set_nonblocking(true).unwrap();
+    let outbox = Outbox::new(Rc::new(near));
+    assert!(outbox.post(b"answer"));
+    let reads = [0, 1].map(|block| file.read_at(block * 4096, IoBuf::zeroed(4096)));
+    // Nobody submits, and both end.
+    while reactor.in_flight() > 1 {
+        reactor.reap();
+    }
+    let mut received = [0; 16];
+    assert_eq!(far.read(&mut received).map_err(|error| error.kind()), Err(ErrorKind::WouldBlock));
+    reactor.submit();
+    assert_eq!(far.read(&mut received).unwrap(), 6);
+    for read in reads {
+        block_on_ring(&reactor, read).1.unwrap();
+    }
 }
 
 #[test]

@@ -5,9 +5,8 @@
 //! 1. `Reactor::new` on the worker thread makes it the thread's current reactor.
 //! 2. Wrap `fd()` for readiness. On readable: clear the readiness *first*, then `reap()`, else a completion
 //!    that arrives in between is never announced again.
-//! 3. Spawn `submit_when_pending()` as a task: it runs after the tasks that are runnable now, so their
-//!    operations share one system call; a busy loop that never parks still submits. Also call `submit()`
-//!    before parking.
+//! 3. Spawn `submit_when_pending()` as a task: it runs after the tasks that are runnable now, so their messages
+//!    share one system call; a busy loop that never parks still submits. Also call `submit()` before parking.
 //!
 //! Invariants: the slab owns the file or socket, the buffer and the completer of each operation until its completion is
 //! reaped; at most `in_flight_max` disk operations are in the kernel, the rest wait here, because submission blocks
@@ -37,8 +36,9 @@ thread_local! {
 
 /// A submission queue that is longer than the in-flight limit never fills up.
 const RING_ENTRIES: u32 = 256;
-/// Submit at once when this many operations wait, so that a long poll does not leave the device idle.
-const SUBMIT_BATCH: usize = 16;
+/// So many operations of the disk do not wait for others: the device would get them in bursts and rest in between. One alone
+/// waits for the next, which spares a system call and a word to the device where there are many.
+const SUBMIT_BATCH: usize = 2;
 /// Messages on the ring at one time, so that their completions fit into its queue beside those of the disk.
 const POSTED_MAX: usize = 256;
 
@@ -58,8 +58,12 @@ struct State {
     in_flight_max: usize,
     /// Messages.
     posted: usize,
+    /// Those among them that have not been put onto the ring: they leave after the tasks that are runnable now, while operations of
+    /// the disk go earlier.
+    staged: Vec<usize>,
     /// Buffers for messages.
     spare_buffers: Vec<Vec<u8>>,
+    /// Entries on the ring that the kernel has not seen.
     unsubmitted: usize,
     submit_waker: Option<Waker>,
 }
@@ -97,6 +101,7 @@ impl Reactor {
             in_flight: 0,
             in_flight_max,
             posted: 0,
+            staged: Vec::new(),
             spare_buffers: Vec::new(),
             unsubmitted: 0,
             submit_waker: None,
@@ -229,9 +234,7 @@ fn reap(state: &RefCell<State>) -> usize {
             }
         }
         state.refill();
-        if state.unsubmitted > 0 {
-            state.submit();
-        }
+        state.submit_entries();
     }
     for (operation, result) in finished {
         operation.completer.complete(operation.buffer, result);
@@ -248,7 +251,7 @@ impl State {
         self.waiting.push_back(index);
         self.refill();
         if self.unsubmitted >= SUBMIT_BATCH {
-            self.submit();
+            self.submit_entries();
         }
         if was_empty && self.unsubmitted > 0 { self.submit_waker.take() } else { None }
     }
@@ -259,13 +262,12 @@ impl State {
         may.then(|| self.spare_buffers.pop().unwrap_or_else(|| Vec::with_capacity(MESSAGE_BYTES_MAX)))
     }
 
-    /// The same for a message, which waits for the end of the batch.
+    /// The same for a message, which waits for the end of the turn.
     fn post(&mut self, posted: Posted) -> Option<Waker> {
         let index = self.keep(Slot::Message(posted));
-        let was_empty = self.unsubmitted == 0;
         self.posted += 1;
-        self.push(index);
-        if was_empty { self.submit_waker.take() } else { None }
+        self.staged.push(index);
+        self.submit_waker.take()
     }
 
     fn keep(&mut self, slot: Slot) -> usize {
@@ -296,11 +298,23 @@ impl State {
         // SAFETY: the slab keeps the file or socket and the buffer of this entry alive and unmoved until its completion
         // has been reaped, and dropping the reactor waits for that.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
-            self.submit();
+            self.submit_entries();
         }
     }
 
+    fn push_staged(&mut self) {
+        let mut staged = std::mem::take(&mut self.staged);
+        staged.drain(..).for_each(|index| self.push(index));
+        self.staged = staged;
+    }
+
     fn submit(&mut self) {
+        self.push_staged();
+        self.submit_entries();
+    }
+
+    /// The same without the messages that wait for the end of the turn.
+    fn submit_entries(&mut self) {
         if self.unsubmitted == 0 {
             return;
         }
@@ -315,6 +329,7 @@ impl State {
     }
 
     fn submit_and_wait(&mut self, completions: usize) -> io::Result<()> {
+        self.push_staged();
         let count = self.ring.submit_and_wait(completions)?;
         self.unsubmitted -= count.min(self.unsubmitted);
         Ok(())
