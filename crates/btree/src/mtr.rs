@@ -13,7 +13,6 @@ use crate::late::LateRecord;
 use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply, page_log};
 use buffer::{AbsentPage, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, TreeId, header};
-use std::cell::Cell;
 use std::sync::Arc;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
 
@@ -60,7 +59,7 @@ impl<'p> Mtr<'p> {
         Self {
             pool,
             priority,
-            group: take_group(),
+            group: WalGroup::reused(),
             pages: Vec::new(),
             room: None,
             sparse: false,
@@ -242,13 +241,13 @@ impl<'p> Mtr<'p> {
 
 impl Drop for Mtr<'_> {
     fn drop(&mut self) {
-        give_group(&mut self.group);
+        std::mem::take(&mut self.group).give_back();
     }
 }
 
 impl Drop for Committed {
     fn drop(&mut self) {
-        give_group(&mut self.group);
+        std::mem::take(&mut self.group).give_back();
     }
 }
 
@@ -293,27 +292,6 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
-    }
-}
-
-thread_local! {
-    /// Memory of an earlier group, so that most mini-transactions allocate none.
-    static SPARE_GROUP: Cell<Option<WalGroup>> = const { Cell::new(None) };
-}
-
-/// Groups larger than this are rare, and their memory is not kept.
-const SPARE_BYTES_MAX: usize = 32 << 10;
-
-fn take_group() -> WalGroup {
-    SPARE_GROUP.try_with(Cell::take).ok().flatten().unwrap_or_default()
-}
-
-fn give_group(group: &mut WalGroup) {
-    if !group.is_empty() && group.encoded_len() <= SPARE_BYTES_MAX {
-        let mut group = std::mem::take(group);
-        group.clear();
-        // The thread may be ending; then the memory is simply freed.
-        let _ = SPARE_GROUP.try_with(|spare| spare.set(Some(group)));
     }
 }
 

@@ -9,7 +9,8 @@
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
 //! the statement before the DDL as its victim, and so does this: DDL asks in name order while holding nothing).
-//! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment.
+//! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment. A lock that nobody
+//! needs any more stays for the next statement on the same table, unless there are many such.
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -69,9 +70,14 @@ pub struct MetadataLocks {
     commits: GateState,
 }
 
+/// So many locks may wait for their next use.
+const IDLE_LOCKS_MAX: usize = 1024;
+
 #[derive(Default)]
 struct LockTable {
     locks: HashMap<LockName, Lock>,
+    /// How many of them nobody holds or waits for.
+    idle: usize,
     /// The lock that an owner waits for.
     waiting: HashMap<LockOwner, LockName>,
     next_ticket: u64,
@@ -232,6 +238,9 @@ impl LockTable {
             self.locks.insert(name.clone(), Lock { holders, queue: VecDeque::new() });
             return true;
         };
+        if lock.is_idle() {
+            self.idle -= 1;
+        }
         let holds = lock.holders.iter().any(|holder| holder.owner == owner && holder.mode >= mode);
         let behind = !holds && lock.queue.iter().any(|waiter| conflict(waiter.mode, mode));
         if behind || lock.held_against(owner, mode) {
@@ -270,25 +279,36 @@ impl LockTable {
         let lock = self.locks.get_mut(name).expect("a queued or granted lock exists");
         match lock.queue.iter().position(|waiter| waiter.ticket == ticket) {
             Some(position) => {
-                lock.queue.remove(position);
                 self.waiting.remove(&owner);
-                if !lock.grant_waiting(&mut self.waiting) {
-                    self.locks.remove(name);
-                }
+                self.leave(name, |lock| drop(lock.queue.remove(position)));
             }
             None => self.release(name, owner, mode),
         }
     }
 
     fn release(&mut self, name: &LockName, owner: LockOwner, mode: LockMode) {
-        let lock = self.locks.get_mut(name).expect("a held lock exists");
-        let position = lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
-        let position = position.expect("a guard's owner holds the lock");
-        lock.holders[position].count -= 1;
-        if lock.holders[position].count == 0 {
-            lock.holders.swap_remove(position);
+        self.leave(name, |lock| {
+            let position =
+                lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
+            let position = position.expect("a guard's owner holds the lock");
+            lock.holders[position].count -= 1;
+            if lock.holders[position].count == 0 {
+                lock.holders.swap_remove(position);
+            }
+        });
+    }
+
+    /// Takes somebody from a lock or its queue, as `leave` does, and lets the next ones in.
+    fn leave(&mut self, name: &LockName, leave: impl FnOnce(&mut Lock)) {
+        let lock = self.locks.get_mut(name).expect("a lock that somebody has or waits for exists");
+        leave(lock);
+        lock.grant_waiting(&mut self.waiting);
+        if !lock.is_idle() {
+            return;
         }
-        if !lock.grant_waiting(&mut self.waiting) {
+        if self.idle < IDLE_LOCKS_MAX {
+            self.idle += 1;
+        } else {
             self.locks.remove(name);
         }
     }
@@ -344,8 +364,13 @@ impl LockTable {
 }
 
 impl Lock {
-    /// Grants from the front of the queue as long as the next one fits; false when nobody needs the lock any more.
-    fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) -> bool {
+    /// Nobody needs it.
+    fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    /// Grants from the front of the queue as long as the next one fits.
+    fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) {
         while let Some(waiter) = self.queue.front() {
             if self.held_against(waiter.owner, waiter.mode) {
                 break;
@@ -357,7 +382,6 @@ impl Lock {
                 waker.wake();
             }
         }
-        !self.holders.is_empty() || !self.queue.is_empty()
     }
 
     fn held_against(&self, owner: LockOwner, mode: LockMode) -> bool {

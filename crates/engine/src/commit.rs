@@ -76,12 +76,15 @@ impl Work {
             freed_chains: chains.clone(),
         };
         // Before the commit record can be at the end of the log.
-        let pin = self.engine.pin_checkpoint(self.engine.wal.end_lsn().0);
-        let mut group = WalGroup::new();
+        let leaves_work = spill.is_some() || !dropped_trees.is_empty();
+        let pin = leaves_work.then(|| self.engine.pin_checkpoint(self.engine.wal.end_lsn().0));
+        let mut group = WalGroup::reused();
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         loop {
             match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
                 Ok(lsn) => {
+                    group.give_back();
+                    let Some(pin) = pin else { return Ok(lsn) };
                     if let Some(spill) = spill {
                         state.set_spill(None);
                         let pin = self.engine.pin_checkpoint(pin.lsn());

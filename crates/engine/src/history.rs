@@ -68,7 +68,12 @@ impl History {
             };
             self.bytes -= front.bytes - kept_bytes;
             front.bytes = kept_bytes;
-            step.rows.extend(front.rows.drain(kept..));
+            // Most often it is one transaction, whose list needs no copy.
+            if step.rows.is_empty() && kept == 0 {
+                step.rows = std::mem::take(&mut front.rows);
+            } else {
+                step.rows.extend(front.rows.drain(kept..));
+            }
             if kept > 0 {
                 break;
             }

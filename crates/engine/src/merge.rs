@@ -110,7 +110,7 @@ impl Engine {
                 let mut bytes = 0;
                 for (row, (name, may_be_ghost)) in rows.drain().enumerate() {
                     let thinned = self.rows.thin(&name, snapshots, visible_lsn, keeps_voids);
-                    chains.extend(chains_of(&thinned.dropped));
+                    chains.extend(thinned.dropped.iter().filter_map(chain_of));
                     match thinned {
                         Thinned { is_empty: true, .. } if may_be_ghost => self.remove_ghost(&name),
                         Thinned { is_empty: true, .. } => {}
@@ -135,12 +135,12 @@ impl Engine {
     }
 }
 
-/// The overflow chains that images own.
-pub(crate) fn chains_of(images: &[Before]) -> impl Iterator<Item = u64> {
-    images.iter().filter_map(|before| match before {
+/// The overflow chain that an image owns.
+pub(crate) fn chain_of(image: &Before) -> Option<u64> {
+    match image {
         Before::Record(record) => stub_of(record).map(|stub| stub.first.0),
         Before::Absent => None,
-    })
+    }
 }
 
 /// How long a committer waits while versions take so many bytes.

@@ -69,7 +69,7 @@ impl PreparedTransaction {
 
     /// Drops `kept` once the transaction has ended, as `Transaction::keep_until_ended`.
     pub fn keep_until_ended(&mut self, kept: impl Send + 'static) {
-        self.work.kept.push(Box::new(kept));
+        self.work.keep(kept);
     }
 
     /// Commits; returns once that is durable as `flush_at_commit` asks. After an error it is still prepared, unless the
@@ -77,7 +77,7 @@ impl PreparedTransaction {
     pub async fn commit(&mut self) -> Result<(), EngineError> {
         self.work.engine.check_running()?;
         self.work.commit_all().await?;
-        self.work.kept.clear();
+        self.work.kept = None;
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl PreparedTransaction {
     /// again; nothing else can be done then.
     pub async fn rollback(&mut self) -> Result<(), EngineError> {
         self.work.roll_back_all().await?;
-        self.work.kept.clear();
+        self.work.kept = None;
         Ok(())
     }
 }

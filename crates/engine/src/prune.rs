@@ -5,7 +5,7 @@
 
 use crate::EngineError;
 use crate::engine::Engine;
-use crate::merge::chains_of;
+use crate::merge::chain_of;
 use crate::snapshot::Snapshot;
 use env::{BoxFuture, Overlap};
 use std::sync::Arc;
@@ -69,16 +69,12 @@ impl Engine {
         let step = self.history.lock().take(horizon_lsn, rows_max);
         let mut chains = Vec::new();
         for (name, may_be_ghost) in &step.rows {
-            let pruned = self.rows.prune(name, horizon_lsn);
-            chains.extend(chains_of(&pruned.dropped));
-            if *may_be_ghost && pruned.is_empty {
+            let is_empty = self.rows.prune(name, horizon_lsn, |before| chains.extend(chain_of(before)));
+            if *may_be_ghost && is_empty {
                 self.remove_ghost(name);
             }
         }
-        for state in &step.finished {
-            self.writers.seen(state);
-        }
-        self.writers.refresh_low_lsn(|| self.wal.end_lsn().0);
+        self.writers.all_seen(&step.finished, || self.wal.end_lsn().0);
         PrunedRows { rows: step.rows.len(), chains }
     }
 

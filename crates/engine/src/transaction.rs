@@ -47,7 +47,7 @@ pub(crate) struct Work {
     /// The newest commit that a locking read depended on: results are given out when it is durable.
     pub seen_lsn: u64,
     /// Dropped with this, hence when the transaction has ended: see `keep_until_ended`.
-    pub kept: Vec<Box<dyn Send>>,
+    pub kept: Option<Box<dyn Send>>,
     /// The caller's own number for whoever runs this, for observers.
     pub label: u64,
     /// Chosen to break a deadlock, and not yet rolled back to the end: the rollback may have been cut off.
@@ -157,7 +157,7 @@ impl Transaction {
     /// Drops `kept` once this transaction has ended: also where it is dropped and rolled back in the
     /// background, when that is done. For what protects the trees that the rollback will change.
     pub fn keep_until_ended(&mut self, kept: impl Send + 'static) {
-        self.work.kept.push(Box::new(kept));
+        self.work.keep(kept);
     }
 
     /// A point to which `rollback_to` can go back.
@@ -236,7 +236,7 @@ impl Work {
             announced: None,
             newest_allowed: u64::MAX,
             seen_lsn: 0,
-            kept: Vec::new(),
+            kept: None,
             label: 0,
             is_victim: false,
             moves_seen: 0,
@@ -250,7 +250,7 @@ impl Work {
         Work {
             state: self.state.take(),
             announced: self.announced.take(),
-            kept: std::mem::take(&mut self.kept),
+            kept: self.kept.take(),
             label: self.label,
             ..Work::new(self.engine.clone(), self.isolation)
         }
@@ -259,6 +259,14 @@ impl Work {
     /// Takes over a transaction of an earlier life, to end it.
     pub fn adopted(engine: Arc<Engine>, isolation: Isolation, state: Arc<TransactionState>) -> Work {
         Work { state: Some(state), ..Work::new(engine, isolation) }
+    }
+
+    /// See `Transaction::keep_until_ended`.
+    pub fn keep(&mut self, kept: impl Send + 'static) {
+        self.kept = Some(match self.kept.take() {
+            None => Box::new(kept),
+            Some(before) => Box::new((before, kept)),
+        });
     }
 
     /// Nothing to undo and nothing to release: it has ended, or nothing was locked or changed.

@@ -220,16 +220,16 @@ impl Work {
     ) -> Result<Written, EngineError> {
         self.withdraw();
         let state = self.state();
-        let engine = self.engine.clone();
         self.spill_if_large().await?;
-        engine.keep_log_room().await?;
-        self.moves_seen = engine.rows.moves();
+        self.engine.keep_log_room().await?;
+        self.moves_seen = self.engine.rows.moves();
+        let engine = &self.engine;
         let handle = engine.tree(tree)?;
         let sequence = self.sequence();
         let mark = mark.filter(|mark| *mark > engine.trees.marks.get(tree));
         let before_lsn = engine.wal.end_lsn().0;
         let mut edit = RowEdit {
-            engine: &engine,
+            engine,
             state: &state,
             tree,
             key,
@@ -256,7 +256,7 @@ impl Work {
             Ok(Some(change)) => {
                 // Before the step ends: see `marks`.
                 if let Some(mark) = mark {
-                    engine.trees.marks.raise(tree, mark, before_lsn);
+                    self.engine.trees.marks.raise(tree, mark, before_lsn);
                 }
                 let name = self.announced.take().expect("a change is announced first");
                 let Change { operation, old_chain } = change;

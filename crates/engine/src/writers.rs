@@ -75,9 +75,12 @@ impl Writers {
         self.low_lsn.load(Ordering::Acquire)
     }
 
-    /// Moves `low_lsn` up to what it may be now.
-    pub fn refresh_low_lsn(&self, log_end: impl FnOnce() -> u64) {
-        let maps = self.maps.lock();
+    /// The same for several; moves `low_lsn` up to what it may be now.
+    pub fn all_seen(&self, states: &[Arc<TransactionState>], log_end: impl FnOnce() -> u64) {
+        let mut maps = self.maps.lock();
+        for state in states {
+            maps.unseen.remove(&state.id);
+        }
         let low = maps.unseen.first_key_value().map_or_else(log_end, |(_, first_lsn)| *first_lsn);
         self.low_lsn.fetch_max(low, Ordering::AcqRel);
     }

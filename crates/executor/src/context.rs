@@ -1,5 +1,6 @@
 //! What an execution needs from outside the plan.
 use crate::memory::MemoryBudget;
+use crate::strict::StrictSession;
 use crate::work::Work;
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
@@ -7,6 +8,7 @@ use expression::EvalContext;
 use plan::{LockClause, LockWait};
 use schema::TableId;
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use table::{ReadyTable, TableResolver};
 
@@ -15,6 +17,8 @@ pub struct ExecContext<'a> {
     pub transaction: &'a mut Transaction,
     /// Its `parameters` are set by the session; `slots` are sized and filled by `execute`.
     pub eval: &'a mut EvalContext,
+    /// Stands between expressions and the session while a strict change runs.
+    pub strict: &'a Arc<StrictSession>,
     pub tables: &'a dyn TableResolver,
     /// Handed to virtual tables.
     pub viewer: &'a dyn Any,

@@ -5,11 +5,9 @@ use crate::context::ExecContext;
 use crate::operator::{BATCH_ROWS, build, row_count};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
-use crate::strict::StrictSession;
 use datum::{SqlError, Value};
 use plan::{Plan, PlanKind, QueryPlan};
 use std::pin::pin;
-use std::sync::Arc;
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
 /// does after an error.
@@ -46,7 +44,8 @@ fn locks_row_by_row(plan: &Plan) -> bool {
 async fn execute_change(change: &PlanKind, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     let session = context.eval.session.clone();
     if context.eval.settings.sql_mode.is_strict() {
-        context.eval.session = Arc::new(StrictSession::new(session.clone()));
+        context.strict.start();
+        context.eval.session = context.strict.clone();
     }
     let outcome = match change {
         PlanKind::Query(_) => unreachable!("queries are run by execute_query"),

@@ -31,4 +31,5 @@ pub use execute::execute;
 pub use memory::MemoryBudget;
 pub use outcome::Outcome;
 pub use sink::{CollectRows, RowSink};
+pub use strict::StrictSession;
 pub use work::Work;

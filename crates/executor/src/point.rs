@@ -81,7 +81,7 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(PointRead::Absent);
     };
-    let mut frame = vec![Value::Null; node.width];
+    let mut frame: Vec<Value> = std::iter::repeat_with(Value::default).take(node.width).collect();
     let read = layout.read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;
     if let Some(position) = access.row_key_position {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 const RAISED: &[u16] =
     &[1048, 1260, 1261, 1262, 1263, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
 
+/// Serves the statements of one session, one after the other.
 pub struct StrictSession {
     inner: Arc<dyn SessionServices>,
     /// Set after `error`; a statement runs on one thread, so `Relaxed` is enough.
@@ -22,6 +23,13 @@ pub struct StrictSession {
 impl StrictSession {
     pub fn new(inner: Arc<dyn SessionServices>) -> StrictSession {
         StrictSession { inner, is_raised: AtomicBool::new(false), error: Mutex::new(None) }
+    }
+
+    /// A statement begins; what an earlier one has left, if it was dropped, is forgotten.
+    pub(crate) fn start(&self) {
+        if self.is_raised.swap(false, Relaxed) {
+            *self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Instant;
 use bumpalo::Bump;
 use datum::{SqlError, error_code};
 use engine::Savepoint;
+use executor::StrictSession;
 use expression::StatementSettings;
 use parser::DigestOutput;
 
@@ -42,6 +43,7 @@ pub struct Session {
     /// What expressions see of the session, made when it is first needed; only the clock differs between
     /// statements.
     pub(crate) statement_settings: Option<Arc<StatementSettings>>,
+    pub(crate) strict: Arc<StrictSession>,
     pub(crate) viewer: Option<Arc<catalog::Viewer>>,
     pub(crate) database: Option<Arc<str>>,
     pub(crate) transaction: TransactionControl,
@@ -86,8 +88,10 @@ impl Session {
         let variables = SessionVariables::new(&server.globals);
         let settings = Arc::new(Settings::of(&variables));
         let id = process.id;
+        let shared = Arc::new(SharedState::new(process.clone(), server.clone()));
         let mut session = Session {
-            shared: Arc::new(SharedState::new(process.clone(), server.clone())),
+            strict: Arc::new(StrictSession::new(shared.clone())),
+            shared,
             privileges: Privileges::new(&server, &connection),
             server,
             connection,

@@ -8,6 +8,7 @@
 
 use crate::Lsn;
 use crate::record::{RECORD_HEADER_BYTES, encode_header};
+use std::cell::Cell;
 
 pub(crate) const GROUP_HEADER_BYTES: usize = 8;
 
@@ -32,9 +33,31 @@ pub struct GroupLsns {
     pub end: Lsn,
 }
 
+thread_local! {
+    /// Memory of an earlier group, so that most allocate none.
+    static SPARE: Cell<Option<WalGroup>> = const { Cell::new(None) };
+}
+
+/// Groups larger than this are rare, and their memory is not kept.
+const SPARE_BYTES_MAX: usize = 32 << 10;
+
 impl WalGroup {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty group with the memory that was given back last on this thread.
+    pub fn reused() -> Self {
+        SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
+    }
+
+    /// Leaves the memory to the next that is `reused`.
+    pub fn give_back(mut self) {
+        if (1..=SPARE_BYTES_MAX).contains(&self.bytes.capacity()) {
+            self.clear();
+            // The thread may be ending; then the memory is simply freed.
+            let _ = SPARE.try_with(|spare| spare.set(Some(self)));
+        }
     }
 
     /// Adds a record and returns its index.

@@ -223,12 +223,27 @@ fn planned<'e, E: Edit>(
 
 /// The change from one value to another.
 pub(super) fn splice<'v>(slot: usize, old: &[u8], new: &'v [u8]) -> Change<'v> {
-    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let rest = old.len().min(new.len()) - start;
-    let ends = old.iter().rev().zip(new.iter().rev()).take(rest);
-    let end = ends.take_while(|(old, new)| old == new).count();
+    let start = common_start(old, new);
+    let end = common_end(&old[start..], &new[start..]);
     let middle = &new[start..new.len() - end];
     Change::Splice { slot: number(slot), keep_start: number(start), keep_end: number(end), middle }
+}
+
+/// How many bytes both begin with alike: eight at a time, for rows are compared whole.
+fn common_start(left: &[u8], right: &[u8]) -> usize {
+    let (words, _) = left.as_chunks::<8>();
+    let alike = 8 * words.iter().zip(right.as_chunks().0).take_while(|(left, right)| left == right).count();
+    let rest = left[alike..].iter().zip(&right[alike..]);
+    alike + rest.take_while(|(left, right)| left == right).count()
+}
+
+/// The same for their ends.
+fn common_end(left: &[u8], right: &[u8]) -> usize {
+    let (_, words) = left.as_rchunks::<8>();
+    let words = words.iter().rev().zip(right.as_rchunks().1.iter().rev());
+    let alike = 8 * words.take_while(|(left, right)| left == right).count();
+    let rest = left[..left.len() - alike].iter().rev().zip(right[..right.len() - alike].iter().rev());
+    alike + rest.take_while(|(left, right)| left == right).count()
 }
 
 pub(super) fn number(slot: usize) -> u16 {

@@ -33,7 +33,26 @@ fn a_waiting_exclusive_request_is_not_overtaken() {
     assert!(take(&locks, 3, "t", LockMode::Shared).is_none());
     drop(guard);
     assert!(take(&locks, 3, "t", LockMode::Shared).is_some());
-    assert!(locks.table.lock().locks.is_empty(), "a lock nobody holds is forgotten");
+    assert!(locks.list().is_empty(), "nobody has a lock");
+}
+
+#[test]
+fn of_locks_that_nobody_needs_so_many_stay() {
+    let locks = Arc::new(MetadataLocks::default());
+    let names: Vec<String> = (0..IDLE_LOCKS_MAX + 10).map(|number| number.to_string()).collect();
+    for _ in 0..2 {
+        let guards: Vec<_> = names.iter().map(|name| take(&locks, 1, name, LockMode::Exclusive)).collect();
+        assert_eq!((locks.list().len(), locks.table.lock().idle), (names.len(), 0));
+        drop(guards);
+        assert_eq!(locks.list().len(), 0);
+        let table = locks.table.lock();
+        assert_eq!((table.locks.len(), table.idle), (IDLE_LOCKS_MAX, IDLE_LOCKS_MAX));
+    }
+    let (reader, writer) = ("0", "1");
+    let guard = take(&locks, 1, reader, LockMode::Shared).unwrap();
+    assert!(take(&locks, 2, reader, LockMode::Exclusive).is_none(), "one that stayed is a lock like others");
+    assert!(take(&locks, 2, writer, LockMode::Exclusive).is_some());
+    drop(guard);
 }
 
 #[test]

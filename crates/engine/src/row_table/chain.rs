@@ -236,14 +236,14 @@ impl VersionChain {
     }
 
     /// Drops what only snapshots before `horizon_lsn` could need: every before-image of a writer that all
-    /// later snapshots see, and everything older.
-    pub fn prune(&mut self, horizon_lsn: u64) -> Vec<Before> {
+    /// later snapshots see, and everything older. `dropped` is shown each.
+    pub fn prune(&mut self, horizon_lsn: u64, mut dropped: impl FnMut(&Before)) {
         let unneeded = self
             .versions
             .iter()
             .rposition(|version| version.writer.committed_at().is_some_and(|lsn| lsn <= horizon_lsn));
         let count = unneeded.map_or(0, |position| position + 1);
-        self.versions.drain(..count).map(|version| version.before).collect()
+        self.versions.drain(..count).for_each(|version| dropped(&version.before));
     }
 }
 

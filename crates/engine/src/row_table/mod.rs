@@ -22,10 +22,10 @@ use crate::transaction_state::TransactionState;
 use crate::{LockMode, TreeId};
 use chain::VersionChain;
 use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use lock::LockState;
-use name::{NameParts, NameRef};
-use parking_lot::{Mutex, MutexGuard};
-use std::collections::HashMap;
+use parking_lot::Mutex;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -36,8 +36,6 @@ const COUNTS_PER_SHARD: usize = 16;
 /// A shard that a large transaction has blown up shrinks again to room for this many rows.
 const SHARD_ROWS_KEPT: usize = 64;
 
-type Rows = HashMap<RowName, RowEntry, FixedState>;
-
 /// Everything known in memory about one row.
 #[derive(Default)]
 pub(crate) struct RowEntry {
@@ -45,8 +43,13 @@ pub(crate) struct RowEntry {
     lock: Option<Box<LockState>>,
 }
 
+struct Row {
+    name: RowName,
+    entry: RowEntry,
+}
+
 struct Shard {
-    rows: Mutex<Rows>,
+    rows: Mutex<HashTable<Row>>,
     /// How many rows have an entry, by some bits of their hash: a zero spares readers the mutex. A version is
     /// counted before its page changes, and readers look under the page's latch, so they cannot miss it.
     counts: [AtomicU32; COUNTS_PER_SHARD],
@@ -54,21 +57,40 @@ struct Shard {
 
 /// Where a row's entry is or would be.
 struct Place<'a> {
-    rows: &'a Mutex<Rows>,
-    count: &'a AtomicU32,
+    tree: TreeId,
+    key: &'a [u8],
+    /// Of the name; the shard is chosen by it too.
+    hash: u64,
+    shard: &'a Shard,
 }
 
 impl Place<'_> {
+    fn count(&self) -> &AtomicU32 {
+        &self.shard.counts[(self.hash >> 16) as usize % COUNTS_PER_SHARD]
+    }
+
     fn is_surely_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
+        self.count().load(Ordering::Acquire) == 0
     }
 
-    fn count_added(&self) {
-        self.count.fetch_add(1, Ordering::AcqRel);
+    fn is_of(&self, row: &Row) -> bool {
+        row.name.tree == self.tree && *row.name.key == *self.key
     }
 
-    fn count_removed(&self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
+    fn find<'r>(&self, rows: &'r HashTable<Row>) -> Option<&'r RowEntry> {
+        rows.find(self.hash, |row| self.is_of(row)).map(|row| &row.entry)
+    }
+
+    /// The row, new if there is no entry of it yet; so its caller leaves something in it.
+    fn find_or_add<'r>(&self, rows: &'r mut HashTable<Row>, table: &RowTable) -> &'r mut Row {
+        match rows.entry(self.hash, |row| self.is_of(row), |row| table.hash(row.name.tree, &row.name.key)) {
+            Entry::Occupied(present) => present.into_mut(),
+            Entry::Vacant(vacant) => {
+                self.count().fetch_add(1, Ordering::AcqRel);
+                let name = RowName { tree: self.tree, key: self.key.into() };
+                vacant.insert(Row { name, entry: RowEntry::default() }).into_mut()
+            }
+        }
     }
 }
 
@@ -89,28 +111,21 @@ pub(crate) enum Prepared {
     Moved,
 }
 
-/// What pruning a row's chain found.
-pub(crate) struct Pruned {
-    /// Before-images that nobody can see any more; some own overflow pages.
-    pub dropped: Vec<Before>,
-    /// No versions remain: a ghost of this key may be removed from its page.
-    pub is_empty: bool,
-}
-
 impl RowTable {
     pub fn new(seed: u64) -> RowTable {
         let hasher = FixedState::with_seed(seed);
-        let shard = || Shard {
-            rows: Mutex::new(HashMap::with_hasher(FixedState::with_seed(seed.rotate_left(17)))),
-            counts: [const { AtomicU32::new(0) }; COUNTS_PER_SHARD],
-        };
+        let shard =
+            || Shard { rows: Mutex::default(), counts: [const { AtomicU32::new(0) }; COUNTS_PER_SHARD] };
         RowTable { shards: (0..SHARD_COUNT).map(|_| shard()).collect(), hasher, moves: AtomicU64::new(0) }
     }
 
-    fn shard(&self, tree: TreeId, key: &[u8]) -> Place<'_> {
-        let hash = self.hasher.hash_one((tree.0, key));
-        let shard = &self.shards[(hash >> 32) as usize % SHARD_COUNT];
-        Place { rows: &shard.rows, count: &shard.counts[(hash >> 16) as usize % COUNTS_PER_SHARD] }
+    fn place<'a>(&'a self, tree: TreeId, key: &'a [u8]) -> Place<'a> {
+        let hash = self.hash(tree, key);
+        Place { tree, key, hash, shard: &self.shards[(hash >> 32) as usize % SHARD_COUNT] }
+    }
+
+    fn place_of<'a>(&'a self, name: &'a RowName) -> Place<'a> {
+        self.place(name.tree, &name.key)
     }
 
     /// For maps by the names of rows: users cannot guess it, and with the same seed it is the same.
@@ -149,28 +164,19 @@ impl RowTable {
         before: impl FnOnce() -> Before,
         deletes: bool,
     ) -> Prepared {
-        let shard = self.shard(tree, key);
-        let mut rows = shard.rows.lock();
+        let place = self.place(tree, key);
+        let mut rows = place.shard.rows.lock();
         if self.moves() != moves {
             return Prepared::Moved;
         }
-        if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
-            let name = name.clone();
-            let entry = rows.get_mut(&name).expect("it was just found");
-            if entry.conflicts_with_write(me) {
-                return Prepared::Conflict;
-            }
-            if !entry.versions.newest_is(me, sequence) {
-                entry.versions.push(me.clone(), sequence, before(), deletes);
-            }
-            return Prepared::Ready(name);
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
+        if entry.conflicts_with_write(me) {
+            return Prepared::Conflict;
         }
-        let name = RowName { tree, key: key.into() };
-        let mut entry = RowEntry::default();
-        entry.versions.push(me.clone(), sequence, before(), deletes);
-        rows.insert(name.clone(), entry);
-        shard.count_added();
-        Prepared::Ready(name)
+        if !entry.versions.newest_is(me, sequence) {
+            entry.versions.push(me.clone(), sequence, before(), deletes);
+        }
+        Prepared::Ready(name.clone())
     }
 
     /// Removes the newest version, which `me` wrote as `sequence`, after the page was restored.
@@ -196,18 +202,18 @@ impl RowTable {
 
     /// The state of the row before the newest version, which `me` wrote: (image, versions remain after it).
     pub fn newest_before(&self, me: &Arc<TransactionState>, name: &RowName, sequence: u64) -> (Before, bool) {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        let entry = place.find(&rows).expect("a row that a transaction changed has an entry");
         assert!(entry.versions.newest_is(me, sequence), "a rollback undoes the newest version");
         (entry.versions.newest_before().clone(), entry.versions.len() > 1)
     }
 
     /// The row before the version that `writer` wrote as `sequence`.
     pub fn before(&self, writer: &Arc<TransactionState>, name: &RowName, sequence: u64) -> Before {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        let entry = rows.get(name).expect("a row that a transaction changed has an entry");
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        let entry = place.find(&rows).expect("a row that a transaction changed has an entry");
         entry.versions.before(writer, sequence).expect("a change on the undo stack has a version").clone()
     }
 
@@ -221,12 +227,12 @@ impl RowTable {
         me: Option<&Arc<TransactionState>>,
         read: impl FnOnce(Visible<'_>) -> R,
     ) -> R {
-        let shard = self.shard(tree, key);
-        if shard.is_surely_empty() {
+        let place = self.place(tree, key);
+        if place.is_surely_empty() {
             return read(Visible::Page);
         }
-        let rows = shard.rows.lock();
-        match rows.get(&NameRef { tree, key } as &dyn NameParts) {
+        let rows = place.shard.rows.lock();
+        match place.find(&rows) {
             Some(entry) => read(entry.versions.visible(snapshot_lsn, me)),
             None => {
                 drop(rows);
@@ -243,9 +249,9 @@ impl RowTable {
         snapshot_lsn: u64,
         me: Option<&Arc<TransactionState>>,
     ) -> Unseen<Before> {
-        let shard = self.shard(tree, key);
-        let rows = shard.rows.lock();
-        let Some(entry) = rows.get(&NameRef { tree, key } as &dyn NameParts) else { return Unseen::None };
+        let place = self.place(tree, key);
+        let rows = place.shard.rows.lock();
+        let Some(entry) = place.find(&rows) else { return Unseen::None };
         match entry.versions.oldest_unseen(snapshot_lsn, me) {
             Unseen::Before(before, order) => Unseen::Before(before.clone(), order),
             Unseen::Own => Unseen::Own,
@@ -255,24 +261,24 @@ impl RowTable {
 
     /// True while another transaction has changed the row and not ended.
     pub fn is_written_by_other(&self, me: &Arc<TransactionState>, tree: TreeId, key: &[u8]) -> bool {
-        let shard = self.shard(tree, key);
-        if shard.is_surely_empty() {
+        let place = self.place(tree, key);
+        if place.is_surely_empty() {
             return false;
         }
-        let rows = shard.rows.lock();
-        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        let rows = place.shard.rows.lock();
+        let entry = place.find(&rows);
         let writer = entry.and_then(|entry| entry.versions.active_writer());
         writer.is_some_and(|writer| !Arc::ptr_eq(writer, me))
     }
 
     /// When the row's newest committed version was committed; 0 when it is older than every snapshot.
     pub fn newest_commit(&self, tree: TreeId, key: &[u8]) -> u64 {
-        let shard = self.shard(tree, key);
-        if shard.is_surely_empty() {
+        let place = self.place(tree, key);
+        if place.is_surely_empty() {
             return 0;
         }
-        let rows = shard.rows.lock();
-        let entry = rows.get(&NameRef { tree, key } as &dyn NameParts);
+        let rows = place.shard.rows.lock();
+        let entry = place.find(&rows);
         entry.map_or(0, |entry| entry.versions.newest_commit_lsn())
     }
 
@@ -295,21 +301,13 @@ impl RowTable {
         mode: LockMode,
         moves: u64,
     ) -> Option<Attempt> {
-        let shard = self.shard(tree, key);
-        let mut rows = shard.rows.lock();
+        let place = self.place(tree, key);
+        let mut rows = place.shard.rows.lock();
         if self.moves() != moves {
             return None;
         }
-        if let Some((name, _)) = rows.get_key_value(&NameRef { tree, key } as &dyn NameParts) {
-            let name = name.clone();
-            return Some(rows.get_mut(&name).expect("it was just found").try_lock(me, &name, mode));
-        }
-        let name = RowName { tree, key: key.into() };
-        let mut entry = RowEntry::default();
-        let attempt = entry.try_lock(me, &name, mode);
-        rows.insert(name, entry);
-        shard.count_added();
-        Some(attempt)
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
+        Some(entry.try_lock(me, name, mode))
     }
 
     /// Takes the lock or joins its queue.
@@ -337,34 +335,28 @@ impl RowTable {
         mode: LockMode,
         moves: u64,
     ) -> Option<(RowName, Enqueued)> {
-        let name = RowName { tree, key: key.into() };
-        let shard = self.shard(tree, key);
-        let mut rows = shard.rows.lock();
+        let place = self.place(tree, key);
+        let mut rows = place.shard.rows.lock();
         if self.moves() != moves {
             return None;
         }
-        let before = rows.len();
-        let entry = rows.entry(name.clone()).or_default();
-        let enqueued = entry.enqueue(me, &name, mode);
-        if rows.len() > before {
-            shard.count_added();
-        }
-        Some((name, enqueued))
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
+        let enqueued = entry.enqueue(me, name, mode);
+        Some((name.clone(), enqueued))
     }
 
     /// Makes the lock of a row explicit that `owner` has in its spill, for others to wait for. Does nothing when
     /// the owner has ended.
     pub fn hold_spilled(&self, owner: &Arc<TransactionState>, tree: TreeId, key: &[u8], mode: LockMode) {
-        let name = RowName { tree, key: key.into() };
-        let shard = self.shard(tree, key);
-        let mut rows = shard.rows.lock();
-        let before = rows.len();
-        let entry = rows.entry(name.clone()).or_default();
-        entry.lock_mut().hold(owner, mode, &name);
-        if entry.is_disposable() {
-            rows.remove(&name);
-        } else if rows.len() > before {
-            shard.count_added();
+        let place = self.place(tree, key);
+        let mut rows = place.shard.rows.lock();
+        let Row { name, entry } = place.find_or_add(&mut rows, self);
+        entry.lock_mut().hold(owner, mode, name);
+        if entry.is_disposable()
+            && let Ok(row) = rows.find_entry(place.hash, |row| place.is_of(row))
+        {
+            row.remove();
+            self.removed(&place, &mut rows);
         }
     }
 
@@ -388,23 +380,23 @@ impl RowTable {
 
     /// The transactions that keep `me` from the lock it waits for.
     pub fn blockers(&self, me: &Arc<TransactionState>, name: &RowName) -> Vec<Arc<TransactionState>> {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        rows.get(name).map_or_else(Vec::new, |entry| entry.blockers(me))
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        place.find(&rows).map_or_else(Vec::new, |entry| entry.blockers(me))
     }
 
     /// How `holder` has locked a row explicitly.
     pub fn held_mode(&self, holder: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        rows.get(name).and_then(|entry| entry.held_mode(holder))
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        place.find(&rows).and_then(|entry| entry.held_mode(holder))
     }
 
     /// How `me` has locked a row that it has not changed, if nobody waits for that lock.
     pub fn unwaited_lock(&self, me: &Arc<TransactionState>, name: &RowName) -> Option<LockMode> {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        rows.get(name).and_then(|entry| entry.unwaited_lock(me))
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        place.find(&rows).and_then(|entry| entry.unwaited_lock(me))
     }
 
     /// Forgets that lock, which is in the spill of `me` now, unless somebody has begun to wait for it.
@@ -412,14 +404,15 @@ impl RowTable {
         self.change(name, |entry| entry.forget_unwaited_lock(me));
     }
 
-    /// Drops the versions that every snapshot from `horizon_lsn` on does not need.
-    pub fn prune(&self, name: &RowName, horizon_lsn: u64) -> Pruned {
-        let mut pruned = Pruned { dropped: Vec::new(), is_empty: true };
+    /// Drops the versions that every snapshot from `horizon_lsn` on does not need; `dropped` is shown the images, of which
+    /// some own overflow pages. True when no versions remain: a ghost of this key may be removed from its page.
+    pub fn prune(&self, name: &RowName, horizon_lsn: u64, dropped: impl FnMut(&Before)) -> bool {
+        let mut is_empty = true;
         self.change(name, |entry| {
-            pruned.dropped = entry.versions.prune(horizon_lsn);
-            pruned.is_empty = entry.versions.len() == 0;
+            entry.versions.prune(horizon_lsn, dropped);
+            is_empty = entry.versions.len() == 0;
         });
-        pruned
+        is_empty
     }
 
     /// Drops the versions between those that some snapshot needs: see `VersionChain::thin`.
@@ -431,9 +424,9 @@ impl RowTable {
 
     /// Shows the versions that were committed at or before `lsn`, oldest first, each with its commit.
     pub fn each_committed(&self, name: &RowName, lsn: u64, show: impl FnMut(Ended<&Before>)) {
-        let shard = self.shard(name.tree, &name.key);
-        let rows = shard.rows.lock();
-        let versions = rows.get(name).into_iter().flat_map(|entry| entry.versions.committed_through(lsn));
+        let place = self.place_of(name);
+        let rows = place.shard.rows.lock();
+        let versions = place.find(&rows).into_iter().flat_map(|entry| entry.versions.committed_through(lsn));
         versions.for_each(show);
     }
 
@@ -449,26 +442,31 @@ impl RowTable {
 
     /// True while a version of the key may be needed: its ghost must stay in the page.
     pub fn has_versions(&self, tree: TreeId, key: &[u8]) -> bool {
-        let shard = self.shard(tree, key);
-        if shard.is_surely_empty() {
+        let place = self.place(tree, key);
+        if place.is_surely_empty() {
             return false;
         }
-        let rows = shard.rows.lock();
-        rows.get(&NameRef { tree, key } as &dyn NameParts).is_some_and(|entry| entry.versions.len() > 0)
+        let rows = place.shard.rows.lock();
+        place.find(&rows).is_some_and(|entry| entry.versions.len() > 0)
     }
 
     /// Runs `change` on an existing entry and removes the entry when nothing remains in it.
     fn change(&self, name: &RowName, change: impl FnOnce(&mut RowEntry)) {
-        let shard = self.shard(name.tree, &name.key);
-        let mut rows: MutexGuard<'_, Rows> = shard.rows.lock();
-        let Some(entry) = rows.get_mut(name) else { return };
-        change(entry);
-        if entry.is_disposable() {
-            rows.remove(name);
-            if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
-                rows.shrink_to(SHARD_ROWS_KEPT);
-            }
-            shard.count_removed();
+        let place = self.place_of(name);
+        let mut rows = place.shard.rows.lock();
+        let Ok(mut row) = rows.find_entry(place.hash, |row| place.is_of(row)) else { return };
+        change(&mut row.get_mut().entry);
+        if row.get().entry.is_disposable() {
+            row.remove();
+            self.removed(&place, &mut rows);
+        }
+    }
+
+    /// A row of the place's shard is gone.
+    fn removed(&self, place: &Place<'_>, rows: &mut HashTable<Row>) {
+        place.count().fetch_sub(1, Ordering::AcqRel);
+        if rows.capacity() > SHARD_ROWS_KEPT && rows.len() < rows.capacity() / 16 {
+            rows.shrink_to(SHARD_ROWS_KEPT, |row| self.hash(row.name.tree, &row.name.key));
         }
     }
 }

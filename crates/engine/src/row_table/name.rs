@@ -1,12 +1,10 @@
-//! Names of rows and how the hash finds one without an allocation.
+//! Names of rows.
 
 use crate::TreeId;
-use std::borrow::Borrow;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A row's name; cheap to clone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RowName {
     pub tree: TreeId,
     pub key: Arc<[u8]>,
@@ -24,55 +22,5 @@ impl RowName {
     /// It names a unique prefix.
     pub fn is_prefix(&self) -> bool {
         self.tree.0 & PREFIX_TREES != 0
-    }
-}
-
-/// Both forms of a name look alike to the hash through this trait.
-pub(super) trait NameParts {
-    fn parts(&self) -> (TreeId, &[u8]);
-}
-
-/// A borrowed name for look-ups.
-pub(super) struct NameRef<'a> {
-    pub tree: TreeId,
-    pub key: &'a [u8],
-}
-
-impl NameParts for NameRef<'_> {
-    fn parts(&self) -> (TreeId, &[u8]) {
-        (self.tree, self.key)
-    }
-}
-
-impl NameParts for RowName {
-    fn parts(&self) -> (TreeId, &[u8]) {
-        (self.tree, &self.key)
-    }
-}
-
-impl<'a> Borrow<dyn NameParts + 'a> for RowName {
-    fn borrow(&self) -> &(dyn NameParts + 'a) {
-        self
-    }
-}
-
-impl Hash for dyn NameParts + '_ {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.parts().hash(hasher);
-    }
-}
-
-impl PartialEq for dyn NameParts + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
-    }
-}
-
-impl Eq for dyn NameParts + '_ {}
-
-/// Must agree with the hash of `dyn NameParts`, as `Borrow` demands.
-impl Hash for RowName {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.parts().hash(hasher);
     }
 }

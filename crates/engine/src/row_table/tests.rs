@@ -39,6 +39,12 @@ fn seen(table: &RowTable, key: &[u8], lsn: u64, me: Option<&Arc<TransactionState
     })
 }
 
+fn pruned(table: &RowTable, name: &RowName, horizon_lsn: u64) -> Vec<Before> {
+    let mut dropped = Vec::new();
+    table.prune(name, horizon_lsn, |before| dropped.push(before.clone()));
+    dropped
+}
+
 fn end(table: &RowTable, state: &Arc<TransactionState>) {
     for name in state.end().names {
         table.release(state, &name);
@@ -61,9 +67,9 @@ fn snapshots_walk_the_chain() {
     write(&table, &three, b"k", 0, record("two"));
     assert_eq!(seen(&table, b"k", 19, None), "one");
     assert_eq!(seen(&table, b"k", 20, None), "two");
-    assert_eq!(table.prune(&name, 15).dropped, vec![Before::Absent]);
+    assert_eq!(pruned(&table, &name, 15), vec![Before::Absent]);
     assert_eq!(seen(&table, b"k", 19, None), "one");
-    assert_eq!(table.prune(&name, 20).dropped.len(), 2);
+    assert_eq!(pruned(&table, &name, 20).len(), 2);
     table.pop_version(&three, &name, 0, LockAfterUndo::UntilEnd);
     assert_eq!(table.len(), 0);
 }

@@ -3,7 +3,9 @@ use bumpalo::Bump;
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, TypeKind, Value};
 use engine::{AccessMode, Engine, Isolation, Transaction};
-use executor::{CollectRows, ExecContext, ExecSettings, Interrupt, MemoryBudget, Outcome, execute};
+use executor::{
+    CollectRows, ExecContext, ExecSettings, Interrupt, MemoryBudget, Outcome, StrictSession, execute,
+};
 use expression::{BindContext, EvalContext, SessionServices, StatementSettings};
 use parser::ast::VariableScope;
 use plan::{Plan, PlanKind};
@@ -247,9 +249,11 @@ impl Database {
             EvalContext::new(Arc::new(settings), self.warnings.clone()).with_parameters(parameters);
         let interrupt = Interrupt::default();
         let savepoint = transaction.savepoint();
+        let strict = Arc::new(StrictSession::new(self.warnings.clone()));
         let mut context = ExecContext {
             transaction: &mut transaction,
             eval: &mut eval,
+            strict: &strict,
             tables: self,
             viewer: &(),
             interrupt: &interrupt,

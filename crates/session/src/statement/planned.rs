@@ -245,6 +245,7 @@ impl Session {
         let mut context = ExecContext {
             transaction,
             eval: &mut eval,
+            strict: &self.strict,
             tables: &**catalog,
             viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
