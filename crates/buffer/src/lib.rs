@@ -22,6 +22,7 @@ mod page_logs;
 mod page_table;
 mod pool;
 mod prefetch;
+mod publish;
 mod queues;
 mod redo;
 mod resize;

@@ -6,9 +6,10 @@
 
 use crate::frame::{FrameIndex, Place};
 use crate::free_frame::FreeFrame;
-use crate::load::{Image, Loader, Role};
+use crate::load::{Loader, Role};
 use crate::page_table::Word;
 use crate::pool::BufferPool;
+use crate::publish::Image;
 use crate::stats::bump;
 use pagestore::{PageId, header};
 use std::sync::Arc;
