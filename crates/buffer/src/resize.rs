@@ -107,12 +107,17 @@ impl BufferPool {
         }
     }
 
+    /// What packed pages are to have of the memory.
+    pub(crate) fn packed_share(&self) -> usize {
+        self.pacer.share_of(self.resize.memory_bytes.load(Ordering::Relaxed))
+    }
+
     /// Packed pages get what frames leave them.
     pub(crate) fn set_packed_budget(&self) {
         let memory_bytes = self.resize.memory_bytes.load(Ordering::Relaxed);
         let frames = self.resize.frames.load(Ordering::Relaxed);
         let left = memory_bytes.saturating_sub(frames * frame_cost(self.page_bytes()));
-        let share = self.pacer.share_of(memory_bytes);
+        let share = self.packed_share();
         // Without a share, what does not make a frame is no room for anything. Frames that have to go are no reason to
         // take more from packed pages than they lose for good.
         let kept = share.min(self.packed.stats().budget_bytes as usize);

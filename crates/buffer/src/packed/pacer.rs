@@ -153,7 +153,8 @@ impl BufferPool {
             spare,
             tried: packed.tried - last.tried,
             packed: packed.packed - last.packed,
-            is_full: packed.bytes as f64 >= packed.budget_bytes as f64 * FULL_SHARE,
+            // Frames may still be giving it up.
+            is_full: packed.bytes as f64 >= self.packed_share() as f64 * FULL_SHARE,
         };
         let before = State { parts: pacer.parts.load(Relaxed), is_on: pacer.is_on(), rest: last.rest };
         let next = before.next(pacer.parts_max, &seen);
