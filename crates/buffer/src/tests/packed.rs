@@ -2,7 +2,6 @@
 
 use super::page_logs::{change, look, opened_with};
 use super::*;
-use crate::pool::frame_cost;
 use crate::{PackedStats, Packing};
 use env::{BoxFuture, Clock, ProcessorTimes, Processors};
 
@@ -152,9 +151,9 @@ fn the_memory_is_shared_anew_under_load() {
                 while pool.resize_status().completed_unix_us.is_none() {
                     env.clock.sleep(1_000).await;
                 }
-                let packed = pool.packed_stats().budget_bytes as usize;
-                let cost = frame_cost(PAGE_BYTES);
-                assert!(packed + pool.frame_count().max(32) * cost <= memory.max(32 * cost + packed));
+                let (packed, frames) = (pool.packed_stats().budget_bytes as usize, pool.frame_count());
+                let is_least = frames == crate::pool::FRAMES_MIN;
+                assert!(is_least || packed + frames * COST <= memory, "{packed} and {frames} of {memory}");
             }
             let mut changes = 0;
             for page in PAGES {
