@@ -138,7 +138,7 @@ impl BufferPool {
         let page_bytes = store.page_size().bytes();
         let all = frames_in(options.memory_bytes, page_bytes);
         assert!(all >= FRAMES_MIN, "the buffer pool needs at least {FRAMES_MIN} frames");
-        let pacer = Pacer::new(options.packing, options.memory_bytes, frame_cost(page_bytes));
+        let pacer = Pacer::new(options.packing, frame_cost(page_bytes));
         let packed_bytes = pacer.share_of(options.memory_bytes);
         let count = frames_in(options.memory_bytes - packed_bytes, page_bytes).max(FRAMES_MIN);
         let count_max = frames_in(options.memory_bytes_max, page_bytes).max(count);

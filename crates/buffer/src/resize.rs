@@ -109,12 +109,17 @@ impl BufferPool {
 
     /// What packed pages are to have of the memory.
     pub(crate) fn packed_share(&self) -> usize {
-        self.pacer.share_of(self.resize.memory_bytes.load(Ordering::Relaxed))
+        self.pacer.share_of(self.memory_bytes())
+    }
+
+    /// What was asked for, for frames and packed pages together.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.resize.memory_bytes.load(Ordering::Relaxed)
     }
 
     /// Packed pages get what frames leave them.
     pub(crate) fn set_packed_budget(&self) {
-        let memory_bytes = self.resize.memory_bytes.load(Ordering::Relaxed);
+        let memory_bytes = self.memory_bytes();
         let frames = self.resize.frames.load(Ordering::Relaxed);
         let left = memory_bytes.saturating_sub(frames * frame_cost(self.page_bytes()));
         let share = self.packed_share();
@@ -146,11 +151,11 @@ impl BufferPool {
 
     /// How many frames the pool would have if no page were packed.
     pub(crate) fn frames_without_packed(&self) -> usize {
-        frames_in(self.resize.memory_bytes.load(Ordering::Relaxed), self.page_bytes())
+        frames_in(self.memory_bytes(), self.page_bytes())
     }
 
     fn frames_asked(&self) -> u32 {
-        self.frames_for(self.resize.memory_bytes.load(Ordering::Relaxed))
+        self.frames_for(self.memory_bytes())
     }
 
     /// False when the system refuses the memory.

@@ -52,8 +52,8 @@ const FULL_SHARE: f64 = 0.9;
 
 /// See the module's documentation.
 pub(crate) struct Pacer {
-    parts_max: u8,
     adapts: bool,
+    frame_cost: usize,
     parts: AtomicU8,
     /// Pages are packed: there is a share for them, or a trial.
     is_on: AtomicBool,
@@ -87,27 +87,33 @@ struct Seen {
 }
 
 impl Pacer {
-    pub(crate) fn new(packing: Packing, memory_bytes: usize, frame_cost: usize) -> Pacer {
-        let frames = FRAMES_MIN.saturating_mul(frame_cost);
-        let parts_left = frames.saturating_mul(usize::from(PARTS)).div_ceil(memory_bytes.max(1)).max(1);
-        let fitting = usize::from(PARTS).saturating_sub(parts_left) as u8;
-        let (parts_max, parts) = match packing {
-            Packing::Never => (0, 0),
-            Packing::WhenWorthwhile => (fitting, 0),
-            Packing::Sixteenths(parts) => (parts.min(PARTS - 1), parts.min(PARTS - 1)),
+    pub(crate) fn new(packing: Packing, frame_cost: usize) -> Pacer {
+        let parts = match packing {
+            Packing::Never | Packing::WhenWorthwhile => 0,
+            Packing::Sixteenths(parts) => parts.min(PARTS - 1),
         };
         Pacer {
-            parts_max,
-            adapts: packing == Packing::WhenWorthwhile && parts_max > 0,
+            adapts: packing == Packing::WhenWorthwhile,
+            frame_cost,
             parts: AtomicU8::new(parts),
             is_on: AtomicBool::new(parts > 0),
             last: Mutex::default(),
         }
     }
 
+    /// The largest share of this memory that leaves enough frames.
+    fn parts_max(&self, memory_bytes: usize) -> u8 {
+        let frames = FRAMES_MIN.saturating_mul(self.frame_cost).saturating_mul(usize::from(PARTS));
+        let parts_left = frames.div_ceil(memory_bytes.max(1)).max(1);
+        usize::from(PARTS).saturating_sub(parts_left) as u8
+    }
+
     /// What packed pages are to have of this memory.
     pub(crate) fn share_of(&self, memory_bytes: usize) -> usize {
-        memory_bytes / usize::from(PARTS) * usize::from(self.parts.load(Relaxed))
+        let parts = self.parts.load(Relaxed);
+        // It may be another memory than the share has grown in.
+        let parts = if self.adapts { parts.min(self.parts_max(memory_bytes)) } else { parts };
+        memory_bytes / usize::from(PARTS) * usize::from(parts)
     }
 
     #[cfg(test)]
@@ -142,9 +148,11 @@ impl BufferPool {
         if elapsed_us < LOOK_US {
             return;
         }
-        let (pool, packed) = (self.stats(), self.packed.stats());
-        let reads = pool.pages_read - last.reads;
-        let read_us = (reads > 0).then(|| (pool.read_wait.time_us - last.waited_us) / reads);
+        let packed = self.packed.stats();
+        let pages_read = self.counters.pages_read.load(Relaxed);
+        let waited_us = self.counters.read_waits.stats().time_us;
+        let reads = pages_read - last.reads;
+        let read_us = (reads > 0).then(|| (waited_us - last.waited_us) / reads);
         let is_of_interest = pacer.is_on() || read_us.is_some_and(|us| us > QUICK_READ_US);
         let times = is_of_interest.then(|| self.env.processors.times());
         let spare = times.zip(last.times).map(|(now, before)| now.spare_since(&before, elapsed_us));
@@ -157,12 +165,12 @@ impl BufferPool {
             is_full: packed.bytes as f64 >= self.packed_share() as f64 * FULL_SHARE,
         };
         let before = State { parts: pacer.parts.load(Relaxed), is_on: pacer.is_on(), rest: last.rest };
-        let next = before.next(pacer.parts_max, &seen);
+        let next = before.next(pacer.parts_max(self.memory_bytes()), &seen);
         *last = Look {
             at_us: now_us,
             times,
-            reads: pool.pages_read,
-            waited_us: pool.read_wait.time_us,
+            reads: pages_read,
+            waited_us,
             tried: packed.tried,
             packed: packed.packed,
             rest: next.rest,
@@ -195,7 +203,7 @@ impl State {
         let is_known = seen.tried >= TRIED_MIN;
         let stay_long = is_known && seen.packed * 2 < seen.tried;
         if !self.is_on {
-            let is_time = is_slow && has_spare(SPARE_AMPLE) && self.rest == 0;
+            let is_time = is_slow && has_spare(SPARE_AMPLE) && self.rest == 0 && parts_max > 0;
             return State { is_on: is_time, rest: self.rest.saturating_sub(1), ..self };
         }
         let pays = is_slow && has_spare(SPARE_ENOUGH) && !stay_long;
@@ -275,11 +283,16 @@ mod tests {
 
     #[test]
     fn a_small_pool_keeps_its_frames() {
-        let parts_max = |memory: usize| Pacer::new(Packing::WhenWorthwhile, memory, 8256).parts_max;
-        assert_eq!([4 << 20, 16 << 20, 64 << 20, 1 << 30].map(parts_max), [0, 7, 13, 15]);
-        assert_eq!(Pacer::new(Packing::Never, 1 << 30, 8256).parts_max, 0);
-        let fixed = Pacer::new(Packing::Sixteenths(8), 1 << 20, 8256);
+        let pacer = Pacer::new(Packing::WhenWorthwhile, 8256);
+        assert_eq!(
+            [4 << 20, 16 << 20, 64 << 20, 1 << 30].map(|memory| pacer.parts_max(memory)),
+            [0, 7, 13, 15]
+        );
+        assert_eq!((pacer.share_of(1 << 30), State::OFF.next(0, &SLOW)), (0, State::OFF));
+        // Also one that was larger when its share grew.
+        pacer.set_parts(15);
+        assert_eq!([4, 16, 1024].map(|mb| pacer.share_of(mb << 20)), [0, 7 << 20, 960 << 20]);
+        let fixed = Pacer::new(Packing::Sixteenths(8), 8256);
         assert_eq!((fixed.share_of(1 << 20), fixed.is_on(), fixed.adapts), (512 << 10, true, false));
-        assert_eq!(Pacer::new(Packing::WhenWorthwhile, 1 << 30, 8256).share_of(1 << 30), 0);
     }
 }
