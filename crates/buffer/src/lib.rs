@@ -4,6 +4,7 @@
 //! are evicted; no latch is held across an await (guards are not `Send`). Page code is synchronous: what it
 //! lacks is a `Stop`, which `BufferPool::run` resolves before it calls the code again.
 
+mod by_age;
 mod caps;
 mod dirty;
 mod error;

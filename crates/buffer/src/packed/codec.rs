@@ -11,6 +11,8 @@ use zstd::zstd_safe::CParameter;
 const LEVEL: i32 = 1;
 /// A table for matches that fits into the nearest cache: of pages as small as these the level's own finds little more.
 const HASH_LOG: u32 = 12;
+/// Shorter matches, of four or five bytes, take more bits among digits and letters than they spare.
+const MIN_MATCH: u32 = 6;
 
 struct Codec {
     compressor: Compressor<'static>,
@@ -27,6 +29,7 @@ impl Codec {
     fn new() -> std::io::Result<Codec> {
         let mut compressor = Compressor::new(LEVEL)?;
         compressor.set_parameter(CParameter::HashLog(HASH_LOG))?;
+        compressor.set_parameter(CParameter::MinMatch(MIN_MATCH))?;
         // The reader knows the length, and nobody damages memory.
         compressor.set_parameter(CParameter::ContentSizeFlag(false))?;
         compressor.set_parameter(CParameter::ChecksumFlag(false))?;
@@ -43,19 +46,24 @@ fn with_codec<T>(work: impl FnOnce(&mut Codec) -> Option<T>) -> Option<T> {
     })
 }
 
-/// `None`: the page does not become as short as `longest`.
-pub(super) fn pack(page: &[u8], longest: usize) -> Option<Box<[u8]>> {
+/// Gives the packed page to `keep`, unless it does not become as short as `longest`.
+pub(super) fn pack(page: &[u8], longest: usize, keep: impl FnOnce(&[u8])) {
     with_codec(|codec| {
         codec.scratch.resize(longest, 0);
         let length = codec.compressor.compress_to_buffer(page, &mut codec.scratch[..]).ok()?;
-        Some(codec.scratch[..length].into())
-    })
+        keep(&codec.scratch[..length]);
+        Some(())
+    });
 }
 
-/// False: the page could not be restored, and `page` holds anything.
-pub(super) fn unpack(packed: &[u8], page: &mut [u8]) -> bool {
+/// Restores the page that `fetch` has put into the buffer that it gets. False: `fetch` says that it has none, or the page could
+/// not be restored, and `page` holds anything.
+pub(super) fn unpack(page: &mut [u8], fetch: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
     let length = page.len();
-    let restored = with_codec(|codec| codec.decompressor.decompress_to_buffer(packed, page).ok());
+    let restored = with_codec(|codec| {
+        fetch(&mut codec.scratch).then_some(())?;
+        codec.decompressor.decompress_to_buffer(&codec.scratch, page).ok()
+    });
     restored == Some(length)
 }
 
@@ -65,15 +73,28 @@ mod tests {
     use env::Random;
     use env::sim::SeededRandom;
 
+    fn packed(page: &[u8], longest: usize) -> Option<Vec<u8>> {
+        let mut packed = None;
+        pack(page, longest, |bytes| packed = Some(bytes.to_vec()));
+        packed
+    }
+
+    fn restores(packed: &[u8], page: &mut [u8]) -> bool {
+        unpack(page, |bytes| {
+            *bytes = packed.to_vec();
+            true
+        })
+    }
+
     #[test]
     fn a_page_comes_back_as_it_was() {
         let random = SeededRandom::new(1);
         for size in [4096, 8192, 16384] {
             let text: Vec<u8> = (0..size).map(|_| b'0' + (random.u64() % 10) as u8).collect();
-            let packed = pack(&text, size * 3 / 4).expect("digits take half a byte each");
-            assert!(packed.len() < size / 2 + 100, "{} of {size}", packed.len());
+            let packed = packed(&text, size * 3 / 4).expect("digits take half a byte each");
+            assert!(packed.len() < size / 2, "{} of {size}", packed.len());
             let mut page = vec![7; size];
-            assert!(unpack(&packed, &mut page) && page == text);
+            assert!(restores(&packed, &mut page) && page == text);
         }
     }
 
@@ -81,17 +102,18 @@ mod tests {
     fn what_stays_long_is_not_packed() {
         let random = SeededRandom::new(2);
         let noise: Vec<u8> = (0..8192).map(|_| random.u64() as u8).collect();
-        assert_eq!(pack(&noise, 6144), None);
+        assert_eq!(packed(&noise, 6144), None);
     }
 
     #[test]
     fn what_is_not_a_packed_page_restores_nothing() {
-        let packed = pack(&[3; 4096], 3072).expect("one byte repeated");
+        let packed = packed(&[3; 4096], 3072).expect("one byte repeated");
         let mut page = vec![0; 4096];
-        assert!(!unpack(&packed[..packed.len() / 2], &mut page));
-        assert!(!unpack(b"no frame", &mut page));
+        assert!(!restores(&packed[..packed.len() / 2], &mut page));
+        assert!(!restores(b"no frame", &mut page));
+        assert!(!unpack(&mut page, |_| false));
         // Of another length.
-        assert!(!unpack(&packed, &mut page[..2048]));
-        assert!(!unpack(&packed, &mut [0; 8192]));
+        assert!(!restores(&packed, &mut page[..2048]));
+        assert!(!restores(&packed, &mut [0; 8192]));
     }
 }

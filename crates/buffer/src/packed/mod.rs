@@ -12,24 +12,22 @@
 
 mod codec;
 mod pacer;
+mod shard;
+mod shelves;
 
 pub(crate) use pacer::Pacer;
 pub use pacer::Packing;
 
 use crate::stats::bump;
 use env::sync::Mutex;
-use foldhash::fast::FixedState;
 use pagestore::PageId;
-use std::collections::{HashMap, VecDeque};
+use shard::Shard;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const SHARDS: usize = 64;
-/// What a page takes besides its bytes: its places in the table and in the queue.
-const ENTRY_BYTES: u64 = 88;
+/// Each leaves parts of some slabs unused, and is locked while two pages are copied, after one was compressed without a lock.
+const SHARDS: usize = 16;
 /// A page that stays longer than these parts of a page is not worth its memory: numerator, denominator.
 const LONGEST: (usize, usize) = (3, 4);
-/// The queue of a shard may name so many pages that are gone.
-const STALE_MAX: usize = 64;
 
 /// See the module's documentation.
 pub(crate) struct PackedPages {
@@ -64,32 +62,10 @@ pub struct PackedStats {
     pub dropped: u64,
 }
 
-#[derive(Default)]
-struct Shard {
-    pages: HashMap<PageId, Packed, FixedState>,
-    /// In the order in which they came, with those that are gone since.
-    queue: VecDeque<(PageId, u64)>,
-    bytes: u64,
-    births: u64,
-}
-
-struct Packed {
-    bytes: Box<[u8]>,
-    /// Tells it from what was packed of the page before.
-    birth: u64,
-}
-
-impl Packed {
-    /// The allocator rounds the bytes up.
-    fn cost(&self) -> u64 {
-        ENTRY_BYTES + (self.bytes.len() + self.bytes.len() / 16) as u64
-    }
-}
-
 impl PackedPages {
     pub(crate) fn new(page_bytes: usize) -> PackedPages {
         PackedPages {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..SHARDS).map(|_| Mutex::new(Shard::new(page_bytes))).collect(),
             page_bytes,
             budget_bytes: AtomicU64::new(0),
             pages: AtomicU64::new(0),
@@ -127,37 +103,34 @@ impl PackedPages {
     pub(crate) fn put(&self, page: PageId, image: &[u8]) {
         bump(&self.tried);
         let longest = self.page_bytes / LONGEST.1 * LONGEST.0;
-        let Some(bytes) = codec::pack(image, longest) else { return };
-        bump(&self.packed);
-        let mut shard = self.shard(page).lock();
-        shard.births += 1;
-        let packed = Packed { bytes, birth: shard.births };
-        shard.queue.push_back((page, packed.birth));
-        shard.bytes += packed.cost();
-        self.bytes.fetch_add(packed.cost(), Relaxed);
-        self.pages.fetch_add(1, Relaxed);
-        let before = shard.pages.insert(page, packed);
-        assert!(before.is_none(), "a page with a frame is not packed");
-        self.trim(&mut shard);
+        codec::pack(image, longest, |bytes| {
+            bump(&self.packed);
+            let mut shard = self.shard(page).lock();
+            assert!(!shard.has(page), "a page with a frame is not packed");
+            self.counted(&mut shard, |shard| shard.put(page, bytes));
+            self.trim(&mut shard);
+        });
     }
 
     /// Puts the page into an empty frame, and forgets it. False: it is not here. The caller has taken its word from `Disk`.
     pub(crate) fn take(&self, page: PageId, frame: &mut [u8]) -> bool {
-        let Some(packed) = self.remove(page) else { return false };
-        let is_whole = codec::unpack(&packed.bytes, frame);
+        let is_whole = codec::unpack(frame, |bytes| self.remove(page, |shard| shard.take(page, bytes)));
         if is_whole {
             bump(&self.unpacked);
+        } else {
+            // Also if there was no memory to restore it: it is what the page was only until that changes.
+            self.discard(page);
         }
         is_whole
     }
 
     /// The page comes into memory in another way.
     pub(crate) fn discard(&self, page: PageId) {
-        drop(self.remove(page));
+        self.remove(page, |shard| shard.remove(page));
     }
 
     pub(crate) fn has(&self, page: PageId) -> bool {
-        self.pages.load(Relaxed) > 0 && self.shard(page).lock().pages.contains_key(&page)
+        self.pages.load(Relaxed) > 0 && self.shard(page).lock().has(page)
     }
 
     /// The pages that came last, up to `count`, in no order.
@@ -165,57 +138,31 @@ impl PackedPages {
         let of_shard = count.div_ceil(SHARDS);
         let mut newest = Vec::new();
         for shard in &self.shards {
-            let shard = shard.lock();
-            let present = shard.queue.iter().rev().filter(|entry| shard.is_current(entry));
-            newest.extend(present.take(of_shard).map(|(page, _)| *page));
+            newest.extend(shard.lock().newest_first().take(of_shard));
         }
         newest.truncate(count);
         newest
     }
 
-    fn remove(&self, page: PageId) -> Option<Packed> {
-        if self.pages.load(Relaxed) == 0 {
-            return None;
-        }
-        let mut shard = self.shard(page).lock();
-        let packed = shard.pages.remove(&page)?;
-        self.uncount(&mut shard, &packed);
-        shard.forget_stale();
-        Some(packed)
+    /// Nobody's lock is taken where nothing is packed.
+    fn remove(&self, page: PageId, remove: impl FnOnce(&mut Shard) -> bool) -> bool {
+        self.pages.load(Relaxed) > 0 && self.counted(&mut self.shard(page).lock(), remove)
     }
 
-    fn uncount(&self, shard: &mut Shard, packed: &Packed) {
-        shard.bytes -= packed.cost();
-        self.bytes.fetch_sub(packed.cost(), Relaxed);
-        self.pages.fetch_sub(1, Relaxed);
+    /// Counts what a change of a shard adds and takes.
+    fn counted<T>(&self, shard: &mut Shard, change: impl FnOnce(&mut Shard) -> T) -> T {
+        let (pages, bytes) = (shard.page_count(), shard.bytes());
+        let result = change(shard);
+        self.pages.fetch_add((shard.page_count() as u64).wrapping_sub(pages as u64), Relaxed);
+        self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(bytes as u64), Relaxed);
+        result
     }
 
     /// Drops the oldest until the shard is within its part of the budget.
     fn trim(&self, shard: &mut Shard) {
-        let most = self.budget_bytes.load(Relaxed) / SHARDS as u64;
-        while shard.bytes > most
-            && let Some(oldest) = shard.queue.pop_front()
-        {
-            if shard.is_current(&oldest)
-                && let Some(packed) = shard.pages.remove(&oldest.0)
-            {
-                self.uncount(shard, &packed);
-                bump(&self.dropped);
-            }
-        }
-    }
-}
-
-impl Shard {
-    fn is_current(&self, (page, birth): &(PageId, u64)) -> bool {
-        self.pages.get(page).is_some_and(|packed| packed.birth == *birth)
-    }
-
-    /// Keeps the queue at most twice as long as it has to be.
-    fn forget_stale(&mut self) {
-        if self.queue.len() > 2 * self.pages.len() + STALE_MAX {
-            let pages = &self.pages;
-            self.queue.retain(|(page, birth)| pages.get(page).is_some_and(|packed| packed.birth == *birth));
+        let most = self.budget_bytes.load(Relaxed) as usize / SHARDS;
+        while shard.bytes() > most && self.counted(shard, Shard::drop_oldest) {
+            bump(&self.dropped);
         }
     }
 }
@@ -239,12 +186,11 @@ mod tests {
         let packed = PackedPages::new(PAGE);
         packed.put(PageId(64), &image(0));
         assert_eq!(packed.stats().pages, 0, "without a budget nothing stays");
-        let cost = |pages: u64| 64 * pages * 2000;
-        packed.set_budget(cost(8));
+        packed.set_budget(SHARDS as u64 * 13_000);
         // All in one shard.
         (1..=100).for_each(|number| packed.put(PageId(number * 64), &image(number)));
         let stats = packed.stats();
-        assert!((7..=9).contains(&stats.pages), "{stats:?}");
+        assert!((5..=9).contains(&stats.pages), "{stats:?}");
         assert_eq!((stats.tried, stats.packed, stats.dropped), (101, 101, 101 - stats.pages));
         let mut frame = vec![0; PAGE];
         assert!(!packed.take(PageId(64), &mut frame) && packed.has(PageId(6400)));
@@ -277,11 +223,10 @@ mod tests {
             let stats = packed.stats();
             assert!(stats.bytes <= stats.budget_bytes);
         }
-        for shard in &packed.shards {
-            let shard = shard.lock();
-            assert!(shard.queue.len() <= 2 * shard.pages.len() + STALE_MAX);
-            assert_eq!(shard.bytes, shard.pages.values().map(Packed::cost).sum::<u64>());
-        }
+        let shards = || packed.shards.iter().map(|shard| shard.lock());
+        let stats = packed.stats();
+        assert_eq!(stats.pages, shards().map(|shard| shard.page_count() as u64).sum());
+        assert_eq!(stats.bytes, shards().map(|shard| shard.bytes() as u64).sum());
         let newest = packed.newest(100);
         assert!((64..=100).contains(&newest.len()) && newest.iter().all(|page| packed.has(*page)));
     }

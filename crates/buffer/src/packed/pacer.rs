@@ -29,8 +29,10 @@ pub enum Packing {
 
 /// The share is counted in parts of this size.
 const PARTS: u8 = 16;
-/// Frames that are left however many pages are packed: what runs at one time needs them.
+/// Frames that are left however many pages are packed: what runs at one time needs them,
 const FRAMES_MIN: usize = 1024;
+/// and this part of the memory is left for them: the upper levels of the trees, which are used all the time, have less.
+const FRAMES_PART: usize = 32;
 /// So many pages come into memory between two looks, at least,
 const LOOK_ARRIVALS: u32 = 512;
 /// and so much time passes: processor times are counted in ticks of ten milliseconds.
@@ -102,18 +104,22 @@ impl Pacer {
     }
 
     /// The largest share of this memory that leaves enough frames.
+    fn share_max(&self, memory_bytes: usize) -> usize {
+        let frames = FRAMES_MIN.saturating_mul(self.frame_cost).max(memory_bytes / FRAMES_PART);
+        memory_bytes.saturating_sub(frames)
+    }
+
+    /// In how many parts it is reached, the last of which may be a smaller one.
     fn parts_max(&self, memory_bytes: usize) -> u8 {
-        let frames = FRAMES_MIN.saturating_mul(self.frame_cost).saturating_mul(usize::from(PARTS));
-        let parts_left = frames.div_ceil(memory_bytes.max(1)).max(1);
-        usize::from(PARTS).saturating_sub(parts_left) as u8
+        let part = (memory_bytes / usize::from(PARTS)).max(1);
+        self.share_max(memory_bytes).div_ceil(part).min(usize::from(PARTS)) as u8
     }
 
     /// What packed pages are to have of this memory.
     pub(crate) fn share_of(&self, memory_bytes: usize) -> usize {
-        let parts = self.parts.load(Relaxed);
+        let share = memory_bytes / usize::from(PARTS) * usize::from(self.parts.load(Relaxed));
         // It may be another memory than the share has grown in.
-        let parts = if self.adapts { parts.min(self.parts_max(memory_bytes)) } else { parts };
-        memory_bytes / usize::from(PARTS) * usize::from(parts)
+        if self.adapts { share.min(self.share_max(memory_bytes)) } else { share }
     }
 
     #[cfg(test)]
@@ -286,12 +292,15 @@ mod tests {
         let pacer = Pacer::new(Packing::WhenWorthwhile, 8256);
         assert_eq!(
             [4 << 20, 16 << 20, 64 << 20, 1 << 30].map(|memory| pacer.parts_max(memory)),
-            [0, 7, 13, 15]
+            [0, 8, 14, 16]
         );
         assert_eq!((pacer.share_of(1 << 30), State::OFF.next(0, &SLOW)), (0, State::OFF));
         // Also one that was larger when its share grew.
-        pacer.set_parts(15);
-        assert_eq!([4, 16, 1024].map(|mb| pacer.share_of(mb << 20)), [0, 7 << 20, 960 << 20]);
+        pacer.set_parts(16);
+        assert_eq!(
+            [4, 16, 1024].map(|mb| pacer.share_of(mb << 20)),
+            [0, (16 << 20) - 1024 * 8256, 992 << 20]
+        );
         let fixed = Pacer::new(Packing::Sixteenths(8), 8256);
         assert_eq!((fixed.share_of(1 << 20), fixed.is_on(), fixed.adapts), (512 << 10, true, false));
     }

@@ -10,12 +10,13 @@
 //!
 //! `dirty` makes entries, `eviction` asks whether a page may leave, `load` brings it up to date.
 
-mod shard;
+mod entry;
 
+use crate::by_age::{Aged, ByAge};
 use crate::redo::PageLog;
+use entry::{ENTRY_BYTES, Entry, bytes_cost};
 use env::sync::Mutex;
 use pagestore::PageId;
-use shard::{ENTRY_BYTES, Entry, Shard, bytes_cost};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::Lsn;
 
@@ -27,6 +28,9 @@ const PAGE_PART: usize = 8;
 const RENEWALS_MANY: u8 = 8;
 /// From this share of the budget on only shorter and shorter logs stay when their pages leave.
 const ROOMY_SHARE: f64 = 0.75;
+
+/// By the LSN since which a page is dirty.
+type Shard = ByAge<Entry>;
 
 /// See the module's documentation.
 pub struct PageLogs {
@@ -151,7 +155,7 @@ impl PageLogs {
         let before = entry.cost();
         entry.note_written();
         self.bytes.fetch_sub(before - entry.cost(), Relaxed);
-        shard.set_rec_lsn(page, next);
+        shard.set_age(page, |entry| entry.set_rec_lsn(next));
         true
     }
 
@@ -222,7 +226,7 @@ impl PageLogs {
         let mut forgotten = Vec::new();
         for shard in &self.shards {
             let mut shard = shard.lock();
-            let old = shard.older_than(lsn).filter(|entry| !entry.is_absent);
+            let old = older_than(&shard, lsn).filter(|entry| !entry.is_absent);
             let pages: Vec<PageId> = old.map(Entry::page).collect();
             for page in &pages {
                 self.remove(&mut shard, *page);
@@ -234,7 +238,7 @@ impl PageLogs {
 
     /// Since when the oldest page with an entry is dirty.
     pub fn oldest(&self) -> Option<Lsn> {
-        self.shards.iter().filter_map(|shard| shard.lock().oldest()).min()
+        self.shards.iter().filter_map(|shard| shard.lock().oldest().map(Entry::rec_lsn)).min()
     }
 
     /// Gives the logs of absent pages of one part that are dirty since before `limit` to `renew`, up to `batch` at a time. If
@@ -251,14 +255,14 @@ impl PageLogs {
         let mut outdated = Vec::new();
         let is_full = self.bytes.load(Relaxed) as f64 > self.budget_bytes.load(Relaxed) as f64 * ROOMY_SHARE;
         let mut shard = self.shards[part].lock();
-        let old = shard.older_than(limit).filter(|entry| entry.is_absent);
+        let old = older_than(&shard, limit).filter(|entry| entry.is_absent);
         let old: Vec<PageId> = old.map(Entry::page).collect();
         for pages in old.chunks(batch) {
             let rec_lsn = end();
             let listed = |page: &PageId| shard.get(*page).expect("it was just listed");
             renew(&mut pages.iter().map(|page| (*page, listed(page).bytes())))?;
             for page in pages {
-                shard.set_rec_lsn(*page, rec_lsn);
+                shard.set_age(*page, |entry| entry.set_rec_lsn(rec_lsn));
                 let entry = shard.get_mut(*page).expect("it was just listed");
                 entry.renewals = entry.renewals.saturating_add(1);
                 if is_full && entry.renewals >= RENEWALS_MANY {
@@ -311,4 +315,9 @@ impl PageLogs {
         self.bytes.fetch_sub(entry.cost(), Relaxed);
         true
     }
+}
+
+/// Those from before `lsn`, the oldest first.
+fn older_than(shard: &Shard, lsn: Lsn) -> impl Iterator<Item = &Entry> {
+    shard.oldest_first().take_while(move |entry| entry.rec_lsn() < lsn)
 }
