@@ -13,6 +13,7 @@ use crate::late::LateRecord;
 use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply, page_log};
 use buffer::{AbsentPage, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, TreeId, header};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
 
@@ -21,7 +22,7 @@ pub struct Mtr<'p> {
     pool: &'p BufferPool,
     priority: Priority,
     group: WalGroup,
-    pages: Vec<ExclusiveGuard<'p>>,
+    pages: SmallVec<[ExclusiveGuard<'p>; 1]>,
     room: Option<(Reservation, usize)>,
     sparse: bool,
     /// What becomes free with the commit, and whom to tell.
@@ -60,7 +61,7 @@ impl<'p> Mtr<'p> {
             pool,
             priority,
             group: WalGroup::reused(),
-            pages: Vec::new(),
+            pages: SmallVec::new(),
             room: None,
             sparse: false,
             freed: None,

@@ -9,8 +9,9 @@
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
 //! the statement before the DDL as its victim, and so does this: DDL asks in name order while holding nothing).
-//! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment. A lock that nobody
-//! needs any more stays for the next statement on the same table, unless there are many such.
+//! All state is under one mutex: the hot path is one lookup and a counter, and searches see one moment. A lock keeps its place
+//! while somebody needs it, so a guard goes there without a lookup. One that nobody needs any more stays for the next
+//! statement on the same table, unless there are many such.
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -75,8 +76,12 @@ const IDLE_LOCKS_MAX: usize = 1024;
 
 #[derive(Default)]
 struct LockTable {
-    locks: HashMap<LockName, Lock>,
-    /// How many of them nobody holds or waits for.
+    places: HashMap<LockName, usize>,
+    /// By place.
+    locks: Vec<Lock>,
+    /// Places without a lock.
+    free: Vec<usize>,
+    /// How many locks nobody holds or waits for.
     idle: usize,
     /// The lock that an owner waits for.
     waiting: HashMap<LockOwner, LockName>,
@@ -107,6 +112,8 @@ struct Waiter {
 pub struct LockGuard {
     locks: Arc<MetadataLocks>,
     name: LockName,
+    /// In `LockTable::locks`.
+    place: usize,
     owner: LockOwner,
     mode: LockMode,
 }
@@ -122,14 +129,14 @@ impl LockGuard {
 
     /// Goes on for another owner, who waits for nothing. Who waits for the lock does not notice.
     pub fn pass_to(&mut self, owner: LockOwner) {
-        self.locks.table.lock().pass(&self.name, self.mode, self.owner, owner);
+        self.locks.table.lock().pass(&self.name, self.place, self.mode, self.owner, owner);
         self.owner = owner;
     }
 }
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
-        self.locks.table.lock().release(&self.name, self.owner, self.mode);
+        self.locks.table.lock().release(&self.name, self.place, self.owner, self.mode);
     }
 }
 
@@ -146,15 +153,16 @@ impl MetadataLocks {
         name: &LockName,
         mode: LockMode,
     ) -> Option<LockGuard> {
-        let is_granted = self.table.lock().try_grant(owner, name, mode);
-        is_granted.then(|| LockGuard { locks: self.clone(), name: name.clone(), owner, mode })
+        let place = self.table.lock().try_grant(owner, name, mode)?;
+        Some(LockGuard { locks: self.clone(), name: name.clone(), place, owner, mode })
     }
 
     /// Every lock that is held or waited for.
     pub fn list(&self) -> Vec<ListedLock> {
         let table = self.table.lock();
         let mut listed = Vec::new();
-        for (name, lock) in &table.locks {
+        for (name, place) in &table.places {
+            let lock = &table.locks[*place];
             let entry = |owner, mode, granted| ListedLock { name: name.clone(), owner, mode, granted };
             listed.extend(lock.holders.iter().map(|holder| entry(holder.owner, holder.mode, true)));
             listed.extend(lock.queue.iter().map(|waiter| entry(waiter.owner, waiter.mode, false)));
@@ -203,10 +211,10 @@ impl Future for Acquire {
             None => table.try_grant(this.owner, &this.name, this.mode),
             Some(ticket) => table.poll_ticket(&this.name, ticket, context.waker()),
         };
-        if granted {
+        if let Some(place) = granted {
             this.ticket = None;
             let (name, owner, mode) = (this.name.clone(), this.owner, this.mode);
-            return Poll::Ready(Ok(LockGuard { locks: this.locks.clone(), name, owner, mode }));
+            return Poll::Ready(Ok(LockGuard { locks: this.locks.clone(), name, place, owner, mode }));
         }
         if this.ticket.is_none() {
             if table.would_deadlock(this.owner, &this.name, this.mode) {
@@ -232,62 +240,74 @@ fn conflict(left: LockMode, right: LockMode) -> bool {
 }
 
 impl LockTable {
-    fn try_grant(&mut self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
-        let Some(lock) = self.locks.get_mut(name) else {
-            let holders = vec![Holder { owner, mode, count: 1 }];
-            self.locks.insert(name.clone(), Lock { holders, queue: VecDeque::new() });
-            return true;
+    /// The place of the lock, if it is granted.
+    fn try_grant(&mut self, owner: LockOwner, name: &LockName, mode: LockMode) -> Option<usize> {
+        let Some(&place) = self.places.get(name) else {
+            let place = self.add(name);
+            self.locks[place].hold(owner, mode);
+            return Some(place);
         };
+        let lock = &mut self.locks[place];
         if lock.is_idle() {
             self.idle -= 1;
         }
         let holds = lock.holders.iter().any(|holder| holder.owner == owner && holder.mode >= mode);
         let behind = !holds && lock.queue.iter().any(|waiter| conflict(waiter.mode, mode));
         if behind || lock.held_against(owner, mode) {
-            return false;
+            return None;
         }
         lock.hold(owner, mode);
-        true
+        Some(place)
+    }
+
+    fn add(&mut self, name: &LockName) -> usize {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.locks.push(Lock::default());
+            self.locks.len() - 1
+        });
+        self.places.insert(name.clone(), place);
+        place
+    }
+
+    fn lock(&self, name: &LockName) -> Option<&Lock> {
+        self.places.get(name).map(|place| &self.locks[*place])
     }
 
     fn enqueue(&mut self, owner: LockOwner, name: &LockName, mode: LockMode, waker: &Waker) -> u64 {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
-        let lock = self.locks.get_mut(name).expect("a lock that was refused exists");
-        lock.queue.push_back(Waiter { ticket, owner, mode, waker: Some(waker.clone()) });
+        let place = *self.places.get(name).expect("a lock that was refused exists");
+        self.locks[place].queue.push_back(Waiter { ticket, owner, mode, waker: Some(waker.clone()) });
         self.waiting.insert(owner, name.clone());
         ticket
     }
 
-    /// True when the ticket has left the queue: `grant_waiting` made its owner a holder.
-    fn poll_ticket(&mut self, name: &LockName, ticket: u64, waker: &Waker) -> bool {
-        let waiter = self
-            .locks
-            .get_mut(name)
-            .and_then(|lock| lock.queue.iter_mut().find(|waiter| waiter.ticket == ticket));
-        match waiter {
+    /// The place of the lock when the ticket has left the queue: `grant_waiting` made its owner a holder.
+    fn poll_ticket(&mut self, name: &LockName, ticket: u64, waker: &Waker) -> Option<usize> {
+        let place = *self.places.get(name).expect("a queued or granted lock exists");
+        match self.locks[place].queue.iter_mut().find(|waiter| waiter.ticket == ticket) {
             Some(waiter) => {
                 waiter.waker = Some(waker.clone());
-                false
+                None
             }
-            None => true,
+            None => Some(place),
         }
     }
 
     /// A request that is given up: still queued, or granted in the meantime.
     fn forget(&mut self, name: &LockName, ticket: u64, owner: LockOwner, mode: LockMode) {
-        let lock = self.locks.get_mut(name).expect("a queued or granted lock exists");
-        match lock.queue.iter().position(|waiter| waiter.ticket == ticket) {
+        let place = *self.places.get(name).expect("a queued or granted lock exists");
+        match self.locks[place].queue.iter().position(|waiter| waiter.ticket == ticket) {
             Some(position) => {
                 self.waiting.remove(&owner);
-                self.leave(name, |lock| drop(lock.queue.remove(position)));
+                self.leave(name, place, |lock| drop(lock.queue.remove(position)));
             }
-            None => self.release(name, owner, mode),
+            None => self.release(name, place, owner, mode),
         }
     }
 
-    fn release(&mut self, name: &LockName, owner: LockOwner, mode: LockMode) {
-        self.leave(name, |lock| {
+    fn release(&mut self, name: &LockName, place: usize, owner: LockOwner, mode: LockMode) {
+        self.leave(name, place, |lock| {
             let position =
                 lock.holders.iter().position(|holder| holder.owner == owner && holder.mode == mode);
             let position = position.expect("a guard's owner holds the lock");
@@ -299,8 +319,8 @@ impl LockTable {
     }
 
     /// Takes somebody from a lock or its queue, as `leave` does, and lets the next ones in.
-    fn leave(&mut self, name: &LockName, leave: impl FnOnce(&mut Lock)) {
-        let lock = self.locks.get_mut(name).expect("a lock that somebody has or waits for exists");
+    fn leave(&mut self, name: &LockName, place: usize, leave: impl FnOnce(&mut Lock)) {
+        let lock = &mut self.locks[place];
         leave(lock);
         lock.grant_waiting(&mut self.waiting);
         if !lock.is_idle() {
@@ -309,13 +329,14 @@ impl LockTable {
         if self.idle < IDLE_LOCKS_MAX {
             self.idle += 1;
         } else {
-            self.locks.remove(name);
+            self.places.remove(name);
+            self.free.push(place);
         }
     }
 
-    fn pass(&mut self, name: &LockName, mode: LockMode, from: LockOwner, to: LockOwner) {
-        self.locks.get_mut(name).expect("a held lock exists").hold(to, mode);
-        self.release(name, from, mode);
+    fn pass(&mut self, name: &LockName, place: usize, mode: LockMode, from: LockOwner, to: LockOwner) {
+        self.locks[place].hold(to, mode);
+        self.release(name, place, from, mode);
     }
 
     fn would_deadlock(&self, owner: LockOwner, name: &LockName, mode: LockMode) -> bool {
@@ -330,7 +351,7 @@ impl LockTable {
             }
             visited.push(blocker);
             if let Some(awaited) = self.waiting.get(&blocker)
-                && let Some(lock) = self.locks.get(awaited)
+                && let Some(lock) = self.lock(awaited)
                 && let Some(waiter) = lock.queue.iter().find(|waiter| waiter.owner == blocker)
             {
                 to_visit.extend(self.blockers(blocker, awaited, waiter.mode, Some(waiter.ticket)));
@@ -347,7 +368,7 @@ impl LockTable {
         mode: LockMode,
         before: Option<u64>,
     ) -> Vec<LockOwner> {
-        let Some(lock) = self.locks.get(name) else { return Vec::new() };
+        let Some(lock) = self.lock(name) else { return Vec::new() };
         let holders = lock
             .holders
             .iter()

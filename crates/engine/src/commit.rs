@@ -64,11 +64,7 @@ impl Work {
             // A change counts once, and so does the chain that it has replaced.
             Box::pin(self.spill()).await?;
         }
-        let (chains, dropped_trees, mut rows) = state.with_undo(|undo| {
-            let chains: Vec<u64> = undo.iter().filter_map(|change| old_chain(&change.item)).collect();
-            let dropped: Vec<TreeId> = undo.iter().filter_map(|change| dropped_tree(&change.item)).collect();
-            (chains, dropped, committed_rows(undo))
-        });
+        let Remains { chains, dropped_trees, mut rows } = state.with_undo(Remains::of);
         let spill = state.spill();
         let spill_tree = spill.iter().map(|spill| spill.id());
         let record = LogRecord::Commit {
@@ -157,26 +153,30 @@ impl Engine {
     }
 }
 
-fn dropped_tree(item: &UndoItem) -> Option<TreeId> {
-    match item {
-        UndoItem::DropTree(tree) => Some(*tree),
-        UndoItem::Row { .. } | UndoItem::Tree { .. } | UndoItem::Chain(_) => None,
-    }
+/// What a commit leaves to be done later.
+#[derive(Default)]
+struct Remains {
+    /// Overflow chains to be freed when nobody sees their records any more.
+    chains: Vec<u64>,
+    dropped_trees: Vec<TreeId>,
+    /// The rows whose chains can be pruned later, each with whether it became a ghost.
+    rows: Vec<(RowName, bool)>,
 }
 
-fn old_chain(item: &UndoItem) -> Option<u64> {
-    match item {
-        UndoItem::Row { old_chain, .. } => old_chain.map(|page| page.0),
-        UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
+impl Remains {
+    fn of(undo: &UndoStack) -> Remains {
+        let rows = Vec::with_capacity(undo.iter().count());
+        let mut remains = Remains { rows, ..Remains::default() };
+        for change in undo.iter() {
+            match &change.item {
+                UndoItem::Row { name, operation, old_chain } => {
+                    remains.chains.extend(old_chain.map(|page| page.0));
+                    remains.rows.push((name.clone(), *operation == Operation::Delete));
+                }
+                UndoItem::DropTree(tree) => remains.dropped_trees.push(*tree),
+                UndoItem::Tree { .. } | UndoItem::Chain(_) => {}
+            }
+        }
+        remains
     }
-}
-
-/// The rows whose chains can be pruned later, each with whether it became a ghost.
-fn committed_rows(undo: &UndoStack) -> Vec<(RowName, bool)> {
-    undo.iter()
-        .filter_map(|change| match &change.item {
-            UndoItem::Row { name, operation, .. } => Some((name.clone(), *operation == Operation::Delete)),
-            UndoItem::Tree { .. } | UndoItem::Chain(_) | UndoItem::DropTree(_) => None,
-        })
-        .collect()
 }

@@ -6,6 +6,7 @@
 
 use crate::row_table::RowName;
 use crate::transaction_state::TransactionState;
+use smallvec::SmallVec;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(crate) struct History {
 pub(crate) struct PruneStep {
     pub rows: Vec<(RowName, bool)>,
     /// Transactions with nothing left to prune.
-    pub finished: Vec<Arc<TransactionState>>,
+    pub finished: SmallVec<[Arc<TransactionState>; 1]>,
 }
 
 impl History {
@@ -54,7 +55,7 @@ impl History {
 
     /// Takes up to `rows_max` rows of transactions that everybody sees at `horizon_lsn`.
     pub fn take(&mut self, horizon_lsn: u64, rows_max: usize) -> PruneStep {
-        let mut step = PruneStep { rows: Vec::new(), finished: Vec::new() };
+        let mut step = PruneStep { rows: Vec::new(), finished: SmallVec::new() };
         while let Some(front) = self.queue.front_mut().filter(|front| front.lsn <= horizon_lsn) {
             if self.is_merging {
                 break;

@@ -11,6 +11,7 @@ use crate::wait::{WaitCell, WaitTarget};
 use crate::{Isolation, TreeId};
 use pagestore::PageId;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,9 +52,12 @@ pub(crate) struct TransactionState {
     waiting: Mutex<Option<Waiting>>,
 }
 
+/// Most transactions lock one row.
+pub(crate) type RowNames = SmallVec<[RowName; 1]>;
+
 #[derive(Default)]
 struct Held {
-    names: Vec<RowName>,
+    names: RowNames,
     interval_trees: Vec<TreeId>,
     ended: bool,
 }
@@ -68,7 +72,7 @@ pub(crate) struct Waiting {
 
 /// Everything that has to be released when a transaction ends.
 pub(crate) struct Released {
-    pub names: Vec<RowName>,
+    pub names: RowNames,
     pub interval_trees: Vec<TreeId>,
 }
 
@@ -167,7 +171,7 @@ impl TransactionState {
 
     /// The rows of the explicit locks.
     pub fn held_names(&self) -> Vec<RowName> {
-        self.held.lock().names.clone()
+        self.held.lock().names.to_vec()
     }
 
     /// How many explicit locks are held: a mark for `forget_lock_since`.
@@ -193,10 +197,12 @@ impl TransactionState {
     pub fn retain_locks(&self, keep: impl Fn(&RowName) -> bool) {
         // Without the mutex: `keep` looks into the row table, which is locked before it.
         let mut names = std::mem::take(&mut self.held.lock().names);
-        names.retain(keep);
+        names.retain(|name| keep(name));
         let mut held = self.held.lock();
         names.append(&mut held.names);
-        names.shrink_to(names.len() * 2);
+        if names.capacity() > names.len() * 2 {
+            names.shrink_to_fit();
+        }
         held.names = names;
     }
 

@@ -49,7 +49,11 @@ impl RowBatch {
 
     pub fn push_row(&mut self, row: Vec<Value>) {
         assert_eq!(row.len(), self.width, "a row has the batch's width");
-        self.values.extend(row);
+        if self.values.is_empty() {
+            self.values = row;
+        } else {
+            self.values.extend(row);
+        }
         self.count += 1;
     }
 

@@ -101,7 +101,7 @@ impl ExecContext<'_> {
     /// Interrupted, or a warning was raised to an error.
     pub(crate) fn check(&self) -> Result<(), SqlError> {
         self.interrupt.check()?;
-        self.eval.session.check_interrupted()
+        self.strict.check()
     }
 
     /// A table that rows come into. The session has made it ready with its metadata lock, so nothing is waited for here.

@@ -16,6 +16,7 @@ pub async fn execute(
     context: &mut ExecContext<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
+    context.strict.start();
     context.eval.slots.clear();
     context.eval.slots.resize(plan.slot_count, Value::Null);
     context.settings.locks_row_by_row = locks_row_by_row(plan);
@@ -44,7 +45,6 @@ fn locks_row_by_row(plan: &Plan) -> bool {
 async fn execute_change(change: &PlanKind, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     let session = context.eval.session.clone();
     if context.eval.settings.sql_mode.is_strict() {
-        context.strict.start();
         context.eval.session = context.strict.clone();
     }
     let outcome = match change {

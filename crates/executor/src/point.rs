@@ -84,13 +84,14 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     let mut frame: Vec<Value> = std::iter::repeat_with(Value::default).take(node.width).collect();
     let read = layout.read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;
-    if let Some(position) = access.row_key_position {
-        frame[position] = Value::bytes(&row_key);
-    }
+    // Filters look at columns only.
     let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {
         context.transaction.unlock_unmatched(layout.tree, &row_key, mark);
         return Ok(PointRead::Absent);
+    }
+    if let Some(position) = access.row_key_position {
+        frame[position] = Value::Bytes(row_key);
     }
     Ok(PointRead::Row(frame))
 }

@@ -31,6 +31,17 @@ impl StrictSession {
             *self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
         }
     }
+
+    /// The error that ends the statement, if a warning was raised to one.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), SqlError> {
+        if self.is_raised.load(Relaxed) { self.take_error().map_or(Ok(()), Err) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn take_error(&self) -> Option<SqlError> {
+        self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
 }
 
 impl SessionServices for StrictSession {
@@ -70,12 +81,7 @@ impl SessionServices for StrictSession {
 
     /// Also tells of the error that ends the statement.
     fn check_interrupted(&self) -> Result<(), SqlError> {
-        if self.is_raised.load(Relaxed) {
-            let mut error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(error) = error.take() {
-                return Err(error);
-            }
-        }
+        self.check()?;
         self.inner.check_interrupted()
     }
 

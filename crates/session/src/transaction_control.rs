@@ -11,6 +11,7 @@
 use catalog::{LockGuard, LockOwner};
 use datum::SqlError;
 use engine::{AccessMode, Engine, EngineError, Isolation, PreparedTransaction, Savepoint, Transaction};
+use smallvec::SmallVec;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub struct TransactionControl {
     savepoints: Vec<(String, Option<Savepoint>)>,
     /// The connection, as observers of lock waits know the transactions.
     connection: u64,
-    pub locks: Vec<LockGuard>,
+    /// Most transactions use one table.
+    pub locks: SmallVec<[LockGuard; 1]>,
 }
 
 impl TransactionControl {

@@ -230,17 +230,21 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         let table = self.definition();
-        let mut new_key = old_key.to_vec();
-        if !self.layout().clustered.is_empty() {
-            new_key.clear();
-            self.layout().write_row_key(new, 0, &mut new_key)?;
-        }
+        let mut written_key = Vec::new();
+        // Equal values have equal keys, and so may others: those that a collation takes for equal.
+        let keeps_key = self.layout().clustered.iter().all(|part| old[part.column] == new[part.column]);
+        let new_key = if keeps_key {
+            old_key
+        } else {
+            self.layout().write_row_key(new, 0, &mut written_key)?;
+            &written_key
+        };
         let moved = new_key != old_key;
         // A row that the snapshot does not show as it is now becomes visible by this change, and with it all entries.
         let renewed = transaction.passes_snapshot(self.layout().tree, old_key);
         if moved {
             // The new place is checked first: its refusal is what the user sees.
-            self.insert_record(transaction, new, &new_key, Addition::Insert(wait)).await?;
+            self.insert_record(transaction, new, new_key, Addition::Insert(wait)).await?;
             let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
             deleted.map_err(|error| table_error(table, error))?;
         } else {
@@ -263,15 +267,15 @@ impl TableHandle {
                 entry.reserve(64);
             }
             self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
-            let unique = self.layout().write_entry_key(index, new, &new_key, &mut new_entry)?;
+            let unique = self.layout().write_entry_key(index, new, new_key, &mut new_entry)?;
             if old_entry != new_entry {
                 let deleted = self.delete_entry(transaction, index, &old_entry, old_key, wait).await;
                 deleted.map_err(|error| table_error(table, error))?;
-                self.insert_entry(transaction, index, &new_entry, unique, &new_key, Addition::Insert(wait))
+                self.insert_entry(transaction, index, &new_entry, unique, new_key, Addition::Insert(wait))
                     .await?;
             } else if renewed {
                 let mut value = Vec::new();
-                self.layout().write_entry_value(&new_key, &mut value);
+                self.layout().write_entry_value(new_key, &mut value);
                 let updated = transaction.update(layout.tree, &new_entry, &value, wait).await;
                 updated.map_err(|error| table_error(table, error))?;
             }

@@ -12,15 +12,24 @@ use crate::log::{Shared, State};
 use crate::spacing::Pace;
 use crate::staging::Chunk;
 use env::{File, IoBuf, IoError};
-use std::collections::{BTreeMap, VecDeque};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Batch {
-    chunks: VecDeque<(Chunk, u64, Arc<dyn File>)>,
+    /// One, unless the log is much ahead of the disk.
+    chunks: SmallVec<[Outgoing; 1]>,
     /// The end of the last group in the chunks.
     through: Lsn,
     sync: bool,
+}
+
+/// A chunk and where it goes.
+struct Outgoing {
+    chunk: Chunk,
+    segment: u64,
+    file: Arc<dyn File>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,9 +46,9 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     loop {
         shared.flush_requested.notified().await;
         while what_is_wanted(&shared, shared.end()).is_some() {
-            pace.hold_back(&shared.spacing, &shared.env).await;
+            let now_us = pace.hold_back(&shared.spacing, &shared.env).await;
             let Some(batch) = next_batch(&shared) else { break };
-            pace.begin(&shared.spacing, shared.env.clock.now_us());
+            pace.begin(&shared.spacing, now_us);
             if let Err(error) = write(&shared, batch, &mut unsynced).await {
                 shared.fail(error);
                 return;
@@ -69,15 +78,17 @@ fn next_batch(shared: &Shared) -> Option<Batch> {
         return None;
     }
     let sync = what_is_wanted(shared, state.staging.end())? == Wanted::Sync;
-    let chunks = state.staging.take().into_iter().map(|chunk| {
+    let chunks = state.staging.take().map(|chunk| {
         let segment = chunk.start.0 / shared.options.segment_bytes;
         let file = state.files.get(&segment).expect("a chunk lies in a prepared segment").clone();
-        (chunk, segment, file)
+        Outgoing { chunk, segment, file }
     });
     let chunks = chunks.collect();
     // Files of segments that are full are kept by the chunks and by `unsynced` from here on.
     let current = state.staging.segment();
-    state.files = state.files.split_off(&current);
+    while let Some(entry) = state.files.first_entry().filter(|entry| *entry.key() < current) {
+        entry.remove();
+    }
     Some(Batch { chunks, through: state.staging.end(), sync })
 }
 
@@ -89,8 +100,8 @@ async fn write(
     let durable = Lsn(shared.durable.load(Ordering::Acquire));
     // It speaks for itself alone.
     let writes_through = batch.sync && batch.chunks.len() == 1 && unsynced.is_empty();
-    let mut writes = Vec::with_capacity(batch.chunks.len());
-    for (chunk, segment, file) in batch.chunks {
+    let mut writes = SmallVec::<[_; 1]>::with_capacity(batch.chunks.len());
+    for Outgoing { chunk, segment, file } in batch.chunks {
         let offset = chunk.start.0 % shared.options.segment_bytes;
         let bytes = chunk.into_disk_bytes(shared.log_id, shared.epoch, durable);
         if writes_through {
@@ -100,7 +111,7 @@ async fn write(
             unsynced.insert(segment, file);
         }
     }
-    let mut buffers: Vec<IoBuf> = Vec::with_capacity(writes.len());
+    let mut buffers = SmallVec::<[IoBuf; 1]>::with_capacity(writes.len());
     for write in writes {
         let (buffer, result) = write.await;
         result?;

@@ -46,12 +46,13 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Waits until the next flush may begin.
-    pub(crate) async fn hold_back(&self, spacing: &Spacing, env: &Env) {
+    /// Waits until the next flush may begin, and answers when that is.
+    pub(crate) async fn hold_back(&self, spacing: &Spacing, env: &Env) -> u64 {
         let due_us = self.begun_us + spacing.us.load(Relaxed);
-        let rest_us = due_us.saturating_sub(env.clock.now_us());
+        let now_us = env.clock.now_us();
+        let rest_us = due_us.saturating_sub(now_us);
         if rest_us < HOLD_US_MIN {
-            return;
+            return now_us;
         }
         let mut sleep = env.clock.sleep(rest_us);
         let mut urgent = pin!(spacing.urgent.notified());
@@ -60,6 +61,7 @@ impl Pace {
             if is_over { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+        env.clock.now_us()
     }
 
     /// A flush begins: looks at what was counted since the one before.

@@ -122,9 +122,9 @@ impl Staging {
     }
 
     /// Seals what is open and hands out everything that is to be written.
-    pub(crate) fn take(&mut self) -> VecDeque<Chunk> {
+    pub(crate) fn take(&mut self) -> impl ExactSizeIterator<Item = Chunk> {
         self.seal();
-        std::mem::take(&mut self.sealed)
+        self.sealed.drain(..)
     }
 
     /// Takes back the memory of a chunk that was written.
@@ -221,7 +221,7 @@ mod tests {
         let segment = 16 * BLOCK_BYTES as u64;
         let mut staging = Staging::new(segment, segment - BLOCK_BYTES as u64, Lsn(1));
         assert_eq!(append(&mut staging, 5000).start, Lsn(segment + 64));
-        let chunks = staging.take();
+        let chunks: Vec<Chunk> = staging.take().collect();
         assert_eq!(chunks.len(), 2);
         assert_eq!((chunks[0].used, chunks[0].flags), (CHUNK_HEADER_BYTES, END_OF_SEGMENT));
     }

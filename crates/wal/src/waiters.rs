@@ -4,6 +4,7 @@
 
 use crate::Lsn;
 use env::sync::Mutex;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::task::Waker;
 
@@ -56,7 +57,10 @@ impl LsnWaiters {
     pub(crate) fn wake_through(&self, lsn: Lsn) {
         let mut state = self.state.lock();
         let count = state.waiting.partition_point(|waiting| waiting.key.0 <= lsn);
-        let satisfied: Vec<Waiting> = state.waiting.drain(..count).collect();
+        if count == 0 {
+            return;
+        }
+        let satisfied: SmallVec<[Waiting; 1]> = state.waiting.drain(..count).collect();
         drop(state);
         for waiting in satisfied {
             waiting.waker.wake();

@@ -46,7 +46,7 @@ fn of_locks_that_nobody_needs_so_many_stay() {
         drop(guards);
         assert_eq!(locks.list().len(), 0);
         let table = locks.table.lock();
-        assert_eq!((table.locks.len(), table.idle), (IDLE_LOCKS_MAX, IDLE_LOCKS_MAX));
+        assert_eq!((table.places.len(), table.idle), (IDLE_LOCKS_MAX, IDLE_LOCKS_MAX));
     }
     let (reader, writer) = ("0", "1");
     let guard = take(&locks, 1, reader, LockMode::Shared).unwrap();

@@ -9,11 +9,12 @@ use super::{RowEntry, RowName};
 use crate::LockMode;
 use crate::transaction_state::TransactionState;
 use crate::wait::{Outcome, WaitCell};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 #[derive(Default)]
 pub(super) struct LockState {
-    holders: Vec<Holder>,
+    holders: SmallVec<[Holder; 1]>,
     queue: LockQueue,
 }
 
