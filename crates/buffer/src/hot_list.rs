@@ -10,6 +10,7 @@
 use crate::frame::{FrameIndex, Place};
 use crate::pool::BufferPool;
 use crate::warm_up::{Returning, WarmUp};
+use crc_fast::{CrcAlgorithm, Digest};
 use env::sync::Mutex;
 use env::{Disk, IoBuf, IoError, OpenOptions, yield_now};
 use pagestore::PageId;
@@ -150,13 +151,14 @@ async fn write(disk: &dyn Disk, path: &str, pages: &[HotPage]) -> Result<(), IoE
     let fresh = format!("{path}.new");
     let file = disk.open(&fresh, OpenOptions::create()).await?;
     file.set_len(0).await?;
-    let (mut offset, mut checksum) = (HEADER_BYTES as u64, 0);
+    let mut offset = HEADER_BYTES as u64;
+    let mut checksum = Digest::new(CrcAlgorithm::Crc32Iscsi);
     for piece in pages.chunks(PIECE) {
         let mut buffer = IoBuf::zeroed(piece.len() * ENTRY_BYTES);
         for (place, hot) in buffer.as_mut_slice().chunks_exact_mut(ENTRY_BYTES).zip(piece) {
             place.copy_from_slice(&(hot.page.0 << 1 | u64::from(hot.is_main)).to_le_bytes());
         }
-        checksum = crc32c::crc32c_append(checksum, buffer.as_slice());
+        checksum.update(buffer.as_slice());
         let (buffer, result) = file.write_at(offset, buffer).await;
         result?;
         offset += buffer.len() as u64;
@@ -165,6 +167,7 @@ async fn write(disk: &dyn Disk, path: &str, pages: &[HotPage]) -> Result<(), IoE
     let bytes = header.as_mut_slice();
     bytes[..8].copy_from_slice(MAGIC);
     bytes[8..16].copy_from_slice(&(pages.len() as u64).to_le_bytes());
+    let checksum = checksum.finalize() as u32;
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
     file.write_at(0, header).await.1?;
     file.sync().await?;
@@ -186,7 +189,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<HotPage>> {
     let count = u64::from_le_bytes(header[8..16].try_into().ok()?);
     let checksum = u32::from_le_bytes(header[16..20].try_into().ok()?);
     let is_whole = entries.len() as u64 == count.checked_mul(ENTRY_BYTES as u64)?;
-    if &header[..8] != MAGIC || !is_whole || crc32c::crc32c(entries) != checksum {
+    if &header[..8] != MAGIC || !is_whole || crc_fast::crc32_iscsi(entries) != checksum {
         return None;
     }
     let page = |entry: &[u8]| {

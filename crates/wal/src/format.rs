@@ -63,7 +63,7 @@ impl ChunkHeader {
         chunk[48..52].copy_from_slice(&self.used.to_le_bytes());
         chunk[52..54].copy_from_slice(&VERSION.to_le_bytes());
         chunk[54..56].copy_from_slice(&self.flags.to_le_bytes());
-        let checksum = crc32c::crc32c(&chunk[CHECKED_FROM..self.used as usize]);
+        let checksum = crc_fast::crc32_iscsi(&chunk[CHECKED_FROM..self.used as usize]);
         chunk[4..8].copy_from_slice(&checksum.to_le_bytes());
     }
 
@@ -102,7 +102,7 @@ impl ChunkHeader {
     pub(crate) fn verify(&self, chunk: &[u8]) -> bool {
         let Some(checked) = chunk.get(CHECKED_FROM..self.used as usize) else { return false };
         let stored = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]);
-        crc32c::crc32c(checked) == stored
+        crc_fast::crc32_iscsi(checked) == stored
     }
 
     /// Whether this chunk may come after one of `epoch`.

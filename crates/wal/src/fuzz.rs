@@ -118,7 +118,7 @@ fn add_group(input: &mut InputBytes<'_>, chunk: &mut Vec<u8>, position: u64) {
         input.take(usize::from(shape)).repeat(1 + usize::from(shape >> 7) * 100)
     };
     chunk.extend_from_slice(&(records.len() as u32).to_le_bytes());
-    chunk.extend_from_slice(&group_checksum(crc32c::crc32c(&records), start).to_le_bytes());
+    chunk.extend_from_slice(&group_checksum(crc_fast::crc32_iscsi(&records), start).to_le_bytes());
     chunk.extend_from_slice(&records);
 }
 

@@ -109,7 +109,7 @@ impl Wal {
     }
 
     fn append_with(&self, group: &WalGroup, priority: Priority) -> Result<GroupLsns, AppendError> {
-        let checksum = crc32c::crc32c(group.record_bytes());
+        let checksum = crc_fast::crc32_iscsi(group.record_bytes());
         let mut state = self.shared.state.lock();
         self.shared.admit(&mut state, group.encoded_len(), priority)?;
         Ok(self.shared.append(&mut state, group, checksum))
@@ -144,7 +144,7 @@ impl Wal {
     /// If the group is larger than the reservation.
     pub fn append_reserved(&self, mut room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
         assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
-        let checksum = crc32c::crc32c(group.record_bytes());
+        let checksum = crc_fast::crc32_iscsi(group.record_bytes());
         let mut state = self.shared.state.lock();
         if let Some(failure) = &state.failure {
             let failure = failure.clone();

@@ -161,7 +161,7 @@ impl WalReader {
         let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
         let (stored, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
         let records = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
-        let checksum = group_checksum(crc32c::crc32c(records), self.next);
+        let checksum = group_checksum(crc_fast::crc32_iscsi(records), self.next);
         let whole = decode_records(records).all(|record| record.is_ok());
         if checksum != u32::from_le_bytes(*stored) || !whole {
             return Err(damaged());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn encoded(group: &WalGroup, start: Lsn) -> Vec<u8> {
-        let checksum = group_checksum(crc32c::crc32c(group.record_bytes()), start);
+        let checksum = group_checksum(crc_fast::crc32_iscsi(group.record_bytes()), start);
         let length = (group.record_bytes().len() as u32).to_le_bytes();
         [&length[..], &checksum.to_le_bytes(), group.record_bytes()].concat()
     }

@@ -36,9 +36,8 @@ pub fn check(page: &[u8]) -> Result<(), PageFault> {
 fn check_entries(node: Node<'_>, own_id: PageId, heap: Range<usize>, dead: usize) -> Result<(), PageFault> {
     let is_inner = node.level() > 0;
     let mut live = 0;
-    let mut previous: Option<(u32, &[u8])> = None;
-    for index in 0..node.count() {
-        let slot = node.slot(index);
+    let (mut previous_head, mut previous): (u32, &[u8]) = (0, &[]);
+    for (index, slot) in node.all_slots().enumerate() {
         let end = slot.offset + slot.suffix_len + slot.value_len;
         if slot.offset < heap.start || end > heap.end {
             return fault("a node entry lies outside the heap");
@@ -50,16 +49,15 @@ fn check_entries(node: Node<'_>, own_id: PageId, heap: Range<usize>, dead: usize
         if is_inner && node.child(index + 1) == own_id {
             return fault("an inner node is its own child");
         }
-        let suffix = node.suffix(index);
-        let head = head_of(suffix);
-        // Where the heads differ they are in the order of the keys.
-        if previous.is_some_and(|(before, key)| before > head || before == head && key >= suffix) {
-            return fault("the node's keys are out of order");
-        }
-        if node.head(index) != head {
+        let suffix = node.suffix_of(&slot);
+        if head_of(suffix) != slot.head {
             return fault("a slot's head is not its key's");
         }
-        previous = Some((head, suffix));
+        // Where the heads differ they are in the order of the keys.
+        if slot.head <= previous_head && (slot.head < previous_head || index > 0 && suffix <= previous) {
+            return fault("the node's keys are out of order");
+        }
+        (previous_head, previous) = (slot.head, suffix);
         live += slot.suffix_len + slot.value_len;
     }
     if live + dead != heap.len() {

@@ -15,9 +15,24 @@ pub(crate) struct Node<'a> {
 /// The fields of a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
+    /// The first bytes of the suffix, as `head_of` has them.
+    pub(super) head: u32,
     pub(super) offset: usize,
     pub(super) suffix_len: usize,
     pub(super) value_len: usize,
+}
+
+impl Slot {
+    #[inline]
+    fn new(bytes: &[u8; SLOT_BYTES]) -> Slot {
+        let number = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        Slot {
+            head: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            offset: number(4),
+            suffix_len: number(6),
+            value_len: number(8),
+        }
+    }
 }
 
 impl<'a> Node<'a> {
@@ -48,23 +63,21 @@ impl<'a> Node<'a> {
 
     #[inline]
     pub(super) fn slot(self, index: usize) -> Slot {
-        let slot = &self.slots()[index];
-        Slot {
-            offset: usize::from(u16::from_le_bytes([slot[4], slot[5]])),
-            suffix_len: usize::from(u16::from_le_bytes([slot[6], slot[7]])),
-            value_len: usize::from(u16::from_le_bytes([slot[8], slot[9]])),
-        }
+        Slot::new(&self.slots()[index])
     }
 
-    #[inline]
-    pub(super) fn head(self, index: usize) -> u32 {
-        let slot = &self.slots()[index];
-        u32::from_le_bytes([slot[0], slot[1], slot[2], slot[3]])
+    /// All, in the order of their keys.
+    pub(super) fn all_slots(self) -> impl Iterator<Item = Slot> + 'a {
+        self.slots().iter().map(Slot::new)
     }
 
     #[inline]
     pub(crate) fn suffix(self, index: usize) -> &'a [u8] {
-        let slot = self.slot(index);
+        self.suffix_of(&self.slot(index))
+    }
+
+    #[inline]
+    pub(super) fn suffix_of(self, slot: &Slot) -> &'a [u8] {
         &self.page[slot.offset..slot.offset + slot.suffix_len]
     }
 

@@ -166,7 +166,7 @@ fn encode(block: &mut [u8], sequence: u64, newest_lsn: u64, pages: &[PageId], ch
         entry[8..].copy_from_slice(&checksum.to_le_bytes());
     }
     block[NEWEST_LSN_OFFSET..].copy_from_slice(&newest_lsn.to_le_bytes());
-    let crc = crc32c::crc32c(block);
+    let crc = crc_fast::crc32_iscsi(block);
     block[20..24].copy_from_slice(&crc.to_le_bytes());
 }
 
@@ -186,7 +186,7 @@ fn decode(block: &[u8]) -> Option<Header> {
         |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     let mut unsealed = block.to_vec();
     unsealed[20..24].fill(0);
-    if &block[..8] != MAGIC || crc32c::crc32c(&unsealed) != u32_at(block, 20) {
+    if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(block, 20) {
         return None;
     }
     let count = (u32_at(block, 16) as usize).min(BATCH_PAGES_MAX);

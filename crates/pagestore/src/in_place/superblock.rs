@@ -175,7 +175,7 @@ fn encode(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
     block[24..28].copy_from_slice(&(state.record.len() as u32).to_le_bytes());
     block[RECORD_OFFSET..RECORD_OFFSET + state.record.len()].copy_from_slice(&state.record);
     block[PAGE_COUNT_OFFSET..PAGE_COUNT_OFFSET + 8].copy_from_slice(&state.page_count.to_le_bytes());
-    let crc = crc32c::crc32c(&block);
+    let crc = crc_fast::crc32_iscsi(&block);
     block[28..32].copy_from_slice(&crc.to_le_bytes());
     block
 }
@@ -185,7 +185,7 @@ fn decode(block: &[u8]) -> Slot {
     let u32_at = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
     let mut unsealed = block.to_vec();
     unsealed[28..32].fill(0);
-    if &block[..8] != MAGIC || crc32c::crc32c(&unsealed) != u32_at(28) {
+    if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(28) {
         return Slot::Invalid;
     }
     if u32_at(8) != VERSION {

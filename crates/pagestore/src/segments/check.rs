@@ -106,7 +106,7 @@ impl Core {
                     let name = BlockName::from_subject(entry.subject).ok_or("a block has a strange name")?;
                     let pointer = self.tree.lock().pointer(name);
                     let block = &bytes[start..start + place.bytes() as usize];
-                    if pointer.place == place && crc32c::crc32c(block) != pointer.checksum {
+                    if pointer.place == place && crc_fast::crc32_iscsi(block) != pointer.checksum {
                         return Err(format!("block {name:?} has a wrong checksum"));
                     }
                 } else if words.remove(&(place.word(), entry.subject)) {

@@ -127,7 +127,7 @@ impl Core {
                 _ => tree.capture(name, block),
             }
             let place = state.next_place(Stream::Map, entries.len());
-            let checksum = crc32c::crc32c(block);
+            let checksum = crc_fast::crc32_iscsi(block);
             let before = tree.set_pointer(name, Pointer { place, checksum });
             if !before.is_nowhere() {
                 cycle.replaced.push(before);

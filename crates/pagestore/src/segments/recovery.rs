@@ -145,7 +145,7 @@ async fn load_map(core: &Arc<Core>, segments: u32) -> Result<Tree, StoreError> {
                 let (block, result) = read.await;
                 result?;
                 let damaged = || damaged(core, pointer.place, "a block of the page map is not intact");
-                if crc32c::crc32c(block.as_slice()) != pointer.checksum {
+                if crc_fast::crc32_iscsi(block.as_slice()) != pointer.checksum {
                     return Err(damaged());
                 }
                 if name.level > 0 {

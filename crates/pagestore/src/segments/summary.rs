@@ -24,6 +24,7 @@
 //! 32..64 the lower bits of the address that was copied from. The images follow the summary in order of the entries.
 
 use super::place::{ADDRESS_MAX, BLOCK_BYTES, Geometry, Place, UNIT_BYTES};
+use crc_fast::{CrcAlgorithm, Digest};
 
 const MAGIC: &[u8; 8] = b"EVKCHUNK";
 const VERSION: u32 = 1;
@@ -125,7 +126,7 @@ impl Summary {
             slot[8..].copy_from_slice(&second.to_le_bytes());
         }
         block[NEWEST_LSN_OFFSET..].copy_from_slice(&self.newest_lsn.to_le_bytes());
-        let crc = crc32c::crc32c(block);
+        let crc = crc_fast::crc32_iscsi(block);
         block[12..16].copy_from_slice(&crc.to_le_bytes());
     }
 
@@ -137,8 +138,11 @@ impl Summary {
             return None;
         }
         // The checksum of the block with its own field as zero, without a copy of the block.
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&block[..12]), &[0; 4]);
-        if crc32c::crc32c_append(crc, &block[16..]) != u32_at(12) {
+        let mut crc = Digest::new(CrcAlgorithm::Crc32Iscsi);
+        for part in [&block[..12], &[0; 4], &block[16..]] {
+            crc.update(part);
+        }
+        if crc.finalize() as u32 != u32_at(12) {
             return None;
         }
         let count = usize::from(u16::from_le_bytes(block[60..62].try_into().expect("two bytes")));
@@ -253,7 +257,7 @@ mod tests {
         block[BLOCK_BYTES - 16..BLOCK_BYTES - 8].copy_from_slice(&first.to_le_bytes());
         block[BLOCK_BYTES - 8..].copy_from_slice(&second.to_le_bytes());
         block[12..16].fill(0);
-        let crc = crc32c::crc32c(&block);
+        let crc = crc_fast::crc32_iscsi(&block);
         block[12..16].copy_from_slice(&crc.to_le_bytes());
         assert_eq!(Summary::decode(&block), Some(summary));
     }

@@ -214,7 +214,7 @@ fn encode(state: &Superblock) -> Vec<u8> {
     }
     put(NEWEST_LSN_OFFSET, &state.newest_lsn.to_le_bytes());
     put(RECORD_OFFSET, &state.record);
-    let crc = crc32c::crc32c(&block);
+    let crc = crc_fast::crc32_iscsi(&block);
     block[12..16].copy_from_slice(&crc.to_le_bytes());
     block
 }
@@ -225,7 +225,7 @@ fn decode(block: &[u8]) -> Slot {
     let u64_at = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
     let mut unsealed = block.to_vec();
     unsealed[12..16].fill(0);
-    if &block[..8] != MAGIC || crc32c::crc32c(&unsealed) != u32_at(12) {
+    if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(12) {
         return Slot::Invalid;
     }
     if u32_at(8) != VERSION {

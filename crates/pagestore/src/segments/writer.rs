@@ -146,7 +146,7 @@ impl Core {
                     header::seal(image);
                     entry.checksum = header::checksum(image);
                 }
-                Effect::MapBlock => entry.checksum = crc32c::crc32c(image),
+                Effect::MapBlock => entry.checksum = crc_fast::crc32_iscsi(image),
                 Effect::Free => {}
             }
         }
