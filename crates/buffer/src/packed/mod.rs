@@ -186,11 +186,11 @@ mod tests {
         let packed = PackedPages::new(PAGE);
         packed.put(PageId(64), &image(0));
         assert_eq!(packed.stats().pages, 0, "without a budget nothing stays");
-        packed.set_budget(SHARDS as u64 * 13_000);
+        packed.set_budget(SHARDS as u64 * 50_000);
         // All in one shard.
         (1..=100).for_each(|number| packed.put(PageId(number * 64), &image(number)));
         let stats = packed.stats();
-        assert!((5..=9).contains(&stats.pages), "{stats:?}");
+        assert!((22..=24).contains(&stats.pages), "{stats:?}");
         assert_eq!((stats.tried, stats.packed, stats.dropped), (101, 101, 101 - stats.pages));
         let mut frame = vec![0; PAGE];
         assert!(!packed.take(PageId(64), &mut frame) && packed.has(PageId(6400)));

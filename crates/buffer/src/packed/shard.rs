@@ -93,3 +93,14 @@ impl Shard {
         self.pages.newest_first().map(Aged::page)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rest of `ENTRY_BYTES`: ten in the table and nine beside the slot, and what the vectors keep free.
+    #[test]
+    fn an_entry_takes_what_is_counted() {
+        assert_eq!(size_of::<Packed>(), 24);
+    }
+}
