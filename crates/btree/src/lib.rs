@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod describe;
-mod freed;
 mod fuzz;
 mod late;
 pub mod lost;
@@ -23,7 +22,7 @@ pub use fuzz::fuzz_one;
 pub use late::{LateLog, LateRecord, Refused, discard_late, renew_late};
 pub use mtr::{Committed, Extra, Mtr};
 pub use node::{entry_bytes_max, entry_fits, inline_value_max, key_bytes_max};
-pub use space::{LeavingPages, Placement, Space};
+pub use space::{Placement, Space};
 pub use tree::{
     Decision, Direction, Edit, LeafContext, LeafView, Position, Tree, TreeReport, VerifyError, apply_late,
     check_page,

@@ -8,13 +8,11 @@
 //!
 //! Because run time and recovery share `redo::apply`, a record that does not describe its change shows at once.
 
-use crate::freed::FreedPages;
 use crate::late::LateRecord;
 use crate::redo::{Change, ENGINE_KINDS_FROM, PAGE_KINDS_END, apply, page_log};
 use buffer::{AbsentPage, BufferPool, ExclusiveGuard, Stop};
 use pagestore::{PageId, TreeId, header};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use wal::{AppendError, GroupLsns, Lsn, Priority, Reservation, WalError, WalGroup, decode_records};
 
 /// See the module's documentation. Like the latches it holds, it cannot live across an await.
@@ -25,8 +23,8 @@ pub struct Mtr<'p> {
     pages: SmallVec<[ExclusiveGuard<'p>; 1]>,
     room: Option<(Reservation, usize)>,
     sparse: bool,
-    /// What becomes free with the commit, and whom to tell.
-    freed: Option<(Option<Arc<FreedPages>>, Vec<PageId>)>,
+    /// What becomes free with the commit.
+    freed: Option<Vec<PageId>>,
     late: Option<LatePlan<'p>>,
 }
 
@@ -180,9 +178,9 @@ impl<'p> Mtr<'p> {
     }
 
     /// Pages that nobody uses once this is committed; their map pages are held.
-    pub(crate) fn free_at_commit(&mut self, freed: Option<Arc<FreedPages>>, pages: Vec<PageId>) {
+    pub(crate) fn free_at_commit(&mut self, pages: Vec<PageId>) {
         assert!(self.freed.is_none(), "one call for each mini-transaction");
-        self.freed = Some((freed, pages));
+        self.freed = Some(pages);
     }
 
     /// Commits a change of the tree's structure, for which nothing is set aside in advance.
@@ -228,11 +226,8 @@ impl<'p> Mtr<'p> {
         drop(settled);
         std::mem::forget(half_applied);
         // Before their map pages are unlatched and somebody can use them again.
-        if let Some((freed, pages)) = self.freed.take() {
-            pages.iter().for_each(|page| self.pool.page_logs().freed(*page));
-            if let Some(freed) = freed {
-                freed.note(&pages);
-            }
+        for page in self.freed.take().unwrap_or_default() {
+            self.pool.page_logs().freed(page);
         }
         self.pages.clear();
         self.pool.note_log_bytes(self.group.encoded_len() as u64);

@@ -13,17 +13,13 @@
 //! are latched after all tree pages and in ascending order. At most one call that allocates or frees is made for
 //! one mini-transaction, because planned bits do not show in the page yet.
 
-use crate::freed::FreedPages;
 use crate::lost;
 use crate::mtr::Mtr;
 use crate::redo::{BitList, Change};
-use crate::space_bits::{REGIONS, bit_is_set, bits_in, find_free, region_field, set_bit, with_bits};
+use crate::space_bits::{REGIONS, bit_is_set, bits_in, find_free, region_field, set_bit};
 use buffer::{BufferPool, SharedGuard, Stop};
 use pagestore::{CorruptPage, PageFault, PageId, PageKind, TreeId, header};
 use parking_lot::Mutex;
-use std::ops::RangeInclusive;
-use std::sync::Arc;
-use wal::Lsn;
 
 const MAP_PAGE: u64 = 2;
 
@@ -41,44 +37,11 @@ pub struct Space {
     region_pages: u64,
     /// Regions in which the last search found nothing. A leaf lock.
     full: Mutex<Vec<bool>>,
-    /// `None`: the store does not want to know.
-    freed: Option<Arc<FreedPages>>,
-}
-
-/// Freed pages that the store is being told about: until this is dropped nobody can allocate them.
-pub struct LeavingPages<'s> {
-    space: &'s Space,
-    pages: Vec<PageId>,
-}
-
-impl LeavingPages<'_> {
-    pub fn pages(&self) -> &[PageId] {
-        &self.pages
-    }
-
-    /// The store could not be told: they wait for another turn.
-    pub fn stay(self) {
-        if let Some(freed) = &self.space.freed {
-            freed.note(&self.pages);
-        }
-    }
-}
-
-impl Drop for LeavingPages<'_> {
-    fn drop(&mut self) {
-        if let Some(freed) = &self.space.freed {
-            freed.left(&self.pages);
-        }
-    }
 }
 
 impl Space {
     pub fn new(pool: &BufferPool) -> Self {
-        Self {
-            region_pages: bits_in(pool.page_bytes()) as u64,
-            full: Mutex::new(Vec::new()),
-            freed: pool.store().wants_frees().then(Arc::default),
-        }
+        Self { region_pages: bits_in(pool.page_bytes()) as u64, full: Mutex::new(Vec::new()) }
     }
 
     /// Makes the first map page of a new store.
@@ -135,13 +98,12 @@ impl Space {
         let map = PageId(region * self.region_pages + MAP_PAGE);
         let guard = mtr.pool().write(map)?;
         check_map(&guard, map)?;
-        let leaving = self.leaving(region);
         let below = limit.saturating_sub(region * self.region_pages).min(self.region_pages) as usize;
         let placement = self.local(placement, region);
-        let bits = find_free(&with_bits(&guard, &leaving), placement, count, below);
+        let bits = find_free(&guard, placement, count, below);
         if bits.is_empty() {
             if limit == u64::MAX {
-                self.set_full(region, leaving.is_empty());
+                self.set_full(region, true);
             }
             return Ok(None);
         }
@@ -167,61 +129,8 @@ impl Space {
             self.set_full(number, false);
             region.iter().for_each(|page| mtr.pool().cool(*page));
         }
-        mtr.free_at_commit(self.freed.clone(), pages);
+        mtr.free_at_commit(pages);
         Ok(())
-    }
-
-    /// How many freed pages the store does not know of.
-    pub fn freed_count(&self) -> u64 {
-        self.freed.as_ref().map_or(0, |freed| freed.count())
-    }
-
-    /// A checkpoint begins: when it is durable at or behind `log_end`, what is free now may leave the store.
-    pub fn seal_freed(&self, log_end: impl FnOnce() -> Lsn) {
-        if let Some(freed) = &self.freed {
-            freed.seal(log_end);
-        }
-    }
-
-    /// Some of the pages whose frees lie before the durable checkpoint; `None` when there are no more.
-    pub fn take_freed(
-        &self,
-        pool: &BufferPool,
-        durable: Lsn,
-        count: usize,
-    ) -> Result<Option<LeavingPages<'_>>, Stop> {
-        let Some(freed) = &self.freed else { return Ok(None) };
-        let Some(first) = freed.first_ripe(durable) else { return Ok(None) };
-        let region = first.0 / self.region_pages;
-        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
-        let is_used = |page: PageId| bit_is_set(&map, (page.0 % self.region_pages) as usize);
-        let pages = freed.take(self.range(region), count, is_used);
-        Ok(Some(LeavingPages { space: self, pages }))
-    }
-
-    /// After a start: notes the free pages of a region that the store still holds. False behind the last region.
-    pub fn note_free_pages(&self, pool: &BufferPool, region: u64) -> Result<bool, Stop> {
-        let Some(freed) = &self.freed else { return Ok(false) };
-        if region >= self.region_count(pool)? {
-            return Ok(false);
-        }
-        let map = pool.read(PageId(region * self.region_pages + MAP_PAGE))?;
-        let free = (0..self.region_pages).filter(|bit| !bit_is_set(&map, *bit as usize));
-        let pages = free.map(|bit| PageId(region * self.region_pages + bit));
-        let held: Vec<PageId> = pages.filter(|page| pool.store().holds(*page)).collect();
-        freed.note(&held);
-        Ok(true)
-    }
-
-    fn range(&self, region: u64) -> RangeInclusive<u64> {
-        region * self.region_pages..=(region + 1) * self.region_pages - 1
-    }
-
-    /// The bits of a region's pages that the store is being told about.
-    fn leaving(&self, region: u64) -> Vec<u32> {
-        let Some(freed) = &self.freed else { return Vec::new() };
-        let pages = freed.leaving(self.range(region));
-        pages.iter().map(|page| (page.0 % self.region_pages) as u32).collect()
     }
 
     /// Whether the map says that the page is in use.

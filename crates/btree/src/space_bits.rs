@@ -5,22 +5,12 @@
 use crate::redo::BitList;
 use crate::space::Placement;
 use pagestore::PageFault;
-use std::borrow::Cow;
 
 pub(crate) const REGIONS: usize = 40;
 pub(crate) const BITS: usize = 64;
 
 /// Leaves of one tree are placed in groups of this many pages where possible.
 const EXTENT_PAGES: usize = 32;
-
-/// The map with these bits set as well.
-pub(crate) fn with_bits<'m>(map: &'m [u8], bits: &[u32]) -> Cow<'m, [u8]> {
-    let mut map = Cow::Borrowed(map);
-    for bit in bits {
-        set_bit(map.to_mut(), *bit as usize);
-    }
-    map
-}
 
 /// Up to `count` free bits below `total`, the best places first found.
 pub(crate) fn find_free(map: &[u8], placement: Placement, count: usize, total: usize) -> Vec<u32> {

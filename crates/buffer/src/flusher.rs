@@ -7,8 +7,7 @@
 //! - when many dirty pages wait to be evicted, or somebody waits for a frame, it writes those pages;
 //! - `flush_through` asks for everything up to a log position.
 //!
-//! Pages that are written for their frames take their dirty neighbours, in order of page ids, along: they share a
-//! write, and come to lie side by side in a store that moves pages.
+//! Pages that are written for their frames take their dirty neighbours, in order of page ids, along: they share a write.
 //!
 //! A page is copied under its shared latch, and only if the log is durable up to its LSN.
 

@@ -34,8 +34,6 @@ mod warm_up;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod vanishing_tests;
 
 pub use error::{BufferError, Stop};
 pub use guard::{ExclusiveGuard, PagePin, SharedGuard};

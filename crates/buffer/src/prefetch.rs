@@ -1,10 +1,10 @@
-//! Reading ahead: pages that lie close together come in one read, and scattered ones are brought together.
+//! Reading ahead: pages that lie side by side come in one read.
 //!
 //! The pages are claimed at once, so whoever misses one of them a moment later waits for this read and starts none of
 //! its own. It is a hint all the same: frames are taken only if that needs no waiting, and a page that cannot be had
 //! is left to whoever really needs it.
 
-use crate::frame::{FrameIndex, Place};
+use crate::frame::Place;
 use crate::free_frame::FreeFrame;
 use crate::load::{Loader, Role};
 use crate::page_table::Word;
@@ -69,26 +69,6 @@ impl BufferPool {
     }
 }
 
-impl BufferPool {
-    /// Whether pages that are read together now should be written again, so that they lie side by side: updates have
-    /// scattered them, and who reads a short range once is likely to read it again.
-    fn is_worth_gathering(&self, pages: &[PageId]) -> bool {
-        let short = (2..=GATHERED_PAGES_MAX).contains(&pages.len());
-        short && self.eviction.waiters.is_empty() && self.store.is_scattered(pages)
-    }
-
-    /// Makes a page dirty without a change. Pages that become dirty together are written together, and a batch is in
-    /// order of page ids. The caller has a pin.
-    fn mark_for_writing(&self, index: FrameIndex) {
-        let frame = self.frame(index);
-        frame.latch.lock_exclusive();
-        // There is nothing to replay for it; the position only gives it its turn.
-        self.mark_dirty(index, self.wal.end_lsn(), None);
-        // SAFETY: taken above, and no guard was made from it.
-        unsafe { frame.latch.unlock_exclusive() }
-    }
-}
-
 /// One of the reads ahead that may be in flight.
 struct PrefetchPermit(Arc<BufferPool>);
 
@@ -97,10 +77,6 @@ impl Drop for PrefetchPermit {
         self.0.loads.prefetches.give_unguarded();
     }
 }
-
-/// A short range's pages are written again when they are scattered. A longer list belongs to a scan that may never come
-/// again.
-const GATHERED_PAGES_MAX: usize = 8;
 
 /// Why pages are read that nobody waits for yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,8 +88,7 @@ pub(crate) enum Purpose {
 }
 
 /// Reads pages together and publishes them. False when there were not frames for all of them. A loader that is dropped
-/// says nothing about its page: who waits for it reads it alone and learns what is wrong with it, if anything is; it
-/// may just have moved while it was read here.
+/// says nothing about its page: who waits for it reads it alone and learns what is wrong with it, if anything is.
 pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpose: Purpose) -> bool {
     if purpose == Purpose::Range {
         loaders.iter().for_each(|loader| {
@@ -137,13 +112,12 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
         };
         let mut frame = FreeFrame::new(pool, index);
         if pool.packed.take(loader.page, frame.bytes_mut()) {
-            deliver(pool, loader, frame, Image::Packed, |_| ());
+            deliver(pool, loader, frame, Image::Packed);
         } else {
             run.push((loader, frame));
         }
     }
     let pages: Vec<PageId> = run.iter().map(|(loader, _)| loader.page).collect();
-    let gathering = purpose == Purpose::Range && pool.is_worth_gathering(&pages);
     let found = pool.store.read_many(&pages).await;
     for ((loader, mut frame), image) in run.into_iter().zip(found) {
         let Some(image) = image else { continue };
@@ -151,26 +125,17 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
             continue;
         }
         frame.bytes_mut().copy_from_slice(image.as_slice());
-        deliver(pool, loader, frame, Image::OnDisk(Ok(())), |index| {
+        if deliver(pool, loader, frame, Image::OnDisk(Ok(()))) {
             bump(&pool.counters.pages_read);
-            if gathering {
-                pool.mark_for_writing(index);
-            }
-        });
+        }
     }
     all_have_frames
 }
 
-/// Publishes a page that nobody need wait for; `pinned` sees it before it may leave again.
-fn deliver(
-    pool: &BufferPool,
-    loader: Loader,
-    frame: FreeFrame<'_>,
-    image: Image,
-    pinned: impl FnOnce(FrameIndex),
-) {
-    let Ok(index) = loader.publish(frame, image) else { return };
+/// Publishes a page that nobody need wait for. False when it cannot be had.
+fn deliver(pool: &BufferPool, loader: Loader, frame: FreeFrame<'_>, image: Image) -> bool {
+    let Ok(index) = loader.publish(frame, image) else { return false };
     loader.conclude(&Ok(index));
-    pinned(index);
     pool.unpin(index);
+    true
 }

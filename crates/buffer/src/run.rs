@@ -8,8 +8,7 @@ use crate::guard::PagePin;
 use crate::pool::BufferPool;
 use crate::{BufferError, Stop};
 use env::sync::{Mutex, WaitQueue};
-use env::yield_now;
-use pagestore::{PageFault, PageId};
+use pagestore::PageId;
 
 /// With this many stops a loop starts to keep its pins: no tree of ordinary size has more levels to miss.
 const STOPS_BEFORE_PINNING: usize = 3;
@@ -22,7 +21,6 @@ impl BufferPool {
     pub async fn run<T>(&self, mut op: impl FnMut() -> Result<T, Stop>) -> Result<T, BufferError> {
         let mut pin = PagePin::nothing();
         let mut stops = 0;
-        let mut absences = Absences::default();
         let mut late = None;
         loop {
             let stop = match self.attempt(&mut op, &mut late) {
@@ -34,7 +32,7 @@ impl BufferPool {
             if stops > STOPS_BEFORE_PINNING {
                 return self.run_pinned(op, stop, late).await;
             }
-            pin = self.resolve_or_look_again(stop, &mut absences).await?;
+            pin = self.resolve(stop).await?;
         }
     }
 
@@ -46,13 +44,12 @@ impl BufferPool {
     ) -> Result<T, BufferError> {
         let _slot = self.descents.take().await;
         let mut pins = Vec::with_capacity(PINS_MAX);
-        let mut absences = Absences::default();
         loop {
             // Waiting for the log or the disk can take long; pages must not be kept from others meanwhile.
             if pins.len() == PINS_MAX || matches!(stop, Stop::LogFull { .. } | Stop::Extend(_)) {
                 pins.clear();
             }
-            let pin = self.resolve_or_look_again(stop, &mut absences).await?;
+            let pin = self.resolve(stop).await?;
             if pin.holds_page() {
                 pins.push(pin);
             }
@@ -79,37 +76,6 @@ impl BufferPool {
                 ended => return ended,
             }
         }
-    }
-
-    async fn resolve_or_look_again(
-        &self,
-        stop: Stop,
-        absences: &mut Absences,
-    ) -> Result<PagePin<'_>, BufferError> {
-        match self.resolve(stop).await {
-            Err(error) if absences.forgive(&error) => {
-                yield_now().await;
-                Ok(PagePin::nothing())
-            }
-            result => result,
-        }
-    }
-}
-
-/// A page id that was read on the way may be stale: its page was freed since, and the store has forgotten it. Then the
-/// loop looks again, so many times; a page that is really missing is reported after that.
-const ABSENT_MAX: usize = 3;
-
-/// How often the loop has met pages that do not exist.
-#[derive(Default)]
-struct Absences(usize);
-
-impl Absences {
-    /// Whether the error may come from a stale page id.
-    fn forgive(&mut self, error: &BufferError) -> bool {
-        let is_absent = matches!(error, BufferError::Corrupt(corrupt) if corrupt.fault == PageFault::Absent);
-        self.0 += usize::from(is_absent);
-        is_absent && self.0 <= ABSENT_MAX
     }
 }
 

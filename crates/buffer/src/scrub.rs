@@ -61,9 +61,7 @@ impl BufferPool {
 
     async fn scrub_run(&self) {
         let _slot = self.loads.slots.take().await;
-        let candidates = self
-            .next_scrubbed()
-            .filter(|page| self.is_absent(*page) && self.store.holds(*page) && !self.behind.has(*page));
+        let candidates = self.next_scrubbed().filter(|page| self.is_absent(*page) && !self.behind.has(*page));
         let claimed = candidates.filter_map(|page| match self.choose_role(page) {
             Role::Load(loader) => Some(loader),
             Role::Wait(_) | Role::LookAgain => None,
@@ -112,7 +110,7 @@ impl BufferPool {
         });
         let error = checked.err()?;
         let is_news = match &error {
-            StoreError::Corrupt(CorruptPage { fault: PageFault::Absent | PageFault::Lost, .. }) => false,
+            StoreError::Corrupt(CorruptPage { fault: PageFault::Lost, .. }) => false,
             StoreError::Corrupt(_) => image.as_slice().iter().any(|byte| *byte != 0),
             _ => true,
         };

@@ -1,17 +1,16 @@
 //! What transactions cost in device operations, as the engine counts them: figures without the noise of a device.
 //!
-//!     cargo run --release -p engine --example device_operations -- [segments|in-place] [ROWS] [DIRECTORY] [LATE]
+//!     cargo run --release -p engine --example device_operations -- [ROWS] [DIRECTORY] [LATE]
 //!
-//! Rows of 190 bytes, a pool of a seventh of them; each row is first updated once on average, at random, which
-//! scatters the pages of a store that writes out of place. Then transactions of ten reads, four ranges of 100 rows
-//! and three updates, all uniform; one line for each window of them. DIRECTORY should lie in memory (/dev/shm).
+//! Rows of 190 bytes, a pool of a seventh of them; each row is first updated once on average, at random. Then
+//! transactions of ten reads, four ranges of 100 rows and three updates, all uniform; one line for each window of them. DIRECTORY should lie in memory (/dev/shm).
 //!
 //! With LATE there is also an index of random numbers, which each update changes and nobody reads: a row's number is
 //! in its first bytes. LATE is what changes of its leaves may take while these are not in memory, in bytes, or "share".
 
 use engine::{
     AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
-    ReadMode, SegmentOptions, StoreKind, Transaction, TreeId, Uniqueness, WaitPolicy,
+    ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy,
 };
 use env::local::{ThreadSpawner, block_on};
 use env::{BoxFuture, Env, real_env};
@@ -38,20 +37,14 @@ impl Keys {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let store = match arguments.first().map_or("segments", String::as_str) {
-        "in-place" => StoreKind::InPlace,
-        "segments" => StoreKind::Segments(SegmentOptions::default()),
-        other => return eprintln!("the store is 'segments' or 'in-place', not '{other}'"),
-    };
-    let rows: u64 = arguments.get(1).and_then(|rows| rows.parse().ok()).unwrap_or(400_000);
-    let directory = arguments.get(2).map_or("/dev/shm/evenkeel-device-operations", String::as_str);
-    let late = arguments.get(3).map(String::as_str);
+    let rows: u64 = arguments.first().and_then(|rows| rows.parse().ok()).unwrap_or(400_000);
+    let directory = arguments.get(1).map_or("/dev/shm/evenkeel-device-operations", String::as_str);
+    let late = arguments.get(2).map(String::as_str);
     let _ = std::fs::remove_dir_all(directory);
     let env = real_env(Path::new(directory), Arc::new(ThreadSpawner::new(2))).expect("a writable directory");
     let options = EngineOptions {
         buffer_pool_bytes: (rows * ROW_BYTES as u64 / 7).max(8 << 20),
         redo_capacity_bytes: 64 << 20,
-        store,
         late_change_bytes: late.and_then(|late| late.parse().ok()),
         ..EngineOptions::default()
     };
@@ -76,7 +69,7 @@ async fn measure(env: Env, options: EngineOptions, rows: u64, indexed: bool) {
     let tree = load(&engine, rows, indexed).await;
     let start = std::time::Instant::now();
     together(&engine, rows, rows / CLIENTS / 10, tree, |client| client.update(10)).await;
-    eprintln!("scattered in {:.0} s", start.elapsed().as_secs_f64());
+    eprintln!("updated in {:.0} s", start.elapsed().as_secs_f64());
     println!("reads/tx  KB read/tx  writes/tx  KB written/tx");
     let per_client = rows / 400 / CLIENTS;
     for _ in 0..WINDOWS {

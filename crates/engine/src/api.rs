@@ -1,7 +1,6 @@
 //! The plain data types of the public interface. Callers: crates `table`, `catalog` and `session`.
 
 pub use buffer::{PackedStats, Packing};
-pub use pagestore::SegmentOptions;
 
 /// Names one tree (an ordered table of byte keys and byte values) for ever; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -235,18 +234,6 @@ pub struct EngineOptions {
     pub packing: Packing,
     /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
-    /// Used when the database is created; afterwards what is in the data directory holds.
-    pub store: StoreKind,
-}
-
-/// How pages are stored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StoreKind {
-    /// Each page in its place, after a copy in the doublewrite file.
-    #[default]
-    InPlace,
-    /// In batches that never go where the pages were.
-    Segments(SegmentOptions),
 }
 
 impl Default for EngineOptions {
@@ -264,7 +251,6 @@ impl Default for EngineOptions {
             page_log_bytes: None,
             packing: Packing::WhenWorthwhile,
             flush_at_commit: FlushAtCommit::Durable,
-            store: StoreKind::InPlace,
         }
     }
 }

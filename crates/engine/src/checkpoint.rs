@@ -51,8 +51,6 @@ pub(crate) struct Checkpointer {
     running: AtomicBool,
     /// A checkpoint is being made.
     writing: AtomicBool,
-    /// The page store is being told about free pages.
-    pub(crate) freeing: AtomicBool,
     checkpoint_lsn: AtomicU64,
     pins: Mutex<BTreeMap<u64, usize>>,
     redo_hold: Mutex<Option<RedoHold>>,
@@ -81,7 +79,6 @@ impl Checkpointer {
             is_due: AtomicBool::new(false),
             running: AtomicBool::new(false),
             writing: AtomicBool::new(false),
-            freeing: AtomicBool::new(false),
             checkpoint_lsn: AtomicU64::new(checkpoint_lsn),
             pins: Mutex::default(),
             redo_hold: Mutex::default(),
@@ -195,7 +192,6 @@ impl Engine {
             let result = engine.checkpoint_until_roomy().await;
             engine.checkpointer.is_due.store(false, Ordering::Relaxed);
             engine.checkpointer.running.store(false, Ordering::Release);
-            engine.start_freeing();
             result
         });
     }
@@ -241,15 +237,8 @@ impl Engine {
     /// Makes checkpoints until the log has room again: nobody else would, if all writers wait for that room.
     async fn checkpoint_until_roomy(&self) -> Result<(), EngineError> {
         loop {
-            let mut behind = if self.has_many_freed_pages() {
-                self.store_all_marks().await?;
-                // Sealed before the flush, so that this very checkpoint lies behind their frees.
-                self.space.seal_freed(|| self.wal.end_lsn());
-                self.wal.end_lsn()
-            } else {
-                // Pages that have been dirty for longer are written before a checkpoint.
-                self.page_log_limit()
-            };
+            // Pages that have been dirty for longer are written before a checkpoint.
+            let mut behind = self.page_log_limit();
             if !self.is_roomy() {
                 // Pages that have caught up are not old, but the log that they needed is.
                 behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
@@ -288,7 +277,6 @@ impl Engine {
     }
 
     async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
-        self.space.seal_freed(|| self.wal.end_lsn());
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
         self.forward_old_undo(start.0).await?;

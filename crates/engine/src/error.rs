@@ -56,6 +56,11 @@ pub enum EngineError {
         /// For people.
         what: String,
     },
+    /// The database is in a page store that this version does not read.
+    SegmentStore {
+        /// For people.
+        what: String,
+    },
     /// A transaction that has created or dropped trees cannot be prepared.
     NotPreparable,
     /// The engine is shutting down.
@@ -99,6 +104,7 @@ impl std::fmt::Display for EngineError {
             EngineError::CorruptPage { tree: None, corrupt } => corrupt.fmt(f),
             EngineError::Corrupt { what } => write!(f, "corrupt: {what}"),
             EngineError::Io { what } => write!(f, "input/output error: {what}"),
+            EngineError::SegmentStore { what } => write!(f, "{what}"),
             EngineError::NotPreparable => {
                 write!(f, "a transaction that creates or drops trees cannot be prepared")
             }

@@ -3,11 +3,11 @@
 //! Invariant: a store without a log, or without a checkpoint record, is a first start that was cut off; a log without
 //! a store, or with commits and no checkpoint record, is damage. Called by `open` and `inspect`.
 
+use crate::EngineError;
 use crate::recovery;
 use crate::superblock::Superblock;
-use crate::{EngineError, EngineOptions, StoreKind};
 use env::{CountedDisk, Env, IoCounters};
-use pagestore::{InPlaceStore, PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
+use pagestore::{InPlaceStore, PageStore, StoreError};
 use std::sync::Arc;
 
 pub(crate) const DATA_DIRECTORY: &str = "data";
@@ -32,42 +32,10 @@ pub(crate) fn counted(env: Env) -> (Env, FileCounters) {
     (Env { disk: Arc::new(disk), ..env }, io)
 }
 
-/// An empty store.
-pub(crate) async fn create_store(
-    env: &Env,
-    page_size: PageSize,
-    kind: StoreKind,
-) -> Result<Arc<dyn PageStore>, StoreError> {
-    Ok(match kind {
-        StoreKind::InPlace => Arc::new(InPlaceStore::create(env, DATA_DIRECTORY, page_size).await?),
-        StoreKind::Segments(options) => {
-            Arc::new(SegmentStore::create(env, DATA_DIRECTORY, page_size, options).await?)
-        }
-    })
-}
-
-/// Opens the store whose files are there.
-pub(crate) async fn open_existing(env: &Env, kind: StoreKind) -> Result<Arc<dyn PageStore>, StoreError> {
-    let options = match kind {
-        StoreKind::Segments(options) => options,
-        StoreKind::InPlace => SegmentOptions::default(),
-    };
-    match SegmentStore::open(env, DATA_DIRECTORY, options).await {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(StoreError::Io(error)) if error.is_not_found() => {
-            Ok(Arc::new(InPlaceStore::open(env, DATA_DIRECTORY).await?))
-        }
-        Err(error) => Err(error),
-    }
-}
-
 /// The store and its checkpoint record; `None` when there is no finished database.
-pub(crate) async fn open_store(
-    env: &Env,
-    options: &EngineOptions,
-) -> Result<Option<(Arc<dyn PageStore>, Superblock)>, EngineError> {
-    let store = match open_existing(env, options.store).await {
-        Ok(store) => store,
+pub(crate) async fn open_store(env: &Env) -> Result<Option<(Arc<dyn PageStore>, Superblock)>, EngineError> {
+    let store = match InPlaceStore::open(env, DATA_DIRECTORY).await {
+        Ok(store) => Arc::new(store),
         Err(StoreError::Io(error)) if error.is_not_found() => {
             // A first start that was cut off leaves no log without a store: the store's files were taken away.
             if log_exists(env).await {
@@ -115,6 +83,8 @@ pub(crate) fn store_error(error: StoreError) -> EngineError {
         EngineError::DiskFull
     } else if error.is_corruption() {
         EngineError::Corrupt { what: error.to_string() }
+    } else if matches!(error, StoreError::SegmentStore { .. }) {
+        EngineError::SegmentStore { what: error.to_string() }
     } else {
         EngineError::Io { what: error.to_string() }
     }

@@ -1,17 +1,17 @@
-//! One superblock, page, segment or stretch of the log as text, for people who look into a database at rest.
+//! One superblock, page or stretch of the log as text, for people who look into a database at rest.
 //!
 //! Invariant: damage is shown, not refused, as far as there is something to show. Called by the `inspect` command, on a
 //! disk whose changes stay in memory.
 
-use crate::files::{DATA_DIRECTORY, LOG_DIRECTORY, open_existing, store_error};
+use crate::EngineError;
+use crate::files::{DATA_DIRECTORY, LOG_DIRECTORY, store_error};
 use crate::log_record::{self, KIND_FIRST};
 use crate::recovery::log_error;
 use crate::superblock::Superblock;
-use crate::{EngineError, StoreKind};
 use btree::LateRecord;
 use btree::redo::{Change, RENEWED_LOG, renewed_changes};
 use env::{Env, IoBuf};
-use pagestore::{InPlaceStore, PageId, SegmentOptions, SegmentStore, StoreError, header};
+use pagestore::{InPlaceStore, PageId, PageStore, header};
 use wal::{LogGroup, Lsn, WalReader};
 
 /// So much of the log is shown at once.
@@ -24,8 +24,6 @@ pub enum Inspected {
     Superblock,
     /// One page by its id.
     Page(u64),
-    /// One segment of the segment store.
-    Segment(u32),
     /// From this LSN on, or from the checkpoint.
     Log(Option<u64>),
 }
@@ -35,41 +33,29 @@ pub async fn inspect(env: &Env, what: Inspected) -> Result<String, EngineError> 
     match what {
         Inspected::Superblock => superblocks(env).await,
         Inspected::Page(page) => show_page(env, PageId(page)).await,
-        Inspected::Segment(segment) => show_segment(env, segment).await,
         Inspected::Log(from) => show_log(env, from).await,
     }
 }
 
 async fn superblocks(env: &Env) -> Result<String, EngineError> {
-    let slots = match SegmentStore::describe_superblocks(env, DATA_DIRECTORY).await {
-        Err(StoreError::Io(error)) if error.is_not_found() => {
-            InPlaceStore::describe_superblocks(env, DATA_DIRECTORY).await
-        }
-        described => described,
-    };
+    let slots = InPlaceStore::describe_superblocks(env, DATA_DIRECTORY).await.map_err(store_error)?;
     let record = checkpoint(env).await?;
-    Ok(format!("{}checkpoint record of the newest: {record:#?}\n", slots.map_err(store_error)?))
+    Ok(format!("{slots}checkpoint record of the newest: {record:#?}\n"))
 }
 
 async fn checkpoint(env: &Env) -> Result<Superblock, EngineError> {
-    let store = open_existing(env, StoreKind::InPlace).await.map_err(store_error)?;
+    let store = InPlaceStore::open(env, DATA_DIRECTORY).await.map_err(store_error)?;
     let record = store.read_superblock().await.map_err(store_error)?.unwrap_or_default();
     Superblock::decode(&record).map_err(|what| EngineError::Corrupt { what })
 }
 
 async fn show_page(env: &Env, page: PageId) -> Result<String, EngineError> {
-    let store = open_existing(env, StoreKind::InPlace).await.map_err(store_error)?;
+    let store = InPlaceStore::open(env, DATA_DIRECTORY).await.map_err(store_error)?;
     let (bytes, read) = store.read(page, IoBuf::zeroed(store.page_size().bytes())).await;
     let verdict =
         read.map_or_else(|error| error.to_string(), |()| "checksum and identity are right".to_owned());
     let bytes = bytes.as_slice();
     Ok(format!("{verdict}\n{}\n{}", header::describe(bytes), btree::describe_page(bytes)))
-}
-
-async fn show_segment(env: &Env, segment: u32) -> Result<String, EngineError> {
-    let store = SegmentStore::open(env, DATA_DIRECTORY, SegmentOptions::default()).await;
-    let described = store.map_err(store_error)?.describe_segment(segment).await.map_err(store_error)?;
-    described.ok_or_else(|| EngineError::Corrupt { what: format!("there is no segment {segment}") })
 }
 
 async fn show_log(env: &Env, from: Option<u64>) -> Result<String, EngineError> {

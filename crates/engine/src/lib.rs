@@ -52,7 +52,6 @@ mod engine;
 mod error;
 mod files;
 mod forward;
-mod freed;
 mod ghosts;
 mod history;
 mod in_memory;
@@ -100,7 +99,7 @@ mod writers;
 
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
-    PackedStats, Packing, ReadMode, Savepoint, SegmentOptions, StoreKind, TreeId, Uniqueness, WaitPolicy,
+    PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
@@ -110,7 +109,6 @@ pub use log_record::is_engine_log_record;
 pub use observe::{
     DeadlockMember, DeadlockObserver, DeadlockReport, LockInfo, LockWaitInfo, LockedItem, TransactionInfo,
 };
-pub use pagestore::SegmentStats;
 pub use prepared::PreparedTransaction;
 pub use scan::Cursor;
 pub use stats::EngineStats;

@@ -9,8 +9,8 @@ use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
 use crate::engine::Engine;
 use crate::files::{
-    DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, create_store, io_error, open_store,
-    remove_files, store_error,
+    DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
+    store_error,
 };
 use crate::ghosts::GhostQueue;
 use crate::history::History;
@@ -33,7 +33,7 @@ use btree::redo::{Collected, Collector, PageIds, Wish};
 use btree::{Mtr, Space, Tree};
 use buffer::{ApplyLate, BufferPool, PoolOptions, Stop};
 use env::Env;
-use pagestore::{PageSize, PageStore};
+use pagestore::{InPlaceStore, PageSize, PageStore};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -59,7 +59,7 @@ impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
     pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
         let (env, io) = counted(env);
-        match open_store(&env, &options).await? {
+        match open_store(&env).await? {
             Some((store, superblock)) => Engine::recover(env, io, options, store, superblock).await,
             None => Engine::format(env, io, options).await,
         }
@@ -73,7 +73,8 @@ impl Engine {
         remove_files(&env, DATA_DIRECTORY).await?;
         env.disk.create_dir(DATA_DIRECTORY).await.map_err(io_error)?;
         env.disk.sync_dir("").await.map_err(io_error)?;
-        let store = create_store(&env, page_size, options.store).await.map_err(store_error)?;
+        let store = InPlaceStore::create(&env, DATA_DIRECTORY, page_size).await.map_err(store_error)?;
+        let store = Arc::new(store);
         let wal =
             Wal::create(&env, wal_options(&options)).await.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
@@ -222,7 +223,6 @@ impl Engine {
             self.pool.save_hot_list().await;
         }
         self.pool.stop();
-        self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
         self.wal.close().await.map_err(|error| self.log_failed(&error))
     }
 

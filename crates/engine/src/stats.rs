@@ -5,7 +5,6 @@
 use crate::engine::Engine;
 use buffer::PackedStats;
 use env::{IoStats, WaitCounter, WaitStats};
-use pagestore::SegmentStats;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Live counters; relaxed, since nothing depends on their order.
@@ -190,8 +189,6 @@ pub struct EngineStats {
     pub doublewrite_batches: u64,
     /// Pages in those batches.
     pub doublewrite_pages: u64,
-    /// Of the segment store; `None` when pages are stored in place.
-    pub segments: Option<SegmentStats>,
 }
 
 impl Counters {
@@ -305,6 +302,5 @@ impl Engine {
         let store = self.pool.store().store_stats();
         stats.doublewrite_batches = store.doublewrite_batches;
         stats.doublewrite_pages = store.doublewrite_pages;
-        stats.segments = store.segments;
     }
 }

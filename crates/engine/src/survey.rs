@@ -53,11 +53,6 @@ impl Engine {
         let mut surveyor = Surveyor { engine: self, survey, pages, at_fault, progress };
         surveyor.survey_trees().await;
         surveyor.survey_pages().await;
-        // The store knows nothing of use: damage that harms nobody would be told there.
-        let is_intact = surveyor.survey.faults.is_empty() && surveyor.survey.pages_damaged_unused == 0;
-        if is_intact && let Err(what) = self.pool.store().check().await {
-            surveyor.survey.faults.push(Fault { tree: None, what: format!("the page store: {what}") });
-        }
         surveyor.survey
     }
 }
@@ -120,11 +115,7 @@ impl<P: FnMut(&str, u64, u64)> Surveyor<'_, P> {
     }
 
     async fn note_page(&mut self, corrupt: CorruptPage, bytes: &[u8]) {
-        let is_absent = match corrupt.fault {
-            PageFault::Absent => true,
-            PageFault::Checksum => bytes.iter().all(|byte| *byte == 0),
-            _ => false,
-        };
+        let is_absent = corrupt.fault == PageFault::Checksum && bytes.iter().all(|byte| *byte == 0);
         let engine = self.engine;
         let used = engine.pool.run(|| engine.space.is_used(&engine.pool, corrupt.page)).await;
         // A map page that cannot be read is a fault of its own, and then nobody knows.

@@ -357,7 +357,6 @@ impl Engine {
             }
             self.put_row(TreeId(live.tree.id.0), None).await?;
         }
-        self.checkpoint_if_much_is_free();
         Ok(())
     }
 

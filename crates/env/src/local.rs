@@ -1,7 +1,7 @@
 //! A tiny executor on plain threads: `block_on` for tests and tools, and a `Spawner` that needs no runtime.
 //!
-//! Invariants: a task is polled by one thread at a time, and a wake during its poll makes it run again; a thread with a ring
-//! sleeps in it only while operations of its own are there, so it wakes up.
+//! Invariants: a task is polled by one thread at a time, and a wake during its poll makes it run again; `block_on_ring`
+//! sleeps in the ring only while operations of its own are there, so it wakes up.
 
 use crate::real::uring::Reactor;
 use crate::{BoxFuture, Spawner};
@@ -82,22 +82,13 @@ struct Task {
 
 impl ThreadSpawner {
     pub fn new(threads: usize) -> Self {
-        Self::start(threads, || None)
-    }
-
-    /// The same with an io_uring on each thread where the system has it, for so many disk operations at one time.
-    pub fn with_rings(threads: usize, in_flight_max: usize) -> Self {
-        Self::start(threads, move || Reactor::new(in_flight_max).ok())
-    }
-
-    fn start(threads: usize, ring: impl Fn() -> Option<Reactor> + Clone + Send + 'static) -> Self {
         assert!(threads > 0, "an executor needs a thread");
         let state = Mutex::new(QueueState { runnable: VecDeque::new(), stopped: false });
         let queue = Arc::new(Queue { state, changed: Condvar::new() });
         let start = |index: usize| {
-            let (queue, ring) = (queue.clone(), ring.clone());
+            let queue = queue.clone();
             let builder = std::thread::Builder::new().name(format!("local-{index}"));
-            builder.spawn(move || queue.work(ring().as_ref())).expect("the system can start a thread")
+            builder.spawn(move || queue.work()).expect("the system can start a thread")
         };
         let threads = (0..threads).map(start).collect();
         Self { queue, threads }
@@ -113,7 +104,7 @@ impl Queue {
         }
     }
 
-    fn next(&self, ring: Option<&Reactor>) -> Option<Arc<Task>> {
+    fn next(&self) -> Option<Arc<Task>> {
         let mut state = self.state.lock();
         loop {
             if state.stopped {
@@ -122,20 +113,12 @@ impl Queue {
             if let Some(task) = state.runnable.pop_front() {
                 return Some(task);
             }
-            match ring.filter(|ring| ring.in_flight() > 0) {
-                Some(ring) => {
-                    // Unlocked: what it completes is queued here.
-                    drop(state);
-                    ring.wait();
-                    state = self.state.lock();
-                }
-                None => self.changed.wait(&mut state),
-            }
+            self.changed.wait(&mut state);
         }
     }
 
-    fn work(&self, ring: Option<&Reactor>) {
-        while let Some(task) = self.next(ring) {
+    fn work(&self) {
+        while let Some(task) = self.next() {
             let waker = Waker::from(task.clone());
             let mut slot = task.future.lock();
             task.queued.store(false, Ordering::SeqCst);
@@ -212,41 +195,6 @@ mod tests {
         };
         spawner.spawn("caller", Box::pin(caller));
         block_on(done.wait());
-    }
-
-    #[test]
-    fn tasks_use_the_disk_from_threads_with_rings() {
-        let root = std::env::temp_dir().join(format!("evenkeel-rings-{}", std::process::id()));
-        let spawner = Arc::new(ThreadSpawner::with_rings(2, 4));
-        let env = crate::real_env(&root, spawner.clone()).expect("a directory");
-        let finished = Arc::new(AtomicUsize::new(0));
-        for number in 0..8u64 {
-            let (env, finished) = (env.clone(), finished.clone());
-            let work = async move {
-                let options = crate::OpenOptions::create();
-                let file = env.disk.open(&format!("f{number}"), options).await.expect("a file");
-                let bytes = |block: u64| crate::IoBuf::copy_of(&[(number + block) as u8; 4096]);
-                let writes: Vec<_> = (0..20).map(|block| file.write_at(block * 4096, bytes(block))).collect();
-                for write in writes {
-                    write.await.1.expect("a write");
-                }
-                file.sync().await.expect("a sync");
-                for block in 0..20 {
-                    let (read, result) = file.read_at(block * 4096, crate::IoBuf::zeroed(4096)).await;
-                    result.expect("a read");
-                    assert_eq!(read.as_slice(), bytes(block).as_slice());
-                }
-                finished.fetch_add(1, Ordering::SeqCst);
-            };
-            spawner.spawn("disk", Box::pin(work));
-        }
-        block_on(async {
-            while finished.load(Ordering::SeqCst) < 8 {
-                env.clock.sleep(1_000).await;
-            }
-        });
-        drop((env, spawner));
-        std::fs::remove_dir_all(root).expect("it was made here");
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub enum PageFault {
     WrongPage,
     /// A page kind or version that this program does not know.
     UnknownFormat,
-    /// An intact image of an earlier use of its place: the write that should have replaced it was lost.
+    /// An intact image of an earlier version: the write that should have replaced it was lost.
     Stale,
-    /// It was never written, or it was freed.
+    /// It was never written.
     Absent,
     /// A page id beyond the end of the store.
     BeyondEnd,
@@ -64,15 +64,14 @@ pub enum StoreError {
     AlreadyExists {
         path: String,
     },
-    /// Something that recovery needs and that was durable is not intact.
-    Damaged {
-        path: String,
-        what: &'static str,
-    },
     /// The store was written with a format version that this program does not know.
     UnknownVersion {
         path: String,
         version: u32,
+    },
+    /// The directory holds the files of a page store that keeps pages in segments.
+    SegmentStore {
+        path: String,
     },
 }
 
@@ -84,7 +83,7 @@ impl StoreError {
     }
 
     pub fn is_corruption(&self) -> bool {
-        matches!(self, Self::Corrupt(_) | Self::NoSuperblock { .. } | Self::Damaged { .. })
+        matches!(self, Self::Corrupt(_) | Self::NoSuperblock { .. })
     }
 }
 
@@ -107,10 +106,14 @@ impl fmt::Display for StoreError {
             Self::Corrupt(corrupt) => corrupt.fmt(f),
             Self::NoSuperblock { path } => write!(f, "'{path}' has no valid superblock"),
             Self::AlreadyExists { path } => write!(f, "'{path}' is a page store in use"),
-            Self::Damaged { path, what } => write!(f, "'{path}' is damaged: {what}"),
             Self::UnknownVersion { path, version } => {
                 write!(f, "'{path}' has unknown format version {version}")
             }
+            Self::SegmentStore { path } => write!(
+                f,
+                "'{path}' is of a segment page store, which this version does not read; dump the data with the \
+                 version that created it"
+            ),
         }
     }
 }

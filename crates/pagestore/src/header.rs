@@ -9,7 +9,7 @@
 //! | 8      | 8     | page id                                                                 |
 //! | 16     | 8     | page LSN: the log group that changed the page last                      |
 //! | 24     | 8     | tree id, 0 for pages that belong to no tree                             |
-//! | 32     | 8     | sequence of the chunk that holds this image; 0 in place                 |
+//! | 32     | 8     | 0                                                                       |
 //!
 //! Checksum and page id are verified on every read: together they detect torn, damaged and misdirected writes.
 
@@ -87,15 +87,6 @@ pub fn tree(page: &[u8]) -> TreeId {
     TreeId(u64_at(page, 24))
 }
 
-/// Which chunk of the segment store holds this image.
-pub fn chunk_sequence(page: &[u8]) -> u64 {
-    u64_at(page, 32)
-}
-
-pub fn set_chunk_sequence(page: &mut [u8], sequence: u64) {
-    page[32..40].copy_from_slice(&sequence.to_le_bytes());
-}
-
 /// Writes the checksum. The last step before a page goes to disk.
 pub fn seal(page: &mut [u8]) {
     let crc = crc_fast::crc32_iscsi(&page[4..]);
@@ -126,13 +117,12 @@ pub fn verify(page: &[u8], expected: PageId) -> Result<(), CorruptPage> {
 pub fn describe(page: &[u8]) -> String {
     let kind = kind(page).map_or_else(|| format!("unknown ({})", page[4]), |kind| format!("{kind:?}"));
     format!(
-        "page {}, kind {kind}, flags {}, format {}, LSN {}, tree {}, chunk sequence {}, checksum {:08x}",
+        "page {}, kind {kind}, flags {}, format {}, LSN {}, tree {}, checksum {:08x}",
         id(page),
         flags(page),
         u16::from_le_bytes([page[6], page[7]]),
         lsn(page),
         tree(page),
-        chunk_sequence(page),
         checksum(page),
     )
 }

@@ -1,4 +1,4 @@
-//! Where pages live on disk: the PageStore trait, the store that writes pages out of place, and the one in place.
+//! Where pages live on disk: the PageStore trait, and the store that keeps each page in its place.
 //!
 //! Invariant: a page that `PageStore::read` returns has a right checksum and the identity that was asked for.
 #![forbid(unsafe_code)]
@@ -10,7 +10,6 @@ pub mod header;
 pub mod in_place;
 mod page;
 mod pieces;
-pub mod segments;
 mod store;
 mod turn;
 
@@ -19,5 +18,4 @@ pub use error::{CorruptPage, PageFault, StoreError};
 pub use header::{PAGE_HEADER_BYTES, PageKind};
 pub use in_place::InPlaceStore;
 pub use page::{FIRST_FREE_PAGE, PAGE_ID_MAX, PageId, PageSize, TreeId};
-pub use segments::{SegmentOptions, SegmentStats, SegmentStore};
 pub use store::{PageStore, SUPERBLOCK_BYTES_MAX, StoreStats};

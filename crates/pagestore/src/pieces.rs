@@ -1,4 +1,4 @@
-//! Which pages of a list one disk operation can bring: those that lie close together. Used by both stores.
+//! Which pages of a list one disk operation can bring: those that lie side by side. `read_many` of the store in place asks.
 
 use env::IoBuf;
 use std::sync::Arc;
@@ -8,23 +8,14 @@ use std::sync::Arc;
 pub(crate) struct Part {
     /// Its place in the list.
     pub(crate) index: usize,
-    /// Where it lies, in bytes of the whole space.
+    /// Where it lies in the file, in bytes.
     pub(crate) address: u64,
 }
 
-/// Parts for one read each, in order of address: between two of them lie at most `gap_pages` others, and no read crosses
-/// a border between areas of `area_bytes`. Nobody may write in a gap meanwhile.
-pub(crate) fn pieces(
-    mut parts: Vec<Part>,
-    page_bytes: u64,
-    gap_pages: u64,
-    area_bytes: u64,
-) -> Vec<Vec<Part>> {
+/// Parts for one read each, in order of address. No other page lies between two of them: it may be being written.
+pub(crate) fn pieces(mut parts: Vec<Part>, page_bytes: u64) -> Vec<Vec<Part>> {
     parts.sort_unstable_by_key(|part| part.address);
-    let close = |one: &Part, other: &Part| {
-        other.address - one.address <= (gap_pages + 1) * page_bytes
-            && one.address / area_bytes == other.address / area_bytes
-    };
+    let close = |one: &Part, other: &Part| other.address - one.address <= page_bytes;
     parts.chunk_by(close).map(<[Part]>::to_vec).collect()
 }
 
@@ -57,23 +48,22 @@ mod tests {
     }
 
     #[test]
-    fn small_gaps_are_read_over_and_areas_are_not_crossed() {
-        let list = vec![part(0, 13), part(1, 2), part(2, 5), part(3, 9), part(4, 16)];
-        let found = pieces(list, 8192, 2, 16 * 8192);
-        assert_eq!(
-            found,
-            [vec![part(1, 2), part(2, 5)], vec![part(3, 9)], vec![part(0, 13)], vec![part(4, 16)]]
-        );
-        assert_eq!(span(&found[0], 8192), 4 * 8192);
+    fn neighbours_share_a_read_and_gaps_are_not_read() {
+        let list = vec![part(0, 13), part(1, 4), part(2, 5), part(3, 3), part(4, 15), part(5, 13)];
+        let found = pieces(list, 8192);
+        let pages: Vec<Vec<u64>> =
+            found.iter().map(|piece| piece.iter().map(|part| part.address / 8192).collect()).collect();
+        assert_eq!(pages, [vec![3, 4, 5], vec![13, 13], vec![15]]);
+        assert_eq!((span(&found[0], 8192), span(&found[1], 8192)), (3 * 8192, 8192));
     }
 
     #[test]
     fn images_are_parts_of_what_was_read() {
-        let piece = [part(1, 2), part(0, 4)];
-        let bytes: Vec<u8> = (2..5u8).flat_map(|page| vec![page; 8192]).collect();
+        let piece = [part(1, 2), part(0, 3)];
+        let bytes: Vec<u8> = (2..4u8).flat_map(|page| vec![page; 8192]).collect();
         let found: Vec<(usize, u8, usize)> = images(&piece, IoBuf::copy_of(&bytes), 8192)
             .map(|(index, image)| (index, image.as_slice()[0], image.len()))
             .collect();
-        assert_eq!(found, [(1, 2, 8192), (0, 4, 8192)]);
+        assert_eq!(found, [(1, 2, 8192), (0, 3, 8192)]);
     }
 }

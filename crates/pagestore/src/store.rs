@@ -1,19 +1,17 @@
 //! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
 
-use crate::{PageBatch, PageId, PageSize, SegmentStats, StoreError};
+use crate::{PageBatch, PageId, PageSize, StoreError};
 use env::{BoxFuture, IoBuf};
 
 /// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
 pub const SUPERBLOCK_BYTES_MAX: usize = 2048;
 
 /// What a store can tell about itself at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreStats {
     /// Batches that went through a doublewrite file, and their pages.
     pub doublewrite_batches: u64,
     pub doublewrite_pages: u64,
-    /// Of a store that keeps pages in segments.
-    pub segments: Option<SegmentStats>,
 }
 
 /// A place for pages. One operation at a time may touch a given page: the buffer pool sees to that.
@@ -27,34 +25,12 @@ pub trait PageStore: Send + Sync {
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
 
     /// Reads pages with as few disk operations as their places allow; answers what lies there, in the order of the list.
-    /// `None` for what cannot be read, was never written or moves meanwhile. Nothing is verified (`header::verify`), and
-    /// only `read` tells what is wrong.
+    /// `None` for what cannot be read. Nothing is verified (`header::verify`), and only `read` tells what is wrong.
     fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>>;
-
-    /// Whether `read_many` would need far fewer operations for these pages after they were written in one batch.
-    fn is_scattered(&self, _pages: &[PageId]) -> bool {
-        false
-    }
 
     /// Resolves when all pages of the batch are durable. After a crash in between, each page is found in its
     /// old or its new version, never torn. A failed batch leaves that guarantee intact.
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>>;
-
-    /// Says that nobody will read these pages any more, until they are written again. Resolves when that is durable;
-    /// a crash before may bring any of them back. A store that cannot use the space elsewhere does nothing.
-    fn free<'a>(&'a self, _pages: &'a [PageId]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    /// Whether `free` gains anything. Pages that were freed need not be reported to a store that says no.
-    fn wants_frees(&self) -> bool {
-        false
-    }
-
-    /// Whether the store has an image of the page, as far as it knows.
-    fn holds(&self, page: PageId) -> bool {
-        page.0 < self.page_count()
-    }
 
     /// Grows the store to at least `page_count` pages. A full disk is an error that changes nothing.
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -71,18 +47,8 @@ pub trait PageStore: Send + Sync {
         0
     }
 
-    /// What it has done and what it holds.
+    /// What it has done.
     fn store_stats(&self) -> StoreStats {
         StoreStats::default()
-    }
-
-    /// Checks what the store itself keeps, beside the pages: says what is wrong. Nobody may write meanwhile.
-    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    /// Ends background work. Nothing is written afterwards, so the store can be opened anew.
-    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Ok(()) })
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Engine, EngineOptions, FlushAtCommit, Packing, SegmentOptions, StoreKind};
+use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
 use session::{KillKind, Server, ServerConfig, SleepFuture, Timer};
 
 use crate::data_directory::DataDirectory;
@@ -151,10 +151,6 @@ fn open_store(
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,
             _ => FlushAtCommit::Written,
-        },
-        store: match settings.stores_in_segments {
-            true => StoreKind::Segments(SegmentOptions::default()),
-            false => StoreKind::InPlace,
         },
     };
     on_worker(pool.first(), move || async move {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use catalog::Catalog;
-use engine::{Engine, EngineOptions, Fault, Inspected, Survey, TreeId};
+use engine::{Engine, EngineError, EngineOptions, Fault, Inspected, Survey, TreeId};
 use env::local::{ThreadSpawner, block_on};
 
 use crate::data_directory::hold_for_reading;
@@ -32,6 +32,7 @@ pub fn verify(directory: &Path) -> Result<bool, String> {
     let options = EngineOptions { buffer_pool_bytes: POOL_BYTES, ..EngineOptions::default() };
     let engine = match block_on(Engine::open(environment, options)) {
         Ok(engine) => engine,
+        Err(error @ EngineError::SegmentStore { .. }) => return Err(error.to_string()),
         Err(error) => {
             println!("damaged: {error}");
             println!(

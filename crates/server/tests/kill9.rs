@@ -1,8 +1,7 @@
 //! kill -9 at random moments under write load: nothing acknowledged is lost, nothing is half there.
 //!
 //! The load and what it must leave are in `support/journal.rs`. EVENKEEL_KILL9_CYCLES sets the number of kills (20),
-//! EVENKEEL_KILL9_SEED repeats the moments of a run. Half of the kills meet the page store `in-place`, half `segments`;
-//! EVENKEEL_KILL9_STORE names one of them for all. The data directory lives on from kill to kill, and is made anew after
+//! EVENKEEL_KILL9_SEED repeats the moments of a run. The data directory lives on from kill to kill, and is made anew after
 //! CYCLES_PER_DIRECTORY, because every look reads all of it.
 
 mod support;
@@ -14,18 +13,16 @@ use support::journal::{
 };
 use support::{TestDirectory, TestServer};
 
-const STORES: [&str; 2] = ["in-place", "segments"];
 const CYCLES_PER_DIRECTORY: u64 = 50;
 const LOAD_MS_MIN: u64 = 30;
 const LOAD_MS_MAX: u64 = 900;
 
-/// Kills a server on `store` so many times; returns transactions in all.
-fn kill_again_and_again(store: &str, cycles: u64, random: &mut Random) -> u64 {
+/// Kills a server so many times; returns transactions in all.
+fn kill_again_and_again(cycles: u64, random: &mut Random) -> u64 {
     let lists_directory = TestDirectory::new();
     let lists = lists_in(lists_directory.path());
     let mut models = Models::default();
-    let option = format!("--page-store={store}");
-    let mut server = TestServer::start(&[&option]);
+    let mut server = TestServer::start(&[]);
     prepare(&mut server.log_in(), SMALL);
     let mut total = 0;
     for cycle in 0..cycles {
@@ -39,11 +36,11 @@ fn kill_again_and_again(store: &str, cycles: u64, random: &mut Random) -> u64 {
             std::thread::sleep(load);
             server.kill_nine()
         });
-        server = TestServer::start_in(directory, &[&option]);
+        server = TestServer::start_in(directory, &[]);
         let finding = compare(&mut server.log_in(), &mut models, &lists, SMALL);
-        assert!(finding.is_sound(), "{store}, cycle {cycle}: {finding:?}");
+        assert!(finding.is_sound(), "cycle {cycle}: {finding:?}");
         total = finding.transactions;
-        println!("{store}, cycle {cycle}: killed after {load:?}, {total} transactions are all there");
+        println!("cycle {cycle}: killed after {load:?}, {total} transactions are all there");
     }
     total
 }
@@ -53,23 +50,13 @@ fn nothing_acknowledged_is_lost() {
     let cycles = from_environment("EVENKEEL_KILL9_CYCLES", 20);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
     let seed = from_environment("EVENKEEL_KILL9_SEED", now | 1);
-    let chosen = std::env::var("EVENKEEL_KILL9_STORE").ok();
-    let stores: Vec<_> =
-        STORES.into_iter().filter(|store| chosen.as_deref().is_none_or(|chosen| chosen == *store)).collect();
     println!("seed {seed}, {cycles} cycles");
     let mut random = Random(seed);
-    for store in &stores {
-        let started = Instant::now();
-        let cycles = cycles / stores.len() as u64;
-        let mut total = 0;
-        for first in (0..cycles).step_by(CYCLES_PER_DIRECTORY as usize) {
-            total += kill_again_and_again(store, CYCLES_PER_DIRECTORY.min(cycles - first), &mut random);
-        }
-        assert!(total > cycles, "there was no load to speak of");
-        println!(
-            "{store}: {cycles} kills, {total} transactions, 0 lost, 0 half applied, in {:?}",
-            started.elapsed()
-        );
+    let started = Instant::now();
+    let mut total = 0;
+    for first in (0..cycles).step_by(CYCLES_PER_DIRECTORY as usize) {
+        total += kill_again_and_again(CYCLES_PER_DIRECTORY.min(cycles - first), &mut random);
     }
-    assert!(!stores.is_empty(), "EVENKEEL_KILL9_STORE is one of {STORES:?}");
+    assert!(total > cycles, "there was no load to speak of");
+    println!("{cycles} kills, {total} transactions, 0 lost, 0 half applied, in {:?}", started.elapsed());
 }

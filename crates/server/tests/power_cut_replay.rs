@@ -31,7 +31,6 @@ const DISK_BYTES: u64 = 128 << 20;
 const LOG_BYTES: u64 = 8 << 30;
 const MARKS: u64 = 60;
 const SILENCE_MAX: Duration = Duration::from_secs(900);
-const STORES: [&str; 2] = ["in-place", "segments"];
 
 /// The load's part; nothing anywhere else.
 #[test]
@@ -91,7 +90,7 @@ impl Drop for Mount {
 
 /// A load in a guest: leaves the disk as it was before, the log, and the lists in `host`.
 /// With `flush` 1 each commit is flushed before its answer.
-fn record(host: &Path, store: &str, options: &[&str], flush: &str, seed: u64) {
+fn record(host: &Path, options: &[&str], flush: &str, seed: u64) {
     let (disk, before, log) = (host.join("disk"), host.join("before"), host.join("log"));
     // Without a journal, ext4 does not flush the disk at an fdatasync that changes no inode.
     make_disk(&disk, DISK_BYTES, true);
@@ -99,7 +98,7 @@ fn record(host: &Path, store: &str, options: &[&str], flush: &str, seed: u64) {
     File::create(&log).and_then(|file| file.set_len(LOG_BYTES)).expect("a log can be made");
     let orders = [
         // The kernel's command line is parted at spaces.
-        ("CUT_OPTIONS", format!("--page-store={store},{}", options.join(","))),
+        ("CUT_OPTIONS", options.join(",")),
         ("CUT_FLUSH", flush.to_owned()),
         ("CUT_SEED", seed.to_string()),
         ("EVENKEEL_PROGRAM", evenkeel(&TestDirectory::kept(host)).get_program().display().to_string()),
@@ -123,7 +122,7 @@ fn acknowledged(log: &WriteLog, index: usize) -> Option<Vec<u64>> {
 }
 
 /// Recovers on one state, and compares.
-fn recover(host: &Path, disk: &Path, acknowledged: &[u64], store: &str) -> Finding {
+fn recover(host: &Path, disk: &Path, acknowledged: &[u64]) -> Finding {
     let mount = Mount::new(disk, &host.join("mount"));
     let lists_directory = TestDirectory::new();
     let lists = lists_in(lists_directory.path());
@@ -134,9 +133,7 @@ fn recover(host: &Path, disk: &Path, acknowledged: &[u64], store: &str) -> Findi
     let program = evenkeel(&directory).get_program().to_owned();
     let verify =
         Command::new(program).arg("verify").arg(mount.0.join("data")).output().expect("the program starts");
-    let option = format!("--page-store={store}");
-    let options: Vec<_> = OPTIONS.into_iter().chain([option.as_str()]).collect();
-    let server = TestServer::start_in(directory, &options);
+    let server = TestServer::start_in(directory, &OPTIONS);
     let mut finding = compare(&mut server.log_in(), &mut Models::default(), &lists, SHAPE);
     // Several of a writer's transactions may have been acknowledged since the mark.
     finding.faults.retain(|fault| !fault.contains("were acknowledged"));
@@ -169,7 +166,7 @@ struct Effort {
 
 /// Makes states of a recorded load and recovers each; only losses are borne here. A load can be examined once: on the way
 /// `before` becomes what it was behind the last state.
-fn examine(host: &Path, store: &str, effort: Effort, random: &mut Random) -> Outcome {
+fn examine(host: &Path, effort: Effort, random: &mut Random) -> Outcome {
     let log = WriteLog::open(&host.join("log"));
     let first = log.entries.iter().position(|entry| entry.mark.is_some()).expect("there are marks");
     let behind_marks = (log.entries.len() - first) as u64;
@@ -189,7 +186,7 @@ fn examine(host: &Path, store: &str, effort: Effort, random: &mut Random) -> Out
         outcome.left_out += log.apply_in_part(applied..point + 1, &state, random);
         drop(state);
         let acknowledged = acknowledged(&log, point).expect("points are behind the first mark");
-        let finding = recover(host, &disk, &acknowledged, store);
+        let finding = recover(host, &disk, &acknowledged);
         assert!(finding.faults.is_empty(), "behind write {point}: {finding:?}");
         outcome.states += 1;
         outcome.losses += u64::from(finding.lost > 0);
@@ -228,18 +225,16 @@ fn no_write_is_needed_that_was_not_flushed() {
     let states = from_environment("EVENKEEL_REPLAY_STATES", 24);
     let mut random = random();
     let started = Instant::now();
-    for store in STORES {
-        let host = TestDirectory::new();
-        record(host.path(), store, &OPTIONS, "1", random.below(u64::MAX) | 1);
-        let effort = Effort { states_max: states / STORES.len() as u64, stops_at_loss: false };
-        let outcome = examine(host.path(), store, effort, &mut random);
-        println!(
-            "{store}: {} states, {} unflushed writes left out or torn, {} acknowledged at the last",
-            outcome.states, outcome.left_out, outcome.acknowledged
-        );
-        assert_eq!(outcome.losses, 0, "acknowledged transactions are lost");
-        assert!(outcome.acknowledged > 0, "there was no load to speak of");
-    }
+    let host = TestDirectory::new();
+    record(host.path(), &OPTIONS, "1", random.below(u64::MAX) | 1);
+    let effort = Effort { states_max: states, stops_at_loss: false };
+    let outcome = examine(host.path(), effort, &mut random);
+    println!(
+        "{} states, {} unflushed writes left out or torn, {} acknowledged at the last",
+        outcome.states, outcome.left_out, outcome.acknowledged
+    );
+    assert_eq!(outcome.losses, 0, "acknowledged transactions are lost");
+    assert!(outcome.acknowledged > 0, "there was no load to speak of");
     println!("{states} states, 0 lost, 0 half applied, in {:?}", started.elapsed());
 }
 
@@ -252,9 +247,9 @@ fn a_missing_flush_is_caught() {
     }
     let mut random = random();
     let host = TestDirectory::new();
-    record(host.path(), "in-place", &LAZY_OPTIONS, "2", random.below(u64::MAX) | 1);
+    record(host.path(), &LAZY_OPTIONS, "2", random.below(u64::MAX) | 1);
     let effort = Effort { states_max: 24, stops_at_loss: true };
-    let outcome = examine(host.path(), "in-place", effort, &mut random);
+    let outcome = examine(host.path(), effort, &mut random);
     println!("without flushes: {} of {} states lost something acknowledged", outcome.losses, outcome.states);
     assert!(outcome.losses > 0, "nothing was lost without flushes");
 }

@@ -10,8 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use engine::{
-    AccessMode, Direction, Engine, EngineOptions, EntryBatch, Isolation, KeyRange, ReadMode, StoreKind,
-    TreeId,
+    AccessMode, Direction, Engine, EngineOptions, EntryBatch, Isolation, KeyRange, ReadMode, TreeId,
 };
 use env::Clock;
 use env::sim::{SimOptions, World};
@@ -32,7 +31,6 @@ fn options() -> EngineOptions {
         buffer_pool_bytes: 8 << 20,
         redo_capacity_bytes: 64 << 20,
         loads_hot_pages: false,
-        store: StoreKind::InPlace,
         ..EngineOptions::default()
     }
 }

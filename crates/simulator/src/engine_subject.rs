@@ -8,8 +8,7 @@
 use crate::subject::{Refusal, Rows, Subject, Table};
 use engine::{
     AccessMode, Direction, Engine, EngineError, EngineOptions, EntryBatch, Isolation, KeyRange, LockMode,
-    Packing, PreparedTransaction, ReadMode, Savepoint, SegmentOptions, StoreKind, Transaction, TreeId,
-    Uniqueness, WaitPolicy,
+    Packing, PreparedTransaction, ReadMode, Savepoint, Transaction, TreeId, Uniqueness, WaitPolicy,
 };
 use env::Env;
 use std::sync::Arc;
@@ -47,7 +46,6 @@ impl Subject for Engine {
             // In some lives a part of the pages is compressed in memory.
             packing: [Packing::Never, Packing::Sixteenths(4), Packing::Sixteenths(8)]
                 [env.random.u64() as usize % 3],
-            store: if env.random.u64().is_multiple_of(2) { StoreKind::InPlace } else { segments() },
             ..EngineOptions::default()
         };
         Engine::open(env, options).await.map_err(|error| error.to_string())
@@ -293,16 +291,6 @@ async fn scan_tree(transaction: &mut Transaction, tree: TreeId, mode: ReadMode) 
             return Ok(rows);
         }
     }
-}
-
-/// Small segments, so that the cleaner and the map's checkpoints have work.
-pub(crate) fn segments() -> StoreKind {
-    StoreKind::Segments(SegmentOptions {
-        segment_bytes: 128 << 10,
-        segments_per_file: 16,
-        fill_target_percent: 90,
-        ..SegmentOptions::default()
-    })
 }
 
 /// Only a snapshot that outlives its statement can be older than a table: another client has created that since.

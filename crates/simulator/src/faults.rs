@@ -134,7 +134,7 @@ fn lost_sync<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Str
 
 /// One sync fails, of any file or of one kind of files.
 fn draw_sync(random: &SeededRandom, after_max: usize) -> Fault {
-    let path = ["", "", "wal/", "pages.db", "doublewrite", "segments-", "superblock.db"][random.below(7)];
+    let path = ["", "", "wal/", "pages.db", "doublewrite"][random.below(5)];
     Fault::input_output_error(IoOp::Sync, path, random.below(after_max) as u64)
 }
 

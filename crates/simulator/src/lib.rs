@@ -26,6 +26,6 @@ pub use history::{Contents, History, TransactionNumber, catalog_key, table_of_ke
 pub use many::{Budget, Summary, run_many};
 pub use rot::{RotCount, RotReport, run_rot};
 pub use run::{Report, RunOptions, Violation, run_seed};
-pub use store::{StoreOptions, run_store_error, run_store_many, run_store_seed};
+pub use store::{PlantedStoreFault, StoreOptions, run_store_error, run_store_many, run_store_seed};
 pub use subject::{Refusal, Rows, Subject, Table};
 pub use workload::{Shared, WorkloadOptions, read_contents};

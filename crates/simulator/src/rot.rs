@@ -204,10 +204,8 @@ fn files(world: &World) -> BTreeMap<String, Vec<u8>> {
 /// What kind of file a path names.
 fn kind_of(path: &str, killed: bool) -> &'static str {
     let kinds = [
-        ("pages.db", "in-place pages", "in-place pages, killed"),
+        ("pages.db", "pages", "pages, killed"),
         ("doublewrite.db", "doublewrite", "doublewrite, killed"),
-        ("superblock.db", "segment superblocks", "segment superblocks, killed"),
-        ("segments-", "segments", "segments, killed"),
         ("wal/", "log", "log, killed"),
     ];
     let kind = kinds.iter().find(|(part, ..)| path.contains(part));

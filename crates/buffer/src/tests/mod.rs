@@ -1,5 +1,6 @@
 //! Tests of the pool as a whole, on the simulated machine.
 
+mod alone;
 mod caps;
 mod neighbours;
 mod packed;
@@ -18,13 +19,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use wal::{Wal, WalGroup, WalOptions};
 
-pub(super) const PAGE_BYTES: usize = PageSize::K4.bytes();
+const PAGE_BYTES: usize = PageSize::K4.bytes();
 
 async fn open(env: &Env, frames: usize) -> Arc<BufferPool> {
     open_with(env, Arc::new(InPlaceStore::create(env, "", PageSize::K4).await.unwrap()), frames).await
 }
 
-pub(super) async fn open_with(env: &Env, store: Arc<dyn PageStore>, frames: usize) -> Arc<BufferPool> {
+async fn open_with(env: &Env, store: Arc<dyn PageStore>, frames: usize) -> Arc<BufferPool> {
     let wal = Arc::new(Wal::create(env, WalOptions::default()).await.unwrap());
     let options = PoolOptions::new(frames * (PAGE_BYTES + 64), |_| Ok(()));
     BufferPool::open(env, store, wal, options)
@@ -47,13 +48,13 @@ fn stamp(pool: &BufferPool, page: PageId, create: bool, byte: u8) -> Result<(), 
     Ok(())
 }
 
-pub(super) async fn fill(pool: &BufferPool, pages: std::ops::Range<u64>) {
+async fn fill(pool: &BufferPool, pages: std::ops::Range<u64>) {
     for page in pages {
         pool.run(|| stamp(pool, PageId(page), true, page as u8)).await.unwrap();
     }
 }
 
-pub(super) async fn check(pool: &BufferPool, page: u64) {
+async fn check(pool: &BufferPool, page: u64) {
     let byte = pool.run(|| Ok(pool.read(PageId(page))?[100])).await.unwrap();
     assert_eq!(byte, page as u8);
 }

@@ -35,7 +35,7 @@ pub(crate) struct Rest {
 }
 
 impl Engine {
-    /// Lets all pages catch up, and finds the free ones afterwards, if the page store wants to know them.
+    /// Lets all pages catch up.
     pub(crate) fn redo_in_background(self: &Arc<Self>, mut rest: Rest) {
         if self.pool.behind().count() > 0 {
             self.checkpointer.hold_for_redo(rest.from.0);
@@ -51,11 +51,7 @@ impl Engine {
                 Err(error) => return Err(engine.fail(error)),
             }
             engine.checkpointer.redo_is_done(engine.wal.end_lsn());
-            engine.forget_free_page_logs().await?;
-            if engine.pool.store().wants_frees() {
-                engine.spawn("find free pages", |engine| async move { engine.find_free_pages().await });
-            }
-            Ok(())
+            engine.forget_free_page_logs().await
         });
     }
 

@@ -1,38 +1,30 @@
-//! What the engine no longer uses leaves the page store: after drops, deletes, restarts, and on a full disk.
+//! Pages that the engine no longer uses can be used again: after drops, deletes, and on a full disk.
 
 use super::*;
-use crate::{SegmentOptions, StoreKind};
-use pagestore::PageId;
 
-fn segment_options() -> EngineOptions {
-    let segments = SegmentOptions {
-        segment_bytes: 128 << 10,
-        segments_per_file: 16,
-        fill_target_percent: 90,
-        ..SegmentOptions::default()
-    };
-    EngineOptions { store: StoreKind::Segments(segments), ..options() }
-}
-
-fn on_segments<F>(sim: SimOptions, test: impl FnOnce(Arc<Engine>) -> F) -> World
+fn on_engine<F>(sim: SimOptions, test: impl FnOnce(Arc<Engine>) -> F)
 where
     F: Future<Output = ()>,
 {
     let world = World::new(7, sim);
     let env = world.env();
     let run = async move {
-        let engine = Engine::open(env, segment_options()).await.expect("open");
+        let engine = Engine::open(env, options()).await.expect("open");
         test(engine.clone()).await;
         engine.verify().await.expect("verify");
     };
     world.block_on(run).unwrap();
-    world
 }
 
-/// How many pages the store has an image of.
-fn stored(engine: &Engine) -> u64 {
-    let store = engine.pool.store();
-    (0..store.page_count()).filter(|page| store.holds(PageId(*page))).count() as u64
+/// How many pages the space map says are in use.
+async fn used(engine: &Engine) -> u64 {
+    let mut count = 0;
+    for region in 0.. {
+        let used = engine.pool.run(|| engine.space.used_pages(&engine.pool, region)).await;
+        let Some(pages) = used.unwrap() else { break };
+        count += pages.len() as u64;
+    }
+    count
 }
 
 fn key(number: u32) -> [u8; 4] {
@@ -68,47 +60,31 @@ async fn calm(engine: &Arc<Engine>) {
     }
 }
 
-/// Waits until the store has fewer pages than that: how soon the background comes to it is the machine's matter.
+/// Waits until fewer pages are in use than that: how soon the background comes to it is the machine's matter.
 async fn shrinks_below(engine: &Arc<Engine>, pages: u64) {
     for _ in 0..10 {
         calm(engine).await;
-        if stored(engine) < pages {
+        if used(engine).await < pages {
             return;
         }
     }
-    panic!("{} pages are there, and should be less than {pages}", stored(engine));
-}
-
-/// Everything is behind a checkpoint, and the store knows.
-async fn settle(engine: &Arc<Engine>) {
-    for _ in 0..3 {
-        engine.pool.flush_all().await.unwrap();
-        engine.renew_page_logs(engine.wal.end_lsn()).await.unwrap();
-        engine.checkpoint(false).await.unwrap();
-        engine.start_freeing();
-        calm(engine).await;
-    }
+    panic!("{} pages are in use, and should be less than {pages}", used(engine).await);
 }
 
 #[test]
-fn a_dropped_table_leaves_the_store() {
-    on_segments(SimOptions::default(), |engine| async move {
+fn the_pages_of_a_dropped_table_are_used_again() {
+    on_engine(SimOptions::default(), |engine| async move {
         let kept = filled_tree(&engine, 200).await;
-        engine.pool.flush_all().await.unwrap();
-        let before = stored(&engine);
+        let before = used(&engine).await;
         let dropped = filled_tree(&engine, 2000).await;
-        engine.pool.flush_all().await.unwrap();
-        let full = stored(&engine);
+        let full = used(&engine).await;
         assert!(full > before + 700, "{before} {full}");
+        let page_count = engine.pool.store().page_count();
         drop_tree(&engine, dropped).await;
-        // Most of it goes without being asked.
-        shrinks_below(&engine, full / 2).await;
-        settle(&engine).await;
-        let after = stored(&engine);
-        assert!(after < before + 20, "{before} {full} {after}");
-        // The pages can be used again.
-        let again = filled_tree(&engine, 500).await;
+        shrinks_below(&engine, before + 20).await;
+        let again = filled_tree(&engine, 1900).await;
         engine.pool.flush_all().await.unwrap();
+        assert_eq!(engine.pool.store().page_count(), page_count, "the store need not grow");
         for tree in [kept, again] {
             let mut reader = repeatable(&engine);
             let row = reader.get(tree, &key(160), ReadMode::Snapshot).await.unwrap();
@@ -118,11 +94,10 @@ fn a_dropped_table_leaves_the_store() {
 }
 
 #[test]
-fn deleted_rows_leave_the_store() {
-    on_segments(SimOptions::default(), |engine| async move {
+fn the_pages_of_deleted_rows_become_free() {
+    on_engine(SimOptions::default(), |engine| async move {
         let tree = filled_tree(&engine, 2000).await;
-        engine.pool.flush_all().await.unwrap();
-        let full = stored(&engine);
+        let full = used(&engine).await;
         for step in 0..20 {
             let mut transaction = repeatable(&engine);
             for number in (step * 100..step * 100 + 100).filter(|number| number % 20 != 7) {
@@ -130,42 +105,17 @@ fn deleted_rows_leave_the_store() {
             }
             transaction.commit().await.unwrap();
         }
-        calm(&engine).await;
-        settle(&engine).await;
-        let after = stored(&engine);
-        assert!(after * 4 < full, "{full} {after}");
+        shrinks_below(&engine, full / 4).await;
         let mut reader = repeatable(&engine);
         assert_eq!(reader.get(tree, &key(27), ReadMode::Snapshot).await.unwrap(), Some(vec![27; 400]));
     });
-}
-
-#[test]
-fn what_a_crash_made_the_engine_forget_is_found_at_the_next_start() {
-    let world = on_segments(SimOptions::default(), |engine| async move {
-        let tree = filled_tree(&engine, 2000).await;
-        engine.pool.flush_all().await.unwrap();
-        // Nobody tells the store.
-        engine.checkpointer.freeing.store(true, std::sync::atomic::Ordering::SeqCst);
-        drop_tree(&engine, tree).await;
-        calm(&engine).await;
-        assert!(stored(&engine) > 700);
-    });
-    let world = world.crash(SimOptions::default());
-    let env = world.env();
-    let run = async move {
-        let engine = Engine::open(env, segment_options()).await.expect("open");
-        shrinks_below(&engine, 40).await;
-        engine.verify().await.expect("verify");
-        engine.close().await.expect("close");
-    };
-    world.block_on(run).unwrap();
 }
 
 /// Fills the disk, then makes room by a drop: nothing is lost, and there is room again.
 #[test]
 fn a_full_disk_can_be_emptied() {
     let sim = SimOptions { capacity_bytes: Some(24 << 20), ..SimOptions::default() };
-    on_segments(sim, |engine| async move {
+    on_engine(sim, |engine| async move {
         let kept = filled_tree(&engine, 500).await;
         let mut big = Vec::new();
         let mut error = None;
@@ -199,7 +149,7 @@ fn a_full_disk_can_be_emptied() {
             transaction.commit().await.unwrap();
         }
         engine.pool.flush_all().await.unwrap();
-        let full = stored(&engine);
+        let full = used(&engine).await;
         for tree in big {
             assert_ne!(Some(tree), unfinished);
             drop_tree(&engine, tree).await;

@@ -1,15 +1,14 @@
 //! Dirty pages that leave memory without being written: what a log that comes round, a crash and a clean stop make of them.
 
 use super::*;
-use crate::{SegmentOptions, StoreKind};
 use env::Env;
 use parking_lot::Mutex;
 
 const ROWS: u32 = 4_000;
 
 /// A few dozen frames for some 300 leaves.
-fn small(store: StoreKind) -> EngineOptions {
-    EngineOptions { buffer_pool_bytes: 64 * 4200, page_log_bytes: Some(100_000), store, ..options() }
+fn small() -> EngineOptions {
+    EngineOptions { buffer_pool_bytes: 64 * 4200, page_log_bytes: Some(100_000), ..options() }
 }
 
 fn value(number: u32, version: u32) -> Vec<u8> {
@@ -60,53 +59,51 @@ async fn change_some(
 
 #[test]
 fn they_outlive_a_log_that_comes_round_a_crash_and_a_stop() {
-    for store in [StoreKind::InPlace, StoreKind::Segments(SegmentOptions::tiny())] {
-        let versions = Mutex::new(vec![0; ROWS as usize]);
-        let versions = &versions;
-        let world = World::new(31, SimOptions::default());
-        let env = world.env();
-        let life = async move {
-            let engine = Engine::open(env.clone(), small(store)).await.unwrap();
-            let tree = make(&engine).await;
-            let dropped = make(&engine).await;
-            let capacity = engine.stats().log_capacity_bytes;
-            set(&engine, dropped, 9, 1).await;
-            change_some(&engine, &env, tree, capacity, versions).await;
-            let mut writer = repeatable(&engine);
-            writer.drop_tree(dropped).await.unwrap();
-            writer.commit().await.unwrap();
-            change_some(&engine, &env, tree, 2 * capacity, versions).await;
-            let stats = engine.stats();
-            assert!(stats.dirty_pages_left > 1_000 && stats.dirty_pages_returned > 1_000, "{stats:?}");
-            assert!(stats.page_logs_renewed > 100 && stats.dirty_pages_absent > 50, "{stats:?}");
-            assert!(stats.page_log_bytes < 110_000 && engine.log_age() < capacity / 2, "{stats:?}");
-            tree
-        };
-        let tree = world.block_on(life).unwrap();
-        let world = world.crash(SimOptions::default());
-        let env = world.env();
-        let life = async move {
-            let engine = Engine::open(env.clone(), small(store)).await.unwrap();
-            assert!(engine.stats().dirty_pages_absent > 50, "{:?}", engine.stats());
-            change_some(&engine, &env, tree, 200_000, versions).await;
-            let expected = versions.lock().clone();
-            check_all(&engine, tree, &expected).await;
-            engine.close().await.unwrap();
-        };
-        world.block_on(life).unwrap();
-        let env = world.env();
-        let life = async move {
-            let engine = Engine::open(env, small(store)).await.unwrap();
-            let stats = engine.stats();
-            assert!(stats.dirty_pages_absent > 50 && stats.pages_behind == 0, "{stats:?}");
-            assert!(engine.log_age() < 200_000, "what they lack was logged again: {}", engine.log_age());
-            let expected = versions.lock().clone();
-            check_all(&engine, tree, &expected).await;
-            engine.verify().await.unwrap();
-            engine.close().await.unwrap();
-        };
-        world.block_on(life).unwrap();
-    }
+    let versions = Mutex::new(vec![0; ROWS as usize]);
+    let versions = &versions;
+    let world = World::new(31, SimOptions::default());
+    let env = world.env();
+    let life = async move {
+        let engine = Engine::open(env.clone(), small()).await.unwrap();
+        let tree = make(&engine).await;
+        let dropped = make(&engine).await;
+        let capacity = engine.stats().log_capacity_bytes;
+        set(&engine, dropped, 9, 1).await;
+        change_some(&engine, &env, tree, capacity, versions).await;
+        let mut writer = repeatable(&engine);
+        writer.drop_tree(dropped).await.unwrap();
+        writer.commit().await.unwrap();
+        change_some(&engine, &env, tree, 2 * capacity, versions).await;
+        let stats = engine.stats();
+        assert!(stats.dirty_pages_left > 1_000 && stats.dirty_pages_returned > 1_000, "{stats:?}");
+        assert!(stats.page_logs_renewed > 100 && stats.dirty_pages_absent > 50, "{stats:?}");
+        assert!(stats.page_log_bytes < 110_000 && engine.log_age() < capacity / 2, "{stats:?}");
+        tree
+    };
+    let tree = world.block_on(life).unwrap();
+    let world = world.crash(SimOptions::default());
+    let env = world.env();
+    let life = async move {
+        let engine = Engine::open(env.clone(), small()).await.unwrap();
+        assert!(engine.stats().dirty_pages_absent > 50, "{:?}", engine.stats());
+        change_some(&engine, &env, tree, 200_000, versions).await;
+        let expected = versions.lock().clone();
+        check_all(&engine, tree, &expected).await;
+        engine.close().await.unwrap();
+    };
+    world.block_on(life).unwrap();
+    let env = world.env();
+    let life = async move {
+        let engine = Engine::open(env, small()).await.unwrap();
+        let stats = engine.stats();
+        assert!(stats.dirty_pages_absent > 50 && stats.pages_behind == 0, "{stats:?}");
+        assert!(engine.log_age() < 200_000, "what they lack was logged again: {}", engine.log_age());
+        let expected = versions.lock().clone();
+        check_all(&engine, tree, &expected).await;
+        engine.verify().await.unwrap();
+        engine.close().await.unwrap();
+    };
+    world.block_on(life).unwrap();
 }
 
 #[test]
@@ -115,7 +112,7 @@ fn with_less_memory_for_logs_pages_are_written() {
     let env = world.env();
     let run = async move {
         let versions = Mutex::new(vec![0; ROWS as usize]);
-        let engine = Engine::open(env.clone(), small(StoreKind::InPlace)).await.unwrap();
+        let engine = Engine::open(env.clone(), small()).await.unwrap();
         let tree = make(&engine).await;
         change_some(&engine, &env, tree, 4 << 20, &versions).await;
         let before = engine.stats();
@@ -137,7 +134,7 @@ fn logs_that_nobody_needs_make_room() {
     let world = World::new(32, SimOptions::default());
     let env = world.env();
     let run = async move {
-        let options = EngineOptions { page_log_bytes: Some(30_000), ..small(StoreKind::InPlace) };
+        let options = EngineOptions { page_log_bytes: Some(30_000), ..small() };
         let engine = Engine::open(env.clone(), options).await.unwrap();
         let (cold, hot) = (make(&engine).await, make(&engine).await);
         let before = engine.pool.page_logs().absent_pages();
@@ -168,11 +165,8 @@ fn old_pages_in_memory_are_written_evenly() {
     let world = World::new(34, SimOptions::default());
     let env = world.env();
     let run = async move {
-        let large = EngineOptions {
-            buffer_pool_bytes: 1000 * 4200,
-            page_log_bytes: Some(1 << 20),
-            ..small(StoreKind::InPlace)
-        };
+        let large =
+            EngineOptions { buffer_pool_bytes: 1000 * 4200, page_log_bytes: Some(1 << 20), ..small() };
         let engine = Engine::open(env.clone(), large).await.unwrap();
         let tree = make(&engine).await;
         engine.pool.flush_all().await.unwrap();

@@ -1,7 +1,6 @@
 //! Opening before redo is over: what users find meanwhile, and what another crash leaves.
 
 use super::*;
-use crate::{SegmentOptions, StoreKind};
 use env::Env;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -11,12 +10,8 @@ const ROWS: u32 = 900;
 /// Everything fits; a few pages fit; one page.
 const MEMORY: [u64; 3] = [0, 20_000, 1];
 
-fn with_memory(redo_memory_bytes: u64, store: StoreKind) -> EngineOptions {
-    EngineOptions { redo_memory_bytes, store, ..options() }
-}
-
-fn stores() -> [StoreKind; 2] {
-    [StoreKind::InPlace, StoreKind::Segments(SegmentOptions::tiny())]
+fn with_memory(redo_memory_bytes: u64) -> EngineOptions {
+    EngineOptions { redo_memory_bytes, ..options() }
 }
 
 fn value(number: u32, version: u8) -> Vec<u8> {
@@ -43,11 +38,11 @@ async fn check_all(engine: &Arc<Engine>, tree: TreeId, version: u8) {
 }
 
 /// A machine that crashed when a tree of many leaves had been written, stopped, and changed everywhere.
-fn crashed(seed: u64, store: StoreKind) -> (World, TreeId) {
+fn crashed(seed: u64) -> (World, TreeId) {
     let world = World::new(seed, SimOptions::default());
     let env = world.env();
     let work = async move {
-        let engine = Engine::open(env.clone(), with_memory(0, store)).await.unwrap();
+        let engine = Engine::open(env.clone(), with_memory(0)).await.unwrap();
         let mut writer = repeatable(&engine);
         let tree = writer.create_tree().await.unwrap();
         for number in 0..ROWS {
@@ -58,7 +53,7 @@ fn crashed(seed: u64, store: StoreKind) -> (World, TreeId) {
         }
         writer.commit().await.unwrap();
         engine.close().await.unwrap();
-        let engine = Engine::open(env, with_memory(0, store)).await.unwrap();
+        let engine = Engine::open(env, with_memory(0)).await.unwrap();
         set_all(&engine, tree, 1).await;
         tree
     };
@@ -66,17 +61,17 @@ fn crashed(seed: u64, store: StoreKind) -> (World, TreeId) {
     (world.crash(SimOptions::default()), tree)
 }
 
-async fn open(env: Env, memory: u64, store: StoreKind) -> Arc<Engine> {
-    Engine::open(env, with_memory(memory, store)).await.unwrap()
+async fn open(env: Env, memory: u64) -> Arc<Engine> {
+    Engine::open(env, with_memory(memory)).await.unwrap()
 }
 
 #[test]
 fn pages_catch_up_when_they_are_needed_and_all_in_the_end() {
-    for (store, memory) in stores().into_iter().flat_map(|store| MEMORY.map(|memory| (store, memory))) {
-        let (world, tree) = crashed(1, store);
+    for memory in MEMORY {
+        let (world, tree) = crashed(1);
         let env = world.env();
         let run = async move {
-            let engine = open(env, memory, store).await;
+            let engine = open(env, memory).await;
             let behind = engine.stats().pages_behind;
             assert!(behind > 20, "the database is open before redo: {behind}");
             check(&engine, tree, ROWS - 1, 1).await;
@@ -99,15 +94,15 @@ fn pages_catch_up_when_they_are_needed_and_all_in_the_end() {
 #[test]
 fn a_crash_before_the_end_of_redo_loses_nothing() {
     let left_behind = AtomicU64::new(0);
-    for (store, memory) in stores().into_iter().flat_map(|store| MEMORY.map(|memory| (store, memory))) {
-        let (mut world, tree) = crashed(2, store);
+    for memory in MEMORY {
+        let (mut world, tree) = crashed(2);
         let changed = Mutex::new(BTreeSet::new());
         for life in 0..24 {
             // The first lives end while the database opens.
             world = world.crash(SimOptions { crash_at: Some(1 + 7 * life), ..SimOptions::default() });
             let env = world.env();
             let run = async {
-                let engine = open(env, memory, store).await;
+                let engine = open(env, memory).await;
                 let row = life as u32 * 30;
                 let mut writer = repeatable(&engine);
                 writer.update(tree, &row.to_be_bytes(), &value(row, 2), WAIT).await.unwrap();
@@ -125,7 +120,7 @@ fn a_crash_before_the_end_of_redo_loses_nothing() {
         let world = world.crash(SimOptions::default());
         let env = world.env();
         let run = async {
-            let engine = open(env, memory, store).await;
+            let engine = open(env, memory).await;
             let mut reader = repeatable(&engine);
             for number in 0..ROWS {
                 let row = reader.get(tree, &number.to_be_bytes(), ReadMode::Snapshot).await.unwrap();
@@ -151,30 +146,28 @@ fn a_crash_before_the_end_of_redo_loses_nothing() {
 
 #[test]
 fn a_hot_row_does_not_fill_the_memory() {
-    for store in stores() {
-        let (world, tree) = crashed(3, store);
-        let env = world.env();
-        let work = async move {
-            let engine = open(env, 0, store).await;
-            for round in 0..2000u32 {
-                let mut writer = repeatable(&engine);
-                let row = [&round.to_be_bytes()[..], &[7; 150]].concat();
-                writer.update(tree, &9u32.to_be_bytes(), &row, WAIT).await.unwrap();
-                writer.commit().await.unwrap();
-            }
-        };
-        world.block_on(work).unwrap();
-        let world = world.crash(SimOptions::default());
-        let env = world.env();
-        let run = async move {
-            // The log of the hot leaf alone would be ten times as much.
-            let engine = open(env, 100_000, store).await;
-            let row = repeatable(&engine).get(tree, &9u32.to_be_bytes(), ReadMode::Snapshot).await.unwrap();
-            assert_eq!(row, Some([&1999u32.to_be_bytes()[..], &[7; 150]].concat()));
-            check(&engine, tree, 8, 1).await;
-            engine.verify().await.unwrap();
-            engine.close().await.unwrap();
-        };
-        world.block_on(run).unwrap();
-    }
+    let (world, tree) = crashed(3);
+    let env = world.env();
+    let work = async move {
+        let engine = open(env, 0).await;
+        for round in 0..2000u32 {
+            let mut writer = repeatable(&engine);
+            let row = [&round.to_be_bytes()[..], &[7; 150]].concat();
+            writer.update(tree, &9u32.to_be_bytes(), &row, WAIT).await.unwrap();
+            writer.commit().await.unwrap();
+        }
+    };
+    world.block_on(work).unwrap();
+    let world = world.crash(SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        // The log of the hot leaf alone would be ten times as much.
+        let engine = open(env, 100_000).await;
+        let row = repeatable(&engine).get(tree, &9u32.to_be_bytes(), ReadMode::Snapshot).await.unwrap();
+        assert_eq!(row, Some([&1999u32.to_be_bytes()[..], &[7; 150]].concat()));
+        check(&engine, tree, 8, 1).await;
+        engine.verify().await.unwrap();
+        engine.close().await.unwrap();
+    };
+    world.block_on(run).unwrap();
 }

@@ -32,6 +32,10 @@ use superblock::SuperblockState;
 const DATA_FILE: &str = "pages.db";
 const DOUBLEWRITE_FILE: &str = "doublewrite.db";
 
+/// The files of a segment page store: its superblock, and how the names of the others begin.
+const SEGMENT_SUPERBLOCK_FILE: &str = "superblock.db";
+const SEGMENT_FILE_PREFIX: &str = "segments-";
+
 /// One home write is at most this large.
 const RUN_PAGES_MAX: usize = 32;
 
@@ -77,6 +81,7 @@ impl InPlaceStore {
 
     /// Opens an existing store and repairs pages that a crash left half written.
     pub async fn open(env: &Env, directory: &str) -> Result<Self, StoreError> {
+        refuse_segments(env, directory).await?;
         let data = open_file(env, directory, DATA_FILE, OpenOptions::existing().direct()).await?;
         let copies = open_file(env, directory, DOUBLEWRITE_FILE, OpenOptions::create().direct()).await?;
         let (page_size, superblock) = superblock::load(&data).await?;
@@ -88,6 +93,7 @@ impl InPlaceStore {
 
     /// The superblock slots, for people.
     pub async fn describe_superblocks(env: &Env, directory: &str) -> Result<String, StoreError> {
+        refuse_segments(env, directory).await?;
         let data = open_file(env, directory, DATA_FILE, OpenOptions::existing().direct()).await?;
         superblock::describe(&data).await
     }
@@ -173,7 +179,6 @@ impl PageStore for InPlaceStore {
         StoreStats {
             doublewrite_batches: self.doublewrite.batches.load(Ordering::Relaxed),
             doublewrite_pages: self.doublewrite.pages.load(Ordering::Relaxed),
-            segments: None,
         }
     }
 
@@ -201,8 +206,7 @@ impl PageStore for InPlaceStore {
                 let target = IoBuf::for_overwriting(span(&piece, size as u64) as usize);
                 (self.data.read_at(piece[0].address, target), piece)
             };
-            // No gaps: what lies in them may be being written.
-            let reads: Vec<_> = pieces(parts, size as u64, 0, u64::MAX).into_iter().map(read).collect();
+            let reads: Vec<_> = pieces(parts, size as u64).into_iter().map(read).collect();
             let mut found: Vec<Option<IoBuf>> = pages.iter().map(|_| None).collect();
             for (read, piece) in reads {
                 if let (bytes, Ok(())) = read.await {
@@ -251,12 +255,29 @@ impl PageStore for InPlaceStore {
     }
 }
 
+/// A directory with a segment page store must not pass for an empty one: what it holds would be made anew.
+async fn refuse_segments(env: &Env, directory: &str) -> Result<(), StoreError> {
+    let names = match env.disk.list(directory).await {
+        Err(error) if error.is_not_found() => return Ok(()),
+        names => names?,
+    };
+    let of_segments =
+        |name: &String| name == SEGMENT_SUPERBLOCK_FILE || name.starts_with(SEGMENT_FILE_PREFIX);
+    match names.iter().find(|name| of_segments(name)) {
+        Some(name) => Err(StoreError::SegmentStore { path: path_of(directory, name) }),
+        None => Ok(()),
+    }
+}
+
+fn path_of(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
 async fn open_file(
     env: &Env,
     directory: &str,
     name: &str,
     options: OpenOptions,
 ) -> Result<Arc<dyn File>, StoreError> {
-    let path = if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
-    Ok(env.disk.open(&path, options).await?)
+    Ok(env.disk.open(&path_of(directory, name), options).await?)
 }

@@ -13,7 +13,7 @@
 
 use super::doublewrite::{self, Found, read_if_present};
 use super::superblock::{self, SLOT_BYTES, SuperblockState};
-use super::{DOUBLEWRITE_FILE, open_file};
+use super::{DOUBLEWRITE_FILE, open_file, path_of};
 use crate::{PageSize, StoreError, header};
 use env::{Env, File, IoBuf, OpenOptions};
 use std::sync::Arc;
@@ -114,10 +114,7 @@ async fn renew(
     found: &Found,
     superblock: &SuperblockState,
 ) -> Result<Option<Arc<dyn File>>, StoreError> {
-    let path = |name: &str| match directory {
-        "" => name.to_owned(),
-        directory => format!("{directory}/{name}"),
-    };
+    let path = |name: &str| path_of(directory, name);
     let file = match open_file(env, directory, NEW_FILE, OpenOptions::create().direct()).await {
         Err(error) if error.is_no_space() => return Ok(None),
         file => file?,

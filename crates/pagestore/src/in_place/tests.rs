@@ -283,6 +283,23 @@ fn after_a_failed_sync_nothing_more_is_written() {
     }
 }
 
+#[test]
+fn a_directory_with_a_segment_store_is_refused_and_left_alone() {
+    for name in ["superblock.db", "segments-0000.db"] {
+        let world = World::new(4, SimOptions::default());
+        let env = world.env();
+        let run = async move {
+            env.disk.create_dir("data").await.unwrap();
+            env.disk.open(&format!("data/{name}"), OpenOptions::create()).await.unwrap();
+            let refused = InPlaceStore::open(&env, "data").await.map(drop).unwrap_err();
+            assert_eq!(refused, StoreError::SegmentStore { path: format!("data/{name}") });
+            assert!(!refused.is_corruption() && !refused.is_no_space());
+            assert_eq!(env.disk.list("data").await.unwrap(), [name]);
+        };
+        world.block_on(run).unwrap();
+    }
+}
+
 const SUPERBLOCK_MAX: usize = crate::SUPERBLOCK_BYTES_MAX;
 
 #[test]

@@ -72,15 +72,10 @@ fn inspect_command(arguments: &[String]) -> Result<Command, String> {
         ["--help" | "-?"] => return Ok(Command::Help),
         [directory, "superblock"] => (directory, Inspected::Superblock),
         [directory, "page", page] => (directory, Inspected::Page(number(page)?)),
-        [directory, "segment", segment] => {
-            let segment =
-                u32::try_from(number(segment)?).map_err(|_| "no segment has this number".to_owned())?;
-            (directory, Inspected::Segment(segment))
-        }
         [directory, "log"] => (directory, Inspected::Log(None)),
         [directory, "log", lsn] => (directory, Inspected::Log(Some(number(lsn)?))),
         _ => {
-            let forms = "superblock, page NUMBER, segment NUMBER, log or log LSN";
+            let forms = "superblock, page NUMBER, log or log LSN";
             return Err(format!("inspect takes the data directory and one of: {forms}"));
         }
     };

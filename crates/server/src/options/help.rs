@@ -7,7 +7,7 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 
 Usage: evenkeel [serve] [options]
        evenkeel verify DATADIR
-       evenkeel inspect DATADIR superblock | page NUMBER | segment NUMBER | log [LSN]
+       evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
 
 Start a server with its data in ./evenkeel-data and connect to it:
   evenkeel
@@ -27,7 +27,7 @@ dictionary, rows against indexes) without writing there, names the tables that a
 exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not look.
 
 inspect shows one thing of a stopped server's data, damaged or not: the superblock slots and the checkpoint, a page
-(verify and error messages give the number), a segment of the segment store, or the log from an LSN or the checkpoint.
+(verify and error messages give the number), or the log from an LSN or the checkpoint.
 
 Signals: SIGTERM and SIGINT stop the server cleanly. A second server on the same data directory is refused.
 ";

@@ -44,8 +44,6 @@ pub struct Settings {
     /// The pages that were in memory are read again.
     pub loads_hot_pages: bool,
     pub page_size_bytes: usize,
-    /// Pages leave in batches and never return to their old place.
-    pub stores_in_segments: bool,
     pub packs_pages: bool,
     pub redo_capacity_bytes: u64,
     pub flush_log_at_commit: u8,
@@ -112,7 +110,6 @@ impl Settings {
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
             loads_hot_pages: is_on("innodb-buffer-pool-load-at-startup"),
             page_size_bytes: parse_size(&text("innodb-page-size")).expect("one of its choices") as usize,
-            stores_in_segments: text("page-store") == "segments",
             packs_pages: text("page-packing") == "auto",
             redo_capacity_bytes: number("innodb-redo-log-capacity"),
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
@@ -232,7 +229,6 @@ mod tests {
         assert!(parse(&["--skip-log-bin", "--performance_schema=OFF"]).is_ok());
         assert_eq!(parse(&["-P", "1234"]).expect("valid").port, 1234);
         assert_eq!(parse(&["--innodb_page_size=16k"]).expect("valid").page_size_bytes, 16384);
-        assert!(parse(&["--page-store=segments"]).expect("valid").stores_in_segments);
         assert!(!parse(&["--page-packing=off"]).expect("valid").packs_pages);
     }
 

@@ -309,14 +309,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
-        "page-store",
-        Choice(&["in-place", "segments"]),
-        "in-place",
-        Program,
-        "How pages are stored; fixed when the data directory is created. segments (new): in batches, out of place.",
-    ),
-    option(
-        Storage,
         "page-packing",
         Choice(&["auto", "off"]),
         "auto",

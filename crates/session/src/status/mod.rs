@@ -67,7 +67,6 @@ fn collect(server: &Server, own: &Counters, total: &Counters) -> Vec<StatusValue
     let mut values: Vec<StatusValue> =
         numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
     values.extend(innodb::texts(server));
-    values.extend(own::texts(&stats));
     values.push(("Max_used_connections_time", max_used_time(server)));
     values.sort_by_key(|(name, _)| *name);
     values

@@ -1,5 +1,5 @@
-//! Figures that only this server has: waiting time by cause, what is in flight, the segment store, old snapshots.
-use engine::{EngineStats, SegmentStats, WaitStats};
+//! Figures that only this server has: waiting time by cause, what is in flight, old snapshots.
+use engine::{EngineStats, WaitStats};
 
 pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     let mut all = vec![
@@ -51,16 +51,6 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_writing_transactions", stats.active_writers),
     ];
     all.extend(wait_numbers(stats));
-    all.extend(stats.segments.iter().flat_map(segment_numbers));
-    all
-}
-
-pub fn texts(stats: &EngineStats) -> Vec<(&'static str, String)> {
-    let store = if stats.segments.is_some() { "segments" } else { "in place" };
-    let mut all = vec![("Evenkeel_page_store", store.to_owned())];
-    if let Some(segments) = &stats.segments {
-        all.push(("Evenkeel_write_amplification", format!("{:.3}", segments.write_amplification())));
-    }
     all
 }
 
@@ -85,24 +75,4 @@ fn wait_numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     .into_iter()
     .flat_map(|(waits, time, wait)| [(waits, wait.waits), (time, wait.time_us)])
     .collect()
-}
-
-fn segment_numbers(segments: &SegmentStats) -> Vec<(&'static str, u64)> {
-    vec![
-        ("Evenkeel_segment_checkpoints", segments.cycles),
-        ("Evenkeel_segment_cleaner_debt_bytes", u64::try_from(segments.clean_debt).unwrap_or(0)),
-        ("Evenkeel_segment_flushes", segments.epochs),
-        ("Evenkeel_segment_fresh_bytes", segments.fresh_bytes),
-        ("Evenkeel_segment_live_bytes", segments.live_bytes),
-        ("Evenkeel_segment_map_bytes", segments.map_bytes),
-        ("Evenkeel_segment_pages", segments.mapped_pages),
-        ("Evenkeel_segment_reads_retried", segments.reads_retried),
-        ("Evenkeel_segment_relocated_bytes", segments.relocated_bytes),
-        ("Evenkeel_segment_writes_delayed", segments.writes_delayed),
-        ("Evenkeel_segments", segments.segments),
-        ("Evenkeel_segments_cleaned", segments.segments_cleaned),
-        ("Evenkeel_segments_free", segments.segments_free),
-        ("Evenkeel_segments_live", segments.segments_live),
-        ("Evenkeel_segments_retired", segments.segments_retired),
-    ]
 }

@@ -1,7 +1,7 @@
 //! A server on a simulated machine, and clients that keep what they are answered as text.
 
 use datum::{ColumnType, SqlError, TypeKind, Value};
-use engine::{Engine, EngineOptions, Packing, StoreKind};
+use engine::{Engine, EngineOptions, Packing};
 use env::{Clock, Env};
 use session::{
     ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultShape, ResultSink, Server, ServerConfig,
@@ -38,7 +38,6 @@ pub async fn open(env: Env, roomy: bool) -> Result<Arc<Server>, String> {
 fn engine_options(env: &Env, roomy: bool) -> EngineOptions {
     let draw = |count: u64| (env.random.u64() % count) as usize;
     let frames = if roomy { 2_000 } else { [64, 96, 256][draw(3)] };
-    let in_place = draw(2) == 0;
     EngineOptions {
         page_size_bytes: [4096, 8192][draw(2)],
         buffer_pool_bytes: frames * (8192 + 256),
@@ -48,7 +47,6 @@ fn engine_options(env: &Env, roomy: bool) -> EngineOptions {
         late_change_bytes: [None, None, Some(2_000), Some(200_000)][draw(4)],
         packing: [Packing::Never, Packing::Sixteenths(8)][draw(2)],
         page_log_bytes: [None, Some(0), Some(30_000), Some(400_000)][draw(4)],
-        store: if in_place { StoreKind::InPlace } else { crate::engine_subject::segments() },
         ..EngineOptions::default()
     }
 }

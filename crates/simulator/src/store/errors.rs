@@ -1,4 +1,4 @@
-//! The segment store on a disk that fails: every kind of operation, once or for good, early and late in a run.
+//! The page store on a disk that fails: every kind of operation, once or for good, early and late in a run.
 //!
 //! Promise: operations may fail and the store may refuse all further work, but it does not hang; and after a crash, an
 //! opening that meets an error too, and another without, every page is in the version that was acknowledged last or in
@@ -11,7 +11,7 @@ use crate::run::{Report, Violation, caught};
 use env::sim::{Fault, FaultEffect, Outcome, SeededRandom, SimOptions, World};
 use env::sync::Mutex;
 use env::{IoErrorKind, IoOp};
-use pagestore::SegmentStore;
+use pagestore::InPlaceStore;
 use std::sync::Arc;
 
 /// EIO, by its number on Linux.
@@ -65,7 +65,7 @@ fn run(options: &StoreOptions, random: &SeededRandom, fault: Fault) -> Result<Re
     let sim = SimOptions { faults: vec![next], steps_max: STEPS_MAX, ..SimOptions::default() };
     let image = if random.below(3) == 0 { world.kill(sim) } else { world.crash(sim) };
     let opened = async {
-        let opened = SegmentStore::open(&image.env(), "", options.store()).await;
+        let opened = InPlaceStore::open(&image.env(), "").await;
         opened.map(drop).map_err(|error| Trouble::new("an opening failed", &error))
     };
     match image.block_on(opened) {

@@ -1,9 +1,8 @@
-//! The segment store under simulation, on bare pages without trees or log: clients write, free and read pages of their
-//! own, and the power is cut at every operation that changes the disk.
+//! The page store under simulation, on bare pages without trees or log: clients write and read pages of their own, let the
+//! store grow and replace its record, and the power is cut at every operation that changes the disk.
 //!
 //! Promise: after every crash each page is in the version that was acknowledged last, or in one that was asked for later;
-//! never torn, never another page's; and the store's words, summaries and segment table agree. The same after errors of
-//! the disk (`errors`), which may make operations fail.
+//! never torn, never another page's. The same after errors of the disk (`errors`), which may make operations fail.
 
 mod errors;
 mod life;
@@ -11,4 +10,4 @@ mod model;
 mod run;
 
 pub use errors::run_store_error;
-pub use run::{StoreOptions, run_store_many, run_store_seed};
+pub use run::{PlantedStoreFault, StoreOptions, run_store_many, run_store_seed};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A version that was written, or the absence of the page.
+/// A version that was written; `None`: none was.
 pub(super) type Version = Option<u64>;
 
 /// The last acknowledged version, and those that were asked for since and not acknowledged, or refused half way.
@@ -27,17 +27,16 @@ pub(super) struct Model {
     record: Subject,
     pub(super) page_count: u64,
     pub(super) acknowledged: u64,
-    pub(super) refused: u64,
     pub(super) violation: Option<String>,
 }
 
 impl Model {
-    pub(super) fn ask(&mut self, page: u64, version: Version) {
-        self.pages.entry(page).or_default().possible.push(version);
+    pub(super) fn ask(&mut self, page: u64, version: u64) {
+        self.pages.entry(page).or_default().possible.push(Some(version));
     }
 
-    pub(super) fn acknowledge(&mut self, page: u64, version: Version) {
-        self.pages.insert(page, Subject { acknowledged: version, possible: Vec::new() });
+    pub(super) fn acknowledge(&mut self, page: u64, version: u64) {
+        self.pages.insert(page, Subject { acknowledged: Some(version), possible: Vec::new() });
         self.acknowledged += 1;
     }
 

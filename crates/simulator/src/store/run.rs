@@ -8,14 +8,27 @@ use crate::run::{Report, Violation, caught};
 use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
 use env::sync::Mutex;
-use pagestore::segments::PlantedFault;
-use pagestore::{PageSize, PageStore, SegmentOptions, SegmentStore, StoreError};
+use pagestore::{FIRST_FREE_PAGE, InPlaceStore, PageSize, PageStore};
 use std::sync::Arc;
 use std::time::Instant;
 
 const SECOND_LIVES_ONE_IN: usize = 24;
 const SECOND_LIFE_OPERATIONS: usize = 12;
+const COPIES_FILE: &str = "doublewrite.db";
+/// A new store has two files of 1 MB.
+const SMALL_DISK_BYTES: u64 = 5 << 19;
 pub(super) const STEPS_MAX: u64 = 4_000_000;
+
+/// What is wrong on purpose, so that the crash matrix can be seen to notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PlantedStoreFault {
+    #[default]
+    None,
+    /// A crash takes the copies of the last batch, so nothing mends a torn page.
+    LosesCopies,
+    /// Batches are answered before they are written.
+    AcknowledgesEarly,
+}
 
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -29,17 +42,16 @@ pub struct StoreOptions {
     pub operations: usize,
     /// Pages in use, by all clients.
     pub pages: usize,
-    /// Page ids are multiples of this, so that the map has several leaves.
+    /// Page ids are so far from each other: neighbours in a batch need be none on the disk.
     pub stride: u64,
     /// Errors of the disk are injected, so operations may fail.
     pub has_errors: bool,
-    /// A rule that the store breaks.
-    pub fault: PlantedFault,
+    pub fault: PlantedStoreFault,
 }
 
 impl StoreOptions {
     pub fn new(seed: u64) -> Self {
-        let stride = [1, 1, 17, 131][seed as usize % 4];
+        let stride = [1, 1, 2, 5][seed as usize % 4];
         Self {
             seed,
             crash_point: None,
@@ -49,22 +61,23 @@ impl StoreOptions {
             pages: 48 + (seed as usize / 4 % 4) * 16,
             stride,
             has_errors: false,
-            fault: PlantedFault::None,
+            fault: PlantedStoreFault::None,
         }
     }
 
-    /// Some stores are always nearly full, some checkpoint all the time; files are small.
-    pub(super) fn store(&self) -> SegmentOptions {
-        let random = SeededRandom::new(self.seed ^ 0x5707e);
-        SegmentOptions {
-            segments_per_file: [5, 16, 64][random.below(3)],
-            fill_target_percent: [60, 80, 99, 99][random.below(4)],
-            fill_max_percent: [80, 90, 95][random.below(3)],
-            cycle_share: [1, 2, 4, 16][random.below(4)],
-            ids_per_page: self.stride as u32,
-            fault: self.fault,
-            ..SegmentOptions::tiny()
-        }
+    /// The page of this number; those before the first belong to the store.
+    pub(super) fn page(&self, number: u64) -> u64 {
+        FIRST_FREE_PAGE.0 + number * self.stride
+    }
+
+    /// Some disks have no room to grow, and none for the copies that an opening makes.
+    fn disk(&self) -> SimOptions {
+        let capacity_bytes = match self.seed % 5 {
+            0 => Some(SMALL_DISK_BYTES),
+            1 => Some(2 * SMALL_DISK_BYTES),
+            _ => None,
+        };
+        SimOptions { capacity_bytes, steps_max: STEPS_MAX, ..SimOptions::default() }
     }
 
     pub(super) fn violation(&self, crash_point: Option<u64>, what: String) -> Violation {
@@ -74,9 +87,7 @@ impl StoreOptions {
 
 /// Runs one seed to its end or to the first violation.
 pub fn run_store_seed(options: &StoreOptions) -> Result<Report, Violation> {
-    let capacity_bytes = (options.seed.is_multiple_of(5)).then_some(2 << 20);
-    let sim = SimOptions { capacity_bytes, steps_max: STEPS_MAX, ..SimOptions::default() };
-    let world = World::new(options.seed, sim);
+    let world = World::new(options.seed, options.disk());
     let model = Arc::new(Mutex::new(Model::default()));
     let (mut report, mut found) = (Report::default(), None);
     let life = first_life(world.env(), options.clone(), model.clone());
@@ -117,14 +128,15 @@ pub(super) async fn first_life(
     options: StoreOptions,
     model: Arc<Mutex<Model>>,
 ) -> Result<(), String> {
-    let text = |error: StoreError| error.to_string();
-    let store = SegmentStore::create(&env, "", PageSize::K4, options.store()).await.map_err(text)?;
+    let store = InPlaceStore::create(&env, "", PageSize::K4).await.map_err(|error| error.to_string())?;
     model.lock().created = true;
-    let count = options.pages as u64 * options.stride;
-    store.extend(count).await.map_err(text)?;
-    model.lock().page_count = count;
+    match store.extend(options.page(options.pages as u64)).await {
+        Err(error) if !error.is_no_space() => return Err(error.to_string()),
+        _ => model.lock().page_count = store.page_count(),
+    }
     let seed = options.seed;
-    Life::new(Arc::new(store), model, options, seed, 1).run(&env).await
+    Life::new(Arc::new(store), model, options, seed, 1).run(&env).await;
+    Ok(())
 }
 
 /// Cuts the power (or kills the process) in an image of the world, recovers and checks.
@@ -137,10 +149,14 @@ fn check_crash(
 ) -> Result<(), String> {
     let model = model.lock().clone();
     let random = SeededRandom::new(options.seed ^ point.rotate_left(32));
-    let image_options = crash_later(&random, options.recovery_crashes > 0);
+    let image_options = crash_later(options, &random, options.recovery_crashes > 0);
     let killed = random.below(5) == 0;
     let mut image =
         if killed { world.kill_image(point, image_options) } else { world.crash_image(point, image_options) };
+    if options.fault == PlantedStoreFault::LosesCopies && image.paths().iter().any(|path| path == COPIES_FILE)
+    {
+        image.damage(COPIES_FILE, |bytes| bytes.fill(0));
+    }
     let mut crashes_left = options.recovery_crashes;
     loop {
         let again = crashes_left > 0 && random.below(8) == 0;
@@ -156,14 +172,14 @@ fn check_crash(
         }
         report.recovery_crashes += 1;
         crashes_left -= 1;
-        image = image.crash(crash_later(&random, crashes_left > 0));
+        image = image.crash(crash_later(options, &random, crashes_left > 0));
     }
 }
 
 /// Sometimes a crash soon after the start.
-fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
+fn crash_later(options: &StoreOptions, random: &SeededRandom, wanted: bool) -> SimOptions {
     let crash_at = (wanted && random.below(3) == 0).then(|| random.below(24) as u64);
-    SimOptions { crash_at, steps_max: STEPS_MAX, ..SimOptions::default() }
+    SimOptions { crash_at, ..options.disk() }
 }
 
 /// Opens what a crash left and compares it with what the clients were told. `None` if there never was a store.
@@ -171,8 +187,8 @@ pub(super) async fn recover_and_check(
     env: Env,
     options: &StoreOptions,
     model: &Model,
-) -> Result<Option<(SegmentStore, Model)>, String> {
-    let store = match SegmentStore::open(&env, "", options.store()).await {
+) -> Result<Option<(InPlaceStore, Model)>, String> {
+    let store = match InPlaceStore::open(&env, "").await {
         Ok(store) => store,
         Err(_) if !model.created => return Ok(None),
         Err(error) => return Err(format!("recovery failed: {error}")),
@@ -182,7 +198,7 @@ pub(super) async fn recover_and_check(
     }
     let mut settled = model.clone();
     for number in 0..options.pages as u64 {
-        let page = number * options.stride;
+        let page = options.page(number);
         let found = read(&store, page).await.map_err(Trouble::into_text)?;
         model.expect(page, found)?;
         settled.settle(page, found);
@@ -190,14 +206,13 @@ pub(super) async fn recover_and_check(
     let record = read_record(&store).await?;
     model.expect_record(record)?;
     settled.settle_record(record);
-    store.check().await.map_err(|what| format!("after recovery: {what}"))?;
     Ok(Some((store, settled)))
 }
 
 /// Uses the recovered store: mostly for a little, sometimes for a second life with crashes of its own.
 fn live_on(
     world: &World,
-    store: SegmentStore,
+    store: InPlaceStore,
     model: Model,
     point: u64,
     options: &StoreOptions,
@@ -220,8 +235,7 @@ fn live_on(
         }
         report.crash_points += 1;
         let model = model.lock().clone();
-        let sim = SimOptions { steps_max: STEPS_MAX, ..SimOptions::default() };
-        let image = world.crash_image(point, sim);
+        let image = world.crash_image(point, options.disk());
         result = match image.block_on(recover_and_check(image.env(), &options, &model)) {
             Outcome::Done(checked) => checked.map(drop),
             Outcome::Crashed | Outcome::Stalled => Err("recovery hangs".into()),
@@ -230,8 +244,8 @@ fn live_on(
     result.map_err(|what| format!("in a second life: {what}"))?;
     let complaint = model.lock().violation.take();
     match (outcome, complaint) {
-        (_, Some(what)) | (Outcome::Done(Err(what)), None) => Err(format!("in a second life: {what}")),
-        (Outcome::Done(Ok(())), None) => Ok(()),
+        (_, Some(what)) => Err(format!("in a second life: {what}")),
+        (Outcome::Done(()), None) => Ok(()),
         (Outcome::Crashed | Outcome::Stalled, None) => Err("the workload hangs in a second life".into()),
     }
 }
