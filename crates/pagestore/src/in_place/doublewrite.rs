@@ -108,6 +108,18 @@ pub(super) async fn read(copies: &Arc<dyn File>, page_size: PageSize) -> Result<
     Ok(Found { sequence, newest_lsn, pages })
 }
 
+/// Writes the batch once more where it is. For a batch of which nothing is at home: a crash in here may tear it.
+pub(super) async fn write_again(copies: &Arc<dyn File>, page_size: PageSize) -> Result<(), IoError> {
+    let Some(block) = read_if_present(copies, 0, BATCH_HEADER_BYTES).await? else { return Ok(()) };
+    let Some(header) = decode(block.as_slice()) else { return Ok(()) };
+    let batch = BATCH_HEADER_BYTES + header.entries.len() * page_size.bytes();
+    let present = copies.len().await? as usize / BATCH_HEADER_BYTES * BATCH_HEADER_BYTES;
+    let Some(bytes) = read_if_present(copies, 0, batch.min(present)).await? else { return Ok(()) };
+    let (_, result) = copies.write_at(0, bytes).await;
+    result?;
+    copies.sync_all().await
+}
+
 /// Fills the file from `length` on, as far as it is shorter than it should be.
 pub(super) async fn fill(file: &Arc<dyn File>, page_size: PageSize, length: u64) -> Result<(), IoError> {
     let end = file_bytes(page_size);

@@ -6,9 +6,10 @@
 //! file, its pages at home and the newest superblock slot: whatever came before has been synced, or else they would not have
 //! been written; and a growth counts only when the superblock names it. Batch and slot go into a new doublewrite file
 //! first, which takes the name of the old one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
-//! damaged pages are written, and a sync speaks for the rest.
+//! damaged and empty places are written, and a sync speaks for the rest. If the process was killed before it had synced the batch, nothing of
+//! it is at home, so the batch can first be written once more where it is: a page that never was at home has no other image.
 //!
-//! Invariant: until the new doublewrite file is durable under its name nothing is overwritten, so an opening can be cut off
+//! Invariant: until a doublewrite file is durable no page at home is overwritten, so an opening can be cut off
 //! anywhere and done again. `InPlaceStore::open` calls it.
 
 use super::doublewrite::{self, Found, read_if_present};
@@ -16,6 +17,7 @@ use super::superblock::{self, SLOT_BYTES, SuperblockState};
 use super::{DOUBLEWRITE_FILE, open_file, path_of};
 use crate::{PageSize, StoreError, header};
 use env::{Env, File, IoBuf, OpenOptions};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 const NEW_FILE: &str = "doublewrite.new";
@@ -44,11 +46,14 @@ pub(super) async fn reopen(
         None => superblock,
     };
     let mut found = doublewrite::read(&copies, page_size).await?;
-    let is_damaged = keep_newest(data, page_size, length, &mut found).await?;
+    let homes = keep_newest(data, page_size, length, &mut found).await?;
     let renewed = renew(env, directory, page_size, &found, &superblock).await?;
     let is_renewed = renewed.is_some();
-    for ((page, copy), is_damaged) in found.pages.iter().zip(is_damaged) {
-        if is_renewed || is_damaged {
+    if !is_renewed && homes.contains(&Home::Empty) && !homes.iter().any(Home::is_begun) {
+        doublewrite::write_again(&copies, page_size).await?;
+    }
+    for ((page, copy), home) in found.pages.iter().zip(homes) {
+        if is_renewed || matches!(home, Home::Empty | Home::Damaged) {
             let (_, result) =
                 data.write_at(page.0 * page_size.bytes() as u64, IoBuf::copy_of(copy.as_slice())).await;
             result?;
@@ -80,30 +85,54 @@ pub(super) async fn reopen(
     Ok(Reopened { copies: renewed.unwrap_or(copies), page_count, sequence, newest_lsn, superblock })
 }
 
+/// What lies in a page's place, beside the copy in the last batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Older,
+    Same,
+    /// Nothing was ever written there.
+    Empty,
+    Damaged,
+}
+
+impl Home {
+    /// The batch had begun to come home, so its copies were durable.
+    fn is_begun(&self) -> bool {
+        matches!(self, Home::Same | Home::Damaged)
+    }
+}
+
 /// Forgets the copies of pages that are newer at home (then the doublewrite file is not what was written last) or do not
-/// exist; says of the others whether they are damaged at home.
+/// exist; says of the others what is at home.
 async fn keep_newest(
     data: &Arc<dyn File>,
     page_size: PageSize,
     length: u64,
     found: &mut Found,
-) -> Result<Vec<bool>, StoreError> {
+) -> Result<Vec<Home>, StoreError> {
     let size = page_size.bytes() as u64;
-    let (mut kept, mut is_damaged) = (Vec::new(), Vec::new());
+    let (mut kept, mut homes) = (Vec::new(), Vec::new());
     for (page, copy) in std::mem::take(&mut found.pages) {
         let Some(offset) = page.0.checked_mul(size).filter(|offset| offset + size <= length) else {
             continue;
         };
         let home = read_if_present(data, offset, size as usize).await?;
-        let home = home.filter(|home| header::verify(home.as_slice(), page).is_ok());
-        match home {
-            Some(home) if header::lsn(home.as_slice()) > header::lsn(copy.as_slice()) => continue,
-            home => is_damaged.push(home.is_none()),
-        }
+        let image = home.as_ref().map_or(&[][..], |home| home.as_slice());
+        homes.push(if image.iter().all(|byte| *byte == 0) {
+            Home::Empty
+        } else if header::verify(image, page).is_err() {
+            Home::Damaged
+        } else {
+            match header::lsn(image).cmp(&header::lsn(copy.as_slice())) {
+                Ordering::Greater => continue,
+                Ordering::Equal => Home::Same,
+                Ordering::Less => Home::Older,
+            }
+        });
         kept.push((page, copy));
     }
     found.pages = kept;
-    Ok(is_damaged)
+    Ok(homes)
 }
 
 /// The new doublewrite file; None if the disk has no room for it.

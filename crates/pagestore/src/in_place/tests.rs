@@ -85,6 +85,52 @@ fn no_crash_leaves_a_torn_page() {
 }
 
 /// A superblock write that was cut off leaves one valid slot: no opening may risk that one.
+/// Killed between the write of the copies and their sync; then an opening on a full disk is cut off while it brings the pages
+/// home, where nothing was before.
+#[test]
+fn an_opening_without_room_makes_the_copies_durable_before_it_uses_them() {
+    const PAGES: [u64; 3] = [5, 6, 20];
+    const ROOM_FOR_NO_THIRD_FILE: u64 = 4 << 20;
+    let disk = |crash_at| SimOptions {
+        capacity_bytes: Some(ROOM_FOR_NO_THIRD_FILE),
+        crash_at,
+        ..SimOptions::default()
+    };
+    let write = |env: Env| async move {
+        let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+        let mut batch = PageBatch::new(PageSize::K8, PAGES.len());
+        PAGES.iter().for_each(|page| batch.push(PageId(*page), &image(PageId(*page), 1)));
+        store.write_batch(batch).await.unwrap();
+    };
+    let mut brought_home = 0;
+    for seed in 0..400u64 {
+        let (killed_at, opening_cut_at) = (seed / 8, seed % 8);
+        let world = World::new(seed, disk(Some(killed_at)));
+        if world.block_on(write(world.env())) == Outcome::Done(()) {
+            break;
+        }
+        let world = world.kill(disk(Some(opening_cut_at)));
+        let env = world.env();
+        let _ = world.block_on(async move { InPlaceStore::open(&env, "").await.is_ok() });
+        let world = world.crash(disk(None));
+        let env = world.env();
+        let check = async move {
+            let Ok(store) = InPlaceStore::open(&env, "").await else { return 0 };
+            let mut there = 0;
+            for page in PAGES.map(PageId).into_iter().filter(|page| page.0 < store.page_count()) {
+                let (bytes, result) = store.read(page, IoBuf::zeroed(PageSize::K8.bytes())).await;
+                let is_empty = bytes.as_slice().iter().all(|byte| *byte == 0);
+                assert!(result.is_ok() || is_empty, "seed {seed}: {result:?}");
+                there += u64::from(result.is_ok());
+            }
+            there
+        };
+        let Outcome::Done(there) = world.block_on(check) else { panic!("seed {seed}: the check ends") };
+        brought_home += there;
+    }
+    assert!(brought_home > 0, "no kill met a batch on its way");
+}
+
 #[test]
 fn a_torn_slot_and_a_crash_of_the_opening_leave_a_superblock() {
     for (seed, crash_at) in (0..12).flat_map(|seed| (0..24).map(move |crash_at| (seed, crash_at))) {
