@@ -23,7 +23,7 @@ pub struct Mtr<'p> {
     priority: Priority,
     group: WalGroup,
     pages: SmallVec<[ExclusiveGuard<'p>; 1]>,
-    room: Option<(Reservation, usize)>,
+    room: Option<(Reservation<'p>, usize)>,
     sparse: bool,
     /// What becomes free with the commit, and whom to tell.
     freed: Option<(Option<Arc<FreedPages>>, Vec<PageId>)>,

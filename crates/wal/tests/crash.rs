@@ -422,6 +422,95 @@ fn a_full_disk_refuses_statements_but_not_rollbacks_and_recovers() {
 }
 
 #[test]
+fn a_chunk_that_a_rollback_opens_gives_nothing_of_the_reserve_to_others() {
+    let world = World::new(18, SimOptions { capacity_bytes: Some(300 << 10), ..SimOptions::default() });
+    let env = world.env();
+    world
+        .block_on(async {
+            let wal = Wal::create(&env, WalOptions::tiny()).await.unwrap();
+            let mut refused = 0;
+            while refused < 20 {
+                if wal.append(&group(2)).is_err() {
+                    refused += 1;
+                    wal.wait_durable(wal.end_lsn()).await.unwrap();
+                    env.clock.sleep(10_000).await;
+                }
+            }
+            // Eight chunks of a block, each with a rest that anybody may fill, which is less than sixty groups.
+            for _ in 0..8 {
+                wal.append_reserve(&group(2)).unwrap();
+                let mut taken = 0;
+                while wal.append(&group(3)).is_ok() {
+                    taken += 1;
+                }
+                assert!(taken < 60, "{taken}");
+                assert!(wal.try_reserve(10, Priority::Normal).is_err());
+                wal.wait_durable(wal.end_lsn()).await.unwrap();
+            }
+            let last = loop {
+                if let Err(error) = wal.append_reserve(&group(2)) {
+                    break error;
+                }
+                wal.wait_durable(wal.end_lsn()).await.unwrap();
+            };
+            assert_eq!(last, AppendError::NoSpace);
+        })
+        .unwrap();
+}
+
+#[test]
+fn reservations_that_were_given_are_kept_whatever_others_append() {
+    for seed in 0..30u64 {
+        let world = World::new(seed, SimOptions::default());
+        let env = world.env();
+        world
+            .block_on(async {
+                let wal = Wal::create(&env, WalOptions::tiny()).await.unwrap();
+                let mut rooms = Vec::new();
+                let mut refused = 0;
+                for number in 0..2000u64 {
+                    let priority = if number % 11 == 3 { Priority::Reserve } else { Priority::Normal };
+                    match env.random.u64() % 8 {
+                        0..=2 => match wal.try_reserve(group(number).encoded_len(), priority) {
+                            Ok(room) => rooms.push((number, room)),
+                            Err(_) => refused += 1,
+                        },
+                        3 | 4 if !rooms.is_empty() => {
+                            let at = env.random.u64() as usize % rooms.len();
+                            let (number, room) = rooms.swap_remove(at);
+                            wal.append_reserved(room, &group(number)).unwrap();
+                        }
+                        5 if priority == Priority::Normal => {
+                            refused += wal.append(&group(number)).is_err() as u32
+                        }
+                        5 => refused += wal.append_reserve(&group(number)).is_err() as u32,
+                        6 if number % 3 == 0 => {
+                            wal.wait_durable(wal.end_lsn()).await.unwrap();
+                            wal.truncate_before(wal.durable_lsn());
+                        }
+                        7 if number % 40 == 0 => {
+                            // All at once, into whatever is left.
+                            for (number, room) in rooms.drain(..) {
+                                if number % 5 > 0 {
+                                    wal.append_reserved(room, &group(number)).unwrap();
+                                }
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                assert!(refused > 20, "{refused}");
+                drop(rooms);
+                wal.wait_durable(wal.end_lsn()).await.unwrap();
+                wal.truncate_before(wal.durable_lsn());
+                wal.wait_for_space(40 << 10, Priority::Normal).await.unwrap();
+                assert!(wal.used_bytes() <= 128 << 10);
+            })
+            .unwrap();
+    }
+}
+
+#[test]
 fn the_log_waits_for_a_checkpoint_at_its_capacity() {
     let world = World::new(15, SimOptions::default());
     let env = world.env();
