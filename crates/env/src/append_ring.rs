@@ -91,6 +91,7 @@ impl AppendRing {
     /// when nothing is open or too little is left. The bytes hold what was there before: `write` writes all of them.
     #[inline]
     pub fn append(&self, len: usize, write: impl FnOnce(u64, &mut [u8])) -> Option<u64> {
+        assert!(len > 0, "every place moves the end");
         point();
         let mut tail = self.tail.0.load(Ordering::Acquire);
         loop {

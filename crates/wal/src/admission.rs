@@ -288,13 +288,15 @@ impl Shared {
         self.appending.credit.fetch_update(Ordering::AcqRel, Ordering::Relaxed, left).is_ok()
     }
 
-    /// As much as a chunk has, so that whoever is short of room is seldom so because of it.
+    /// Fills the credit up to as much as a chunk has.
     fn give_credit(&self, state: &mut State) {
         if state.staging.memory_bytes() > self.options.buffer_bytes / 2 {
             return;
         }
         let free = self.free(state, state.staging.border_max(), Priority::Normal);
-        let credit = free.min(state.staging.chunk_bytes());
+        let missing =
+            state.staging.chunk_bytes().saturating_sub(self.appending.credit.load(Ordering::Relaxed));
+        let credit = free.min(missing);
         state.reserved += credit;
         self.appending.credit.fetch_add(credit, Ordering::AcqRel);
     }

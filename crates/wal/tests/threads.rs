@@ -14,7 +14,7 @@ const GROUPS: u64 = 4_000;
 const KEPT: usize = 150;
 
 fn payload(id: u64) -> Vec<u8> {
-    let bytes = if id % 97 == 0 { 20_000 } else { 20 + id % 500 };
+    let bytes = if id.is_multiple_of(97) { 20_000 } else { 20 + id % 500 };
     vec![id as u8 | 1; bytes as usize]
 }
 

@@ -97,7 +97,7 @@ fn places_follow_each_other_until_the_piece_is_full_or_closed() {
     assert_eq!(append(&ring, b"last!"), Some(119));
     assert_eq!((append(&ring, b"x"), ring.end()), (None, 124));
     opener.close();
-    assert_eq!((append(&ring, b""), ring.end()), (None, 124));
+    assert_eq!((append(&ring, b"y"), ring.end()), (None, 124));
     let mut stream = Stream::default();
     opener.take(&mut stream);
     assert_eq!(stream.0[&104], b"....firstsecondlast!");
