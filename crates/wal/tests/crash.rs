@@ -387,6 +387,34 @@ fn a_failed_write_or_sync_ends_the_log_for_good() {
 }
 
 #[test]
+fn a_chunk_that_is_open_when_the_log_fails_takes_no_more() {
+    let world = World::new(19, SimOptions::default());
+    let env = world.env();
+    world
+        .block_on(async {
+            let wal = Wal::create(&env, WalOptions::tiny()).await.unwrap();
+            wal.wait_for_space(40 << 10, Priority::Normal).await.unwrap();
+            env.clock.sleep(1_000_000).await;
+            let effect = env::sim::FaultEffect::Partial(IoErrorKind::Os(5));
+            let op = Some(IoOp::Write);
+            world.set_faults(&[Fault { op, path: "wal".into(), after: 0, sticky: false, effect }]);
+            let first = wal.append(&group(2)).unwrap();
+            wal.request_flush(first.end);
+            // The flusher takes the chunk, and the write has not failed yet.
+            let mut second = first;
+            while second.start.0 % 4096 != 64 || second == first {
+                second = wal.append(&group(2)).unwrap();
+                env::yield_now().await;
+            }
+            wal.wait_durable(first.end).await.unwrap_err();
+            assert!(matches!(wal.append(&group(2)), Err(AppendError::Failed(_))));
+            assert!(matches!(wal.try_reserve(10, Priority::Normal), Err(AppendError::Failed(_))));
+            assert_eq!(wal.end_lsn(), second.end);
+        })
+        .unwrap();
+}
+
+#[test]
 fn a_full_disk_refuses_statements_but_not_rollbacks_and_recovers() {
     let world = World::new(14, SimOptions { capacity_bytes: Some(300 << 10), ..SimOptions::default() });
     let env = world.env();
@@ -444,6 +472,8 @@ fn a_chunk_that_a_rollback_opens_gives_nothing_of_the_reserve_to_others() {
                     taken += 1;
                 }
                 assert!(taken < 60, "{taken}");
+                // What was set aside of the reserve goes back to it.
+                drop(wal.try_reserve(10, Priority::Reserve));
                 assert!(wal.try_reserve(10, Priority::Normal).is_err());
                 wal.wait_durable(wal.end_lsn()).await.unwrap();
             }
