@@ -21,7 +21,7 @@ pub struct Mtr<'p> {
     priority: Priority,
     group: WalGroup,
     pages: SmallVec<[ExclusiveGuard<'p>; 1]>,
-    room: Option<(Reservation, usize)>,
+    room: Option<(Reservation<'p>, usize)>,
     sparse: bool,
     /// What becomes free with the commit.
     freed: Option<Vec<PageId>>,

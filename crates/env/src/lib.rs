@@ -3,6 +3,7 @@
 //! Invariant: everything above this crate is free of `std::fs`, clocks, threads and randomness, so that the
 //! same engine code runs on io_uring, on a thread pool and on the simulated disk of `sim`.
 
+mod append_ring;
 mod buffer;
 mod clock;
 mod completion;
@@ -19,6 +20,7 @@ pub mod sync;
 mod task;
 mod wait_counter;
 
+pub use append_ring::{AppendRing, ClosedPiece};
 pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
 pub use clock::Clock;
 pub use completion::{Completer, Completion, SyncCompletion, completion, sync_completion};

@@ -72,8 +72,8 @@ fn what_is_wanted(shared: &Shared, end: Lsn) -> Option<Wanted> {
 }
 
 fn next_batch(shared: &Shared) -> Option<Batch> {
-    let mut state = shared.state.lock();
-    let state: &mut State = &mut state;
+    let mut guard = shared.state.lock();
+    let state: &mut State = &mut guard;
     if state.failure.is_some() || state.stopped {
         return None;
     }
@@ -83,13 +83,18 @@ fn next_batch(shared: &Shared) -> Option<Batch> {
         let file = state.files.get(&segment).expect("a chunk lies in a prepared segment").clone();
         Outgoing { chunk, segment, file }
     });
-    let chunks = chunks.collect();
+    let chunks: SmallVec<[Outgoing; 1]> = chunks.collect();
     // Files of segments that are full are kept by the chunks and by `unsynced` from here on.
     let current = state.staging.segment();
     while let Some(entry) = state.files.first_entry().filter(|entry| *entry.key() < current) {
         entry.remove();
     }
-    Some(Batch { chunks, through: state.staging.end(), sync })
+    // Nothing is open now, so this is the end of the chunks.
+    let through = state.staging.end();
+    drop(guard);
+    // Without the lock: others may open the next chunk while groups are still being copied into these.
+    let chunks = chunks.into_iter().map(|outgoing| Outgoing { chunk: outgoing.chunk.complete(), ..outgoing });
+    Some(Batch { chunks: chunks.collect(), through, sync })
 }
 
 async fn write(

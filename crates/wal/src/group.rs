@@ -103,6 +103,14 @@ impl WalGroup {
         &self.bytes
     }
 
+    /// Writes the group into its place in the log; `checksum` is that of the records.
+    pub(crate) fn write_at(&self, start: Lsn, checksum: u32, place: &mut [u8]) {
+        let (header, records) = place.split_at_mut(GROUP_HEADER_BYTES);
+        header[..4].copy_from_slice(&(records.len() as u32).to_le_bytes());
+        header[4..].copy_from_slice(&group_checksum(checksum, start).to_le_bytes());
+        records.copy_from_slice(&self.bytes);
+    }
+
     /// The LSN of the record at `index` once the group lies at `lsns`.
     pub fn record_lsn(&self, lsns: GroupLsns, index: usize) -> Lsn {
         lsns.start.advance(GROUP_HEADER_BYTES as u64 + u64::from(self.ends[index]))

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod error;
 mod flusher;
 mod format;
@@ -24,10 +25,11 @@ mod stats;
 mod waiters;
 mod window;
 
+pub use admission::Reservation;
 pub use error::{AppendError, WalError};
 pub use fuzz::fuzz_one;
 pub use group::{GroupLsns, WalGroup};
-pub use log::{Reservation, Wal};
+pub use log::Wal;
 pub use lsn::Lsn;
 pub use options::{FlushMode, Priority, WalOptions};
 pub use reader::{LogGroup, LogTail, WalReader};

@@ -1,16 +1,15 @@
-//! `Wal`: appending, waiting for durability, and the room that is left.
+//! `Wal`: waiting for durability, the log's state, and what can be changed while it runs. Appending is in `admission`.
 //!
 //! Invariants: `durable <= written <= end`; all three only grow. Once `failure` is set nothing is appended or
 //! published any more. Callers: `btree` (append), `buffer` (WAL before page), `engine` (commit, checkpoint).
 
 use crate::format::segment_before;
-use crate::space::{Room, cost};
 use crate::spacing::Spacing;
 use crate::staging::Staging;
 use crate::waiters::LsnWaiters;
-use crate::{AppendError, FlushMode, GroupLsns, Lsn, Priority, WalError, WalGroup, WalOptions};
+use crate::{FlushMode, Lsn, WalError, WalOptions};
 use env::sync::{Mutex, Notify, WaitQueue};
-use env::{Env, File, WaitCounter};
+use env::{AppendRing, Env, File, WaitCounter};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -19,8 +18,6 @@ use std::task::Poll;
 
 /// How long bytes that nobody waits for may stay unsynced in the modes `Written` and `Lazy`.
 const LAZY_SYNC_US_DEFAULT: u64 = 1_000_000;
-/// After the disk was full, appends try again to prepare a segment at most this often.
-const NO_SPACE_RETRY_US: u64 = 100_000;
 
 /// The log. Dropping it stops its tasks without flushing, like a crash; `close` flushes first.
 pub struct Wal {
@@ -34,15 +31,16 @@ pub(crate) struct Shared {
     pub(crate) capacity_bytes: AtomicU64,
     pub(crate) log_id: u64,
     pub(crate) epoch: u64,
-    /// Protects everything about unwritten bytes and segments. Held for copying one group, never across I/O.
+    /// Protects everything about chunks and segments. Not needed for appending to the open chunk; never held across I/O.
     pub(crate) state: Mutex<State>,
     /// Stored with Release after the sync returned; loaded with Acquire by whoever relies on it.
     pub(crate) durable: AtomicU64,
     pub(crate) written: AtomicU64,
-    /// A copy of the end that can be read without the lock.
-    end: AtomicU64,
+    /// The memory of the open chunk, and the end of the log. Opened and closed under the lock of the state (`Staging`).
+    pub(crate) ring: Arc<AppendRing>,
+    pub(crate) appending: Appending,
     /// Set after `State::failure`; lets waiters look without taking the lock.
-    failed: AtomicBool,
+    pub(crate) failed: AtomicBool,
     /// What the flusher has been asked to make durable, and to write.
     pub(crate) sync_target: AtomicU64,
     pub(crate) write_target: AtomicU64,
@@ -54,9 +52,17 @@ pub(crate) struct Shared {
     pub(crate) flush_requested: Notify,
     pub(crate) spacing: Spacing,
     pub(crate) prepare_requested: Notify,
+    pub(crate) space_waits: WaitCounter,
+}
+
+/// What every appender writes, away from what others only read (processors fetch cache lines in pairs).
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Appending {
+    /// What of `State::reserved` is left for the next reservations. Withdrawn under the lock.
+    pub(crate) credit: AtomicU64,
     /// Groups that were appended.
     pub(crate) groups: AtomicU64,
-    pub(crate) space_waits: WaitCounter,
 }
 
 pub(crate) struct State {
@@ -69,7 +75,7 @@ pub(crate) struct State {
     pub(crate) kept_from: u64,
     /// Older segments whose files can be used again.
     pub(crate) recyclable: VecDeque<u64>,
-    /// The sum of the costs of all reservations.
+    /// The sum of the costs of all reservations, and the credit.
     pub(crate) reserved: u64,
     pub(crate) failure: Option<WalError>,
     /// When preparing a segment last met a full disk; None when it did not.
@@ -81,12 +87,6 @@ pub(crate) struct State {
     pub(crate) stopped: bool,
 }
 
-/// Room for one group that is certain to be taken, unless the log fails. Given back when dropped.
-pub struct Reservation {
-    shared: Arc<Shared>,
-    cost: u64,
-}
-
 impl Wal {
     /// The LSN up to which the log survives a crash.
     pub fn durable_lsn(&self) -> Lsn {
@@ -96,72 +96,6 @@ impl Wal {
     /// The end of the last appended group.
     pub fn end_lsn(&self) -> Lsn {
         self.shared.end()
-    }
-
-    /// Appends a group without waiting. After `Full`, wait with no latch held and try again.
-    pub fn append(&self, group: &WalGroup) -> Result<GroupLsns, AppendError> {
-        self.append_with(group, Priority::Normal)
-    }
-
-    /// Appends a group of a rollback or a checkpoint, which may use the reserve.
-    pub fn append_reserve(&self, group: &WalGroup) -> Result<GroupLsns, AppendError> {
-        self.append_with(group, Priority::Reserve)
-    }
-
-    fn append_with(&self, group: &WalGroup, priority: Priority) -> Result<GroupLsns, AppendError> {
-        let checksum = crc_fast::crc32_iscsi(group.record_bytes());
-        let mut state = self.shared.state.lock();
-        self.shared.admit(&mut state, group.encoded_len(), priority)?;
-        Ok(self.shared.append(&mut state, group, checksum))
-    }
-
-    /// Sets room aside for one group of up to `bytes` (`WalGroup::encoded_len`).
-    pub fn try_reserve(&self, bytes: usize, priority: Priority) -> Result<Reservation, AppendError> {
-        let mut state = self.shared.state.lock();
-        self.shared.admit(&mut state, bytes, priority)?;
-        state.reserved += cost(bytes);
-        Ok(Reservation { shared: self.shared.clone(), cost: cost(bytes) })
-    }
-
-    /// The same, waiting while the log is `Full`. Hold no latch.
-    pub async fn reserve(&self, bytes: usize, priority: Priority) -> Result<Reservation, AppendError> {
-        loop {
-            let waiter = self.shared.space_waiters.register();
-            match self.try_reserve(bytes, priority) {
-                Err(AppendError::Full) => {
-                    let since_us = self.shared.env.clock.now_us();
-                    waiter.await;
-                    self.shared.space_waits.end(&*self.shared.env.clock, since_us);
-                }
-                other => return other,
-            }
-        }
-    }
-
-    /// Appends into reserved room. Fails only when the log has failed.
-    ///
-    /// # Panics
-    /// If the group is larger than the reservation.
-    pub fn append_reserved(&self, mut room: Reservation, group: &WalGroup) -> Result<GroupLsns, WalError> {
-        assert!(cost(group.encoded_len()) <= room.cost, "the group outgrew its reservation");
-        let checksum = crc_fast::crc32_iscsi(group.record_bytes());
-        let mut state = self.shared.state.lock();
-        if let Some(failure) = &state.failure {
-            let failure = failure.clone();
-            drop(state);
-            return Err(failure);
-        }
-        state.reserved -= std::mem::take(&mut room.cost);
-        let lsns = self.shared.append(&mut state, group, checksum);
-        drop(state);
-        // A small group in a large reservation leaves room for others.
-        self.shared.space_waiters.wake_all();
-        Ok(lsns)
-    }
-
-    /// Waits until a group of `bytes` would be taken. Another task may be faster: try again in a loop.
-    pub async fn wait_for_space(&self, bytes: usize, priority: Priority) -> Result<(), AppendError> {
-        self.reserve(bytes, priority).await.map(drop)
     }
 
     /// Asks for the bytes before `lsn` to become durable, without waiting.
@@ -238,7 +172,7 @@ impl Wal {
     }
 
     /// Changes how far the log may grow, as far as its segments allow; files that are too many are removed as they
-    /// become free. Appends are refused until `truncate_before` has caught up with a lower capacity.
+    /// become free. Chunks are refused until `truncate_before` has caught up with a lower capacity; the open one is filled.
     pub fn set_capacity(&self, bytes: u64) {
         let bytes = bytes.max(self.shared.options.capacity_bytes_min());
         self.shared.capacity_bytes.store(bytes, Ordering::Relaxed);
@@ -287,16 +221,6 @@ impl Drop for Wal {
     }
 }
 
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        if self.cost == 0 {
-            return; // It was used.
-        }
-        self.shared.state.lock().reserved -= self.cost;
-        self.shared.space_waiters.wake_all();
-    }
-}
-
 /// The number of `innodb_flush_log_at_trx_commit`.
 pub(crate) fn mode_number(mode: FlushMode) -> u8 {
     match mode {
@@ -308,7 +232,7 @@ pub(crate) fn mode_number(mode: FlushMode) -> u8 {
 
 impl Shared {
     pub(crate) fn new(env: Env, options: WalOptions, log_id: u64, epoch: u64, state: State) -> Self {
-        let end = state.staging.end().0;
+        let (ring, end) = (state.staging.ring().clone(), state.staging.end().0);
         let flush_mode = AtomicU8::new(mode_number(options.flush_mode));
         Self {
             env,
@@ -319,7 +243,8 @@ impl Shared {
             state: Mutex::new(state),
             durable: AtomicU64::new(end),
             written: AtomicU64::new(end),
-            end: AtomicU64::new(end),
+            ring,
+            appending: Appending::default(),
             failed: AtomicBool::new(false),
             sync_target: AtomicU64::new(0),
             write_target: AtomicU64::new(0),
@@ -331,83 +256,13 @@ impl Shared {
             flush_requested: Notify::new(),
             spacing: Spacing::default(),
             prepare_requested: Notify::new(),
-            groups: AtomicU64::new(0),
             space_waits: WaitCounter::default(),
         }
     }
 
     /// The end of the last appended group.
     pub(crate) fn end(&self) -> Lsn {
-        Lsn(self.end.load(Ordering::Acquire))
-    }
-
-    fn append(&self, state: &mut State, group: &WalGroup, checksum: u32) -> GroupLsns {
-        assert!(!group.is_empty(), "an empty group says nothing");
-        let segment = state.staging.segment();
-        let lsns = state.staging.append(group, checksum);
-        assert!(state.staging.segment() <= state.ready_through, "a group was admitted without room");
-        self.end.store(lsns.end.0, Ordering::Release);
-        self.groups.fetch_add(1, Ordering::Relaxed);
-        if state.staging.segment() != segment && state.staging.segment() == state.ready_through {
-            self.prepare_requested.notify();
-        }
-        if state.staging.memory_bytes() > self.options.buffer_bytes / 4 {
-            self.flush_at_once(lsns.end);
-        }
-        lsns
-    }
-
-    /// Whether a group of `bytes` may be taken now. Sets in motion what makes room when it may not.
-    fn admit(&self, state: &mut State, bytes: usize, priority: Priority) -> Result<(), AppendError> {
-        if let Some(failure) = &state.failure {
-            return Err(failure.clone().into());
-        }
-        if bytes > self.options.group_bytes_max {
-            return Err(AppendError::TooLarge { bytes });
-        }
-        let spared = if priority == Priority::Normal { self.options.reserve_bytes } else { 0 };
-        let needed = cost(bytes) + state.reserved + spared;
-        if needed > self.room(state) {
-            return Err(self.no_room(state));
-        }
-        if self.used_bytes(state) + needed > self.capacity_bytes.load(Ordering::Relaxed) {
-            return Err(AppendError::Full);
-        }
-        if state.staging.memory_bytes() + bytes > self.options.buffer_bytes
-            && state.staging.memory_bytes() > 0
-        {
-            self.flush_at_once(state.staging.end());
-            return Err(AppendError::Full);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn room(&self, state: &State) -> u64 {
-        let room = Room {
-            segment_bytes: self.options.segment_bytes,
-            group_cost_max: cost(self.options.group_bytes_max),
-            rest: state.staging.rest(),
-            spares: state.ready_through - state.staging.segment(),
-        };
-        room.bytes()
-    }
-
-    fn no_room(&self, state: &mut State) -> AppendError {
-        let Some(since_us) = state.no_space_since_us else {
-            self.prepare_requested.notify();
-            return AppendError::Full;
-        };
-        let now_us = self.env.clock.now_us();
-        if now_us.saturating_sub(since_us) >= NO_SPACE_RETRY_US {
-            state.no_space_since_us = Some(now_us);
-            state.retry_prepare = true;
-            self.prepare_requested.notify();
-        }
-        AppendError::NoSpace
-    }
-
-    pub(crate) fn used_bytes(&self, state: &State) -> u64 {
-        state.staging.border().saturating_sub(state.kept_from * self.options.segment_bytes)
+        Lsn(self.ring.end())
     }
 
     fn ask_for_flush(&self, lsn: Lsn) {
@@ -417,13 +272,13 @@ impl Shared {
     }
 
     /// The same, however far apart flushes should be.
-    fn flush_at_once(&self, lsn: Lsn) {
+    pub(crate) fn flush_at_once(&self, lsn: Lsn) {
         self.ask_for_flush(lsn);
         self.spacing.urgent.notify();
     }
 
     async fn wait(&self, waiters: &LsnWaiters, reached: &AtomicU64, lsn: Lsn) -> Result<(), WalError> {
-        assert!(lsn.0 <= self.end.load(Ordering::Acquire), "LSN {lsn} was never written");
+        assert!(lsn <= self.end(), "LSN {lsn} was never written");
         let is_reached = || reached.load(Ordering::Acquire) >= lsn.0;
         let mut place = None;
         poll_fn(|context| {
@@ -474,6 +329,8 @@ impl Shared {
         if state.failure.is_none() {
             state.failure = Some(WalError::Failed(error));
         }
+        // Nobody opens another chunk.
+        state.staging.seal();
         drop(state);
         self.failed.store(true, Ordering::Release);
         self.durable_waiters.wake_through(Lsn::MAX);

@@ -29,7 +29,7 @@ impl Wal {
         let state = shared.state.lock();
         let segments = state.ready_through + 1 - state.kept_from + state.recyclable.len() as u64;
         WalStats {
-            groups: shared.groups.load(Ordering::Relaxed),
+            groups: shared.appending.groups.load(Ordering::Relaxed),
             space_wait: shared.space_waits.stats(),
             flush_spacing_us: shared.spacing.us.load(Ordering::Relaxed),
             written_lsn: shared.written.load(Ordering::Acquire),

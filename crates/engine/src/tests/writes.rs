@@ -208,7 +208,7 @@ fn what_a_transaction_keeps_lives_until_it_has_ended() {
 }
 
 /// Takes room in the log until a group of `bytes` fits, but hardly a larger one.
-fn leave_log_room(engine: &Engine, bytes: usize) -> Vec<wal::Reservation> {
+fn leave_log_room(engine: &Engine, bytes: usize) -> Vec<wal::Reservation<'_>> {
     let mut held = Vec::new();
     for step in [64 << 10, 4 << 10, 256, 16] {
         while let Ok(room) = engine.wal.try_reserve(step, wal::Priority::Reserve) {
@@ -235,13 +235,16 @@ fn undo_is_logged_again_as_soon_as_there_is_room_for_it() {
             set(&mut old, &format!("{number:03}"), "short").await.unwrap();
         }
         // The first group is a little longer than this. Waiting for less than it needs would never give the log a turn.
-        let held = leave_log_room(&engine, 64 << 10);
-        let clock = engine.env.clock.clone();
-        let give_back = async move {
-            clock.sleep(1_000).await;
+        let (holder, taken) = (engine.clone(), Arc::new(env::sync::Event::new()));
+        let is_taken = taken.clone();
+        let hold = async move {
+            let held = leave_log_room(&holder, 64 << 10);
+            is_taken.set();
+            holder.env.clock.sleep(1_000).await;
             drop(held);
         };
-        engine.env.spawner.spawn("give back", Box::pin(give_back));
+        engine.env.spawner.spawn("hold room", Box::pin(hold));
+        taken.wait().await;
         engine.forward_old_undo(u64::MAX).await.unwrap();
         assert_eq!(engine.stats().undo_forwards, 1);
         old.rollback().await.unwrap();
