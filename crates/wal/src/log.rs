@@ -93,7 +93,8 @@ impl Wal {
         Lsn(self.shared.durable.load(Ordering::Acquire))
     }
 
-    /// The end of the last appended group.
+    /// The end of the last group that has its place. Its bytes may still be being copied; whoever waits for them to be
+    /// durable waits for that too.
     pub fn end_lsn(&self) -> Lsn {
         self.shared.end()
     }

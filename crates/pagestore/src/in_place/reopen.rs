@@ -5,9 +5,11 @@
 //! it in the next power cut; a sync by the opening does nothing about that. Doubtful are the last batch in the doublewrite
 //! file, its pages at home and the newest superblock slot: whatever came before has been synced, or else they would not have
 //! been written; and a growth counts only when the superblock names it. Batch and slot go into a new doublewrite file
-//! first, which takes the name of the old one, and then to their places, where a crash may now tear them. Without room for that file (the disk is full) only
-//! damaged and empty places are written, and a sync speaks for the rest. If the process was killed before it had synced the batch, nothing of
-//! it is at home, so the batch can first be written once more where it is: a page that never was at home has no other image.
+//! first, which takes the name of the old one, and then to their places, where a crash may now tear them.
+//!
+//! Without room for that file (the disk is full) only damaged and empty places are written, and a sync speaks for the rest. If
+//! the process was killed before it had synced the batch, nothing of it is at home, so the batch can first be written once
+//! more where it is: a page that never was at home has no other image.
 //!
 //! Invariant: until a doublewrite file is durable no page at home is overwritten, so an opening can be cut off
 //! anywhere and done again. `InPlaceStore::open` calls it.
