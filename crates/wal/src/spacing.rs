@@ -1,8 +1,8 @@
 //! How far apart flushes begin while transactions wait long for pages.
 //!
-//! A flush costs the disk two operations, a write and a flush, whether it makes one commit durable or a hundred. Where
-//! transactions wait long for pages, the disk has no operation to spare, and a commit that waits a part of that time longer shares
-//! its flush with more others. So flushes begin at least a third of a page's wait apart, by the mean of the last ones.
+//! A flush costs the disk two operations, a write and a flush, and the processors some 50 us, whether it makes one commit durable or a
+//! hundred. Where transactions wait long for pages, the disk or the processors have little to spare, and a commit that waits a part of
+//! that time longer shares its flush with more others. So flushes begin at least half a page's wait apart, by the mean of the last ones.
 //! Where pages come quickly that is less than a flush takes, and nothing is held back.
 //!
 //! Invariant: nothing is held back when there are few waits for pages to a commit (many commits should not go by what one
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::Poll;
 
 /// The part of a wait for a page that flushes are apart.
-const WAIT_PART: u64 = 3;
+const WAIT_PART: u64 = 2;
 const SPACING_US_MAX: u64 = 10_000;
-/// Less is not worth a timer, and shorter than many flushes.
-const HOLD_US_MIN: u64 = 1_000;
+/// Less is shorter than what a sleep takes longer than it should.
+const HOLD_US_MIN: u64 = 30;
 /// What was counted before a flush loses this part of its weight with it.
 const FADING: u64 = 64;
 
@@ -100,9 +100,9 @@ mod tests {
     fn flushes_are_apart_while_pages_are_slow() {
         let mut pace = Pace::default();
         let slow = after(&mut pace, 10, 10, 12_000);
-        assert!((3_900..=4_100).contains(&slow), "{slow}");
+        assert!((5_900..=6_100).contains(&slow), "{slow}");
         let quick = after(&mut pace, 10, 10, 900);
-        assert!((290..=310).contains(&quick), "{quick}");
+        assert!((440..=460).contains(&quick), "{quick}");
         assert_eq!(after(&mut pace, 1, 4, 1_000_000), SPACING_US_MAX);
         assert_eq!(after(&mut pace, 30, 0, 0), 0);
     }
@@ -111,8 +111,8 @@ mod tests {
     fn few_are_not_held_back_by_many() {
         let mut pace = Pace::default();
         let one_writer = after(&mut pace, 1, 60, 1_200);
-        assert!((390..=410).contains(&one_writer), "{one_writer}");
+        assert!((590..=610).contains(&one_writer), "{one_writer}");
         let one_reader = after(&mut pace, 30, 1, 3_000);
-        assert!(one_reader < 50, "{one_reader}");
+        assert!(one_reader <= 50, "{one_reader}");
     }
 }

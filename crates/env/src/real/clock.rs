@@ -2,8 +2,9 @@
 //!
 //! Invariant: a sleep is in the timer's table only until it is over or its future is dropped. So waits that
 //! end before their time limit leave nothing behind, and the thread is woken only for a deadline that is earlier
-//! than the one it waits for.
+//! than the one it waits for. A thread that belongs to one task sleeps by itself where that is short.
 
+use super::pool;
 use crate::{BoxFuture, Clock};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -12,6 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A dedicated thread need not hear of anything else for so long.
+const SHORT_SLEEP_US: u64 = 1_000;
 
 /// The monotonic clock counts from the creation of this value.
 pub struct SystemClock {
@@ -70,6 +74,10 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, us: u64) -> BoxFuture<'static, ()> {
+        if us < SHORT_SLEEP_US && pool::is_dedicated() {
+            std::thread::sleep(Duration::from_micros(us));
+            return Box::pin(std::future::ready(()));
+        }
         Box::pin(Sleep::start(&self.timer, Instant::now() + Duration::from_micros(us)))
     }
 }
@@ -187,6 +195,22 @@ mod tests {
         assert!(clock.now_us() - start >= 5_000);
         block_on(long);
         assert!(clock.now_us() - start >= 20_000);
+    }
+
+    #[test]
+    fn a_dedicated_thread_sleeps_by_itself_where_that_is_short() {
+        let thread = std::thread::spawn(|| {
+            pool::dedicate_thread();
+            let clock = SystemClock::new();
+            let (short, long) = (clock.sleep(SHORT_SLEEP_US - 1), clock.sleep(SHORT_SLEEP_US));
+            let slept_us = clock.now_us();
+            assert_eq!(clock.timer.state.lock().sleepers.len(), 1, "the long one needs the timer");
+            block_on(short);
+            block_on(long);
+            (slept_us, clock.now_us())
+        });
+        let (short_us, both_us) = thread.join().expect("it does not panic");
+        assert!(short_us >= SHORT_SLEEP_US - 1 && both_us >= 2 * SHORT_SLEEP_US - 1, "{short_us} {both_us}");
     }
 
     #[test]

@@ -15,10 +15,14 @@ thread_local! {
     static DEDICATED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on this thread's disk operations are done when the call that starts them returns: nobody else has
+/// From now on this thread's disk operations and short sleeps are done when the call that starts them returns: nobody else has
 /// work for the thread meanwhile, and two switches to another one are saved.
 pub fn dedicate_thread() {
     DEDICATED.set(true);
+}
+
+pub(super) fn is_dedicated() -> bool {
+    DEDICATED.get()
 }
 
 /// Started on first use; threads end when the pool is dropped and its queue is empty.

@@ -36,9 +36,9 @@ thread_local! {
 
 /// A submission queue that is longer than the in-flight limit never fills up.
 const RING_ENTRIES: u32 = 256;
-/// So many operations of the disk do not wait for others: the device would get them in bursts and rest in between. One alone
-/// waits for the next, which spares a system call and a word to the device where there are many.
-const SUBMIT_BATCH: usize = 2;
+/// So many operations of the disk do not wait for others: the device would get them in bursts and rest in between. Fewer
+/// wait for the next, which spares a system call and a word to the device where there are many.
+const SUBMIT_BATCH: usize = 3;
 /// Messages on the ring at one time, so that their completions fit into its queue beside those of the disk.
 const POSTED_MAX: usize = 256;
 
