@@ -6,8 +6,8 @@
 //! Where pages come quickly that is less than a flush takes, and nothing is held back.
 //!
 //! Invariant: nothing is held back when there are few waits for pages to a commit (many commits should not go by what one
-//! reader waits for) or the single wait is short (nor one writer by how many readers there are), when much is staged, or
-//! for longer than `SPACING_US_MAX`. Callers: `log` (what is counted), `flusher` (the pace).
+//! reader waits for) or the single wait is short (nor one writer by how many readers there are), for longer than
+//! `SPACING_US_MAX`, or, beyond the millisecond for which the flusher's thread may sleep by itself, when much is staged. Callers: `log` (what is counted), `flusher` (the pace).
 
 use env::Env;
 use env::sync::Notify;
