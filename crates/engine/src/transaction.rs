@@ -105,7 +105,7 @@ impl Transaction {
     pub fn passes_snapshot(&mut self, tree: TreeId, key: &[u8]) -> bool {
         let Some(snapshot) = self.snapshot else { return false };
         let engine = &self.work.engine;
-        // Of what is spilled only the bounds are known here: one that passes too often costs work, not more.
+        // Of what is in spills and runs only the bounds are known here: one that passes too often costs work, not more.
         let row = RowPlace { tree, key, page_lsn: u64::MAX };
         let passes = engine.newest_commit_bound(row) > snapshot.lsn;
         self.passed_snapshot |= passes;

@@ -110,7 +110,12 @@ impl Subject for Engine {
             return Ok(rows);
         }
         let entries = scan_tree(transaction, index, mode).await;
-        let entries = entries.map_err(|error| read_refusal(transaction, lock, error))?;
+        let mut entries = entries.map_err(|error| read_refusal(transaction, lock, error))?;
+        if !lock && transaction.has_passed_snapshot() {
+            // Others have changed rows since the snapshot, and this transaction has after them: it sees entries that those rows
+            // had before, which whoever reads an index alone has to leave out.
+            entries.retain(|(entry, _)| rows.iter().any(|(key, value)| entry_key(key, value) == *entry));
+        }
         check_index(&rows, &entries).map_err(Refusal::Fatal)?;
         Ok(rows)
     }
@@ -248,6 +253,7 @@ async fn insert_row(
 ) -> Result<(), EngineError> {
     let index = index_of(transaction, table).await?;
     transaction.insert(TreeId(table.0), key, value, Uniqueness::Key, WAIT).await?;
+    transaction.passes_snapshot(TreeId(table.0), key);
     match index {
         Some(index) => {
             transaction.insert_unseen(index, &entry_key(key, value), &entry_value(key), WAIT).await
@@ -266,6 +272,7 @@ async fn update_row(
         return transaction.update(TreeId(table.0), key, value, WAIT).await;
     };
     let old = transaction.get(TreeId(table.0), key, LOCKED).await?.ok_or(EngineError::NotFound)?;
+    transaction.passes_snapshot(TreeId(table.0), key);
     transaction.update(TreeId(table.0), key, value, WAIT).await?;
     transaction.delete_unseen(index, &entry_key(key, &old), &entry_value(key), WAIT).await?;
     transaction.insert_unseen(index, &entry_key(key, value), &entry_value(key), WAIT).await
@@ -276,6 +283,7 @@ async fn delete_row(transaction: &mut Transaction, table: Table, key: &[u8]) -> 
         return transaction.delete(TreeId(table.0), key, WAIT).await;
     };
     let old = transaction.get(TreeId(table.0), key, LOCKED).await?.ok_or(EngineError::NotFound)?;
+    transaction.passes_snapshot(TreeId(table.0), key);
     transaction.delete(TreeId(table.0), key, WAIT).await?;
     transaction.delete_unseen(index, &entry_key(key, &old), &entry_value(key), WAIT).await
 }

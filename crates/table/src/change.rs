@@ -310,6 +310,8 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), SqlError> {
         let to_sql = |error| table_error(self.definition(), error);
+        // The snapshot may show other entries of the row than those that are deleted here.
+        transaction.passes_snapshot(self.layout().tree, row_key);
         transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
         let mut key = Vec::with_capacity(64);
         for (index, layout) in self.layout().indexes.iter().enumerate() {

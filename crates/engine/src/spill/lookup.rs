@@ -124,10 +124,11 @@ impl Engine {
         Ok(newest)
     }
 
-    /// The same without the pages of spills, hence at times too late.
+    /// The same without the pages of spills and runs, hence at times too late.
     pub(crate) fn newest_commit_bound(&self, row: RowPlace<'_>) -> u64 {
         let in_memory = self.rows.newest_commit(row.tree, row.key);
-        in_memory.max(self.spills.newest_commit(row.tree, row.key, row.page_lsn))
+        let in_runs = if self.runs_may_have(row) { self.runs.newest_lsn() } else { 0 };
+        in_memory.max(in_runs).max(self.spills.newest_commit(row.tree, row.key, row.page_lsn))
     }
 
     /// `RowTable::try_lock`, wherever the row's versions are. The newest commit is exact if it is later than

@@ -191,6 +191,24 @@ fn own_changes_are_seen_over_others_that_are_not() {
 }
 
 /// Whether the undo is in memory or in a spill, it leaves the ghosts by which the old versions are found.
+/// Whoever keeps an index in step is told that the snapshot shows another row, also when what it shows has moved.
+#[test]
+fn a_change_passes_the_snapshot_over_a_change_in_a_run() {
+    with_runs(3, async |engine| {
+        let mut model = Rows::new();
+        change(&engine, 1..4, b'a', &mut model).await;
+        let mut reader = repeatable(&engine);
+        assert_eq!(rows(&mut reader, Direction::Forward).await, model);
+        change(&engine, 1..4, b'b', &mut model).await;
+        engine.finish_background().await;
+        assert!(engine.stats().version_runs > 0);
+        let row = key(1);
+        reader.get(CATALOG, &row, ReadMode::Locking(LockMode::Exclusive, WAIT)).await.unwrap();
+        assert!(reader.passes_snapshot(CATALOG, &row) && reader.has_passed_snapshot());
+        reader.rollback().await.unwrap();
+    });
+}
+
 #[test]
 fn what_an_insert_took_the_place_of_stays_when_it_is_undone() {
     for (seed, undo_memory_bytes) in [(8, options().undo_memory_bytes), (9, 1)] {
