@@ -7,7 +7,8 @@
 //!
 //! Invariant: nothing is held back when there are few waits for pages to a commit (many commits should not go by what one
 //! reader waits for) or the single wait is short (nor one writer by how many readers there are), for longer than
-//! `SPACING_US_MAX`, or, beyond the millisecond for which the flusher's thread may sleep by itself, when much is staged. Callers: `log` (what is counted), `flusher` (the pace).
+//! `SPACING_US_MAX`, or, beyond the millisecond for which the flusher's thread may sleep by itself, when much is staged.
+//! Callers: `log` (what is counted), `flusher` (the pace).
 
 use env::Env;
 use env::sync::Notify;
