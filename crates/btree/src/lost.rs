@@ -13,8 +13,8 @@ use buffer::{ExclusiveGuard, Stop};
 use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, PageKind, TreeId, header};
 use wal::Lsn;
 
-/// Whether the fault is the page's own. A page that is sound in itself and not what its neighbours say may belong to
-/// somebody else: it must not be touched.
+/// Whether the fault alone says that it is the page's own. A page that is sound in itself and not what its neighbours
+/// say may belong to somebody else: it must not be touched. One beyond the end was cut off, or its number is wrong.
 pub fn is_own_fault(corrupt: &CorruptPage) -> bool {
     corrupt.page >= FIRST_FREE_PAGE
         && match corrupt.fault {

@@ -302,8 +302,10 @@ impl Loader {
         }
         let _slot = pool.loads.slots.take().await;
         let frame = FreeFrame::new(pool, pool.take_frame().await?);
-        if pool.behind.has(self.page) && self.page.0 >= pool.store.page_count() {
-            // The crash took the growth of the store and left the log.
+        if self.page.0 >= pool.store.page_count()
+            && (pool.behind.has(self.page) || pool.page_logs.is_absent(self.page))
+        {
+            // A crash took the growth of the store and left the log, or the file was cut short. The page will be written.
             pool.store.extend(self.page.0 + 1).await?;
         }
         if pool.behind.begins_with_image(self.page) {

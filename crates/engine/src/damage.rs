@@ -67,8 +67,8 @@ impl Engine {
             return Err(error);
         }
         match self.lookup(&self.tree(tree)?, key, |_, _| Ok(())).await {
-            Err(EngineError::CorruptPage { corrupt, .. }) if self.may_give_up(&corrupt) => {
-                self.lose_page(&corrupt).await
+            Err(EngineError::CorruptPage { corrupt, .. }) if self.may_give_up(&corrupt).await => {
+                self.replace_by_lost(&corrupt).await
             }
             _ => Err(error),
         }
@@ -76,27 +76,41 @@ impl Engine {
 
     /// Marks a damaged page as lost; an error if it must not be touched.
     pub(crate) async fn lose_page(&self, corrupt: &CorruptPage) -> Result<(), EngineError> {
-        if !self.may_give_up(corrupt) {
+        if !self.may_give_up(corrupt).await {
             return Err(EngineError::CorruptPage { tree: None, corrupt: *corrupt });
         }
-        self.replace_lost(corrupt, |mtr| lost::give_up(mtr, corrupt.page)).await
+        self.replace_by_lost(corrupt).await
+    }
+
+    async fn replace_by_lost(&self, corrupt: &CorruptPage) -> Result<(), EngineError> {
+        self.replace(corrupt, |mtr| lost::give_up(mtr, corrupt.page)).await
     }
 
     /// A damaged inner page of a tree that is being freed becomes an empty leaf, which its parent cuts off.
     pub(crate) async fn empty_lost(&self, tree: &Tree, corrupt: &CorruptPage) -> Result<(), EngineError> {
-        if corrupt.page == tree.root || !self.may_give_up(corrupt) {
+        if corrupt.page == tree.root || !self.may_give_up(corrupt).await {
             return Err(EngineError::CorruptPage { tree: Some(TreeId(tree.id.0)), corrupt: *corrupt });
         }
         let intact = CorruptPage { page: corrupt.page, fault: PageFault::Absent };
-        self.replace_lost(&intact, |mtr| lost::empty(mtr, corrupt.page, tree.id)).await
+        self.replace(&intact, |mtr| lost::empty(mtr, corrupt.page, tree.id)).await
     }
 
-    /// The space map is nobody's alone, and a page with a fault that is not its own may be somebody else's.
-    fn may_give_up(&self, corrupt: &CorruptPage) -> bool {
-        lost::is_own_fault(corrupt) && !self.space.is_reserved(corrupt.page)
+    /// The space map is nobody's alone, and a page with a fault that is not its own may be somebody else's. Beyond the
+    /// end of the store a page is its tree's if the map says that it is in use: the file was cut short.
+    async fn may_give_up(&self, corrupt: &CorruptPage) -> bool {
+        if self.space.is_reserved(corrupt.page) {
+            return false;
+        }
+        match corrupt.fault {
+            PageFault::BeyondEnd => {
+                let used = self.pool.run(|| self.space.is_used(&self.pool, corrupt.page)).await;
+                used.unwrap_or(false)
+            }
+            _ => lost::is_own_fault(corrupt),
+        }
     }
 
-    async fn replace_lost(
+    async fn replace(
         &self,
         corrupt: &CorruptPage,
         plan: impl Fn(&mut Mtr<'_>) -> Result<(), Stop>,

@@ -32,19 +32,21 @@ async fn get(engine: &Arc<Engine>, tree: TreeId, number: u32) -> Result<Option<V
     repeatable(engine).get(tree, &number.to_be_bytes(), ReadMode::Snapshot).await
 }
 
-/// Changes a byte in every stored image that holds these bytes.
-fn damage(world: &World, bytes: &[u8]) {
-    let mut places = 0;
+/// Where these bytes are stored: files and offsets.
+fn places_of(world: &World, bytes: &[u8]) -> Vec<(String, usize)> {
+    let mut places = Vec::new();
     for path in world.paths().into_iter().filter(|path| path.starts_with("data/")) {
         let content = world.content(&path).unwrap();
-        for at in 0..content.len().saturating_sub(bytes.len()) {
-            if content[at..].starts_with(bytes) {
-                world.flip_bit(&path, at * 8);
-                places += 1;
-            }
-        }
+        let found = content.windows(bytes.len()).enumerate().filter(|(_, window)| *window == bytes);
+        places.extend(found.map(|(at, _)| (path.clone(), at)));
     }
-    assert!(places > 0, "the row is stored");
+    assert!(!places.is_empty(), "the row is stored");
+    places
+}
+
+/// Changes a byte in every stored image that holds these bytes.
+fn damage(world: &World, bytes: &[u8]) {
+    places_of(world, bytes).iter().for_each(|(path, at)| world.flip_bit(path, at * 8));
 }
 
 fn fault(error: EngineError) -> (Option<TreeId>, PageFault) {
@@ -138,6 +140,20 @@ fn recovery_gives_up_what_it_cannot_bring_up_to_date() {
     }
 }
 
+/// A transaction that has changed a row of the first tree, in a leaf that is written and forgotten since.
+async fn loser_of_a_written_leaf(engine: &Arc<Engine>, tree: TreeId) -> Transaction {
+    let mut loser = repeatable(engine);
+    loser.update(tree, &300u32.to_be_bytes(), &row(tree, 300, 2), WAIT).await.unwrap();
+    let mut filler = repeatable(engine);
+    let other = filler.create_tree().await.unwrap();
+    for number in 0..20_000u32 {
+        let (key, value) = (number.to_be_bytes(), row(other, number, 0));
+        filler.insert(other, &key, &value, Uniqueness::Key, WAIT).await.unwrap();
+    }
+    filler.commit().await.unwrap();
+    loser
+}
+
 #[test]
 fn a_rollback_gives_up_what_it_cannot_put_back() {
     let world = World::new(7, SimOptions::default());
@@ -145,15 +161,7 @@ fn a_rollback_gives_up_what_it_cannot_put_back() {
     let fill = async move {
         let engine = open(env.clone()).await.unwrap();
         let trees = two_trees(&engine).await;
-        let mut loser = repeatable(&engine);
-        loser.update(trees[0], &300u32.to_be_bytes(), &row(trees[0], 300, 2), WAIT).await.unwrap();
-        let mut filler = repeatable(&engine);
-        let other = filler.create_tree().await.unwrap();
-        for number in 0..20_000u32 {
-            let (key, value) = (number.to_be_bytes(), row(other, number, 0));
-            filler.insert(other, &key, &value, Uniqueness::Key, WAIT).await.unwrap();
-        }
-        filler.commit().await.unwrap();
+        let loser = loser_of_a_written_leaf(&engine, trees[0]).await;
         (engine, trees, loser)
     };
     let (engine, [damaged, sound], loser) = world.block_on(fill).unwrap();
@@ -165,6 +173,33 @@ fn a_rollback_gives_up_what_it_cannot_put_back() {
         assert_eq!(get(&engine, sound, 300).await.unwrap(), Some(row(sound, 300, 0)));
         assert_eq!(engine.failure(), None);
         engine.close().await.unwrap();
+    };
+    world.block_on(run).unwrap();
+}
+
+#[test]
+fn what_was_cut_off_with_the_end_of_the_file_needs_no_undo() {
+    let world = World::new(7, SimOptions::default());
+    let env = world.env();
+    let fill = async move {
+        let engine = open(env.clone()).await.unwrap();
+        let trees = two_trees(&engine).await;
+        std::mem::forget(loser_of_a_written_leaf(&engine, trees[0]).await);
+        trees
+    };
+    let [cut, _] = world.block_on(fill).unwrap();
+    let world = world.crash(SimOptions::default());
+    let mut places = places_of(&world, &row(cut, 300, 2)).into_iter();
+    let (file, leaf) = places.find(|(path, _)| path == "data/pages.db").unwrap();
+    world.damage(&file, |bytes| bytes.truncate(leaf - leaf % options().page_size_bytes as usize));
+    let env = world.env();
+    let run = async {
+        let engine = open(env.clone()).await.unwrap();
+        let mut writer = repeatable(&engine);
+        writer.drop_tree(cut).await.unwrap();
+        writer.commit().await.unwrap();
+        engine.close().await.unwrap();
+        assert_eq!(engine.failure(), None);
     };
     world.block_on(run).unwrap();
 }
