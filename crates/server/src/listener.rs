@@ -118,7 +118,7 @@ fn hand_over_tcp(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, pool
     worker.run(move || {
         let Ok(stream) = TcpStream::from_std(stream) else { return };
         let host = ClientHost::Address(peer.ip());
-        tokio::task::spawn_local(async move {
+        crate::worker::spawn(async move {
             serve(Transport::Tcp(stream), host, Some(peer), shared, place).await;
             drop(burden);
         });
@@ -135,7 +135,7 @@ fn hand_over_socket(stream: UnixStream, shared: &Arc<Shared>, pool: &WorkerPool)
     let shared = shared.clone();
     worker.run(move || {
         let Ok(stream) = UnixStream::from_std(stream) else { return };
-        tokio::task::spawn_local(async move {
+        crate::worker::spawn(async move {
             serve(Transport::Socket(stream), ClientHost::Local, None, shared, place).await;
             drop(burden);
         });

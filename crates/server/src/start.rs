@@ -251,10 +251,10 @@ fn listen(
     let mut bound = Vec::new();
     for listener in listeners {
         bound.extend(listener.local_addr());
-        tokio::task::spawn_local(accept_tcp(listener, shared.clone(), pool.clone()));
+        crate::worker::spawn(accept_tcp(listener, shared.clone(), pool.clone()));
     }
     let socket_file = socket.map(|(listener, file)| {
-        tokio::task::spawn_local(accept_socket(listener, shared.clone(), pool.clone()));
+        crate::worker::spawn(accept_socket(listener, shared.clone(), pool.clone()));
         file
     });
     Ok((bound, socket_file))
@@ -299,7 +299,7 @@ fn on_worker<F: Future<Output = T> + 'static, T: Send + 'static>(
 ) -> Result<T, String> {
     let (sender, receiver) = std::sync::mpsc::channel();
     worker.run(move || {
-        tokio::task::spawn_local(async move {
+        crate::worker::spawn(async move {
             // Nobody waits any more only when the program is already ending.
             let _ = sender.send(make().await);
         });

@@ -1,4 +1,4 @@
-//! The threads that run everything: one tokio current-thread runtime, one set of local tasks and one io_uring
+//! The threads that run everything: one tokio current-thread runtime for sockets and timers, one set of `tasks` and one io_uring
 //! each. Beside them some tasks have threads of their own, because among the tasks of a worker they would wait for their turn
 //! after each write and each sync: the log's writer, for which every commit waits, the writer of dirty pages, for which
 //! those wait who need a frame, and long work in the background.
@@ -8,20 +8,20 @@
 //! falls back to its thread pool by itself; a worker without a ring is complete. When there is a worker for each processor, each
 //! stays on its own (decision 0019).
 
-use std::cell::RefCell;
+mod tasks;
+
+pub(crate) use tasks::{set_begun, spawn};
+
 use std::os::fd::{AsRawFd, RawFd};
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Waker};
 use std::thread::JoinHandle;
 
 use env::real::uring::Reactor;
 use env::{BoxFuture, Overlap, Spawner};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::LocalSet;
 
 /// Disk operations of one worker in the kernel at one time.
 const DISK_QUEUE_DEPTH: usize = 128;
@@ -33,11 +33,6 @@ type Job = Box<dyn FnOnce() + Send>;
 enum Message {
     Run(Job),
     Stop,
-}
-
-thread_local! {
-    /// The reactor of this worker, for the hook that runs before the thread sleeps.
-    static REACTOR: RefCell<Option<Rc<Reactor>>> = const { RefCell::new(None) };
 }
 
 /// One worker, seen from other threads.
@@ -145,7 +140,7 @@ impl Spawner for WorkerSpawner {
     fn spawn(&self, _name: &'static str, future: BoxFuture<'static, ()>) {
         let index = self.next.fetch_add(1, Ordering::Relaxed) % self.pool.workers.len();
         self.pool.workers[index].run(move || {
-            tokio::task::spawn_local(future);
+            spawn(future);
         });
     }
 
@@ -180,44 +175,32 @@ fn new_ring(depth: usize) -> Option<Reactor> {
     }
 }
 
-/// The life of a worker: runs what it is sent, with local tasks and a ring beside it, and drops what has not ended with it.
+/// The life of a worker: runs what it is sent, with tasks and a ring beside it, and drops what has not ended with it.
 fn work(mut receiver: UnboundedReceiver<Message>) {
     let reactor = new_ring(DISK_QUEUE_DEPTH).map(Rc::new);
-    REACTOR.set(reactor.clone());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .on_thread_park(|| {
-            REACTOR.with_borrow(|reactor| {
-                if let Some(reactor) = reactor {
-                    reactor.submit();
-                }
-            });
-        })
         .build()
         .expect("the system has a descriptor for the worker's epoll");
-    env::wake_yielding_tasks_by(after_the_others);
-    let tasks = LocalSet::new();
-    if let Some(reactor) = reactor.clone() {
-        tasks.spawn_local(drive_disk(reactor));
-    }
-    tasks.block_on(&runtime, async {
+    let disk = reactor.clone();
+    let main = async {
+        if let Some(reactor) = disk {
+            spawn(drive_disk(reactor));
+        }
         while let Some(Message::Run(job)) = receiver.recv().await {
             job();
         }
-    });
-    // Tasks go first, then the last handles of the reactor, whose end waits for what the kernel still holds.
-    drop(tasks);
+    };
+    let end_turn = || {
+        if let Some(reactor) = &reactor {
+            reactor.end_turn();
+        }
+    };
+    // Unconstrained: to the runtime all tasks are one, which would share the operations that it allows to one.
+    runtime.block_on(tokio::task::unconstrained(tasks::run_beside(main, end_turn)));
+    // The tasks have gone first, now the last handle of the reactor, whose end waits for what the kernel still holds.
     drop(runtime);
-    REACTOR.set(None);
     drop(reactor);
-}
-
-/// Wakes a task that yields when all others have had a turn and sockets, ring and timers were asked. The local tasks run what was
-/// woken here until nothing is left, before they look at what other threads have woken or the system has announced: a large
-/// statement that is woken at once keeps the others' commits and requests waiting for thousands of its turns.
-fn after_the_others(waker: &Waker) {
-    // Polled once, this leaves the waker with the runtime, for which there is no other way.
-    let _ = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(waker));
 }
 
 /// The ring's descriptor; the reactor owns it, so this must not close it.
@@ -232,10 +215,6 @@ impl AsRawFd for RingDescriptor {
 /// Completes what the ring has finished, for as long as the worker lives.
 async fn drive_disk(reactor: Rc<Reactor>) {
     let descriptor = watch(&reactor);
-    tokio::task::spawn_local({
-        let reactor = reactor.clone();
-        async move { reactor.submit_when_pending().await }
-    });
     loop {
         let Ok(mut ready) = descriptor.readable().await else { return };
         // Cleared before reaping: a completion that arrives in between must announce itself again.
@@ -276,12 +255,12 @@ mod tests {
         pool.first().run(move || {
             let served = Rc::new(std::cell::Cell::new(0));
             let count = served.clone();
-            tokio::task::spawn_local(async move {
+            spawn(async move {
                 while woken.recv().await.is_some() {
                     count.set(count.get() + 1);
                 }
             });
-            tokio::task::spawn_local(async move {
+            spawn(async move {
                 let mut missed = 0;
                 for turn in 0..TURNS {
                     to_helper.send(()).expect("the helper runs");

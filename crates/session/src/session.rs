@@ -244,6 +244,11 @@ impl Session {
         OkInfo { status: self.status_flags(), ..OkInfo::default() }
     }
 
+    /// Whether the client is in the middle of a transaction.
+    pub fn has_open_transaction(&self) -> bool {
+        self.transaction.is_open()
+    }
+
     pub(crate) fn status_flags(&self) -> StatusFlags {
         let open = self.transaction.is_open();
         let read_only = open && self.transaction.access == engine::AccessMode::ReadOnly;

@@ -26,6 +26,10 @@ use super::login::{End, Introduction, change_user, write_error};
 use super::parameters::to_value;
 use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
+use crate::worker::set_begun;
+
+/// After so many commands a client that sends them without a pause lets others go first.
+const COMMANDS_IN_A_ROW: u32 = 64;
 
 /// What the connection knows of a prepared statement; the rest is the session's.
 #[derive(Default)]
@@ -66,6 +70,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     apply_limits(client, &limits);
     let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
+    let mut commands_in_a_row = 0;
     loop {
         if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
@@ -78,7 +83,13 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched);
         let after = pin!(next).await;
         match after {
-            Some(After::Continue) => {}
+            Some(After::Continue) => {
+                commands_in_a_row += 1;
+                if commands_in_a_row == COMMANDS_IN_A_ROW {
+                    commands_in_a_row = 0;
+                    env::yield_now().await;
+                }
+            }
             Some(After::Quit) => {
                 has_quit = true;
                 break;
@@ -96,7 +107,10 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             }
             None => {
                 timer.set_limit(waiting_limit(client, &limits));
-                match wait_for_bytes(client, &process.kill, &mut timer).await {
+                set_begun(session.has_open_transaction());
+                let wake = wait_for_bytes(client, &process.kill, &mut timer).await;
+                set_begun(true);
+                match wake {
                     Wake::Bytes | Wake::Unsent => {}
                     Wake::Gone | Wake::Killed => break,
                     Wake::TimedOut => {

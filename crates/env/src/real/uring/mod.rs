@@ -5,8 +5,7 @@
 //! 1. `Reactor::new` on the worker thread makes it the thread's current reactor.
 //! 2. Wrap `fd()` for readiness. On readable: clear the readiness *first*, then `reap()`, else a completion
 //!    that arrives in between is never announced again.
-//! 3. Spawn `submit_when_pending()` as a task: it runs after the tasks that are runnable now, so their messages
-//!    share one system call; a busy loop that never parks still submits. Also call `submit()` before parking.
+//! 3. Call `end_turn()` after each turn of the loop, so that the messages of its tasks share one system call.
 //!
 //! Invariants: the slab owns the file or socket, the buffer and the completer of each operation until its completion is
 //! reaped; at most `in_flight_max` disk operations are in the kernel, the rest wait here, because submission blocks
@@ -24,11 +23,10 @@ use io_uring::{IoUring, Probe, opcode, squeue};
 use outbox::{MESSAGE_BYTES_MAX, Posted};
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
@@ -36,9 +34,9 @@ thread_local! {
 
 /// A submission queue that is longer than the in-flight limit never fills up.
 const RING_ENTRIES: u32 = 256;
-/// So many operations of the disk do not wait for others: the device would get them in bursts and rest in between. Fewer
+/// So many operations of the disk do not wait for the end of a turn: the device would get them in bursts and rest in between. Fewer
 /// wait for the next, which spares a system call and a word to the device where there are many.
-const SUBMIT_BATCH: usize = 3;
+const SUBMIT_BATCH: usize = 8;
 /// Messages on the ring at one time, so that their completions fit into its queue beside those of the disk.
 const POSTED_MAX: usize = 256;
 
@@ -65,7 +63,6 @@ struct State {
     spare_buffers: Vec<Vec<u8>>,
     /// Entries on the ring that the kernel has not seen.
     unsubmitted: usize,
-    submit_waker: Option<Waker>,
 }
 
 enum Slot {
@@ -78,10 +75,7 @@ pub(super) fn submit_here(operation: Operation) -> Option<Operation> {
     CURRENT.with(|current| match &*current.borrow() {
         None => Some(operation),
         Some(state) => {
-            let waker = state.borrow_mut().start(operation);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            state.borrow_mut().start(operation);
             None
         }
     })
@@ -104,7 +98,6 @@ impl Reactor {
             staged: Vec::new(),
             spare_buffers: Vec::new(),
             unsubmitted: 0,
-            submit_waker: None,
         };
         let state = Rc::new(RefCell::new(state));
         CURRENT.with(|current| {
@@ -154,26 +147,13 @@ impl Reactor {
         state.in_flight + state.waiting.len() + state.posted
     }
 
-    /// A task that never ends: submits each batch after the tasks that were runnable when it began.
-    pub async fn submit_when_pending(&self) {
-        poll_fn::<(), _>(|context| {
-            let has_messages = {
-                let mut state = self.state.borrow_mut();
-                state.submit();
-                state.posted > 0
-            };
-            if has_messages {
-                // As a rule they have left already.
-                self.reap();
-            }
-            let mut state = self.state.borrow_mut();
-            state.submit_waker = Some(context.waker().clone());
-            if state.unsubmitted > 0 {
-                context.waker().wake_by_ref();
-            }
-            Poll::Pending
-        })
-        .await
+    /// Hands what the turn's tasks have begun to the kernel. Cheap when there is nothing.
+    pub fn end_turn(&self) {
+        self.submit();
+        if self.state.borrow().posted > 0 {
+            // As a rule the messages have left already.
+            self.reap();
+        }
     }
 }
 
@@ -244,16 +224,14 @@ fn reap(state: &RefCell<State>) -> usize {
 }
 
 impl State {
-    /// Takes an operation in; returns a waker to call when the batch is no longer empty.
-    fn start(&mut self, operation: Operation) -> Option<Waker> {
+    /// Takes an operation in.
+    fn start(&mut self, operation: Operation) {
         let index = self.keep(Slot::Disk(Transfer::new(operation)));
-        let was_empty = self.unsubmitted == 0;
         self.waiting.push_back(index);
         self.refill();
         if self.unsubmitted >= SUBMIT_BATCH {
             self.submit_entries();
         }
-        if was_empty && self.unsubmitted > 0 { self.submit_waker.take() } else { None }
     }
 
     /// An empty buffer for a message, if another one may go onto the ring.
@@ -263,11 +241,10 @@ impl State {
     }
 
     /// The same for a message, which waits for the end of the turn.
-    fn post(&mut self, posted: Posted) -> Option<Waker> {
+    fn post(&mut self, posted: Posted) {
         let index = self.keep(Slot::Message(posted));
         self.posted += 1;
         self.staged.push(index);
-        self.submit_waker.take()
     }
 
     fn keep(&mut self, slot: Slot) -> usize {

@@ -1,6 +1,6 @@
 //! `Outbox`: short messages to a socket by the thread's ring, one at a time.
 //!
-//! What the tasks of a thread post leaves in one system call, after the tasks that are runnable now. Sent one by one, each
+//! What the tasks of a thread post leaves in one system call, at the end of their turn. Sent one by one, each
 //! message would cost a return to user mode, and there the kernel lets the client run that the message has woken: for
 //! short answers to many clients those switches are a sixth of the processor's time.
 //!
@@ -55,18 +55,16 @@ impl Outbox {
         if message.len() > MESSAGE_BYTES_MAX || !self.is_idle() {
             return false;
         }
-        let waker = CURRENT.with_borrow(|current| {
+        let posted = CURRENT.with_borrow(|current| {
             let mut state = current.as_ref()?.borrow_mut();
             let mut bytes = state.take_message_buffer()?;
             bytes.extend_from_slice(message);
             let (socket, standing) = (self.socket.clone(), self.standing.clone());
             *standing.borrow_mut() = Standing::OnRing { waker: None, wants_any_end: false };
-            Some(state.post(Posted { socket, bytes, standing }))
+            state.post(Posted { socket, bytes, standing });
+            Some(())
         });
-        if let Some(Some(waker)) = &waker {
-            waker.wake_by_ref();
-        }
-        waker.is_some()
+        posted.is_some()
     }
 
     /// Whether everything that was posted has left.

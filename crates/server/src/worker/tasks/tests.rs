@@ -1,0 +1,232 @@
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::*;
+
+type Order = Rc<RefCell<Vec<&'static str>>>;
+
+/// Runs this on a set of its own, until it ends.
+fn run<F: Future<Output = ()> + 'static>(main: impl FnOnce() -> F) {
+    env::local::block_on(run_beside(async { main().await }, || ()));
+}
+
+/// Ready at its second poll, which another wakes.
+fn once_woken(wakers: &Rc<RefCell<Vec<Waker>>>) -> impl Future<Output = ()> + use<> {
+    let (wakers, mut is_second) = (wakers.clone(), false);
+    poll_fn(move |context| {
+        if std::mem::replace(&mut is_second, true) {
+            return Poll::Ready(());
+        }
+        wakers.borrow_mut().push(context.waker().clone());
+        Poll::Pending
+    })
+}
+
+/// Ends when the tasks that have been spawned before it have had some turns.
+async fn some_turns() {
+    for _ in 0..3 {
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(async move {
+            env::yield_now().await;
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+    }
+}
+
+#[test]
+fn who_has_begun_goes_first() {
+    let order = Order::default();
+    let seen = order.clone();
+    run(|| async move {
+        let wakers = Rc::default();
+        for (name, is_begun) in [("new", false), ("begun", true), ("new too", false), ("begun too", true)] {
+            let (order, woken) = (order.clone(), once_woken(&wakers));
+            spawn(async move {
+                set_begun(is_begun);
+                woken.await;
+                order.borrow_mut().push(name);
+            });
+        }
+        some_turns().await;
+        wakers.take().into_iter().for_each(Waker::wake);
+        some_turns().await;
+    });
+    assert_eq!(*seen.borrow(), ["begun", "begun too", "new", "new too"]);
+}
+
+#[test]
+fn who_has_not_begun_gets_a_part_of_the_turns() {
+    let polls = Rc::new(Cell::new(0));
+    let at = Rc::new(Cell::new(None));
+    let (counted, found) = (polls.clone(), at.clone());
+    run(|| async move {
+        let wakers = Rc::default();
+        let woken = once_woken(&wakers);
+        let (ended, end) = tokio::sync::oneshot::channel();
+        let count = polls.clone();
+        spawn(async move {
+            set_begun(false);
+            woken.await;
+            at.set(Some(count.get()));
+            let _ = ended.send(());
+        });
+        some_turns().await;
+        for _ in 0..4 {
+            let polls = polls.clone();
+            // Woken by itself each time it is polled, for as long as the set is there.
+            spawn(poll_fn(move |context| {
+                polls.set(polls.get() + 1);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }));
+        }
+        wakers.take().into_iter().for_each(Waker::wake);
+        let _ = end.await;
+    });
+    let before = found.get().expect("it was polled");
+    assert!(before < OTHERS_TURN, "{before} polls before, {} in all", counted.get());
+}
+
+/// With tasks that are always runnable, what another thread wakes is seen before the next poll.
+#[test]
+fn what_another_thread_wakes_does_not_wait_for_what_is_woken_here() {
+    let waits = Rc::new(RefCell::new(Vec::new()));
+    let seen = waits.clone();
+    run(|| async move {
+        let (to_helper, calls) = mpsc::channel::<Waker>();
+        let (helped, to_caller) = mpsc::channel::<()>();
+        let helper = std::thread::spawn(move || {
+            for waker in calls {
+                waker.wake();
+                helped.send(()).expect("the caller listens");
+            }
+        });
+        let polls = Rc::new(Cell::new(0));
+        for _ in 0..20 {
+            let polls = polls.clone();
+            spawn(poll_fn(move |context| {
+                polls.set(polls.get() + 1);
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }));
+        }
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(async move {
+            for _ in 0..50 {
+                let mut is_woken = false;
+                poll_fn(|context| {
+                    if std::mem::replace(&mut is_woken, true) {
+                        return Poll::Ready(());
+                    }
+                    to_helper.send(context.waker().clone()).expect("the helper runs");
+                    to_caller.recv_timeout(Duration::from_secs(20)).expect("the helper runs");
+                    polls.set(0);
+                    Poll::Pending
+                })
+                .await;
+                waits.borrow_mut().push(polls.get());
+            }
+            drop(to_helper);
+            helper.join().expect("it does not panic");
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+    });
+    // Behind the twenty that were woken before, once each.
+    assert_eq!(seen.borrow().len(), 50);
+    assert!(seen.borrow().iter().all(|polls| *polls <= 21), "{:?}", seen.borrow());
+}
+
+#[test]
+fn who_yields_goes_behind_all_others() {
+    let order = Order::default();
+    let seen = order.clone();
+    run(|| async move {
+        let (yields, begins) = (order.clone(), order.clone());
+        spawn(async move {
+            env::yield_now().await;
+            yields.borrow_mut().push("yielded");
+        });
+        spawn(async move {
+            begins.borrow_mut().push("there before");
+            spawn(async move { begins.borrow_mut().push("came later") });
+        });
+        some_turns().await;
+    });
+    assert_eq!(*seen.borrow(), ["there before", "came later", "yielded"]);
+}
+
+/// As a future does that polls several others.
+#[test]
+fn who_yields_within_another_future_is_woken_by_the_waker_it_was_given() {
+    struct Between(Waker, AtomicBool);
+    impl Wake for Between {
+        fn wake(self: Arc<Self>) {
+            self.1.store(true, Ordering::Relaxed);
+            self.0.wake_by_ref();
+        }
+    }
+    let was_woken = Rc::new(Cell::new(false));
+    let seen = was_woken.clone();
+    run(|| async move {
+        spawn(async move {
+            let mut inner = pin!(env::yield_now());
+            let mut between = None;
+            poll_fn(|context| {
+                let waker = || Arc::new(Between(context.waker().clone(), AtomicBool::new(false)));
+                let between = between.get_or_insert_with(waker);
+                inner.as_mut().poll(&mut Context::from_waker(&between.clone().into()))
+            })
+            .await;
+            was_woken.set(between.is_some_and(|between| between.1.load(Ordering::Relaxed)));
+        });
+        some_turns().await;
+    });
+    assert!(seen.get());
+}
+
+#[test]
+fn a_panic_ends_one_task_and_a_waker_that_is_left_does_nothing() {
+    let (left, ended) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
+    let (wakers, count) = (left.clone(), ended.clone());
+    run(|| async move {
+        let kept = wakers.clone();
+        spawn(async move {
+            poll_fn(|context| {
+                kept.borrow_mut().push(context.waker().clone());
+                // Woken while it ends: its place is free when it has left the queue.
+                context.waker().wake_by_ref();
+                Poll::Ready(())
+            })
+            .await;
+            std::panic::resume_unwind(Box::new("this test's own"));
+        });
+        some_turns().await;
+        for _ in 0..3 {
+            let (ended, wakers) = (ended.clone(), wakers.clone());
+            spawn(async move {
+                wakers.borrow().iter().for_each(Waker::wake_by_ref);
+                env::yield_now().await;
+                ended.set(ended.get() + 1);
+            });
+            some_turns().await;
+        }
+    });
+    assert_eq!(count.get(), 3);
+    left.take().into_iter().for_each(Waker::wake);
+}
+
+#[test]
+fn tasks_that_have_not_ended_are_dropped_with_the_set() {
+    let owned = Rc::new(());
+    let held = owned.clone();
+    run(|| async move {
+        spawn(async move {
+            std::future::pending::<()>().await;
+            drop(held);
+        });
+        some_turns().await;
+    });
+    assert_eq!(Rc::strong_count(&owned), 1);
+}
