@@ -191,7 +191,7 @@ fn what_was_cut_off_with_the_end_of_the_file_needs_no_undo() {
     let world = world.crash(SimOptions::default());
     let mut places = places_of(&world, &row(cut, 300, 2)).into_iter();
     let (file, leaf) = places.find(|(path, _)| path == "data/pages.db").unwrap();
-    world.damage(&file, |bytes| bytes.truncate(leaf - leaf % options().page_size_bytes as usize));
+    world.damage(&file, |bytes| bytes.truncate(leaf - leaf % options().page_size_bytes));
     let env = world.env();
     let run = async {
         let engine = open(env.clone()).await.unwrap();
