@@ -75,6 +75,8 @@ pub(super) async fn reopen(
     if is_renewed {
         superblock = superblock::write_again(data, page_size, superblock).await?;
     } else {
+        // A first start may have been killed before it had made the names of its files durable.
+        env.disk.sync_dir(directory).await?;
         // Pages can then be written back as far as the file reaches.
         let present = copies.len().await?;
         match doublewrite::fill(&copies, page_size, present).await {
