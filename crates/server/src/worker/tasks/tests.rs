@@ -1,3 +1,5 @@
+//! What the order of tasks promises, seen by tasks.
+
 use std::sync::mpsc;
 use std::time::Duration;
 
