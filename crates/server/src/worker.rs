@@ -4,7 +4,7 @@
 //! those wait who need a frame, and long work in the background.
 //!
 //! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
-//! closures that run on the worker's thread and spawn local tasks there. Where io_uring is forbidden the disk
+//! closures that run on the worker's thread and spawn tasks there. Where io_uring is forbidden the disk
 //! falls back to its thread pool by itself; a worker without a ring is complete. When there is a worker for each processor, each
 //! stays on its own (decision 0019).
 
@@ -52,7 +52,7 @@ impl Drop for Burden {
 }
 
 impl Worker {
-    /// Runs `job` on the worker's thread, inside its set of local tasks. Dropped unrun once the worker stopped.
+    /// Runs `job` on the worker's thread, beside its tasks. Dropped unrun once the worker stopped.
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
         let _ = self.sender.send(Message::Run(Box::new(job)));
     }

@@ -140,10 +140,8 @@ fn recovery_gives_up_what_it_cannot_bring_up_to_date() {
     }
 }
 
-/// A transaction that has changed a row of the first tree, in a leaf that is written and forgotten since.
-async fn loser_of_a_written_leaf(engine: &Arc<Engine>, tree: TreeId) -> Transaction {
-    let mut loser = repeatable(engine);
-    loser.update(tree, &300u32.to_be_bytes(), &row(tree, 300, 2), WAIT).await.unwrap();
+/// Rows of a tree of their own, so many that what was changed before is written and leaves memory.
+async fn fill_another_tree(engine: &Arc<Engine>) {
     let mut filler = repeatable(engine);
     let other = filler.create_tree().await.unwrap();
     for number in 0..20_000u32 {
@@ -151,6 +149,13 @@ async fn loser_of_a_written_leaf(engine: &Arc<Engine>, tree: TreeId) -> Transact
         filler.insert(other, &key, &value, Uniqueness::Key, WAIT).await.unwrap();
     }
     filler.commit().await.unwrap();
+}
+
+/// A transaction that has changed a row of the first tree, in a leaf that is written and forgotten since.
+async fn loser_of_a_written_leaf(engine: &Arc<Engine>, tree: TreeId) -> Transaction {
+    let mut loser = repeatable(engine);
+    loser.update(tree, &300u32.to_be_bytes(), &row(tree, 300, 2), WAIT).await.unwrap();
+    fill_another_tree(engine).await;
     loser
 }
 
@@ -211,13 +216,7 @@ async fn spilled_loser(engine: &Arc<Engine>, tree: TreeId) -> Transaction {
         loser.update(tree, &number.to_be_bytes(), &row(tree, number, 1), WAIT).await.unwrap();
     }
     loser.work.spill().await.unwrap();
-    let mut filler = repeatable(engine);
-    let other = filler.create_tree().await.unwrap();
-    for number in 0..20_000u32 {
-        let (key, value) = (number.to_be_bytes(), row(other, number, 0));
-        filler.insert(other, &key, &value, Uniqueness::Key, WAIT).await.unwrap();
-    }
-    filler.commit().await.unwrap();
+    fill_another_tree(engine).await;
     loser
 }
 

@@ -28,8 +28,8 @@ use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
 use crate::worker::set_begun;
 
-/// After so many commands a client that sends them without a pause lets others go first.
-const COMMANDS_IN_A_ROW: u32 = 64;
+/// A client lets others go first after so many commands: one that sends them without a pause may never wait otherwise.
+const COMMANDS_BEFORE_YIELD: u32 = 64;
 
 /// What the connection knows of a prepared statement; the rest is the session's.
 #[derive(Default)]
@@ -70,7 +70,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     apply_limits(client, &limits);
     let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
-    let mut commands_in_a_row = 0;
+    let mut commands_since_yield = 0;
     loop {
         if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
@@ -84,9 +84,9 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
         let after = pin!(next).await;
         match after {
             Some(After::Continue) => {
-                commands_in_a_row += 1;
-                if commands_in_a_row == COMMANDS_IN_A_ROW {
-                    commands_in_a_row = 0;
+                commands_since_yield += 1;
+                if commands_since_yield == COMMANDS_BEFORE_YIELD {
+                    commands_since_yield = 0;
                     env::yield_now().await;
                 }
             }

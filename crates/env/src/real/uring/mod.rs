@@ -56,7 +56,7 @@ struct State {
     in_flight_max: usize,
     /// Messages.
     posted: usize,
-    /// Those among them that have not been put onto the ring: they leave after the tasks that are runnable now, while operations of
+    /// Those among them that have not been put onto the ring: they leave at the end of the turn, while operations of
     /// the disk go earlier.
     staged: Vec<usize>,
     /// Buffers for messages.

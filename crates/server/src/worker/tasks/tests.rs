@@ -8,8 +8,8 @@ use super::*;
 type Order = Rc<RefCell<Vec<&'static str>>>;
 
 /// Runs this on a set of its own, until it ends.
-fn run<F: Future<Output = ()> + 'static>(main: impl FnOnce() -> F) {
-    env::local::block_on(run_beside(async { main().await }, || ()));
+fn run(main: impl Future<Output = ()>) {
+    env::local::block_on(run_beside(main, || ()));
 }
 
 /// Ready at its second poll, which another wakes.
@@ -20,6 +20,15 @@ fn once_woken(wakers: &Rc<RefCell<Vec<Waker>>>) -> impl Future<Output = ()> + us
             return Poll::Ready(());
         }
         wakers.borrow_mut().push(context.waker().clone());
+        Poll::Pending
+    })
+}
+
+/// Wakes itself each time it is polled, for as long as the set is there, and counts.
+fn always_runnable(polls: Rc<Cell<usize>>) -> impl Future<Output = ()> {
+    poll_fn(move |context| {
+        polls.set(polls.get() + 1);
+        context.waker().wake_by_ref();
         Poll::Pending
     })
 }
@@ -40,7 +49,7 @@ async fn some_turns() {
 fn who_has_begun_goes_first() {
     let order = Order::default();
     let seen = order.clone();
-    run(|| async move {
+    run(async move {
         let wakers = Rc::default();
         for (name, is_begun) in [("new", false), ("begun", true), ("new too", false), ("begun too", true)] {
             let (order, woken) = (order.clone(), once_woken(&wakers));
@@ -62,7 +71,7 @@ fn who_has_not_begun_gets_a_part_of_the_turns() {
     let polls = Rc::new(Cell::new(0));
     let at = Rc::new(Cell::new(None));
     let (counted, found) = (polls.clone(), at.clone());
-    run(|| async move {
+    run(async move {
         let wakers = Rc::default();
         let woken = once_woken(&wakers);
         let (ended, end) = tokio::sync::oneshot::channel();
@@ -75,13 +84,7 @@ fn who_has_not_begun_gets_a_part_of_the_turns() {
         });
         some_turns().await;
         for _ in 0..4 {
-            let polls = polls.clone();
-            // Woken by itself each time it is polled, for as long as the set is there.
-            spawn(poll_fn(move |context| {
-                polls.set(polls.get() + 1);
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }));
+            spawn(always_runnable(polls.clone()));
         }
         wakers.take().into_iter().for_each(Waker::wake);
         let _ = end.await;
@@ -95,7 +98,7 @@ fn who_has_not_begun_gets_a_part_of_the_turns() {
 fn what_another_thread_wakes_does_not_wait_for_what_is_woken_here() {
     let waits = Rc::new(RefCell::new(Vec::new()));
     let seen = waits.clone();
-    run(|| async move {
+    run(async move {
         let (to_helper, calls) = mpsc::channel::<Waker>();
         let (helped, to_caller) = mpsc::channel::<()>();
         let helper = std::thread::spawn(move || {
@@ -106,12 +109,7 @@ fn what_another_thread_wakes_does_not_wait_for_what_is_woken_here() {
         });
         let polls = Rc::new(Cell::new(0));
         for _ in 0..20 {
-            let polls = polls.clone();
-            spawn(poll_fn(move |context| {
-                polls.set(polls.get() + 1);
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }));
+            spawn(always_runnable(polls.clone()));
         }
         let (ended, end) = tokio::sync::oneshot::channel();
         spawn(async move {
@@ -144,7 +142,7 @@ fn what_another_thread_wakes_does_not_wait_for_what_is_woken_here() {
 fn who_yields_goes_behind_all_others() {
     let order = Order::default();
     let seen = order.clone();
-    run(|| async move {
+    run(async move {
         let (yields, begins) = (order.clone(), order.clone());
         spawn(async move {
             env::yield_now().await;
@@ -171,7 +169,7 @@ fn who_yields_within_another_future_is_woken_by_the_waker_it_was_given() {
     }
     let was_woken = Rc::new(Cell::new(false));
     let seen = was_woken.clone();
-    run(|| async move {
+    run(async move {
         spawn(async move {
             let mut inner = pin!(env::yield_now());
             let mut between = None;
@@ -192,7 +190,7 @@ fn who_yields_within_another_future_is_woken_by_the_waker_it_was_given() {
 fn a_panic_ends_one_task_and_a_waker_that_is_left_does_nothing() {
     let (left, ended) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
     let (wakers, count) = (left.clone(), ended.clone());
-    run(|| async move {
+    run(async move {
         let kept = wakers.clone();
         spawn(async move {
             poll_fn(|context| {
@@ -223,7 +221,7 @@ fn a_panic_ends_one_task_and_a_waker_that_is_left_does_nothing() {
 fn tasks_that_have_not_ended_are_dropped_with_the_set() {
     let owned = Rc::new(());
     let held = owned.clone();
-    run(|| async move {
+    run(async move {
         spawn(async move {
             std::future::pending::<()>().await;
             drop(held);
