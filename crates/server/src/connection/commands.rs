@@ -28,8 +28,9 @@ use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
 use crate::worker::set_begun;
 
-/// A client lets others go first after so many commands: one that sends them without a pause may never wait otherwise.
-const COMMANDS_BEFORE_YIELD: u32 = 64;
+/// After so many commands a session lets others go first, so one that never waits stops nobody. While processors are the limit most
+/// sessions wait for their turn then, and the few whose turn it is find what they work with in the processors' caches.
+const COMMANDS_PER_TURN: u32 = 64;
 
 /// What the connection knows of a prepared statement; the rest is the session's.
 #[derive(Default)]
@@ -70,7 +71,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     apply_limits(client, &limits);
     let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
-    let mut commands_since_yield = 0;
+    let mut commands_of_turn = 0;
     loop {
         if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
@@ -84,9 +85,9 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
         let after = pin!(next).await;
         match after {
             Some(After::Continue) => {
-                commands_since_yield += 1;
-                if commands_since_yield == COMMANDS_BEFORE_YIELD {
-                    commands_since_yield = 0;
+                commands_of_turn += 1;
+                if commands_of_turn == COMMANDS_PER_TURN {
+                    commands_of_turn = 0;
                     env::yield_now().await;
                 }
             }

@@ -3,12 +3,13 @@
 //! What a command works with is in the processor's cache when its page or the log's answer arrives, and it may hold locks; a client
 //! whose command has just arrived has nothing to lose yet. So where processors are the limit a thousand clients wait before their
 //! commands begin and not in the middle of them, and a commit that the log's thread has made durable does not queue behind
-//! commands that came later (decision 0026).
+//! commands that came later. Who yields comes last, as clients do from time to time: the others are few enough then to find in the
+//! cache what their next commands work with (decision 0026).
 //!
-//! Invariants: a task is in one queue at most; one poll in `OTHERS_TURN` is for those who begin something or have yielded, so nobody
-//! waits for ever; what other threads wake is seen before the next poll; sockets, ring and timers are asked after each turn of at
-//! most `TURN` polls. Called by `worker`, whose thread and future run everything here; by all that spawns on a worker; by
-//! `connection::idle`, which says what has begun.
+//! Invariants: a task is in one queue at most; of `SHARE` polls one is for each of the other queues first, so nobody waits for
+//! ever; what other threads wake is seen before the next poll; sockets, ring and timers are asked after each turn of at most `TURN`
+//! polls. Called by `worker`, whose thread and future run everything here; by all that spawns on a worker; by
+//! `connection::commands`, which says what has begun.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -25,8 +26,14 @@ use env::sync::Mutex;
 /// Polls before the messages that were posted leave and sockets, ring and timers are asked: many messages share a system call, and
 /// a turn of these takes some milliseconds at most.
 const TURN: usize = 200;
-/// One poll of so many is for the other queue first.
-const OTHERS_TURN: usize = 8;
+/// Of so many polls one is for those who begin something first, and one for those who have yielded.
+const SHARE: usize = 8;
+
+/// The queues, in the order in which they are looked at: of those in the middle of something, of those who begin something, and of those
+/// who have yielded.
+const BEGUN: usize = 0;
+const NEW: usize = 1;
+const YIELDED: usize = 2;
 
 thread_local! {
     static HERE: RefCell<Option<Rc<TaskSet>>> = const { RefCell::new(None) };
@@ -79,8 +86,7 @@ pub(super) async fn run_beside(main: impl Future<Output = ()>, end_turn: impl Fn
 
 #[derive(Default)]
 struct TaskSet {
-    begun: RefCell<VecDeque<Arc<Handle>>>,
-    others: RefCell<VecDeque<Arc<Handle>>>,
+    queues: RefCell<[VecDeque<Arc<Handle>>; 3]>,
     /// Who lets all others go first: woken when the next turn begins.
     yielded: RefCell<Vec<Waker>>,
     is_waking_yielded: Cell<bool>,
@@ -189,9 +195,12 @@ impl TaskSet {
     }
 
     fn push(&self, handle: Arc<Handle>) {
-        let goes_first = handle.is_begun.load(Ordering::Relaxed) && !self.is_waking_yielded.get();
-        let queue = if goes_first { &self.begun } else { &self.others };
-        queue.borrow_mut().push_back(handle);
+        let queue = match handle.is_begun.load(Ordering::Relaxed) {
+            _ if self.is_waking_yielded.get() => YIELDED,
+            true => BEGUN,
+            false => NEW,
+        };
+        self.queues.borrow_mut()[queue].push_back(handle);
     }
 
     fn begin_turn(&self, waker: &Waker) {
@@ -212,14 +221,13 @@ impl TaskSet {
     fn turn(&self) -> bool {
         for poll in 1..=TURN {
             self.take_remote();
-            match self.next(poll.is_multiple_of(OTHERS_TURN)) {
+            match self.next(poll) {
                 Some(handle) => self.poll(&handle),
                 None => break,
             }
         }
-        let is_more_to_do = !self.begun.borrow().is_empty()
-            || !self.others.borrow().is_empty()
-            || !self.yielded.borrow().is_empty();
+        let is_idle = self.queues.borrow().iter().all(VecDeque::is_empty);
+        let is_more_to_do = !is_idle || !self.yielded.borrow().is_empty();
         self.is_awake.set(is_more_to_do);
         is_more_to_do
     }
@@ -233,11 +241,16 @@ impl TaskSet {
         }
     }
 
-    fn next(&self, others_first: bool) -> Option<Arc<Handle>> {
-        let (first, second) =
-            if others_first { (&self.others, &self.begun) } else { (&self.begun, &self.others) };
-        let handle = first.borrow_mut().pop_front();
-        handle.or_else(|| second.borrow_mut().pop_front())
+    /// `poll`: which of the turn's.
+    fn next(&self, poll: usize) -> Option<Arc<Handle>> {
+        const FOR_NEW: usize = SHARE / 2;
+        let mut queues = self.queues.borrow_mut();
+        let first = match poll % SHARE {
+            0 => YIELDED,
+            FOR_NEW => NEW,
+            _ => BEGUN,
+        };
+        queues[first].pop_front().or_else(|| queues.iter_mut().find_map(VecDeque::pop_front))
     }
 
     fn poll(&self, handle: &Handle) {

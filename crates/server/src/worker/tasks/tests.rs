@@ -67,7 +67,34 @@ fn who_has_begun_goes_first() {
 }
 
 #[test]
-fn who_has_not_begun_gets_a_part_of_the_turns() {
+fn who_has_yielded_comes_last_but_gets_a_part_of_the_polls() {
+    let polls = Rc::new(Cell::new(0));
+    let at = Rc::new(Cell::new(None));
+    let (counted, found) = (polls.clone(), at.clone());
+    run(async move {
+        let (ended, end) = tokio::sync::oneshot::channel();
+        let count = polls.clone();
+        spawn(async move {
+            env::yield_now().await;
+            at.set(Some(count.get()));
+            let _ = ended.send(());
+        });
+        for is_begun in [true, false, true, false] {
+            let runnable = always_runnable(polls.clone());
+            spawn(async move {
+                set_begun(is_begun);
+                runnable.await;
+            });
+        }
+        let _ = end.await;
+    });
+    let before = found.get().expect("it was polled");
+    // The rest of the turn in which it yields, and the polls of the next before its own.
+    assert!((TURN..TURN + SHARE).contains(&before), "{before} polls before, {} in all", counted.get());
+}
+
+#[test]
+fn who_begins_something_gets_a_part_of_the_polls() {
     let polls = Rc::new(Cell::new(0));
     let at = Rc::new(Cell::new(None));
     let (counted, found) = (polls.clone(), at.clone());
@@ -90,7 +117,7 @@ fn who_has_not_begun_gets_a_part_of_the_turns() {
         let _ = end.await;
     });
     let before = found.get().expect("it was polled");
-    assert!(before < OTHERS_TURN, "{before} polls before, {} in all", counted.get());
+    assert!(before < SHARE, "{before} polls before, {} in all", counted.get());
 }
 
 /// With tasks that are always runnable, what another thread wakes is seen before the next poll.
