@@ -28,9 +28,12 @@ use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
 use crate::worker::set_begun;
 
-/// After so many commands a session lets others go first, so one that never waits stops nobody. While processors are the limit most
-/// sessions wait for their turn then, and the few whose turn it is find what they work with in the processors' caches.
-const COMMANDS_PER_TURN: u32 = 64;
+/// A session's slice: after so many commands it lets others go first, once it is in no transaction. While processors are the limit
+/// most sessions wait for a slice then, and the few that have one find what they work with in the processors' caches.
+const COMMANDS_PER_SLICE: u32 = 64;
+/// In a transaction, whose locks others may wait for, a slice goes on, but not for ever: a client that sends commands without a pause
+/// stops nobody.
+const COMMANDS_PER_SLICE_MAX: u32 = 256;
 
 /// What the connection knows of a prepared statement; the rest is the session's.
 #[derive(Default)]
@@ -71,7 +74,7 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
     apply_limits(client, &limits);
     let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
-    let mut commands_of_turn = 0;
+    let mut commands_of_slice = 0;
     loop {
         if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
@@ -85,9 +88,11 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
         let after = pin!(next).await;
         match after {
             Some(After::Continue) => {
-                commands_of_turn += 1;
-                if commands_of_turn == COMMANDS_PER_TURN {
-                    commands_of_turn = 0;
+                commands_of_slice += 1;
+                let limit =
+                    if session.has_open_transaction() { COMMANDS_PER_SLICE_MAX } else { COMMANDS_PER_SLICE };
+                if commands_of_slice >= limit {
+                    commands_of_slice = 0;
                     env::yield_now().await;
                 }
             }
