@@ -12,22 +12,17 @@
 //! Caller: `wal` (its open chunk is a piece).
 
 use crate::IoBuf;
-use std::cell::UnsafeCell;
+use parts::{AtomicBool, AtomicU64, PIECES_BITS, SPINS, UnsafeCell, point, yield_now};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Pieces that are open or not yet taken.
-const PIECES_MAX: usize = 8;
+const PIECES_MAX: usize = 1 << PIECES_BITS;
 
 /// `tail`: the end of the stream, above it the slot of the open piece, above that whether none is open.
 const CLOSED: u64 = 1 << 63;
-const SLOT_SHIFT: u32 = 60;
+const SLOT_SHIFT: u32 = 63 - PIECES_BITS;
 const POSITION_MASK: u64 = (1 << SLOT_SHIFT) - 1;
-
-const _: () = assert!(PIECES_MAX == 1 << (63 - SLOT_SHIFT), "every number of a slot is one");
-
-/// Looks before the thread lets others run.
-const SPINS: u32 = 100;
 
 /// See the module's documentation.
 pub struct AppendRing {
@@ -146,11 +141,11 @@ impl AppendRing {
         assert!(position >= tail & POSITION_MASK && limit <= POSITION_MASK, "positions grow, up to 2^60");
         assert!(len > 0 && head + len <= buffer.len() && buffer.is_writable(), "the first place must fit");
         // Acquire: comes after the `take` of the piece that was here.
-        let index = self.slots.iter().position(|slot| !slot.busy.swap(true, Ordering::Acquire));
-        let index = index.expect("a slot is free before a piece is opened");
+        let take = |slot: &Slot| slot.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let index = self.slots.iter().position(take).expect("a slot is free before a piece is opened");
         let slot = &self.slots[index];
         // SAFETY: this thread alone has turned `busy` on, and nobody has a place in a slot that was not busy.
-        unsafe { *slot.piece.get() = Piece { start, buffer } };
+        slot.piece.with_mut(|piece| unsafe { *piece = Piece { start, buffer } });
         slot.limit.store(limit, Ordering::Relaxed);
         slot.copied.0.store(head as u64, Ordering::Relaxed);
         point();
@@ -173,7 +168,7 @@ impl AppendRing {
         }
         let slot = slot_of(tail);
         // SAFETY: nobody writes the cell while the slot is busy, and only `take` of the piece made here ends that.
-        let start = unsafe { (*self.slots[slot].piece.get()).start };
+        let start = self.slots[slot].piece.with(|piece| unsafe { (*piece).start });
         let used = ((tail & POSITION_MASK) - start) as usize;
         Some(ClosedPiece { ring: self.clone(), slot, used, taken: false })
     }
@@ -207,7 +202,7 @@ impl ClosedPiece {
         wait_until(|| slot.copied.0.load(Ordering::Acquire) == self.used as u64);
         // SAFETY: the piece is closed and all its places are written, so no appender uses the cell any more; there is
         // one `ClosedPiece` for each piece, and no other is opened here before `busy` is off.
-        let buffer = unsafe { std::mem::replace(&mut (*slot.piece.get()).buffer, IoBuf::empty()) };
+        let buffer = slot.piece.with_mut(|piece| unsafe { std::mem::replace(&mut (*piece).buffer, IoBuf::empty()) });
         point();
         // Release: who opens the next piece here comes after.
         slot.busy.store(false, Ordering::Release);
@@ -230,11 +225,10 @@ impl Drop for ClosedPiece {
 unsafe fn fill(slot: &Slot, position: u64, len: usize, write: impl FnOnce(u64, &mut [u8])) {
     point();
     // SAFETY: `take`, which alone writes the cell, waits until this place is counted below.
-    let piece = unsafe { &*slot.piece.get() };
-    let offset = (position - piece.start) as usize;
+    let place = slot.piece.with(|piece| unsafe { (*piece).buffer.start().add((position - (*piece).start) as usize) });
     // SAFETY: the place ends before `limit`, so it lies in the buffer, all of whose bytes are initialised; it was
     // given to this thread alone, and nobody looks at the buffer as a whole before `take` has waited.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(piece.buffer.start().add(offset), len) };
+    let bytes = unsafe { std::slice::from_raw_parts_mut(place, len) };
     let half_written = AbortOnUnwind;
     write(position, bytes);
     std::mem::forget(half_written);
@@ -270,15 +264,9 @@ fn wait_until(is_reached: impl Fn() -> bool) {
     }
 }
 
-/// Where an exploration may let another thread go on; nothing outside of tests.
-#[cfg(not(test))]
-#[inline(always)]
-fn point() {}
+mod parts;
 
-#[cfg(not(test))]
-use std::thread::yield_now;
-#[cfg(test)]
-use tests::{point, yield_now};
-
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod orders;
+#[cfg(all(test, not(loom)))]
 mod tests;

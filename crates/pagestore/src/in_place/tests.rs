@@ -84,18 +84,16 @@ fn no_crash_leaves_a_torn_page() {
     assert!(crash_at > 100, "{crash_at}");
 }
 
-/// A superblock write that was cut off leaves one valid slot: no opening may risk that one.
+/// Room for the files of an empty store, but not for the new doublewrite file of an opening.
+fn without_room(crash_at: Option<u64>) -> SimOptions {
+    SimOptions { capacity_bytes: Some(4 << 20), crash_at, ..SimOptions::default() }
+}
+
 /// Killed between the write of the copies and their sync; then an opening on a full disk is cut off while it brings the pages
 /// home, where nothing was before.
 #[test]
 fn an_opening_without_room_makes_the_copies_durable_before_it_uses_them() {
     const PAGES: [u64; 3] = [5, 6, 20];
-    const ROOM_FOR_NO_THIRD_FILE: u64 = 4 << 20;
-    let disk = |crash_at| SimOptions {
-        capacity_bytes: Some(ROOM_FOR_NO_THIRD_FILE),
-        crash_at,
-        ..SimOptions::default()
-    };
     let write = |env: Env| async move {
         let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
         let mut batch = PageBatch::new(PageSize::K8, PAGES.len());
@@ -105,14 +103,14 @@ fn an_opening_without_room_makes_the_copies_durable_before_it_uses_them() {
     let mut brought_home = 0;
     for seed in 0..400u64 {
         let (killed_at, opening_cut_at) = (seed / 8, seed % 8);
-        let world = World::new(seed, disk(Some(killed_at)));
+        let world = World::new(seed, without_room(Some(killed_at)));
         if world.block_on(write(world.env())) == Outcome::Done(()) {
             break;
         }
-        let world = world.kill(disk(Some(opening_cut_at)));
+        let world = world.kill(without_room(Some(opening_cut_at)));
         let env = world.env();
         let _ = world.block_on(async move { InPlaceStore::open(&env, "").await.is_ok() });
-        let world = world.crash(disk(None));
+        let world = world.crash(without_room(None));
         let env = world.env();
         let check = async move {
             let Ok(store) = InPlaceStore::open(&env, "").await else { return 0 };
@@ -131,6 +129,33 @@ fn an_opening_without_room_makes_the_copies_durable_before_it_uses_them() {
     assert!(brought_home > 0, "no kill met a batch on its way");
 }
 
+/// A creation that is killed before it has synced the directory leaves names in the kernel's memory only; who opens its store then
+/// has to make them durable.
+#[test]
+fn an_opening_without_room_makes_the_names_of_its_files_durable() {
+    let mut opened = 0;
+    for killed_at in 0.. {
+        let world = World::new(killed_at, without_room(Some(killed_at)));
+        let env = world.env();
+        let create = async move { InPlaceStore::create(&env, "", PageSize::K8).await.map(drop) };
+        let is_complete = matches!(world.block_on(create), Outcome::Done(Ok(())));
+        let world = world.kill(without_room(None));
+        let env = world.env();
+        if world.block_on(async move { InPlaceStore::open(&env, "").await.is_ok() }).unwrap() {
+            opened += 1;
+            let world = world.crash(without_room(None));
+            let env = world.env();
+            let again = world.block_on(async move { InPlaceStore::open(&env, "").await.map(drop) });
+            assert!(matches!(again, Outcome::Done(Ok(()))), "killed at {killed_at}: {again:?}");
+        }
+        if is_complete {
+            break;
+        }
+    }
+    assert!(opened > 1, "no kill met a creation before its last step");
+}
+
+/// A superblock write that was cut off leaves one valid slot: no opening may risk that one.
 #[test]
 fn a_torn_slot_and_a_crash_of_the_opening_leave_a_superblock() {
     for (seed, crash_at) in (0..12).flat_map(|seed| (0..24).map(move |crash_at| (seed, crash_at))) {
