@@ -11,7 +11,7 @@ use crate::page_table::Word;
 use crate::pool::BufferPool;
 use crate::publish::Image;
 use crate::stats::bump;
-use pagestore::{PageId, header};
+use pagestore::PageId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -121,7 +121,7 @@ pub(crate) async fn load_run(pool: &BufferPool, mut loaders: Vec<Loader>, purpos
     let found = pool.store.read_many(&pages).await;
     for ((loader, mut frame), image) in run.into_iter().zip(found) {
         let Some(image) = image else { continue };
-        if header::verify(image.as_slice(), loader.page).is_err() {
+        if pool.store.verify(loader.page, image.as_slice()).is_err() {
             continue;
         }
         frame.bytes_mut().copy_from_slice(image.as_slice());

@@ -10,7 +10,7 @@ use crate::load::{Loader, Role};
 use crate::pool::BufferPool;
 use env::IoBuf;
 use env::sync::Mutex;
-use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, StoreError, header};
+use pagestore::{CorruptPage, FIRST_FREE_PAGE, PageFault, PageId, StoreError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reads of so many pages pay for one run
@@ -96,7 +96,7 @@ impl BufferPool {
     }
 
     fn check_image(&self, page: PageId, image: &IoBuf) -> Result<(), PageFault> {
-        header::verify(image.as_slice(), page).map_err(|corrupt| corrupt.fault)?;
+        self.store.verify(page, image.as_slice()).map_err(|corrupt| corrupt.fault)?;
         (self.options.check)(image.as_slice())
     }
 

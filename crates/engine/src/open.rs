@@ -223,6 +223,7 @@ impl Engine {
             self.pool.save_hot_list().await;
         }
         self.pool.stop();
+        self.pool.store().close().await.map_err(|error| self.pool_error(error.into()))?;
         self.wal.close().await.map_err(|error| self.log_failed(&error))
     }
 

@@ -141,7 +141,9 @@ impl AppendRing {
         assert!(position >= tail & POSITION_MASK && limit <= POSITION_MASK, "positions grow, up to 2^60");
         assert!(len > 0 && head + len <= buffer.len() && buffer.is_writable(), "the first place must fit");
         // Acquire: comes after the `take` of the piece that was here.
-        let take = |slot: &Slot| slot.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let take = |slot: &Slot| {
+            slot.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
         let index = self.slots.iter().position(take).expect("a slot is free before a piece is opened");
         let slot = &self.slots[index];
         // SAFETY: this thread alone has turned `busy` on, and nobody has a place in a slot that was not busy.
@@ -202,7 +204,8 @@ impl ClosedPiece {
         wait_until(|| slot.copied.0.load(Ordering::Acquire) == self.used as u64);
         // SAFETY: the piece is closed and all its places are written, so no appender uses the cell any more; there is
         // one `ClosedPiece` for each piece, and no other is opened here before `busy` is off.
-        let buffer = slot.piece.with_mut(|piece| unsafe { std::mem::replace(&mut (*piece).buffer, IoBuf::empty()) });
+        let buffer =
+            slot.piece.with_mut(|piece| unsafe { std::mem::replace(&mut (*piece).buffer, IoBuf::empty()) });
         point();
         // Release: who opens the next piece here comes after.
         slot.busy.store(false, Ordering::Release);
@@ -225,7 +228,8 @@ impl Drop for ClosedPiece {
 unsafe fn fill(slot: &Slot, position: u64, len: usize, write: impl FnOnce(u64, &mut [u8])) {
     point();
     // SAFETY: `take`, which alone writes the cell, waits until this place is counted below.
-    let place = slot.piece.with(|piece| unsafe { (*piece).buffer.start().add((position - (*piece).start) as usize) });
+    let place =
+        slot.piece.with(|piece| unsafe { (*piece).buffer.start().add((position - (*piece).start) as usize) });
     // SAFETY: the place ends before `limit`, so it lies in the buffer, all of whose bytes are initialised; it was
     // given to this thread alone, and nobody looks at the buffer as a whole before `take` has waited.
     let bytes = unsafe { std::slice::from_raw_parts_mut(place, len) };

@@ -1,7 +1,7 @@
-//! `PageBatch`: sealed page images on their way to the store, in one aligned buffer.
+//! `PageBatch`: page images on their way to the store, in one aligned buffer.
 //!
-//! Invariant: every image in a batch has the right checksum and page id. The buffer starts with room for a
-//! header of the store, so that images and header go to disk in one write without another copy.
+//! Invariant: every image in a batch has the right page id, and the right checksum once the store has sealed the batch. The buffer
+//! starts with room for a header of the store, so that images and header go to disk in one write without another copy.
 
 use crate::{PageId, PageSize, header};
 use env::IoBuf;
@@ -27,16 +27,24 @@ impl PageBatch {
         Self { page_size, pages: Vec::with_capacity(capacity), buffer }
     }
 
-    /// Copies a page image into the batch and seals it.
+    /// Copies a page image into the batch.
     pub fn push(&mut self, id: PageId, page: &[u8]) {
         assert_eq!(page.len(), self.page_size.bytes());
         assert_eq!(header::id(page), id, "a page is only ever written under its own id");
         assert!(!self.is_full(), "the batch is full");
         let start = BATCH_HEADER_BYTES + self.pages.len() * self.page_size.bytes();
-        let image = &mut self.buffer.as_mut_slice()[start..start + page.len()];
-        image.copy_from_slice(page);
-        header::seal(image);
+        self.buffer.as_mut_slice()[start..start + page.len()].copy_from_slice(page);
         self.pages.push(id);
+    }
+
+    /// Marks the images with the epoch in which they are written, and gives them their checksums.
+    pub(crate) fn seal(&mut self, epoch: u32) {
+        let images =
+            self.buffer.as_mut_slice()[BATCH_HEADER_BYTES..].chunks_exact_mut(self.page_size.bytes());
+        for image in images.take(self.pages.len()) {
+            header::set_epoch(image, epoch);
+            header::seal(image);
+        }
     }
 
     pub fn pages(&self) -> &[PageId] {
@@ -60,7 +68,7 @@ impl PageBatch {
         self.page_size
     }
 
-    /// The sealed image of the page at `index`.
+    /// The image of the page at `index`.
     pub fn image(&self, index: usize) -> &[u8] {
         assert!(index < self.pages.len());
         let start = BATCH_HEADER_BYTES + index * self.page_size.bytes();

@@ -9,7 +9,8 @@
 //! | 8      | 8     | page id                                                                 |
 //! | 16     | 8     | page LSN: the log group that changed the page last                      |
 //! | 24     | 8     | tree id, 0 for pages that belong to no tree                             |
-//! | 32     | 8     | 0                                                                       |
+//! | 32     | 4     | epoch of the store in which it was written (`in_place::versions`)       |
+//! | 36     | 4     | 0                                                                       |
 //!
 //! Checksum and page id are verified on every read: together they detect torn, damaged and misdirected writes.
 
@@ -85,6 +86,15 @@ pub fn set_lsn(page: &mut [u8], lsn: u64) {
 
 pub fn tree(page: &[u8]) -> TreeId {
     TreeId(u64_at(page, 24))
+}
+
+/// When it was written, by the store's count.
+pub fn epoch(page: &[u8]) -> u32 {
+    u32::from_le_bytes(page[32..36].try_into().expect("four bytes were sliced"))
+}
+
+pub fn set_epoch(page: &mut [u8], epoch: u32) {
+    page[32..36].copy_from_slice(&epoch.to_le_bytes());
 }
 
 /// Writes the checksum. The last step before a page goes to disk.

@@ -1,6 +1,6 @@
 //! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
 
-use crate::{PageBatch, PageId, PageSize, StoreError};
+use crate::{CorruptPage, PageBatch, PageId, PageSize, StoreError};
 use env::{BoxFuture, IoBuf};
 
 /// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
@@ -21,12 +21,16 @@ pub trait PageStore: Send + Sync {
     /// Pages with an id below this can be written.
     fn page_count(&self) -> u64;
 
-    /// Reads one page into a buffer of exactly one page and verifies checksum and id.
+    /// Reads one page into a buffer of exactly one page and verifies it.
     fn read(&self, page: PageId, buffer: IoBuf) -> BoxFuture<'_, (IoBuf, Result<(), StoreError>)>;
 
     /// Reads pages with as few disk operations as their places allow; answers what lies there, in the order of the list.
-    /// `None` for what cannot be read. Nothing is verified (`header::verify`), and only `read` tells what is wrong.
+    /// `None` for what cannot be read. Nothing is verified, and only `read` tells what is wrong.
     fn read_many<'a>(&'a self, pages: &'a [PageId]) -> BoxFuture<'a, Vec<Option<IoBuf>>>;
+
+    /// Whether what was read is an intact image of the page, by checksum and id, and the newest one, as far as the store knows. By
+    /// whoever has read the page, before others may.
+    fn verify(&self, page: PageId, image: &[u8]) -> Result<(), CorruptPage>;
 
     /// Resolves when all pages of the batch are durable. After a crash in between, each page is found in its
     /// old or its new version, never torn. A failed batch leaves that guarantee intact.
@@ -40,6 +44,9 @@ pub trait PageStore: Send + Sync {
 
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Leaves behind what the next opening can know about the pages; nothing is lost without it. After the last write.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// The highest LSN of all pages that were ever written, as far as the store knows: the log was durable up to there, so
     /// one that ends before has lost something. 0: unknown.

@@ -2,7 +2,7 @@
 
 use super::{check, fill, open_with, run};
 use env::{BoxFuture, IoBuf};
-use pagestore::{InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreError};
+use pagestore::{CorruptPage, InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreError};
 use std::sync::Arc;
 
 struct OneAtATime(InPlaceStore);
@@ -27,6 +27,10 @@ impl PageStore for OneAtATime {
         })
     }
 
+    fn verify(&self, page: PageId, image: &[u8]) -> Result<(), CorruptPage> {
+        self.0.verify(page, image)
+    }
+
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         self.0.write_batch(batch)
     }
@@ -41,6 +45,10 @@ impl PageStore for OneAtATime {
 
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         self.0.write_superblock(bytes)
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.0.close()
     }
 }
 

@@ -47,7 +47,8 @@ impl Scene {
     fn open(&self, capacity: usize, name: u8) {
         let start = self.ring.end();
         self.pieces.lock().unwrap().push(start..start + capacity as u64);
-        self.ring.open(IoBuf::zeroed(capacity), start, 0, 1, |position, place| self.fill(position, place, name));
+        self.ring
+            .open(IoBuf::zeroed(capacity), start, 0, 1, |position, place| self.fill(position, place, name));
     }
 
     fn append(&self, name: u8) -> Option<u64> {
@@ -55,7 +56,10 @@ impl Scene {
     }
 
     fn fill(&self, position: u64, place: &mut [u8], name: u8) {
-        assert!(self.pieces.lock().unwrap().iter().any(|piece| piece.contains(&position)), "a place beyond its piece");
+        assert!(
+            self.pieces.lock().unwrap().iter().any(|piece| piece.contains(&position)),
+            "a place beyond its piece"
+        );
         place[0] = name;
         self.beside.write(position, name);
     }
@@ -81,10 +85,13 @@ impl Scene {
     }
 }
 
-/// A thread of the model. The model itself only waits for its threads: loom would not let others go before its first step.
+/// A thread of the model. What each does first is nothing: loom does not look at orders in which others go before that.
 fn thread<T: 'static>(scene: &Arc<Scene>, work: impl FnOnce(&Scene) -> T + 'static) -> JoinHandle<T> {
     let scene = scene.clone();
-    spawn(move || work(&scene))
+    spawn(move || {
+        AtomicBool::new(false).load(Ordering::Relaxed);
+        work(&scene)
+    })
 }
 
 fn appender(scene: &Arc<Scene>, name: u8) -> JoinHandle<Option<u64>> {

@@ -24,7 +24,7 @@ pub const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
 pub fn point() {}
 
 #[cfg(all(test, not(loom)))]
-pub use super::tests::{point, yield_now};
+pub(super) use super::tests::{point, yield_now};
 #[cfg(not(any(test, loom)))]
 pub use std::thread::yield_now;
 

@@ -5,12 +5,13 @@
 //! 2. the images go to their home, neighbours in one write, then sync.
 //!
 //! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
-//! `open` restores damaged home pages from there (`reopen`). `growth` adds places.
+//! `open` restores damaged home pages from there (`reopen`). `growth` adds places. `versions` knows what should be at home.
 
 mod doublewrite;
 mod growth;
 mod reopen;
 mod superblock;
+mod versions;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use env::{BoxFuture, Env, File, IoBuf, OpenOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use superblock::SuperblockState;
+use versions::Versions;
 
 const DATA_FILE: &str = "pages.db";
 const DOUBLEWRITE_FILE: &str = "doublewrite.db";
@@ -46,6 +48,7 @@ pub struct InPlaceStore {
     doublewrite: Doublewrite,
     page_count: AtomicU64,
     superblock: Mutex<SuperblockState>,
+    versions: Versions,
     /// Batches, superblock writes and the end of each growth take turns: held across awaits, hence not a mutex.
     turn: Turn,
     /// One growth at a time; taken before `turn`.
@@ -74,9 +77,10 @@ impl InPlaceStore {
         data.sync_all().await?;
         doublewrite::fill(&copies, page_size, 0).await?;
         let page_count = growth::BYTES_MIN / page_size.bytes() as u64;
+        let versions = Versions::create(env, directory).await?;
         let superblock = superblock::format(&data, page_size, page_count).await?;
         env.disk.sync_dir(directory).await?;
-        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), page_count, superblock))
+        Ok(Self::assemble(page_size, data, Doublewrite::new(copies, 0, 0), versions, page_count, superblock))
     }
 
     /// Opens an existing store and repairs pages that a crash left half written.
@@ -88,7 +92,8 @@ impl InPlaceStore {
         let reopened = reopen::reopen(env, directory, &data, copies, page_size, superblock).await?;
         let reopen::Reopened { copies, page_count, sequence, newest_lsn, superblock } = reopened;
         let doublewrite = Doublewrite::new(copies, sequence, newest_lsn);
-        Ok(Self::assemble(page_size, data, doublewrite, page_count, superblock))
+        let versions = Versions::open(env, directory, superblock.sequence).await?;
+        Ok(Self::assemble(page_size, data, doublewrite, versions, page_count, superblock))
     }
 
     /// The superblock slots, for people.
@@ -102,6 +107,7 @@ impl InPlaceStore {
         page_size: PageSize,
         data: Arc<dyn File>,
         doublewrite: Doublewrite,
+        versions: Versions,
         page_count: u64,
         superblock: SuperblockState,
     ) -> Self {
@@ -111,6 +117,7 @@ impl InPlaceStore {
             doublewrite,
             page_count: AtomicU64::new(page_count),
             superblock: Mutex::new(superblock),
+            versions,
             turn: Turn::default(),
             growth_turn: Turn::default(),
             failed: Mutex::new(None),
@@ -190,7 +197,7 @@ impl PageStore for InPlaceStore {
             }
             let (buffer, result) = self.data.read_at(self.offset(page), buffer).await;
             let result = match result {
-                Ok(()) => header::verify(buffer.as_slice(), page).map_err(StoreError::from),
+                Ok(()) => self.verify(page, buffer.as_slice()).map_err(StoreError::from),
                 Err(error) => Err(error.into()),
             };
             (buffer, result)
@@ -217,7 +224,12 @@ impl PageStore for InPlaceStore {
         })
     }
 
-    fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn verify(&self, page: PageId, image: &[u8]) -> Result<(), CorruptPage> {
+        header::verify(image, page)?;
+        self.versions.check(page, image)
+    }
+
+    fn write_batch(&self, mut batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         assert_eq!(batch.page_size(), self.page_size);
         let beyond = batch.pages().iter().find(|page| page.0 >= self.page_count());
         assert!(beyond.is_none(), "page {beyond:?} is beyond the end: extend the store first");
@@ -227,10 +239,15 @@ impl PageStore for InPlaceStore {
             }
             let _turn = self.turn.take().await;
             self.check_healthy()?;
+            self.note_failure(self.versions.expect_writes().await.map_err(StoreError::from))?;
+            batch.seal(self.versions.epoch());
+            let lsns: Vec<u64> = (0..batch.len()).map(|index| header::lsn(batch.image(index))).collect();
             let written = self.doublewrite.write(batch).await;
             let (pages, buffer) = self.note_failure(written)?;
             let result = self.write_home(&pages, buffer).await;
-            self.note_failure(result)
+            self.note_failure(result)?;
+            pages.iter().zip(lsns).for_each(|(page, lsn)| self.versions.note(*page, lsn));
+            Ok(())
         })
     }
 
@@ -247,10 +264,20 @@ impl PageStore for InPlaceStore {
         Box::pin(async move {
             let _turn = self.turn.take().await;
             self.check_healthy()?;
+            self.versions.save_part().await;
             let next = self.superblock.lock().next(bytes);
             self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
             Ok(())
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _turn = self.turn.take().await;
+            self.check_healthy()?;
+            let sequence = self.superblock.lock().sequence;
+            Ok(self.versions.save_all(sequence).await?)
         })
     }
 }

@@ -29,7 +29,7 @@ const _: () = assert!(PAGE_COUNT_OFFSET + 8 <= SLOT_BYTES, "the record fits into
 /// The newest durable superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SuperblockState {
-    sequence: u64,
+    pub(super) sequence: u64,
     pub(super) record: Vec<u8>,
     /// The growth up to here was filled and synced; 0: unknown.
     pub(super) page_count: u64,

@@ -132,6 +132,7 @@ impl Life {
             17 => self.read_several(random, client).await,
             18 if client == 0 => self.write_record().await,
             19 if client == 0 => self.extend(random).await,
+            19 if client == 1 => self.close().await,
             _ => Ok(()),
         }
     }
@@ -200,7 +201,7 @@ impl Life {
         for (page, image) in pages.into_iter().zip(found) {
             let Some(image) = image else { continue };
             // What is wrong with it, only `read` tells.
-            if header::verify(image.as_slice(), page).is_ok() {
+            if self.store.verify(page, image.as_slice()).is_ok() {
                 let version = version_of(page, image.as_slice())?;
                 self.model.lock().expect(page.0, Some(version))?;
             }
@@ -216,6 +217,11 @@ impl Life {
         written.map_err(|error| Trouble::new("a superblock failed", &error))?;
         self.model.lock().acknowledge_record(version);
         Ok(())
+    }
+
+    /// Before others go on: what it says must be taken back by their next write.
+    async fn close(&self) -> Result<(), Trouble> {
+        self.store.close().await.map_err(|error| Trouble::new("the store cannot be closed", &error))
     }
 
     async fn extend(&self, random: &SeededRandom) -> Result<(), Trouble> {
