@@ -5,7 +5,8 @@
 //! | offset | bytes | field                                              |
 //! |--------|-------|----------------------------------------------------|
 //! | 0      | 8     | magic "EVKPAGES"                                   |
-//! | 8      | 4     | format version, 1                                  |
+//! | 8      | 4     | format version, 2; 1: of a store without `versions`, |
+//! |        |       | whose pages have no epochs                         |
 //! | 12     | 4     | page size in bytes                                 |
 //! | 16     | 8     | sequence                                           |
 //! | 24     | 4     | length of the record                               |
@@ -20,7 +21,8 @@ use std::sync::Arc;
 
 pub(super) const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"EVKPAGES";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+const OLDEST_VERSION: u32 = 1;
 const RECORD_OFFSET: usize = 32;
 const PAGE_COUNT_OFFSET: usize = RECORD_OFFSET + SUPERBLOCK_BYTES_MAX;
 
@@ -188,7 +190,7 @@ fn decode(block: &[u8]) -> Slot {
     if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(28) {
         return Slot::Invalid;
     }
-    if u32_at(8) != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&u32_at(8)) {
         return Slot::UnknownVersion(u32_at(8));
     }
     let length = u32_at(24) as usize;
@@ -218,6 +220,23 @@ mod tests {
             let mut damaged = block.clone();
             damaged[byte] ^= 0x10;
             assert!(matches!(decode(&damaged), Slot::Invalid), "byte {byte}");
+        }
+    }
+
+    #[test]
+    fn older_slots_are_read_and_newer_ones_are_not() {
+        let state = SuperblockState { sequence: 9, record: vec![5; 20], page_count: 300 };
+        for version in 0..4u32 {
+            let mut block = encode(PageSize::K8, &state);
+            block[8..12].copy_from_slice(&version.to_le_bytes());
+            block[28..32].fill(0);
+            let crc = crc_fast::crc32_iscsi(&block);
+            block[28..32].copy_from_slice(&crc.to_le_bytes());
+            match decode(&block) {
+                Slot::Valid(PageSize::K8, found) => assert!(found == state && matches!(version, 1 | 2)),
+                Slot::UnknownVersion(found) => assert!(found == version && matches!(version, 0 | 3)),
+                _ => panic!("version {version}"),
+            }
         }
     }
 }
