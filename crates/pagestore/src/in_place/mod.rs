@@ -277,7 +277,10 @@ impl PageStore for InPlaceStore {
             let _turn = self.turn.take().await;
             self.check_healthy()?;
             let sequence = self.superblock.lock().sequence;
-            Ok(self.versions.save_all(sequence).await?)
+            match self.versions.save_all(sequence).await {
+                Err(error) if !error.is_no_space() => Err(error.into()),
+                _ => Ok(()),
+            }
         })
     }
 }

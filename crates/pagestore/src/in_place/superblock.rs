@@ -5,8 +5,8 @@
 //! | offset | bytes | field                                              |
 //! |--------|-------|----------------------------------------------------|
 //! | 0      | 8     | magic "EVKPAGES"                                   |
-//! | 8      | 4     | format version, 2; 1: of a store without `versions`, |
-//! |        |       | whose pages have no epochs                         |
+//! | 8      | 4     | format version, 2; 1: pages have no epochs, and    |
+//! |        |       | there is no file of `versions`                     |
 //! | 12     | 4     | page size in bytes                                 |
 //! | 16     | 8     | sequence                                           |
 //! | 24     | 4     | length of the record                               |

@@ -169,7 +169,12 @@ impl Versions {
         if needed == BeforeWriting::EmptyFile {
             file.set_len(0).await?;
         }
-        self.reserve(file).await?;
+        let is_empty = file.len().await? == 0;
+        match self.reserve(file).await {
+            // What is in no file cannot be wrong, and what is not known later is no reason to stop.
+            Err(error) if error.is_no_space() && is_empty => self.epoch.store(NEVER_OLD, Ordering::Relaxed),
+            reserved => reserved?,
+        }
         *self.before_writing.lock() = BeforeWriting::Nothing;
         Ok(())
     }

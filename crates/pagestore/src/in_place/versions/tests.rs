@@ -214,3 +214,36 @@ fn an_older_file_of_versions_refuses_no_sound_page() {
         world.damage(VERSIONS_FILE, |bytes| *bytes = newer.clone());
     }
 }
+
+/// Where the file cannot have its first block, pages are written all the same, and never pass for old ones.
+#[test]
+fn without_room_for_the_file_nothing_is_refused() {
+    let world = World::new(1, SimOptions::default());
+    let env = world.env();
+    let make = async move {
+        let store = InPlaceStore::create(&env, "", SIZE).await.unwrap();
+        store.extend(4200).await.unwrap();
+        store
+    };
+    let store = world.block_on(make).unwrap();
+    world.set_capacity(Some(1));
+    let life = async move {
+        write(&store, &PAGES, 1).await;
+        store.write_superblock(b"record").await.unwrap();
+        write(&store, &PAGES, 2).await;
+        store.close().await.unwrap();
+        versions(&store).await
+    };
+    assert_eq!(world.block_on(life).unwrap(), [Ok(2); 4]);
+    assert_eq!(world.content(VERSIONS_FILE), Some(Vec::new()), "there was no room");
+    world.set_capacity(None);
+    let env = world.env();
+    let life = async move {
+        let store = InPlaceStore::open(&env, "").await.unwrap();
+        write(&store, &PAGES[1..], 3).await;
+        store.write_superblock(b"record").await.unwrap();
+        store.close().await.unwrap();
+    };
+    world.block_on(life).unwrap();
+    assert_eq!(reopened(&world.kill(SimOptions::default())), [Ok(2), Ok(3), Ok(3), Ok(3)]);
+}
