@@ -18,7 +18,8 @@
 //! | 12     | 4      | the first epoch that is not reserved        | epoch                                       |
 //! | 16     | 8      | sequence of the superblock that was newest  | number of the block                         |
 //! |        |        | when all was saved; 0: not all was          |                                             |
-//! | 24     | 4; 2 × | crc32c of the checksums of all blocks       | tags of 15 bits, 0: unknown                 |
+//! | 24     | 4; 2 × | crc32c of the checksums of all blocks       | tags of 15 bits, 0: unknown; above them     |
+//! |        |        |                                             | whether it is certain, if all was saved     |
 //!
 //! Caller: the store.
 
@@ -43,7 +44,7 @@ const BLOCKS_PER_WRITE: usize = 64;
 
 /// Not the tag of any page.
 const UNKNOWN: u16 = 0;
-/// Set in memory: the page was read or written since the store was opened, so no other version can be right.
+/// The page was read or written since the store was opened, or that was so when all was saved: no other version can be right.
 const CERTAIN: u16 = 1 << 15;
 
 /// How many epochs are reserved together.
@@ -98,6 +99,15 @@ impl Block {
         self.is_changed.store(true, Ordering::Relaxed);
     }
 
+    /// Pages may have been written since it was saved.
+    fn doubt(&self) {
+        for tag in &self.tags {
+            if tag.fetch_and(!CERTAIN, Ordering::Relaxed) & CERTAIN != 0 {
+                self.is_changed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Tags of which it is not known whether their pages were written after the block was saved keep its epoch.
     fn epoch_to_save(&self, now: u32) -> u32 {
         let is_open = |tag: &AtomicU16| {
@@ -131,8 +141,8 @@ impl Versions {
             Ok((head, blocks)) => {
                 let newest = blocks.iter().map(|block| block.since.load(Ordering::Relaxed)).max();
                 let epoch = head.as_ref().map_or(0, |head| head.reserved).max(newest.unwrap_or(0)).max(1);
-                if head.is_some_and(|head| head.sequence == sequence && head.digest == digest(&blocks)) {
-                    blocks.iter().flat_map(|block| &block.tags).for_each(make_certain);
+                if !head.is_some_and(|head| head.sequence == sequence && head.digest == digest(&blocks)) {
+                    blocks.iter().for_each(|block| block.doubt());
                 }
                 Self::new(Some(file), epoch, blocks, BeforeWriting::Head)
             }
@@ -193,11 +203,7 @@ impl Versions {
             if known == found | CERTAIN {
                 return true;
             }
-            if known == found {
-                block.tags[index].store(found | CERTAIN, Ordering::Relaxed);
-                return true;
-            }
-            let can_be = known == UNKNOWN || known & CERTAIN == 0 && is_newer();
+            let can_be = known == UNKNOWN || known & CERTAIN == 0 && (known == found || is_newer());
             if can_be {
                 block.set(index, found);
             }
@@ -209,7 +215,9 @@ impl Versions {
     /// Saves a part of what has changed by one write, while no page is on its way. What cannot be saved is not known later;
     /// that is no reason to stop.
     pub(super) async fn save_part(&self) {
-        if let Some(part) = self.changed_part() {
+        // An opening does not wait for it.
+        let has_written = *self.before_writing.lock() == BeforeWriting::Nothing;
+        if has_written && let Some(part) = self.changed_part() {
             let _ = self.save(part).await;
         }
     }
@@ -257,7 +265,7 @@ impl Versions {
             block.is_changed.store(false, Ordering::Relaxed);
             let epoch = block.epoch_to_save(now);
             for (bytes, tag) in bytes[TAGS_OFFSET..].chunks_exact_mut(2).zip(&block.tags) {
-                bytes.copy_from_slice(&(tag.load(Ordering::Relaxed) & !CERTAIN).to_le_bytes());
+                bytes.copy_from_slice(&tag.load(Ordering::Relaxed).to_le_bytes());
             }
             saved.push((epoch, seal(bytes, BLOCK_MAGIC, epoch, number as u64)));
         }
@@ -299,13 +307,6 @@ impl Versions {
 fn tag_of(lsn: u64) -> u16 {
     // The upper bits of a product depend on all bits of the factor.
     ((lsn.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 49) as u16).max(1)
-}
-
-fn make_certain(tag: &AtomicU16) {
-    let known = tag.load(Ordering::Relaxed);
-    if known != UNKNOWN {
-        tag.store(known | CERTAIN, Ordering::Relaxed);
-    }
 }
 
 /// Of the blocks as they are in the file.
@@ -383,7 +384,7 @@ fn decode_block(bytes: &[u8], number: u64) -> Option<Arc<Block>> {
     block.since.store(epoch, Ordering::Relaxed);
     block.checksum.store(checksum, Ordering::Relaxed);
     for (tag, bytes) in block.tags.iter().zip(bytes[TAGS_OFFSET..].chunks_exact(2)) {
-        tag.store(u16::from_le_bytes([bytes[0], bytes[1]]) & !CERTAIN, Ordering::Relaxed);
+        tag.store(u16::from_le_bytes([bytes[0], bytes[1]]), Ordering::Relaxed);
     }
     Some(block)
 }

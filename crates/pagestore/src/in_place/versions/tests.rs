@@ -247,3 +247,29 @@ fn without_room_for_the_file_nothing_is_refused() {
     world.block_on(life).unwrap();
     assert_eq!(reopened(&world.kill(SimOptions::default())), [Ok(2), Ok(3), Ok(3), Ok(3)]);
 }
+
+/// A close says what is certain, which is not what nobody has read since a crash.
+#[test]
+fn pages_that_nobody_reads_between_a_crash_and_a_close_are_not_refused() {
+    let (world, before) = live(true);
+    for version in 4..7 {
+        let env = world.env();
+        let crashes = async move {
+            let store = InPlaceStore::open(&env, "").await.unwrap();
+            write(&store, &PAGES[1..3], version).await;
+            write(&store, &[LAST], version).await;
+        };
+        world.block_on(crashes).unwrap();
+        let env = world.env();
+        let closes = async move {
+            let store = InPlaceStore::open(&env, "").await.unwrap();
+            write(&store, &[8], version).await;
+            store.close().await.unwrap();
+        };
+        world.block_on(closes).unwrap();
+        let image = world.kill_image(version, SimOptions::default());
+        assert_eq!(reopened(&image), [Ok(2), Ok(version), Ok(version), Ok(2)]);
+        lose(&image, 4100, &before);
+        assert_eq!(reopened(&image)[3], STALE);
+    }
+}
