@@ -75,6 +75,8 @@ fn a_page_whose_changes_are_not_known_yet_is_waited_for() {
         }
         assert_eq!(pool.behind().take_wanted(), [PageId(20)]);
         pool.prefetch([PageId(20), PageId(21), PageId(22)]);
+        // The read ahead has its turn.
+        env.clock.sleep(1_000).await;
         pool.catch_up(|| true).await.unwrap();
         assert_eq!((pool.behind().count(), byte(&pool, 10).await), (2, 200));
         assert_eq!(pool.behind().take_wanted(), [PageId(21)]);
