@@ -10,6 +10,7 @@ pub mod header;
 pub mod in_place;
 mod page;
 mod pieces;
+mod sealed;
 mod store;
 mod turn;
 

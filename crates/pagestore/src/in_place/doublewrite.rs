@@ -16,12 +16,13 @@
 
 use super::superblock::SLOT_BYTES;
 use crate::fill::fill_with_zeros;
-use crate::{BATCH_HEADER_BYTES, BATCH_PAGES_MAX, PageBatch, PageId, PageSize, StoreError, header};
+use crate::{BATCH_HEADER_BYTES, BATCH_PAGES_MAX, PageBatch, PageId, PageSize, StoreError, header, sealed};
 use env::{File, IoBuf, IoError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAGIC: &[u8; 8] = b"EVKDOUBL";
+const CHECKSUM_OFFSET: usize = 20;
 const ENTRY_OFFSET: usize = 24;
 const ENTRY_BYTES: usize = 12;
 
@@ -178,8 +179,7 @@ fn encode(block: &mut [u8], sequence: u64, newest_lsn: u64, pages: &[PageId], ch
         entry[8..].copy_from_slice(&checksum.to_le_bytes());
     }
     block[NEWEST_LSN_OFFSET..].copy_from_slice(&newest_lsn.to_le_bytes());
-    let crc = crc_fast::crc32_iscsi(block);
-    block[20..24].copy_from_slice(&crc.to_le_bytes());
+    sealed::seal(block, CHECKSUM_OFFSET);
 }
 
 /// What the header block says.
@@ -196,9 +196,7 @@ fn decode(block: &[u8]) -> Option<Header> {
         |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let u64_at =
         |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let mut unsealed = block.to_vec();
-    unsealed[20..24].fill(0);
-    if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(block, 20) {
+    if &block[..8] != MAGIC || sealed::checksum(block, CHECKSUM_OFFSET).is_none() {
         return None;
     }
     let count = (u32_at(block, 16) as usize).min(BATCH_PAGES_MAX);

@@ -15,7 +15,7 @@
 //! | 2080   | 8     | pages with an id below this can be written;        |
 //! |        |       | 0: as many as the file holds (older stores)        |
 
-use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError};
+use crate::{PageSize, SUPERBLOCK_BYTES_MAX, StoreError, sealed};
 use env::{File, IoBuf};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub(super) const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"EVKPAGES";
 const VERSION: u32 = 2;
 const OLDEST_VERSION: u32 = 1;
+const CHECKSUM_OFFSET: usize = 28;
 const RECORD_OFFSET: usize = 32;
 const PAGE_COUNT_OFFSET: usize = RECORD_OFFSET + SUPERBLOCK_BYTES_MAX;
 
@@ -177,17 +178,14 @@ fn encode(page_size: PageSize, state: &SuperblockState) -> Vec<u8> {
     block[24..28].copy_from_slice(&(state.record.len() as u32).to_le_bytes());
     block[RECORD_OFFSET..RECORD_OFFSET + state.record.len()].copy_from_slice(&state.record);
     block[PAGE_COUNT_OFFSET..PAGE_COUNT_OFFSET + 8].copy_from_slice(&state.page_count.to_le_bytes());
-    let crc = crc_fast::crc32_iscsi(&block);
-    block[28..32].copy_from_slice(&crc.to_le_bytes());
+    sealed::seal(&mut block, CHECKSUM_OFFSET);
     block
 }
 
 fn decode(block: &[u8]) -> Slot {
     assert_eq!(block.len(), SLOT_BYTES);
     let u32_at = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
-    let mut unsealed = block.to_vec();
-    unsealed[28..32].fill(0);
-    if &block[..8] != MAGIC || crc_fast::crc32_iscsi(&unsealed) != u32_at(28) {
+    if &block[..8] != MAGIC || sealed::checksum(block, CHECKSUM_OFFSET).is_none() {
         return Slot::Invalid;
     }
     if !(OLDEST_VERSION..=VERSION).contains(&u32_at(8)) {
@@ -229,9 +227,7 @@ mod tests {
         for version in 0..4u32 {
             let mut block = encode(PageSize::K8, &state);
             block[8..12].copy_from_slice(&version.to_le_bytes());
-            block[28..32].fill(0);
-            let crc = crc_fast::crc32_iscsi(&block);
-            block[28..32].copy_from_slice(&crc.to_le_bytes());
+            sealed::seal(&mut block, CHECKSUM_OFFSET);
             match decode(&block) {
                 Slot::Valid(PageSize::K8, found) => assert!(found == state && matches!(version, 1 | 2)),
                 Slot::UnknownVersion(found) => assert!(found == version && matches!(version, 0 | 3)),

@@ -24,7 +24,7 @@
 //! Caller: the store.
 
 use super::open_file;
-use crate::{CorruptPage, PageFault, PageId, StoreError, header};
+use crate::{CorruptPage, PageFault, PageId, StoreError, header, sealed};
 use env::sync::Mutex;
 use env::{Env, File, IoBuf, IoError, OpenOptions};
 use parking_lot::RwLock;
@@ -36,6 +36,7 @@ pub(super) const VERSIONS_FILE: &str = "versions.db";
 const HEAD_MAGIC: &[u8; 8] = b"EVKVERSH";
 const BLOCK_MAGIC: &[u8; 8] = b"EVKVERSN";
 const BLOCK_BYTES: usize = 4096;
+const CHECKSUM_OFFSET: usize = 8;
 const TAGS_OFFSET: usize = 24;
 pub(super) const TAGS: usize = (BLOCK_BYTES - TAGS_OFFSET) / 2;
 
@@ -224,8 +225,8 @@ impl Versions {
 
     /// Saves everything and says so, while no page is on its way: the superblock of this sequence is the newest.
     pub(super) async fn save_all(&self, sequence: u64) -> Result<(), IoError> {
-        let Some(file) = &self.file else { return Ok(()) };
         self.expect_writes().await?;
+        let Some(file) = self.file_to_save_in() else { return Ok(()) };
         while let Some(part) = self.changed_part() {
             self.save(part).await?;
         }
@@ -234,6 +235,11 @@ impl Versions {
         *self.before_writing.lock() = BeforeWriting::Head;
         let reserved = self.reserved.load(Ordering::Relaxed);
         write_head(file, &Head { reserved, sequence, digest }).await
+    }
+
+    /// None in a life whose pages are later than whatever a block may say, for want of room when it began.
+    fn file_to_save_in(&self) -> Option<&Arc<dyn File>> {
+        self.file.as_ref().filter(|_| self.epoch() != NEVER_OLD)
     }
 
     /// The next blocks from the first on that has changed.
@@ -248,9 +254,8 @@ impl Versions {
     }
 
     async fn save(&self, range: Range<usize>) -> Result<(), IoError> {
-        let Some(file) = &self.file else { return Ok(()) };
+        let Some(file) = self.file_to_save_in() else { return Ok(()) };
         let blocks = self.blocks.read()[range.clone()].to_vec();
-        self.expect_writes().await?;
         // From here on pages that are written are later than what is saved.
         let now = self.epoch().saturating_add(1);
         if now >= self.reserved.load(Ordering::Relaxed) {
@@ -351,22 +356,17 @@ async fn read(file: &Arc<dyn File>) -> Result<(Option<Head>, Vec<Arc<Block>>), I
 
 fn seal(bytes: &mut [u8], magic: &[u8; 8], epoch: u32, number: u64) -> u32 {
     bytes[..8].copy_from_slice(magic);
-    bytes[8..12].fill(0);
     bytes[12..16].copy_from_slice(&epoch.to_le_bytes());
     bytes[16..24].copy_from_slice(&number.to_le_bytes());
-    let checksum = crc_fast::crc32_iscsi(bytes);
-    bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
-    checksum
+    sealed::seal(bytes, CHECKSUM_OFFSET)
 }
 
 /// Checksum, epoch and number of what is sound.
 fn unseal(bytes: &[u8], magic: &[u8; 8]) -> Option<(u32, u32, u64)> {
-    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let epoch = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes"));
     let number = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
-    let mut unsealed = bytes.to_vec();
-    unsealed[8..12].fill(0);
-    let is_sound = bytes[..8] == *magic && crc_fast::crc32_iscsi(&unsealed) == u32_at(8);
-    is_sound.then(|| (u32_at(8), u32_at(12), number))
+    let checksum = sealed::checksum(bytes, CHECKSUM_OFFSET).filter(|_| bytes[..8] == *magic)?;
+    Some((checksum, epoch, number))
 }
 
 fn decode_head(bytes: &[u8]) -> Option<Head> {
