@@ -1,8 +1,8 @@
 //! Runs: where the versions of committed transactions are that old snapshots need and memory has no room for.
 //!
 //! A run is a tree that is written once, in key order, and never changed (`entry` says what is in it). `fill` moves the
-//! oldest part of the merged history there; `lookup` is how readers find versions; `compact` makes one run of several;
-//! `end` drops a run when no snapshot needs it.
+//! oldest part of the merged history there; `lookup` is how readers find versions; `choose` says which runs are joined and
+//! `compact` makes one of them, at the pace of `pacer`; `end` drops a run when no snapshot needs it.
 //!
 //! Invariants:
 //! - Only commits that every new snapshot sees are in runs. So a run holds no lock, and who has a newer snapshot than its
@@ -13,6 +13,7 @@
 //!
 //! While there are no runs, all this costs one load where versions of a row are looked up.
 
+mod choose;
 mod compact;
 mod end;
 mod entry;
@@ -27,12 +28,12 @@ pub(crate) use pacer::Pacer;
 use btree::Tree;
 use filter::Filter;
 use pacer::MovingPace;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// With more runs than this the newest are joined however different they are, and without a rest.
-const RUNS_MAX: usize = 32;
+/// With more runs than this joins do not rest.
+const RUNS_MAX: usize = 48;
 
 /// One run.
 pub(crate) struct Run {
@@ -79,7 +80,8 @@ pub(crate) struct Runs {
     /// In the order of their commits. Held by readers while they look into a run, so that a run that is removed is not in
     /// use any more. Locked after the latches of tables' leaves and before those of runs.
     live: RwLock<Vec<Arc<Run>>>,
-    is_compacting: AtomicBool,
+    /// The bytes of each join that goes on.
+    joining: Mutex<Vec<u64>>,
     moving_pace: MovingPace,
 }
 
@@ -111,6 +113,13 @@ impl Runs {
     /// The first commit that makes a run unneeded once every snapshot sees it; `u64::MAX` while there are none.
     fn first_end_lsn(&self) -> u64 {
         self.live.read().first().map_or(u64::MAX, |run| run.last_lsn)
+    }
+
+    /// How many runs there are, and the bytes of those with later commits than this one.
+    fn count_and_bytes_after(&self, lsn: u64) -> (usize, u64) {
+        let live = self.live.read();
+        let newer = live.iter().rev().take_while(|run| run.last_lsn > lsn);
+        (live.len(), newer.map(|run| run.bytes).sum())
     }
 
     pub fn totals(&self) -> RunTotals {
