@@ -1,6 +1,6 @@
 //! What can go wrong with a disk operation, as one typed error that names the operation and the file.
 //!
-//! Invariant: callers decide on `kind` alone (`is_no_space`, `is_end_of_file`), never on text.
+//! Invariant: callers decide on `kind` (`is_no_space`, `is_end_of_file`) and, for syncs, `op` (`is_failed_sync`), never on text.
 
 use std::fmt;
 
@@ -70,6 +70,11 @@ impl IoError {
 
     pub fn is_no_space(&self) -> bool {
         self.kind == IoErrorKind::NoSpace
+    }
+
+    /// After it later syncs of the file say nothing, whatever they answer: it must not be written any more.
+    pub fn is_failed_sync(&self) -> bool {
+        self.op == IoOp::Sync
     }
 
     pub fn is_not_found(&self) -> bool {

@@ -264,7 +264,7 @@ impl PageStore for InPlaceStore {
         Box::pin(async move {
             let _turn = self.turn.take().await;
             self.check_healthy()?;
-            self.versions.save_part().await;
+            self.note_failure(self.versions.save_part().await.map_err(StoreError::from))?;
             let next = self.superblock.lock().next(bytes);
             self.note_failure(superblock::write(&self.data, self.page_size, &next).await)?;
             *self.superblock.lock() = next;
@@ -278,6 +278,7 @@ impl PageStore for InPlaceStore {
             self.check_healthy()?;
             let sequence = self.superblock.lock().sequence;
             match self.versions.save_all(sequence).await {
+                Err(error) if error.is_failed_sync() => self.note_failure(Err(error.into())),
                 Err(error) if !error.is_no_space() => Err(error.into()),
                 _ => Ok(()),
             }

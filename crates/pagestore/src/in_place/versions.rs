@@ -214,16 +214,20 @@ impl Versions {
     }
 
     /// Saves a part of what has changed by one write, while no page is on its way. What cannot be saved is not known later;
-    /// that is no reason to stop.
-    pub(super) async fn save_part(&self) {
+    /// that is no reason to stop. An error is one: after a failed sync no later head is durable.
+    pub(super) async fn save_part(&self) -> Result<(), IoError> {
         // An opening does not wait for it.
         let has_written = *self.before_writing.lock() == BeforeWriting::Nothing;
         if has_written && let Some(part) = self.changed_part() {
-            let _ = self.save(part).await;
+            self.save(part)
+                .await
+                .or_else(|error| if error.is_failed_sync() { Err(error) } else { Ok(()) })?;
         }
+        Ok(())
     }
 
-    /// Saves everything and says so, while no page is on its way: the superblock of this sequence is the newest.
+    /// Saves everything and says so, while no page is on its way: the superblock of this sequence is the newest. After a
+    /// failed sync no page may be written any more: it could not be taken back what this may have said.
     pub(super) async fn save_all(&self, sequence: u64) -> Result<(), IoError> {
         self.expect_writes().await?;
         let Some(file) = self.file_to_save_in() else { return Ok(()) };

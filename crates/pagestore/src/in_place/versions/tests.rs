@@ -6,7 +6,8 @@
 use super::super::{DATA_FILE, InPlaceStore};
 use super::*;
 use crate::{PageBatch, PageKind, PageSize, PageStore, TreeId};
-use env::sim::{SimOptions, World};
+use env::sim::{Fault, FaultEffect, SimOptions, World};
+use env::{IoErrorKind, IoOp};
 
 const SIZE: PageSize = PageSize::K4;
 /// The first two in one block of tags, the others in one each.
@@ -254,6 +255,27 @@ fn without_room_for_the_file_nothing_is_refused() {
     };
     world.block_on(life).unwrap();
     assert_eq!(reopened(&world.kill(SimOptions::default())), [Ok(2), Ok(3), Ok(3), Ok(3)]);
+}
+
+/// What a close has said could not be taken back: no later head would be durable.
+#[test]
+fn after_a_failed_sync_of_the_file_no_page_is_written() {
+    // Of all saved blocks, and of the head that says so; before them the creation and the first batch.
+    for after in [2, 3] {
+        let effect = FaultEffect::Error(IoErrorKind::Os(5));
+        let fault = Fault { op: Some(IoOp::Sync), path: VERSIONS_FILE.into(), after, sticky: false, effect };
+        let world = World::new(1, SimOptions { faults: vec![fault], ..SimOptions::default() });
+        let (store, _) = begin(&world);
+        let life = async move {
+            write(&store, &PAGES, 2).await;
+            assert!(store.close().await.is_err(), "sync {after} fails");
+            let mut batch = PageBatch::new(SIZE, 1);
+            batch.push(PageId(PAGES[0]), &image(PAGES[0], 3));
+            assert!(store.write_batch(batch).await.is_err(), "after sync {after}");
+        };
+        world.block_on(life).unwrap();
+        assert_eq!(reopened(&world.crash_image(1, SimOptions::default())), [Ok(2); 4]);
+    }
 }
 
 /// A close says what is certain, which is not what nobody has read since a crash.
