@@ -68,8 +68,8 @@ impl Run {
 /// Which of the runs with these sizes, oldest first, to join beside joins of these sizes. Runs without a size cannot be.
 /// Entries are written again when there are `RUNS_ALIKE` times as many of them, so seldom, and the runs stay few.
 fn choose(sizes: &[Option<u64>], joining: &[u64]) -> Option<Range<usize>> {
-    let alike = (0..sizes.len().saturating_sub(RUNS_ALIKE - 1)).map(|start| start..start + RUNS_ALIKE);
-    alike.into_iter().find(|range| are_alike(&sizes[range.clone()], joining)).or_else(|| unlike(sizes))
+    let mut alike = (0..sizes.len().saturating_sub(RUNS_ALIKE - 1)).map(|start| start..start + RUNS_ALIKE);
+    alike.find(|range| are_alike(&sizes[range.clone()], joining)).or_else(|| unlike(sizes))
 }
 
 fn are_alike(sizes: &[Option<u64>], joining: &[u64]) -> bool {
@@ -81,7 +81,7 @@ fn are_alike(sizes: &[Option<u64>], joining: &[u64]) -> bool {
         && joining.iter().all(|other| differ_by(total, *other, JOINS_DIFFER))
 }
 
-/// Those that are no larger than all newer ones together.
+/// With too many of the newest: from the oldest of them on that is no larger than all newer ones together.
 fn unlike(sizes: &[Option<u64>]) -> Option<Range<usize>> {
     let free = sizes.iter().rev().map_while(|size| *size).count();
     if free <= RUNS_UNLIKE {

@@ -80,7 +80,7 @@ pub(crate) struct Runs {
     /// In the order of their commits. Held by readers while they look into a run, so that a run that is removed is not in
     /// use any more. Locked after the latches of tables' leaves and before those of runs.
     live: RwLock<Vec<Arc<Run>>>,
-    /// The bytes of each join that goes on.
+    /// The bytes of each join that goes on. Locked before `live`.
     joining: Mutex<Vec<u64>>,
     moving_pace: MovingPace,
 }

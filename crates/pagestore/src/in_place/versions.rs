@@ -214,7 +214,7 @@ impl Versions {
     }
 
     /// Saves a part of what has changed by one write, while no page is on its way. What cannot be saved is not known later;
-    /// that is no reason to stop. An error is one: after a failed sync no later head is durable.
+    /// that is no reason to stop. A failed sync is one, and the only error here: no later head would be durable.
     pub(super) async fn save_part(&self) -> Result<(), IoError> {
         // An opening does not wait for it.
         let has_written = *self.before_writing.lock() == BeforeWriting::Nothing;
