@@ -17,30 +17,69 @@ mod value_encoding;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use auth::ClientHost;
 use wire::{Capabilities, PacketWriter};
 
 use crate::shared::{Place, Shared};
+use crate::worker::{Burden, Worker};
 use client::Client;
+use commands::{Conversation, Departure};
+use stream::DetachedStream;
 pub(crate) use transport::Transport;
 
-/// A client from its greeting to its end.
-pub(crate) async fn serve(
-    transport: Transport,
-    host: ClientHost,
-    peer: Option<SocketAddr>,
-    shared: Arc<Shared>,
+/// What a client takes for as long as it stays.
+pub(crate) struct Stay {
     place: Place,
-) {
-    let mut client = Client::new(transport, host, peer, shared);
-    // Boxed so that the memory of the login is not kept for the life of the session.
-    let session = Box::pin(login::log_in(&mut client, &place)).await;
-    match session {
-        Some(session) => commands::serve_commands(&mut client, session).await,
-        None => client.shared.server.gauges().count_aborted_connect(),
+    _burden: Burden,
+}
+
+impl Stay {
+    pub(crate) fn new(place: Place, worker: &Worker) -> Stay {
+        Stay { place, _burden: worker.burden() }
     }
-    client.close().await;
-    drop(place);
+}
+
+/// A client from its greeting to its end, or until it moves to another worker. `peer`: unless it came by the socket file.
+pub(crate) async fn serve(transport: Transport, peer: Option<SocketAddr>, shared: Arc<Shared>, stay: Stay) {
+    let mut client = Client::new(transport, peer, shared);
+    // Boxed so that the memory of the login is not kept for the life of the session.
+    let session = Box::pin(login::log_in(&mut client, &stay.place)).await;
+    match session {
+        Some(session) => converse(client, Conversation::new(session), stay).await,
+        None => {
+            client.shared.server.gauges().count_aborted_connect();
+            client.close().await;
+        }
+    }
+}
+
+/// The commands of a session, the first ones or those after a move.
+async fn converse(mut client: Client, mut conversation: Conversation, stay: Stay) {
+    match conversation.serve(&mut client).await {
+        Departure::Over => {
+            conversation.close().await;
+            client.close().await;
+            drop(stay);
+        }
+        Departure::MovesTo(worker) => match client.detach() {
+            Ok(client) => go_on(&worker, client, conversation, stay),
+            // The system does not let go of the socket: then it is of no more use.
+            Err(_) => conversation.close().await,
+        },
+    }
+}
+
+/// On another worker. One that has stopped closes what it is sent.
+fn go_on(worker: &Worker, client: Client<DetachedStream>, conversation: Conversation, stay: Stay) {
+    let stay = Stay::new(stay.place, worker);
+    client.shared.server.gauges().count_move();
+    worker.run(move || {
+        crate::worker::spawn(async move {
+            match client.attach() {
+                Ok(client) => converse(client, conversation, stay).await,
+                Err(_) => conversation.close().await,
+            }
+        });
+    });
 }
 
 /// Tells a client that there is no place for it. What does not fit the socket's buffer is not worth a wait.

@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::ClientHost;
-use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
-use crate::connection::{Transport, refuse_full, serve};
+use crate::connection::{Stay, Transport, refuse_full, serve};
 use crate::shared::Shared;
 use crate::worker::WorkerPool;
 
@@ -82,7 +81,11 @@ pub(crate) fn bind_socket(path: &Path) -> Result<(UnixListener, SocketFile), Str
 pub(crate) async fn accept_tcp(listener: TcpListener, shared: Arc<Shared>, pool: WorkerPool) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => hand_over_tcp(stream, peer, &shared, &pool),
+            Ok((stream, peer)) => {
+                // A response is one write, so waiting to fill a segment could only delay it.
+                let _ = stream.set_nodelay(true);
+                hand_over(Transport::Tcp(stream), Some(peer), &shared, &pool);
+            }
             Err(error) => retry_later(&error).await,
         }
     }
@@ -91,7 +94,7 @@ pub(crate) async fn accept_tcp(listener: TcpListener, shared: Arc<Shared>, pool:
 pub(crate) async fn accept_socket(listener: UnixListener, shared: Arc<Shared>, pool: WorkerPool) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => hand_over_socket(stream, &shared, &pool),
+            Ok((stream, _)) => hand_over(Transport::Socket(stream), None, &shared, &pool),
             Err(error) => retry_later(&error).await,
         }
     }
@@ -105,39 +108,16 @@ async fn retry_later(error: &std::io::Error) {
     }
 }
 
-fn hand_over_tcp(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, pool: &WorkerPool) {
-    // A response is one write, so waiting to fill a segment could only delay it.
-    let _ = stream.set_nodelay(true);
+fn hand_over(transport: Transport, peer: Option<SocketAddr>, shared: &Arc<Shared>, pool: &WorkerPool) {
     let Some(place) = shared.places.take() else {
-        return refuse_full(Transport::Tcp(stream), shared);
+        return refuse_full(transport, shared);
     };
-    let Ok(stream) = stream.into_std() else { return };
+    let Ok(transport) = transport.detach() else { return };
     let worker = pool.least_loaded();
-    let burden = worker.burden();
+    let stay = Stay::new(place, worker);
     let shared = shared.clone();
     worker.run(move || {
-        let Ok(stream) = TcpStream::from_std(stream) else { return };
-        let host = ClientHost::Address(peer.ip());
-        crate::worker::spawn(async move {
-            serve(Transport::Tcp(stream), host, Some(peer), shared, place).await;
-            drop(burden);
-        });
-    });
-}
-
-fn hand_over_socket(stream: UnixStream, shared: &Arc<Shared>, pool: &WorkerPool) {
-    let Some(place) = shared.places.take() else {
-        return refuse_full(Transport::Socket(stream), shared);
-    };
-    let Ok(stream) = stream.into_std() else { return };
-    let worker = pool.least_loaded();
-    let burden = worker.burden();
-    let shared = shared.clone();
-    worker.run(move || {
-        let Ok(stream) = UnixStream::from_std(stream) else { return };
-        crate::worker::spawn(async move {
-            serve(Transport::Socket(stream), ClientHost::Local, None, shared, place).await;
-            drop(burden);
-        });
+        let Ok(transport) = transport.attach() else { return };
+        crate::worker::spawn(serve(transport, peer, shared, stay));
     });
 }

@@ -13,4 +13,4 @@ mod value;
 
 pub use command_line::{Command, parse_command_line};
 pub use help::help_text;
-pub use settings::Settings;
+pub use settings::{SessionMoves, Settings};

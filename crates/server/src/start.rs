@@ -49,7 +49,7 @@ pub fn run(settings: Settings) -> Result<(), String> {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         count => count,
     };
-    let (pool, threads) = WorkerPool::start(worker_count)?;
+    let (pool, threads) = WorkerPool::start(worker_count, settings.session_moves)?;
     let served = serve(&runtime, &mut signals, &settings, &directory, &pool);
     pool.stop(threads);
     served

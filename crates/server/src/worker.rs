@@ -3,15 +3,18 @@
 //! after each write and each sync: the log's writer, for which every commit waits, the writer of dirty pages, for which
 //! those wait who need a frame, and long work in the background.
 //!
-//! Invariant: a connection lives and dies on one worker, so sessions need no locks of their own. Work arrives as
-//! closures that run on the worker's thread and spawn tasks there. Where io_uring is forbidden the disk
+//! Invariant: a connection is on one worker at a time, so sessions need no locks of their own; between two commands it may move
+//! to another (`balance`). Work arrives as closures that run on the worker's thread and spawn tasks there. Where io_uring is forbidden the disk
 //! falls back to its thread pool by itself; a worker without a ring is complete. When there is a worker for each processor, each
 //! stays on its own (decision 0019).
 
+mod balance;
 mod tasks;
 
+pub(crate) use balance::Presence;
 pub(crate) use tasks::{set_begun, spawn};
 
+use std::cell::RefCell;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +26,9 @@ use env::{BoxFuture, Overlap, Spawner};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::options::SessionMoves;
+use balance::Balance;
+
 /// Disk operations of one worker in the kernel at one time.
 const DISK_QUEUE_DEPTH: usize = 128;
 /// The same of a task in the background: it leaves users room in the device's queue, which holds 128 as a rule.
@@ -33,6 +39,20 @@ type Job = Box<dyn FnOnce() + Send>;
 enum Message {
     Run(Job),
     Stop,
+}
+
+thread_local! {
+    /// The pool that this worker belongs to, and its place there.
+    static SEAT: RefCell<Option<(WorkerPool, usize)>> = const { RefCell::new(None) };
+}
+
+/// For a session of this worker that is about to begin a command: the worker where it is to do that, if not here.
+pub(crate) fn next_worker(presence: &mut Presence) -> Option<Worker> {
+    SEAT.with_borrow(|seat| {
+        let (pool, index) = seat.as_ref()?;
+        let next = pool.balance.next_worker(*index, presence)?;
+        Some(pool.workers[next].clone())
+    })
 }
 
 /// One worker, seen from other threads.
@@ -67,6 +87,7 @@ impl Worker {
 #[derive(Clone)]
 pub(crate) struct WorkerPool {
     workers: Arc<[Worker]>,
+    balance: Arc<Balance>,
 }
 
 /// Room for the deepest statement that the parser lets through, also in builds without optimisation.
@@ -76,15 +97,17 @@ const STACK_BYTES: usize = 16 << 20;
 pub(crate) struct WorkerThreads(Vec<JoinHandle<()>>);
 
 impl WorkerPool {
-    pub(crate) fn start(count: usize) -> Result<(Self, WorkerThreads), String> {
+    pub(crate) fn start(count: usize, moves: SessionMoves) -> Result<(Self, WorkerThreads), String> {
         assert!(count > 0, "a server needs a worker");
-        let mut workers = Vec::new();
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| unbounded_channel()).unzip();
+        let workers = senders.into_iter().map(|sender| Worker { sender, connection_count: Arc::default() });
+        let pool = Self { workers: workers.collect(), balance: Arc::new(Balance::new(count, moves)) };
         let mut threads = Vec::new();
         // Fewer workers would crowd the first processors beside those of other servers.
         let homes = Some(env::real::allowed_processors()).filter(|processors| processors.len() == count);
-        for index in 0..count {
+        for (index, receiver) in receivers.into_iter().enumerate() {
             let home = homes.as_ref().map(|processors| processors[index]);
-            let (sender, receiver) = unbounded_channel();
+            let pool = pool.clone();
             // A deeply nested expression is evaluated by recursion; only touched pages of a stack cost memory.
             let builder = std::thread::Builder::new().name(format!("worker-{index}")).stack_size(STACK_BYTES);
             let thread = builder.spawn(move || {
@@ -93,12 +116,14 @@ impl WorkerPool {
                 {
                     crate::log::note("the system does not let workers choose their processors");
                 }
-                work(receiver);
+                pool.balance.join(index);
+                SEAT.set(Some((pool.clone(), index)));
+                work(receiver, &pool.balance);
+                SEAT.set(None);
             });
             threads.push(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
-            workers.push(Worker { sender, connection_count: Arc::default() });
         }
-        Ok((Self { workers: workers.into() }, WorkerThreads(threads)))
+        Ok((pool, WorkerThreads(threads)))
     }
 
     pub(crate) fn first(&self) -> &Worker {
@@ -176,7 +201,7 @@ fn new_ring(depth: usize) -> Option<Reactor> {
 }
 
 /// The life of a worker: runs what it is sent, with tasks and a ring beside it, and drops what has not ended with it.
-fn work(mut receiver: UnboundedReceiver<Message>) {
+fn work(mut receiver: UnboundedReceiver<Message>, balance: &Balance) {
     let reactor = new_ring(DISK_QUEUE_DEPTH).map(Rc::new);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -195,6 +220,7 @@ fn work(mut receiver: UnboundedReceiver<Message>) {
         if let Some(reactor) = &reactor {
             reactor.end_turn();
         }
+        balance.end_turn();
     };
     // Unconstrained: to the runtime all tasks are one, which would share the operations that it allows to one.
     runtime.block_on(tokio::task::unconstrained(tasks::run_beside(main, end_turn)));
@@ -241,7 +267,7 @@ mod tests {
     #[test]
     fn who_yields_lets_those_go_first_whom_another_thread_has_woken() {
         const TURNS: usize = 200;
-        let (pool, threads) = WorkerPool::start(1).expect("a thread starts");
+        let (pool, threads) = WorkerPool::start(1, SessionMoves::Never).expect("a thread starts");
         let (to_helper, calls) = mpsc::channel::<()>();
         let (helped, to_busy) = mpsc::channel::<()>();
         let (wake, mut woken) = unbounded_channel::<()>();

@@ -54,7 +54,10 @@ fn server_with(password: &str) -> TestServer {
     let directory = TestDirectory::new();
     let file = directory.path().join("password");
     std::fs::write(&file, password).expect("writable");
-    TestServer::start_in(directory, &[&format!("--initial-root-password-file={}", file.display())])
+    // Where they need a password, sessions move from one worker to another before each command.
+    let moves = if password.is_empty() { "auto" } else { "always" };
+    let file = format!("--initial-root-password-file={}", file.display());
+    TestServer::start_in(directory, &[&file, "--worker-threads=2", &format!("--session-moves={moves}")])
 }
 
 /// Runs one client in every way; `make` gives the command that starts it, or what is missing.

@@ -117,7 +117,8 @@ fn a_client_that_does_not_read_holds_little_and_can_be_killed() {
 #[test]
 fn answers_to_a_client_that_sends_ahead_arrive_whole_and_in_order() {
     const STATEMENTS: usize = 8_000;
-    let server = TestServer::start(&[]);
+    // It moves between workers wherever it has to wait for bytes.
+    let server = TestServer::start(&["--session-moves=always", "--worker-threads=2"]);
     let mut client = server.log_in();
     let mut sender = RawClient::new(client.stream.try_clone().expect("a second handle"));
     std::thread::scope(|scope| {

@@ -11,6 +11,7 @@ mod pool;
 mod processors;
 mod random;
 mod scratch;
+mod thread_demand;
 pub mod uring;
 
 pub use clock::SystemClock;
@@ -20,6 +21,7 @@ pub use pool::dedicate_thread;
 pub use processors::{SystemProcessors, allowed_processors, roam, stay_on};
 pub use random::SystemRandom;
 pub use scratch::ScratchDisk;
+pub use thread_demand::ThreadDemand;
 
 use crate::{Disk, Env, IoError, Spawner};
 use std::path::Path;

@@ -15,7 +15,7 @@ use auth::ClientHost;
 use session::{ConnectionId, KillSwitch};
 use wire::{Connection, ConnectionConfig, PacketWriter, Salt};
 
-use super::stream::Stream;
+use super::stream::{DetachedStream, Stream};
 use super::transport::Transport;
 use crate::shared::Shared;
 use crate::version::PROTOCOL_VERSION;
@@ -35,9 +35,10 @@ thread_local! {
     static SPARE_BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) struct Client {
-    /// Written by a command, and beside it watched for its end, between polls.
-    pub stream: RefCell<Stream>,
+/// `S`: its stream, which a command writes and beside it is watched for its end, between polls; on the way to another worker what
+/// becomes one there.
+pub(super) struct Client<S = RefCell<Stream>> {
+    pub stream: S,
     pub protocol: Connection,
     pub writer: PacketWriter,
     pub shared: Arc<Shared>,
@@ -53,12 +54,8 @@ pub(super) struct Client {
 
 impl Client {
     /// Writes the greeting, unsent.
-    pub(super) fn new(
-        transport: Transport,
-        host: ClientHost,
-        peer: Option<SocketAddr>,
-        shared: Arc<Shared>,
-    ) -> Self {
+    pub(super) fn new(transport: Transport, peer: Option<SocketAddr>, shared: Arc<Shared>) -> Self {
+        let host = peer.map_or(ClientHost::Local, |peer| ClientHost::Address(peer.ip()));
         let id = shared.server.next_connection_id();
         let config = ConnectionConfig {
             version: PROTOCOL_VERSION.to_owned(),
@@ -84,6 +81,16 @@ impl Client {
             write_timeout: LOGIN_WRITE_TIMEOUT,
             must_linger: false,
         }
+    }
+
+    /// Whether it may leave this worker: everything that was sent has left.
+    pub(super) fn can_detach(&self) -> bool {
+        self.writer.is_empty() && !self.stream.borrow().has_unsent()
+    }
+
+    /// Leaves this worker; `can_detach`.
+    pub(super) fn detach(self) -> io::Result<Client<DetachedStream>> {
+        self.with_stream(|stream| stream.into_inner().detach())
     }
 
     /// Reads once; 0 when the client has gone.
@@ -152,6 +159,22 @@ impl Client {
                 _ => return,
             }
         }
+    }
+}
+
+impl Client<DetachedStream> {
+    /// Goes on with this worker.
+    pub(super) fn attach(self) -> io::Result<Client> {
+        self.with_stream(|stream| stream.attach().map(RefCell::new))
+    }
+}
+
+impl<S> Client<S> {
+    fn with_stream<T>(self, change: impl FnOnce(S) -> io::Result<T>) -> io::Result<Client<T>> {
+        let Self { stream, protocol, writer, shared, host, peer, id, salt, write_timeout, must_linger } =
+            self;
+        let stream = change(stream)?;
+        Ok(Client { stream, protocol, writer, shared, host, peer, id, salt, write_timeout, must_linger })
     }
 }
 

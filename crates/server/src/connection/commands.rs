@@ -26,7 +26,7 @@ use super::login::{End, Introduction, change_user, write_error};
 use super::parameters::to_value;
 use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
-use crate::worker::set_begun;
+use crate::worker::{Presence, Worker, next_worker, set_begun};
 
 /// A session's slice: after so many commands it lets others go first, once it is in no transaction. While processors are the limit
 /// most sessions wait for a slice then, and the few that have one find what they work with in the processors' caches.
@@ -67,24 +67,57 @@ struct Context<'a> {
     settings_touched: &'a mut bool,
 }
 
-pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
-    let process = session.process().clone();
-    let mut prepared = BTreeMap::new();
+/// Why a worker has no more to do for a session.
+pub(super) enum Departure {
+    Over,
+    /// Its next command has arrived, and begins there.
+    MovesTo(Worker),
+}
+
+/// A session and what the connection knows of it.
+pub(super) struct Conversation {
+    session: Session,
+    prepared: BTreeMap<u32, Prepared>,
+}
+
+impl Conversation {
+    pub(super) fn new(session: Session) -> Self {
+        Self { session, prepared: BTreeMap::new() }
+    }
+
+    /// Serves commands until there are no more, or until they go on elsewhere.
+    pub(super) async fn serve(&mut self, client: &mut Client) -> Departure {
+        let process = self.session.process().clone();
+        let departure = serve_commands(client, &mut self.session, &process, &mut self.prepared).await;
+        count_traffic(client, &process);
+        departure
+    }
+
+    pub(super) async fn close(self) {
+        self.session.close().await;
+    }
+}
+
+async fn serve_commands(
+    client: &mut Client,
+    session: &mut Session,
+    process: &Arc<ProcessEntry>,
+    prepared: &mut BTreeMap<u32, Prepared>,
+) -> Departure {
     let mut limits = session.limits();
     apply_limits(client, &limits);
-    let mut has_quit = false;
     let mut timer = IdleTimer::new(seconds(limits.idle_timeout_s));
     let mut commands_of_slice = 0;
+    let mut presence = Presence::default();
     loop {
         if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
             || process.kill.state() == Some(KillKind::Connection)
         {
             break;
         }
-        count_traffic(client, &process);
+        count_traffic(client, process);
         let mut settings_touched = false;
-        let next =
-            next_command(client, &mut session, &process, &mut prepared, &limits, &mut settings_touched);
+        let next = next_command(client, session, process, prepared, &limits, &mut settings_touched);
         let after = pin!(next).await;
         match after {
             Some(After::Continue) => {
@@ -96,14 +129,11 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
                     env::yield_now().await;
                 }
             }
-            Some(After::Quit) => {
-                has_quit = true;
-                break;
-            }
+            Some(After::Quit) => return Departure::Over,
             Some(After::SetMultiStatements(on)) => client.protocol.set_multi_statements(on),
             Some(After::ChangeUser(introduction)) => {
                 prepared.clear();
-                if let Err(end) = change_user(client, &mut session, &introduction).await {
+                if let Err(end) = change_user(client, session, &introduction).await {
                     if let End::Refused(error) = end {
                         write_error(&mut client.writer, client.protocol.capabilities(), &error);
                     }
@@ -117,6 +147,11 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
                 let wake = wait_for_bytes(client, &process.kill, &mut timer).await;
                 set_begun(true);
                 match wake {
+                    Wake::Bytes if client.can_detach() => {
+                        if let Some(worker) = next_worker(&mut presence) {
+                            return Departure::MovesTo(worker);
+                        }
+                    }
                     Wake::Bytes | Wake::Unsent => {}
                     Wake::Gone | Wake::Killed => break,
                     Wake::TimedOut => {
@@ -133,11 +168,8 @@ pub(super) async fn serve_commands(client: &mut Client, mut session: Session) {
             apply_limits(client, &limits);
         }
     }
-    if !has_quit {
-        session.server().gauges().count_aborted_client();
-    }
-    count_traffic(client, &process);
-    session.close().await;
+    session.server().gauges().count_aborted_client();
+    Departure::Over
 }
 
 fn count_traffic(client: &mut Client, process: &ProcessEntry) {

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::transport::Transport;
+use super::transport::{Detached, Transport};
 
 /// More than one read of a socket brings as a rule, and few enough to stay in the cache.
 const SCRATCH_BYTES: usize = 64 * 1024;
@@ -26,7 +26,14 @@ thread_local! {
 /// A transport whose first bytes have been read already.
 pub(super) struct Prefixed {
     prefix: Vec<u8>,
-    transport: Rc<Transport>,
+    /// `None` on the way from one worker to another.
+    transport: Option<Transport>,
+}
+
+impl Prefixed {
+    fn transport(&self) -> io::Result<&Transport> {
+        self.transport.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
 }
 
 impl AsyncRead for Prefixed {
@@ -37,7 +44,7 @@ impl AsyncRead for Prefixed {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.prefix.is_empty() {
-            return this.transport.poll_read(context, buffer);
+            return this.transport()?.poll_read(context, buffer);
         }
         let count = buffer.remaining().min(this.prefix.len());
         buffer.put_slice(&this.prefix[..count]);
@@ -48,7 +55,7 @@ impl AsyncRead for Prefixed {
 
 impl AsyncWrite for Prefixed {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.transport.poll_write(context, bytes)
+        self.transport()?.poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -56,7 +63,7 @@ impl AsyncWrite for Prefixed {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.transport.shut_down())
+        Poll::Ready(self.transport()?.shut_down())
     }
 }
 
@@ -111,9 +118,47 @@ enum Channel {
     Gone,
 }
 
+/// A stream on its way from one worker to another.
+pub(super) struct DetachedStream {
+    transport: Detached,
+    /// Without its transport.
+    tls: Option<Box<TlsStream<Prefixed>>>,
+    received: u64,
+    sent: u64,
+}
+
+impl DetachedStream {
+    /// Call it on the worker where it is to be used.
+    pub(super) fn attach(self) -> io::Result<Stream> {
+        let transport = self.transport.attach()?;
+        let channel = match self.tls {
+            None => Channel::Plain(Rc::new(transport)),
+            Some(mut stream) => {
+                stream.get_mut().0.transport = Some(transport);
+                Channel::Tls(stream)
+            }
+        };
+        Ok(Stream { channel, posted: None, received: self.received, sent: self.sent })
+    }
+}
+
 impl Stream {
     pub(super) fn new(transport: Transport) -> Stream {
         Stream { channel: Channel::Plain(Rc::new(transport)), posted: None, received: 0, sent: 0 }
+    }
+
+    /// Leaves this worker. Nothing may be unsent.
+    pub(super) fn detach(self) -> io::Result<DetachedStream> {
+        // Its handle of the transport goes first.
+        drop(self.posted);
+        let gone = || io::Error::from(io::ErrorKind::NotConnected);
+        let (transport, tls) = match self.channel {
+            Channel::Plain(transport) => (Rc::try_unwrap(transport).ok(), None),
+            Channel::Tls(mut stream) => (stream.get_mut().0.transport.take(), Some(stream)),
+            Channel::Gone => (None, None),
+        };
+        let transport = transport.ok_or_else(gone)?.detach()?;
+        Ok(DetachedStream { transport, tls, received: self.received, sent: self.sent })
     }
 
     /// Bytes received and sent since the last call.
@@ -200,7 +245,10 @@ impl Stream {
     pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
         match &self.channel {
             Channel::Plain(transport) => transport.poll_closed(context),
-            Channel::Tls(stream) => stream.get_ref().0.transport.poll_closed(context),
+            Channel::Tls(stream) => match stream.get_ref().0.transport() {
+                Ok(transport) => transport.poll_closed(context),
+                Err(_) => Poll::Ready(()),
+            },
             Channel::Gone => Poll::Ready(()),
         }
     }
@@ -217,6 +265,8 @@ impl Stream {
     pub(super) async fn start_tls(&mut self, acceptor: &TlsAcceptor, prefix: Vec<u8>) -> io::Result<()> {
         match std::mem::replace(&mut self.channel, Channel::Gone) {
             Channel::Plain(transport) => {
+                // Nothing is posted before the login is over, so nobody else has a handle.
+                let transport = Some(Rc::try_unwrap(transport).map_err(|_| io::ErrorKind::InvalidInput)?);
                 self.channel = Channel::Tls(Box::new(acceptor.accept(Prefixed { prefix, transport }).await?));
                 Ok(())
             }

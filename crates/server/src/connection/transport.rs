@@ -1,6 +1,7 @@
 //! Bytes as the kernel carries them: a TCP connection or the socket file.
 //!
-//! Invariant: whoever shares a transport only sends by it; one task alone reads. `stream` puts the protocol's bytes on it.
+//! Invariant: whoever shares a transport only sends by it; one task alone reads. Only the worker that it is attached to uses
+//! it. `stream` puts the protocol's bytes on it.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, Read};
@@ -18,6 +19,22 @@ pub(crate) enum Transport {
     Socket(UnixStream),
 }
 
+/// A transport on its way from one worker to another: no runtime watches it.
+pub(crate) enum Detached {
+    Tcp(std::net::TcpStream),
+    Socket(std::os::unix::net::UnixStream),
+}
+
+impl Detached {
+    /// Call it on the worker where it is to be used.
+    pub(crate) fn attach(self) -> io::Result<Transport> {
+        Ok(match self {
+            Self::Tcp(stream) => Transport::Tcp(TcpStream::from_std(stream)?),
+            Self::Socket(stream) => Transport::Socket(UnixStream::from_std(stream)?),
+        })
+    }
+}
+
 impl AsFd for Transport {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
@@ -28,6 +45,14 @@ impl AsFd for Transport {
 }
 
 impl Transport {
+    /// Leaves this worker.
+    pub(crate) fn detach(self) -> io::Result<Detached> {
+        Ok(match self {
+            Self::Tcp(stream) => Detached::Tcp(stream.into_std()?),
+            Self::Socket(stream) => Detached::Socket(stream.into_std()?),
+        })
+    }
+
     /// Sends what fits at once and forgets the rest.
     pub(crate) fn try_send(&self, bytes: &[u8]) {
         let _ = self.try_write(bytes);

@@ -19,6 +19,16 @@ pub(super) struct Given {
     pub place: String,
 }
 
+/// When a session moves from one worker to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionMoves {
+    Never,
+    /// When its worker has no time left and another has.
+    WhenWorthwhile,
+    /// Before each command.
+    Always,
+}
+
 /// Everything the program was told.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -31,6 +41,7 @@ pub struct Settings {
     /// For the program's code and the buffer pool, where the system has them.
     pub uses_large_pages: bool,
     pub worker_count: usize,
+    pub session_moves: SessionMoves,
     pub connection_count_max: usize,
     pub connect_timeout_s: u64,
     pub backlog: u32,
@@ -98,6 +109,11 @@ impl Settings {
             pid_file: path("pid-file"),
             uses_large_pages: is_on("large-pages"),
             worker_count: number("worker-threads") as usize,
+            session_moves: match text("session-moves").as_str() {
+                "off" => SessionMoves::Never,
+                "always" => SessionMoves::Always,
+                _ => SessionMoves::WhenWorthwhile,
+            },
             connection_count_max: number("max-connections") as usize,
             connect_timeout_s: number("connect-timeout"),
             backlog: u32::try_from(number("back-log")).expect("its range is small"),
@@ -188,7 +204,7 @@ fn check(
 
 #[cfg(test)]
 mod tests {
-    use crate::options::{Command, Settings, parse_command_line};
+    use crate::options::{Command, SessionMoves, Settings, parse_command_line};
 
     fn parse(arguments: &[&str]) -> Result<Settings, String> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -230,6 +246,8 @@ mod tests {
         assert_eq!(parse(&["-P", "1234"]).expect("valid").port, 1234);
         assert_eq!(parse(&["--innodb_page_size=16k"]).expect("valid").page_size_bytes, 16384);
         assert!(!parse(&["--page-packing=off"]).expect("valid").packs_pages);
+        assert_eq!(parse(&[]).expect("valid").session_moves, SessionMoves::WhenWorthwhile);
+        assert_eq!(parse(&["--session-moves=off"]).expect("valid").session_moves, SessionMoves::Never);
     }
 
     #[test]

@@ -163,6 +163,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Basics,
+        "session-moves",
+        Choice(&["auto", "off", "always"]),
+        "auto",
+        Program,
+        "Whether sessions move from a thread that has no time left to one that has some; always is for tests.",
+    ),
+    option(
+        Basics,
         "large-pages",
         Boolean,
         "ON",

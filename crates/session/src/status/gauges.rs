@@ -11,6 +11,7 @@ pub struct Gauges {
     refused: AtomicU64,
     aborted_connects: AtomicU64,
     aborted_clients: AtomicU64,
+    moves: AtomicU64,
     most_sessions: AtomicU64,
     /// Seconds since 1970.
     most_sessions_at: AtomicU64,
@@ -32,6 +33,11 @@ impl Gauges {
         count(&self.aborted_clients);
     }
 
+    /// A session moved from one of the program's threads to another.
+    pub fn count_move(&self) {
+        count(&self.moves);
+    }
+
     pub(crate) fn count_connection(&self, sessions: usize, is_tls: bool) {
         count(&self.connections);
         if is_tls {
@@ -44,13 +50,14 @@ impl Gauges {
         }
     }
 
-    pub(crate) fn values(&self) -> [(&'static str, u64); 7] {
+    pub(crate) fn values(&self) -> [(&'static str, u64); 8] {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         [
             ("Aborted_clients", load(&self.aborted_clients)),
             ("Aborted_connects", load(&self.aborted_connects)),
             ("Connection_errors_max_connections", load(&self.refused)),
             ("Connections", load(&self.connections)),
+            ("Evenkeel_session_moves", load(&self.moves)),
             ("Max_used_connections", load(&self.most_sessions)),
             ("Ssl_accepts", load(&self.tls_connections)),
             ("Ssl_finished_accepts", load(&self.tls_connections)),
