@@ -6,7 +6,7 @@
 //! a page is latched for the time of one copy.
 //!
 //! Packed pages live in memory that frames have given back; when their share changes, frames come and go in the same way,
-//! and the sum stays what was asked for.
+//! and the sum stays what was asked for, beside what they borrow.
 //!
 //! Invariant: behind the limit no frame is given to anybody, so a frame found empty there stays empty.
 
@@ -117,16 +117,21 @@ impl BufferPool {
         self.resize.memory_bytes.load(Ordering::Relaxed)
     }
 
-    /// Packed pages get what frames leave them.
+    /// Packed pages get what frames leave them, and borrow what the logs of dirty pages may take beside the pool and do not.
     pub(crate) fn set_packed_budget(&self) {
         let memory_bytes = self.memory_bytes();
         let frames = self.resize.frames.load(Ordering::Relaxed);
         let left = memory_bytes.saturating_sub(frames * frame_cost(self.page_bytes()));
         let share = self.packed_share();
-        // Without a share, what does not make a frame is no room for anything. Frames that have to go are no reason to
-        // take more from packed pages than they lose for good.
-        let kept = share.min(self.packed.stats().budget_bytes as usize);
-        self.packed.set_budget(if share == 0 { 0 } else { left.max(kept) as u64 });
+        if share == 0 {
+            // What does not make a frame is no room for anything.
+            return self.packed.set_budget(0, 0);
+        }
+        // Frames that have to go are no reason to take more from packed pages than they lose for good.
+        let before = self.packed.stats();
+        let kept = share.min((before.budget_bytes - before.borrowed_bytes) as usize);
+        let borrowed = if self.pacer.adapts() { self.page_logs.unused_bytes() } else { 0 };
+        self.packed.set_budget(left.max(kept) as u64, borrowed);
     }
 
     /// Whether the pool has as many frames as fit into this memory.

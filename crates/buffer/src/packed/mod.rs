@@ -1,7 +1,8 @@
 //! Packed pages: pages that have lost their frames and stay in memory compressed, in memory that frames have given up.
 //!
 //! Where the disk is slow to answer and processors have time, half a page of memory is better spent on another page than on
-//! a whole one (decision 0024). `pacer` decides how much of the pool's memory they have.
+//! a whole one (decision 0024). `pacer` decides how much of the pool's memory they have; beside it they borrow what the logs of
+//! dirty pages may take and do not, and each look of the pacer asks anew how much that is.
 //!
 //! Invariants: a page is packed when its frame is taken, under its exclusive latch and before its word says `Disk`; whoever
 //! takes the word from `Disk` owns what is packed of it and takes it away. So a packed page is what the page was when it left,
@@ -33,7 +34,9 @@ const LONGEST: (usize, usize) = (3, 4);
 pub(crate) struct PackedPages {
     shards: Box<[Mutex<Shard>]>,
     page_bytes: usize,
-    budget_bytes: AtomicU64,
+    /// Of the pool's memory, and of what others lend.
+    own_bytes: AtomicU64,
+    borrowed_bytes: AtomicU64,
     /// 0 spares everybody else a lock.
     pages: AtomicU64,
     bytes: AtomicU64,
@@ -48,6 +51,8 @@ pub(crate) struct PackedPages {
 pub struct PackedStats {
     /// Memory that packed pages may take.
     pub budget_bytes: u64,
+    /// What of it is not the pool's, but the logs' of dirty pages, which do not use it.
+    pub borrowed_bytes: u64,
     /// What they take.
     pub bytes: u64,
     /// Pages that are packed now.
@@ -67,7 +72,8 @@ impl PackedPages {
         PackedPages {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::new(page_bytes))).collect(),
             page_bytes,
-            budget_bytes: AtomicU64::new(0),
+            own_bytes: AtomicU64::new(0),
+            borrowed_bytes: AtomicU64::new(0),
             pages: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             tried: AtomicU64::new(0),
@@ -82,8 +88,10 @@ impl PackedPages {
     }
 
     pub(crate) fn stats(&self) -> PackedStats {
+        let borrowed_bytes = self.borrowed_bytes.load(Relaxed);
         PackedStats {
-            budget_bytes: self.budget_bytes.load(Relaxed),
+            budget_bytes: self.own_bytes.load(Relaxed) + borrowed_bytes,
+            borrowed_bytes,
             bytes: self.bytes.load(Relaxed),
             pages: self.pages.load(Relaxed),
             tried: self.tried.load(Relaxed),
@@ -93,9 +101,10 @@ impl PackedPages {
         }
     }
 
-    /// Another budget from now on; what exceeds it is dropped before this returns.
-    pub(crate) fn set_budget(&self, bytes: u64) {
-        self.budget_bytes.store(bytes, Relaxed);
+    /// Another budget from now on, of the pool's memory and of what others lend; what exceeds it is dropped before this returns.
+    pub(crate) fn set_budget(&self, own_bytes: u64, borrowed_bytes: u64) {
+        self.own_bytes.store(own_bytes, Relaxed);
+        self.borrowed_bytes.store(borrowed_bytes, Relaxed);
         self.shards.iter().for_each(|shard| self.trim(&mut shard.lock()));
     }
 
@@ -160,7 +169,8 @@ impl PackedPages {
 
     /// Drops the oldest until the shard is within its part of the budget.
     fn trim(&self, shard: &mut Shard) {
-        let most = self.budget_bytes.load(Relaxed) as usize / SHARDS;
+        let budget_bytes = self.own_bytes.load(Relaxed) + self.borrowed_bytes.load(Relaxed);
+        let most = budget_bytes as usize / SHARDS;
         while shard.bytes() > most && self.counted(shard, Shard::drop_oldest) {
             bump(&self.dropped);
         }
@@ -186,7 +196,7 @@ mod tests {
         let packed = PackedPages::new(PAGE);
         packed.put(PageId(64), &image(0));
         assert_eq!(packed.stats().pages, 0, "without a budget nothing stays");
-        packed.set_budget(SHARDS as u64 * 50_000);
+        packed.set_budget(SHARDS as u64 * 30_000, SHARDS as u64 * 20_000);
         // All in one shard.
         (1..=100).for_each(|number| packed.put(PageId(number * 64), &image(number)));
         let stats = packed.stats();
@@ -196,7 +206,7 @@ mod tests {
         assert!(!packed.take(PageId(64), &mut frame) && packed.has(PageId(6400)));
         assert!(packed.take(PageId(6400), &mut frame) && frame == image(100));
         assert!(!packed.has(PageId(6400)) && !packed.take(PageId(6400), &mut frame));
-        packed.set_budget(0);
+        packed.set_budget(0, 0);
         assert_eq!((packed.stats().pages, packed.stats().bytes), (0, 0));
     }
 
@@ -204,7 +214,7 @@ mod tests {
     fn pages_are_what_they_were_last() {
         let random = SeededRandom::new(9);
         let packed = PackedPages::new(PAGE);
-        packed.set_budget(300 * 2000);
+        packed.set_budget(300 * 2000, 0);
         let mut model: BTreeMap<PageId, u64> = BTreeMap::new();
         let mut frame = vec![0; PAGE];
         for round in 0..5_000u64 {

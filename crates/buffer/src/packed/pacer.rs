@@ -128,6 +128,11 @@ impl Pacer {
         self.is_on.store(parts > 0, Relaxed);
     }
 
+    /// Whether the share changes by itself.
+    pub(crate) fn adapts(&self) -> bool {
+        self.adapts
+    }
+
     /// Whether pages that leave are packed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
@@ -139,7 +144,7 @@ impl BufferPool {
     /// So many pages have come into memory: looks from time to time whether packing pays.
     #[inline]
     pub(crate) fn pace_packing(&self, arrivals: u32) {
-        if self.pacer.adapts && arrivals.is_multiple_of(LOOK_ARRIVALS) {
+        if self.pacer.adapts() && arrivals.is_multiple_of(LOOK_ARRIVALS) {
             self.look_at_packing();
         }
     }
@@ -168,7 +173,8 @@ impl BufferPool {
             tried: packed.tried - last.tried,
             packed: packed.packed - last.packed,
             // Frames may still be giving it up.
-            is_full: packed.bytes as f64 >= self.packed_share() as f64 * FULL_SHARE,
+            is_full: packed.bytes as f64
+                >= (self.packed_share() as f64 + packed.borrowed_bytes as f64) * FULL_SHARE,
         };
         let before = State { parts: pacer.parts.load(Relaxed), is_on: pacer.is_on(), rest: last.rest };
         let next = before.next(pacer.parts_max(self.memory_bytes()), &seen);
@@ -186,6 +192,9 @@ impl BufferPool {
         if next.parts != before.parts {
             pacer.parts.store(next.parts, Relaxed);
             self.share_memory();
+        } else if next.parts > 0 {
+            // The logs of dirty pages use more or less than at the last look.
+            self.set_packed_budget();
         }
     }
 }

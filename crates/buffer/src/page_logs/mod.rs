@@ -94,6 +94,11 @@ impl PageLogs {
         self.budget_bytes.store(bytes, Relaxed);
     }
 
+    /// What the logs may take and do not.
+    pub(crate) fn unused_bytes(&self) -> u64 {
+        self.budget_bytes.load(Relaxed).saturating_sub(self.bytes.load(Relaxed))
+    }
+
     /// Whether the logs take more than they may, because they might take more before.
     pub fn is_over_budget(&self) -> bool {
         self.bytes.load(Relaxed) > self.budget_bytes.load(Relaxed)

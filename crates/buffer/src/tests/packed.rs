@@ -97,7 +97,7 @@ fn dirty_pages_return_with_their_changes_made_once() {
         }
         pool.flush_all().await.unwrap();
         assert_eq!((pool.page_logs().stats().absent, pool.min_rec_lsn()), (0, pool.wal().end_lsn()));
-        pool.packed.set_budget(0);
+        pool.packed.set_budget(0, 0);
         for page in PAGES {
             assert_eq!(look(&pool, page).await, (5, 5), "page {page}, from the disk");
         }
@@ -200,7 +200,9 @@ fn packing_begins_where_reads_are_slow_and_ends_when_processors_are_short() {
         let slow = Arc::new(Slow { clock: env.clock.clone(), is_busy: is_busy.clone() });
         let env = Env { clock: slow.clone(), processors: slow, ..env };
         const FRAMES: usize = 2048;
-        let pool = opened(&env, options(FRAMES, Packing::WhenWorthwhile)).await;
+        const LOGS: u64 = 1 << 20;
+        let logs = PoolOptions { page_log_bytes: LOGS as usize, ..options(FRAMES, Packing::WhenWorthwhile) };
+        let pool = opened_with(&env, logs).await;
         let pages = 10..10 + 3 * FRAMES as u64;
         fill(&pool, pages.clone()).await;
         pool.flush_all().await.unwrap();
@@ -210,6 +212,11 @@ fn packing_begins_where_reads_are_slow_and_ends_when_processors_are_short() {
         }
         let stats = pool.packed_stats();
         assert!(pool.frame_count() < FRAMES && stats.unpacked > 1_000, "{stats:?}");
+        // What no log takes; frames and the rest are what was asked for.
+        let unused = LOGS - pool.page_logs().stats().bytes;
+        let own = (stats.budget_bytes - stats.borrowed_bytes) as usize;
+        assert!(stats.borrowed_bytes > 0 && stats.borrowed_bytes <= LOGS, "{stats:?}, {unused} unused");
+        assert!(own + pool.frame_count() * COST <= FRAMES * COST, "{stats:?}");
         is_busy.store(true, Ordering::Relaxed);
         for round in 0..40_000u64 {
             pool.packed.discard(PageId(10 + round * 7907 % (pages.end - 10)));

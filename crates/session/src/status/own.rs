@@ -26,6 +26,7 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
         ("Evenkeel_page_logs_renewed", stats.page_logs_renewed),
         ("Evenkeel_packed_pages", stats.packed.pages),
         ("Evenkeel_packed_pages_bytes", stats.packed.bytes),
+        ("Evenkeel_packed_pages_bytes_borrowed", stats.packed.borrowed_bytes),
         ("Evenkeel_packed_pages_bytes_max", stats.packed.budget_bytes),
         ("Evenkeel_pages_behind_log", stats.pages_behind),
         ("Evenkeel_pages_evicted", stats.pool_pages_evicted),
