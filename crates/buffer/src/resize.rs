@@ -128,8 +128,7 @@ impl BufferPool {
             return self.packed.set_budget(0, 0);
         }
         // Frames that have to go are no reason to take more from packed pages than they lose for good.
-        let before = self.packed.stats();
-        let kept = share.min((before.budget_bytes - before.borrowed_bytes) as usize);
+        let kept = share.min(self.packed.stats().own_bytes() as usize);
         let borrowed = if self.pacer.adapts() { self.page_logs.unused_bytes() } else { 0 };
         self.packed.set_budget(left.max(kept) as u64, borrowed);
     }

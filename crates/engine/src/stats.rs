@@ -266,7 +266,7 @@ impl Engine {
     fn fill_pages(&self, stats: &mut EngineStats) {
         let pool = self.pool.stats();
         stats.packed = self.pool.packed_stats();
-        stats.pool_pages_misc = (stats.packed.budget_bytes - stats.packed.borrowed_bytes) / pool.page_bytes;
+        stats.pool_pages_misc = stats.packed.own_bytes() / pool.page_bytes;
         stats.pool_pages_total = pool.frames + stats.pool_pages_misc;
         stats.pool_pages_used = pool.frames - pool.frames_free;
         stats.pool_pages_dirty = pool.pages_dirty;

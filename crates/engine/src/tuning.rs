@@ -16,10 +16,11 @@ const SHORTEN_RETRY_US: u64 = 10_000;
 impl Engine {
     /// `innodb_buffer_pool_size`: begins to grow or shrink the pool, and what is measured by it.
     pub fn set_buffer_pool_bytes(self: &Arc<Self>, bytes: u64) {
-        self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
         self.budgets.set_pool_bytes(bytes.min(self.buffer_pool_bytes_max()));
         self.pool.late().set_budget(self.budgets.late_bytes());
         self.pool.page_logs().set_budget(self.budgets.page_log_bytes());
+        // After the budget of the logs, which lend packed pages what they do not take.
+        self.pool.resize(usize::try_from(bytes).unwrap_or(usize::MAX));
         if self.pool.late().is_over_budget() {
             self.spawn("apply late changes", |engine| async move {
                 engine.apply_late_beyond_budget().await;

@@ -63,7 +63,7 @@ async fn converse(mut client: Client, mut conversation: Conversation, stay: Stay
         Departure::MovesTo(worker) => match client.detach() {
             Ok(client) => go_on(&worker, client, conversation, stay),
             // The system does not let go of the socket: then it is of no more use.
-            Err(_) => conversation.close().await,
+            Err(_) => conversation.abort().await,
         },
     }
 }
@@ -76,7 +76,7 @@ fn go_on(worker: &Worker, client: Client<DetachedStream>, conversation: Conversa
         crate::worker::spawn(async move {
             match client.attach() {
                 Ok(client) => converse(client, conversation, stay).await,
-                Err(_) => conversation.close().await,
+                Err(_) => conversation.abort().await,
             }
         });
     });

@@ -67,6 +67,13 @@ pub struct PackedStats {
     pub dropped: u64,
 }
 
+impl PackedStats {
+    /// What of the budget is the pool's memory.
+    pub fn own_bytes(&self) -> u64 {
+        self.budget_bytes - self.borrowed_bytes
+    }
+}
+
 impl PackedPages {
     pub(crate) fn new(page_bytes: usize) -> PackedPages {
         PackedPages {

@@ -214,9 +214,8 @@ fn packing_begins_where_reads_are_slow_and_ends_when_processors_are_short() {
         assert!(pool.frame_count() < FRAMES && stats.unpacked > 1_000, "{stats:?}");
         // What no log takes; frames and the rest are what was asked for.
         let unused = LOGS - pool.page_logs().stats().bytes;
-        let own = (stats.budget_bytes - stats.borrowed_bytes) as usize;
-        assert!(stats.borrowed_bytes > 0 && stats.borrowed_bytes <= LOGS, "{stats:?}, {unused} unused");
-        assert!(own + pool.frame_count() * COST <= FRAMES * COST, "{stats:?}");
+        assert!(stats.borrowed_bytes > 0 && stats.borrowed_bytes == unused, "{stats:?}, {unused} unused");
+        assert!(stats.own_bytes() as usize + pool.frame_count() * COST <= FRAMES * COST, "{stats:?}");
         is_busy.store(true, Ordering::Relaxed);
         for round in 0..40_000u64 {
             pool.packed.discard(PageId(10 + round * 7907 % (pages.end - 10)));

@@ -52,7 +52,8 @@ mod tests {
             work();
             thread.read().expect("it lives") - before
         };
-        const TIME: Duration = Duration::from_millis(30);
+        // On a busy machine a thread that wakes may wait some time for a processor, which counts.
+        const TIME: Duration = Duration::from_millis(200);
         let busy = passed(&|| {
             let start = Instant::now();
             while start.elapsed() < TIME {

@@ -1,7 +1,7 @@
 //! The loop of a session: the next command, its outcome, one write.
 //!
 //! Invariant: every command but those that the protocol leaves unanswered gets exactly one response, and a
-//! response leaves before the next command is looked at. Called by `connection` after the login.
+//! response leaves before the next command is looked at. Called by `connection` after the login and after each move.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -96,12 +96,18 @@ impl Conversation {
     pub(super) async fn close(self) {
         self.session.close().await;
     }
+
+    /// Without the client's word.
+    pub(super) async fn abort(self) {
+        self.session.server().gauges().count_aborted_client();
+        self.close().await;
+    }
 }
 
 async fn serve_commands(
     client: &mut Client,
     session: &mut Session,
-    process: &Arc<ProcessEntry>,
+    process: &ProcessEntry,
     prepared: &mut BTreeMap<u32, Prepared>,
 ) -> Departure {
     let mut limits = session.limits();
