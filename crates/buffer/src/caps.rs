@@ -108,6 +108,8 @@ impl Bucket {
     pub(crate) fn grant(&mut self, caps: &Caps, now_us: u64, pages: usize) -> Result<usize, u64> {
         let rate = caps.writes_per_s.load(Ordering::Relaxed) as f64;
         if rate == 0.0 {
+            // A cap that comes later begins anew.
+            (self.tokens, self.filled_us) = (0.0, now_us);
             return Ok(pages);
         }
         let burst = (rate * BURST_PART).max(1.0);

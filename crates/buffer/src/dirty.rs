@@ -136,7 +136,8 @@ impl BufferPool {
         true
     }
 
-    /// A page that left memory dirty has been brought up to date. The caller has latched it exclusively.
+    /// A page that left memory dirty has a frame again, and is about to be brought up to date. The caller has latched it
+    /// exclusively and lets nobody take its entry away before this.
     pub(crate) fn mark_returned(&self, index: FrameIndex, rec_lsn: Lsn) {
         let frame = self.frame(index);
         frame.rec_lsn.store(rec_lsn.0, Ordering::SeqCst);
@@ -144,16 +145,31 @@ impl BufferPool {
         self.dirty.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A page whose entry is gone is written in its turn, if it is in memory and dirty. The caller holds no latch.
-    pub(crate) fn hand_over(&self, page: PageId) {
-        let Word::Frame(index) = self.table.load(page) else { return };
-        let frame = self.frame(index);
-        frame.latch.lock_exclusive();
-        if frame.holds(page) && frame.is_dirty() {
+    /// The page has just become known, and is latched exclusively: if it has lost its entry before, `hand_over` did not find
+    /// it.
+    pub(crate) fn check_entry(&self, index: FrameIndex, page: PageId) {
+        if self.frame(index).may_leave.load(Ordering::Relaxed) && !self.page_logs.has(page) {
             self.must_be_written(index);
         }
-        // SAFETY: taken above, and no guard was made from it.
-        unsafe { frame.latch.unlock_exclusive() }
+    }
+
+    /// A page whose entry is gone is written in its turn, if it is in memory and dirty. The caller holds no latch.
+    pub(crate) fn hand_over(&self, page: PageId) {
+        // Who makes it known just now sees to it (`check_entry`).
+        while let Word::Frame(index) = self.table.load(page) {
+            let frame = self.frame(index);
+            frame.latch.lock_exclusive();
+            // Else it has moved to another frame, or left.
+            let is_there = frame.holds(page);
+            if is_there && frame.is_dirty() {
+                self.must_be_written(index);
+            }
+            // SAFETY: taken above, and no guard was made from it.
+            unsafe { frame.latch.unlock_exclusive() }
+            if is_there {
+                return;
+            }
+        }
     }
 
     /// Pages in memory with a log from before `lsn` are written in their turn from now on: they are the oldest, so soon. To be

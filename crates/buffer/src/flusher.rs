@@ -100,10 +100,9 @@ impl BufferPool {
             if self.min_rec_lsn_in_memory() >= lsn.min(self.wal.end_lsn()) {
                 return Ok(());
             }
-            if let Some(error) = self.failure() {
-                return Err(error);
+            if self.is_stopped() {
+                return Err(self.failure().unwrap_or(BufferError::Stopped));
             }
-            assert!(!self.is_stopped(), "the pool was stopped");
             self.flusher.wake.notify();
             waiter.await;
         }
@@ -207,6 +206,10 @@ impl Pace {
         let wake = (BATCH_PAGES as f64 / 2.0) * budget / (dirty.max(1.0) * urgency);
         let wake = (wake as u64).clamp(WAKE_LOG_BYTES_MIN, WAKE_LOG_BYTES_MAX);
         pool.flusher.wake_log_bytes.store(wake, Ordering::Relaxed);
+        if pool.flusher.log_bytes.load(Ordering::Relaxed) >= wake {
+            // It was exceeded before it stood there, so nobody saw that.
+            pool.flusher.wake.notify();
+        }
 
         let excess = dirty - pool.dirty_pages_max();
         let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && queued.is_some();
@@ -272,9 +275,10 @@ async fn flush_batch(pool: &BufferPool, demand: Demand) -> Result<usize, BufferE
     if candidates.is_empty() {
         return Ok(0);
     }
-    // A page can be in the queue twice: once as skipped, once as dirtied again with the same position.
-    candidates.sort_unstable_by_key(|candidate| (candidate.page, candidate.why));
-    candidates.dedup_by_key(|candidate| candidate.page);
+    // A page can be in the queue twice: once as skipped, once as dirtied again with the same position. One that has moved
+    // meanwhile may come with both its frames, of which one is not its own any more.
+    candidates.sort_unstable_by_key(|candidate| (candidate.page, candidate.entry.index, candidate.why));
+    candidates.dedup_by_key(|candidate| (candidate.page, candidate.entry.index));
     let mut batch = PageBatch::new(pool.store.page_size(), candidates.len());
     let mut copied = Copied { pool, frames: Vec::with_capacity(candidates.len()), written: false };
     let mut not_durable = Lsn::ZERO;

@@ -5,7 +5,7 @@ use pagestore::PageId;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// A slot of the pool's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FrameIndex(pub(crate) u32);
 
 /// A frame that holds no page. Beyond every page id.

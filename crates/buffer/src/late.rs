@@ -14,7 +14,7 @@ use crate::pool::BufferPool;
 use crate::stats::bump;
 use env::sync::{Mutex, MutexGuard};
 use pagestore::{PageId, TreeId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::Lsn;
 
@@ -103,8 +103,8 @@ impl LatePage {
 /// All late changes of a pool, and what was counted of them.
 pub struct LateChanges {
     shards: Box<[Mutex<Pages>]>,
-    /// The pages in the order in which they got their first change; those that were applied meanwhile among them.
-    queue: Mutex<VecDeque<(PageId, u64)>>,
+    /// The pages by their `birth`, in the order in which they got their first change; without those that were taken from here.
+    queue: Mutex<BTreeMap<u64, PageId>>,
     /// Held by whoever takes changes away together with a change of their page, and by whoever reads all of them.
     settle: Mutex<()>,
     budget_bytes: AtomicU64,
@@ -182,7 +182,7 @@ impl LateChanges {
     /// The page whose changes have waited longest, each time another one.
     pub fn take_oldest(&self) -> Option<PageId> {
         loop {
-            let (page, birth) = self.queue.lock().pop_front()?;
+            let (birth, page) = self.queue.lock().pop_first()?;
             if self.shard(page).lock().get(&page).is_some_and(|late| late.birth == birth) {
                 return Some(page);
             }
@@ -277,7 +277,7 @@ impl LateChanges {
 
     fn insert(&self, pages: &mut Pages, page: PageId, mut late: LatePage) {
         late.birth = self.births.fetch_add(1, Relaxed);
-        self.queue.lock().push_back((page, late.birth));
+        self.queue.lock().insert(late.birth, page);
         self.count((0, 0), (late.changes.len(), late.memory_bytes()));
         let old = pages.insert(page, late);
         assert!(old.is_none(), "a page that gets changes from another one has none");
@@ -285,6 +285,7 @@ impl LateChanges {
 
     fn remove(&self, pages: &mut Pages, page: PageId) {
         if let Some(late) = pages.remove(&page) {
+            self.queue.lock().remove(&late.birth);
             self.count((late.changes.len(), late.memory_bytes()), (0, 0));
         }
     }

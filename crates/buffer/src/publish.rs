@@ -59,13 +59,13 @@ impl Loader {
             (None, Image::OnDisk(_)) => self.give_changes_back(index, &mut guard, read),
             (None, Image::Packed) => {
                 // It has its changes; only that it is dirty has to be known again.
-                if let Some((rec_lsn, ())) = pool.page_logs.arrive(self.page, |_, _| ()) {
-                    pool.mark_returned(index, rec_lsn);
-                }
+                let mark = |rec_lsn| pool.mark_returned(index, rec_lsn);
+                pool.page_logs.arrive(self.page, mark, |_, _| ());
             }
         }
         let replaced = self.pool.table.replace(self.page, Word::Loading, Word::Frame(index));
         assert!(replaced, "a loading page's word is its loader's");
+        pool.check_entry(index, self.page);
         Ok(index)
     }
 
@@ -90,13 +90,14 @@ impl Loader {
         read: Result<(), PageFault>,
     ) {
         let pool = &*self.pool;
-        let returned = pool.page_logs.arrive(self.page, |log, image_lsn| {
+        let mark = |rec_lsn| pool.mark_returned(index, rec_lsn);
+        let returned = pool.page_logs.arrive(self.page, mark, |log, image_lsn| {
             // Another image than the one that was changed: a write that replaced it was lost.
             let is_stale = image_lsn > Lsn::ZERO && guard.page_lsn() != image_lsn;
             let read = if is_stale { read.and(Err(PageFault::Stale)) } else { read };
             (pool.options.apply_page_log)(self.page, guard.bytes_mut(), read, log)
         });
-        let Some((rec_lsn, applied)) = returned else {
+        let Some(applied) = returned else {
             if read.is_err() {
                 // It has become free meanwhile, and nobody will look at it.
                 let _ =
@@ -104,7 +105,6 @@ impl Loader {
             }
             return;
         };
-        pool.mark_returned(index, rec_lsn);
         if let Err(fault) = applied {
             // It is lost now, and that has to be written.
             guard.note_change(|log| log.begins_with_image = true);

@@ -89,6 +89,11 @@ impl PageLogs {
         }
     }
 
+    /// The most bytes that the log of one page takes.
+    pub fn page_log_max(&self) -> usize {
+        self.page_log_max
+    }
+
     /// Another budget from now on; 0: no page leaves without being written any more.
     pub fn set_budget(&self, bytes: u64) {
         self.budget_bytes.store(bytes, Relaxed);
@@ -187,20 +192,31 @@ impl PageLogs {
         }
     }
 
-    /// The page is being loaded: shows what it lacks and the LSN of the image that lacks it (0: unknown), and answers since
-    /// when it is dirty. From now on it counts as present.
-    pub(crate) fn arrive<T>(&self, page: PageId, show: impl FnOnce(&PageLog, Lsn) -> T) -> Option<(Lsn, T)> {
+    /// The page is being loaded: `mark` gets since when it is dirty, then `show` what it lacks and the LSN of the image that
+    /// lacks it (0: unknown). From now on it counts as present, and may lose its entry at any moment: so its frame has to be
+    /// marked as dirty by then.
+    pub(crate) fn arrive<T>(
+        &self,
+        page: PageId,
+        mark: impl FnOnce(Lsn),
+        show: impl FnOnce(&PageLog, Lsn) -> T,
+    ) -> Option<T> {
         if self.absent.load(Relaxed) == 0 {
             return None;
         }
         let mut shard = self.shard(page).lock();
         let entry = shard.get_mut(page)?;
         assert!(entry.is_absent, "a page is loaded when it is not in memory");
+        mark(entry.rec_lsn());
         entry.is_absent = false;
         self.absent.fetch_sub(1, Relaxed);
         self.returned.fetch_add(1, Relaxed);
         let image_lsn = entry.image_lsn();
-        Some((entry.rec_lsn(), entry.with_log(|log| show(log, image_lsn))))
+        Some(entry.with_log(|log| show(log, image_lsn)))
+    }
+
+    pub(crate) fn has(&self, page: PageId) -> bool {
+        self.shard(page).lock().get(page).is_some()
     }
 
     /// Whether the page is not in memory and dirty.

@@ -347,3 +347,19 @@ fn dropped_waits_leak_neither_pins_nor_frames() {
         assert_eq!(held + pool.stats().frames_free, 40, "each frame is in use or free");
     });
 }
+
+#[test]
+fn who_waits_for_pages_to_be_written_is_told_of_the_stop() {
+    run(30, |env| async move {
+        let pool = open(&env, 600).await;
+        for page in 10..510 {
+            pool.run(|| stamp(&pool, PageId(page), true, 0)).await.unwrap();
+        }
+        let mut flush = std::pin::pin!(pool.flush_all());
+        let first =
+            std::future::poll_fn(|context| std::task::Poll::Ready(flush.as_mut().poll(context))).await;
+        assert!(first.is_pending());
+        pool.stop();
+        assert_eq!(flush.await, Err(BufferError::Stopped));
+    });
+}

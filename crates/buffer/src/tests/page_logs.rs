@@ -2,6 +2,7 @@
 //! has a byte for each.
 
 use super::*;
+use crate::free_frame::FreeFrame;
 use crate::{PAGE_LOG_PARTS, PageLog};
 use std::collections::BTreeMap;
 use wal::Lsn;
@@ -245,4 +246,31 @@ fn no_change_is_lost_or_made_twice_whatever_comes_together() {
         };
         world.block_on(run).unwrap();
     }
+}
+
+/// As when a checkpoint comes between a page's arrival and its being known.
+#[test]
+fn a_page_that_returns_is_always_seen_by_a_checkpoint() {
+    run(29, |env| async move {
+        let pool = opened(&env, 1 << 20).await;
+        for page in PAGES {
+            pool.run(|| change(&pool, PageId(page), 1)).await.unwrap();
+        }
+        let page = pool.page_logs().absent_pages()[0];
+        let frame = FreeFrame::new(&pool, pool.take_frame().await.unwrap()).into_index();
+        let mut since = Lsn::ZERO;
+        let mark = |rec_lsn| {
+            since = rec_lsn;
+            pool.mark_returned(frame, rec_lsn);
+        };
+        assert!(pool.page_logs.arrive(page, mark, |_, _| ()).is_some());
+        pool.write_logged_before(Lsn::MAX);
+        assert!(!pool.page_logs.has(page));
+        assert!(pool.min_rec_lsn() <= since, "{:?} {since:?}", pool.min_rec_lsn());
+        // Known, it finds that it has no entry any more.
+        let before = pool.dirty_entries();
+        pool.check_entry(frame, page);
+        assert_eq!(pool.dirty_entries(), before + 1, "it will be written");
+        pool.mark_clean(frame);
+    });
 }
