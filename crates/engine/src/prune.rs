@@ -83,18 +83,22 @@ impl Engine {
             return;
         }
         self.spawn("prune", |engine| async move {
-            loop {
-                let before = engine.history.lock().row_count();
-                engine.free_chains(engine.prune(ROWS_MAX).chains).await?;
-                let after = engine.history.lock().row_count();
-                if after == 0 || after >= before || engine.closed.load(Ordering::Acquire) {
-                    break;
-                }
-                env::yield_now().await;
-            }
+            let result = engine.prune_all().await;
             engine.prune_running.store(false, Ordering::Release);
-            Ok(())
+            result
         });
+    }
+
+    async fn prune_all(self: &Arc<Self>) -> Result<(), EngineError> {
+        loop {
+            let before = self.history.lock().row_count();
+            self.free_chains(self.prune(ROWS_MAX).chains).await?;
+            let after = self.history.lock().row_count();
+            if after == 0 || after >= before || self.closed.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            env::yield_now().await;
+        }
     }
 
     fn free_in_background(self: &Arc<Self>, chains: Vec<u64>) {

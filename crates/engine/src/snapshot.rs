@@ -24,7 +24,7 @@ struct State {
     expired_lsn: u64,
     /// Ascending: what a new snapshot sees never shrinks, so it goes to the end.
     in_use: VecDeque<InUse>,
-    /// The newest that was ever given out; a change of the flush mode must not take it back.
+    /// The newest that was ever given out, as a snapshot or as a bound; a change of the flush mode must not take it back.
     newest_lsn: u64,
 }
 
@@ -97,16 +97,18 @@ impl SnapshotRegistry {
 
     /// The LSN that every present and future snapshot sees; `current` tells what a new one would see.
     pub fn horizon(&self, current: impl FnOnce() -> u64) -> u64 {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         let newest = current();
+        state.newest_lsn = state.newest_lsn.max(newest);
         let oldest = state.in_use.iter().find(|entry| entry.lsn >= state.expired_lsn);
         oldest.map_or(newest, |oldest| newest.min(oldest.lsn))
     }
 
     /// The snapshots in use, ascending, and what every later one sees at least.
     pub fn list(&self, current: impl FnOnce() -> u64) -> (Vec<u64>, u64) {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         let newest = current();
+        state.newest_lsn = state.newest_lsn.max(newest);
         let in_use = state.in_use.iter().map(|entry| entry.lsn);
         (in_use.filter(|lsn| *lsn >= state.expired_lsn).collect(), newest)
     }
@@ -139,5 +141,14 @@ mod tests {
         assert_eq!((registry.horizon(|| 15), registry.list(|| 15)), (15, (vec![], 15)));
         registry.unregister(two);
         assert_eq!(registry.horizon(|| 12), 12);
+    }
+
+    #[test]
+    fn no_snapshot_is_older_than_what_was_given_out() {
+        let registry = SnapshotRegistry::default();
+        assert_eq!(registry.horizon(|| 200), 200);
+        assert_eq!(registry.register(|| Snapshot { lsn: 100, low_lsn: 0 }).lsn, 200);
+        assert_eq!(registry.list(|| 300), (vec![200], 300));
+        assert_eq!(registry.register(|| Snapshot { lsn: 250, low_lsn: 0 }).lsn, 300);
     }
 }

@@ -41,7 +41,8 @@ pub(crate) struct TransactionState {
     first_lsn: AtomicU64,
     /// How much a rollback would have to undo; the deadlock detector spares the heavy.
     undo_bytes: AtomicU64,
-    /// Changed by the owner alone, read by the checkpoint. A leaf lock.
+    /// Changed by the owner alone, read by the checkpoint. A leaf lock, but for the row table's, which the checkpoint takes
+    /// within it.
     undo: Mutex<UndoStack>,
     /// Where the older of its changes are, once there were too many for memory.
     spill: Mutex<Option<Arc<Spill>>>,

@@ -122,9 +122,19 @@ impl VersionChain {
         self.versions.pop_back().expect("the caller checked the newest version");
     }
 
-    /// Takes out the version that `writer` wrote as `sequence`.
+    /// Takes out the version that `writer`, who is active, wrote as `sequence`.
     pub fn remove(&mut self, writer: &Arc<TransactionState>, sequence: u64) {
-        self.versions.retain(|version| version.sequence != sequence || !version.writer.is(writer));
+        if let Some(index) = self.find(writer, sequence) {
+            self.versions.remove(index);
+        }
+    }
+
+    /// What an active transaction has written are the newest versions, in its order; they may be very many.
+    fn find(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<usize> {
+        let is_before = |version: &Version| version.sequence < sequence || !version.writer.is(writer);
+        let index = self.versions.partition_point(is_before);
+        let found = self.versions.get(index)?;
+        (found.sequence == sequence && found.writer.is(writer)).then_some(index)
     }
 
     pub fn newest_is(&self, writer: &Arc<TransactionState>, sequence: u64) -> bool {
@@ -136,9 +146,7 @@ impl VersionChain {
     }
 
     pub fn before(&self, writer: &Arc<TransactionState>, sequence: u64) -> Option<&Before> {
-        let mut versions = self.versions.iter().rev();
-        let found = versions.find(|version| version.sequence == sequence && version.writer.is(writer));
-        found.map(|version| &version.before)
+        self.find(writer, sequence).map(|index| &self.versions[index].before)
     }
 
     /// The transaction that has the row implicitly locked.

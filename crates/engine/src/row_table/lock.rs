@@ -127,6 +127,13 @@ impl RowEntry {
         self.versions.len() == 0 && self.lock.as_ref().is_none_or(|lock| lock.is_disposable())
     }
 
+    /// `me` has changed the row: what it held before is exclusive now, or others could come to share it.
+    pub(super) fn strengthen(&mut self, me: &Arc<TransactionState>) {
+        if let Some(holder) = self.lock.as_mut().and_then(|lock| lock.holder_mut(me)) {
+            holder.mode = LockMode::Exclusive;
+        }
+    }
+
     /// True when a write by `me` has to wait.
     pub(super) fn conflicts_with_write(&self, me: &Arc<TransactionState>) -> bool {
         let written = self.versions.active_writer().is_some_and(|writer| !Arc::ptr_eq(writer, me));
@@ -154,7 +161,15 @@ impl RowEntry {
         Attempt::Granted { newest_lsn }
     }
 
-    pub(super) fn enqueue(&mut self, me: &Arc<TransactionState>, name: &RowName, mode: LockMode) -> Enqueued {
+    /// `locks_held`: how many `me` holds. To be asked before the row table is locked, for whoever logs undo records again has
+    /// them locked while he looks for their versions there.
+    pub(super) fn enqueue(
+        &mut self,
+        me: &Arc<TransactionState>,
+        name: &RowName,
+        mode: LockMode,
+        locks_held: u64,
+    ) -> Enqueued {
         if self.try_lock(me, name, mode) != Attempt::Conflict {
             return Enqueued::Granted;
         }
@@ -173,7 +188,7 @@ impl RowEntry {
             // Only the queue is in its way: in front of it, it would wait for nobody and nobody would wake it.
             lock.queue.push_last(request);
         } else {
-            lock.queue.push(request);
+            lock.queue.push(request, locks_held);
         }
         Enqueued::Waiting(cell)
     }

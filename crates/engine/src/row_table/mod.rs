@@ -175,6 +175,7 @@ impl RowTable {
         }
         if !entry.versions.newest_is(me, sequence) {
             entry.versions.push(me.clone(), sequence, before(), deletes);
+            entry.strengthen(me);
         }
         Prepared::Ready(name.clone())
     }
@@ -335,13 +336,14 @@ impl RowTable {
         mode: LockMode,
         moves: u64,
     ) -> Option<(RowName, Enqueued)> {
+        let locks_held = me.locks_held();
         let place = self.place(tree, key);
         let mut rows = place.shard.rows.lock();
         if self.moves() != moves {
             return None;
         }
         let Row { name, entry } = place.find_or_add(&mut rows, self);
-        let enqueued = entry.enqueue(me, name, mode);
+        let enqueued = entry.enqueue(me, name, mode, locks_held);
         Some((name.clone(), enqueued))
     }
 

@@ -42,9 +42,9 @@ impl LockQueue {
         self.requests.is_empty()
     }
 
-    /// Adds a request of a transaction that does not hold this lock.
-    pub fn push(&mut self, request: Request) {
-        let locks = request.transaction.locks_held().min(LOCKS_COUNTED_MAX);
+    /// Adds a request of a transaction that does not hold this lock, and so many others (`TransactionState::locks_held`).
+    pub fn push(&mut self, request: Request, locks_held: u64) {
+        let locks = locks_held.min(LOCKS_COUNTED_MAX);
         self.insert(FIRST_RANK + self.arrivals - locks * HEAD_START, request);
     }
 
@@ -84,20 +84,12 @@ impl LockQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row_table::RowName;
+    use crate::Isolation;
     use crate::transaction_state::TransactionId;
-    use crate::{Isolation, TreeId};
 
-    fn transaction(id: u64, locks: usize) -> Arc<TransactionState> {
-        let state = TransactionState::new(TransactionId(id), Isolation::RepeatableRead, 0, 0);
-        for lock in 0..locks {
-            state.remember_lock(&RowName { tree: TreeId(1), key: lock.to_be_bytes().as_slice().into() });
-        }
-        state
-    }
-
-    fn request(id: u64, locks: usize) -> Request {
-        Request { transaction: transaction(id, locks), mode: LockMode::Exclusive, cell: WaitCell::new() }
+    fn request(id: u64) -> Request {
+        let transaction = TransactionState::new(TransactionId(id), Isolation::RepeatableRead, 0, 0);
+        Request { transaction, mode: LockMode::Exclusive, cell: WaitCell::new() }
     }
 
     fn served(mut queue: LockQueue) -> Vec<u64> {
@@ -107,26 +99,26 @@ mod tests {
     #[test]
     fn equals_are_served_in_order_of_arrival() {
         let mut queue = LockQueue::default();
-        (1..=4).for_each(|id| queue.push(request(id, 3)));
+        (1..=4).for_each(|id| queue.push(request(id), 3));
         assert_eq!(served(queue), [1, 2, 3, 4]);
     }
 
     #[test]
     fn who_holds_more_locks_goes_first_and_who_upgrades_before_all() {
         let mut queue = LockQueue::default();
-        queue.push(request(1, 0));
-        queue.push(request(2, 1));
-        queue.push(request(3, 5));
-        queue.push_upgrade(request(4, 1));
+        queue.push(request(1), 0);
+        queue.push(request(2), 1);
+        queue.push(request(3), 5);
+        queue.push_upgrade(request(4));
         assert_eq!(served(queue), [4, 3, 2, 1]);
     }
 
     #[test]
     fn nobody_is_overtaken_for_ever() {
         let mut queue = LockQueue::default();
-        queue.push(request(0, 0));
+        queue.push(request(0), 0);
         for id in 1.. {
-            queue.push(request(id, 100));
+            queue.push(request(id), 100);
             let next = queue.pop_first().expect("somebody waits");
             if next.transaction.id.0 == 0 {
                 assert!(id <= HEAD_START * LOCKS_COUNTED_MAX + 1, "overtaken {id} times");

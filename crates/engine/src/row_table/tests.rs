@@ -198,3 +198,46 @@ fn a_reader_with_other_locks_waits_for_the_writer_that_came_before() {
     table.cancel(&name, &wants_write);
     assert!(wants_read.is_resolved());
 }
+
+/// A checkpoint that logs changes again locks them, then looks into the table: whoever joins a queue must not do it the other
+/// way round.
+#[test]
+fn who_begins_to_wait_does_not_look_at_his_changes_within_the_row_table() {
+    const SOON: std::time::Duration = std::time::Duration::from_millis(100);
+    let table = Arc::new(RowTable::new(1));
+    let (one, two) = (transaction(1), transaction(2));
+    table.try_lock(&one, TREE, b"k", Exclusive);
+    let (look, has_looked) = std::sync::mpsc::channel();
+    let waiter = two.with_undo(|_| {
+        let waiter = std::thread::spawn({
+            let (table, two) = (table.clone(), two.clone());
+            move || drop(table.enqueue(&two, TREE, b"k", Exclusive))
+        });
+        std::thread::sleep(SOON);
+        let table = table.clone();
+        std::thread::spawn(move || look.send(table.newest_commit(TREE, b"k")));
+        assert_eq!(has_looked.recv_timeout(50 * SOON), Ok(0), "the table is not locked");
+        waiter
+    });
+    waiter.join().expect("it joins the queue");
+}
+
+#[test]
+fn nobody_comes_to_share_a_row_that_its_reader_has_changed() {
+    let table = RowTable::new(1);
+    let (one, two, three) = (transaction(1), transaction(2), transaction(3));
+    table.try_lock(&one, TREE, b"k", Shared);
+    let (row, Enqueued::Waiting(second)) = table.enqueue(&two, TREE, b"k", Exclusive) else {
+        panic!("it waits for the reader")
+    };
+    let (_, Enqueued::Waiting(third)) = table.enqueue(&three, TREE, b"k", Shared) else {
+        panic!("it waits behind the writer")
+    };
+    write(&table, &one, b"k", 0, Before::Absent);
+    table.cancel(&row, &second);
+    assert!(!third.is_resolved(), "the row is changed");
+    assert!(!conflicts(&table, &one, b"k"), "and its writer may change it again");
+    end(&table, &one);
+    table.release(&one, &row);
+    assert!(third.is_resolved());
+}
