@@ -33,9 +33,11 @@ const LATE_MEMORY_MAX: u64 = 64 << 20;
 /// and this share of the log.
 const LATE_LOG_SHARE: u64 = 16;
 
-/// The logs of dirty pages may take this share of the pool's size, beside it, up to this maximum.
+/// The logs of dirty pages may take this share of the pool's size, beside it, up to this maximum,
 const PAGE_LOG_POOL_SHARE: u64 = 2;
 const PAGE_LOG_MEMORY_MAX: u64 = 1 << 30;
+/// and this share of the log: when they are logged again, the log must still be short enough.
+const PAGE_LOG_LOG_SHARE: u64 = 8;
 
 /// After a crash, what the log says of pages may take this share of the pool's size, beside it: its frames are empty at
 /// first. Less than this would mean to read the log once for a few pages.
@@ -112,7 +114,8 @@ impl Budgets {
     /// What the logs of dirty pages may take.
     pub fn page_log_bytes(&self) -> u64 {
         let pool_bytes = self.pool_bytes.load(Ordering::Relaxed);
-        self.page_log_fixed.unwrap_or((pool_bytes / PAGE_LOG_POOL_SHARE).min(PAGE_LOG_MEMORY_MAX))
+        let share = || (pool_bytes / PAGE_LOG_POOL_SHARE).min(PAGE_LOG_MEMORY_MAX);
+        self.page_log_fixed.unwrap_or_else(share).min(self.redo_bytes() / PAGE_LOG_LOG_SHARE)
     }
 }
 

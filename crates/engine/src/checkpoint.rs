@@ -98,7 +98,7 @@ impl Checkpointer {
     }
 
     /// Where the log ended when the last page had caught up, until those pages are written.
-    fn redo_done(&self) -> Option<Lsn> {
+    pub fn redo_done(&self) -> Option<Lsn> {
         self.redo_hold.lock().as_ref().and_then(|hold| hold.done)
     }
 

@@ -60,8 +60,10 @@ impl Work {
 
     async fn append_commit(&mut self) -> Result<u64, EngineError> {
         let state = self.state();
-        if state.with_undo(UndoStack::has_cut_off_batch) {
-            // A change counts once, and so does the chain that it has replaced.
+        // The record lists the chains that are replaced: in 8 bytes each, in half a group.
+        let chains_max = self.engine.wal.group_bytes_max() / 16;
+        if state.with_undo(|undo| undo.has_cut_off_batch() || undo.replaces_more_chains_than(chains_max)) {
+            // A change counts once, and so does the chain that it has replaced. In a spill it is on record already.
             Box::pin(self.spill()).await?;
         }
         let Remains { chains, dropped_trees, mut rows } = state.with_undo(Remains::of);
@@ -149,6 +151,10 @@ impl Engine {
         let since_us = self.env.clock.now_us();
         let waited = self.wal.wait_commit(Lsn(lsn)).await;
         self.stats.commit_wait.end(&*self.env.clock, since_us);
+        if waited.is_ok() && self.wal.durable_lsn().0 < lsn {
+            // It need not be durable, and stays visible when later ones have to be.
+            self.acknowledged_floor.fetch_max(lsn, Release);
+        }
         waited.map_err(|error| self.log_failed(&error))
     }
 }

@@ -55,6 +55,19 @@ const CLOSE_POLL_US: u64 = 2_000;
 const CLOSE_TASKS_US_MAX: u64 = 1_500_000;
 const CLOSE_FLUSH_US_MAX: u64 = 2_000_000;
 
+/// Less of the log is in use while nothing is rolled back.
+const USED_EIGHTHS_MAX: u64 = 6;
+
+/// The capacity with which a log opens of which so much is needed: where it was larger before, what the opening has to log
+/// may not fit into what is asked for now. It is shortened then once the database is open.
+fn opening_capacity(asked_bytes: u64, needed_bytes: u64) -> u64 {
+    if needed_bytes > asked_bytes / 8 * USED_EIGHTHS_MAX {
+        asked_bytes.max(2 * needed_bytes)
+    } else {
+        asked_bytes
+    }
+}
+
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
     pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
@@ -106,6 +119,11 @@ impl Engine {
         let (mut analysis, tail) =
             recovery::analyse(&env, LOG_DIRECTORY, from, known_durable, &mut collector).await?;
         let end = tail.end_lsn();
+        let redo_capacity_asked = options.redo_capacity_bytes;
+        let options = EngineOptions {
+            redo_capacity_bytes: opening_capacity(redo_capacity_asked, end.0 - from.0),
+            ..options
+        };
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
         let wal = wal.map_err(|error| recovery::log_error(&error))?;
         let parts = Parts::new(env, io, &options, store, Arc::new(wal));
@@ -135,6 +153,9 @@ impl Engine {
         };
         drop(pin);
         engine.checkpoint(false).await?;
+        if options.redo_capacity_bytes != redo_capacity_asked {
+            engine.set_redo_capacity(redo_capacity_asked);
+        }
         losers.into_iter().for_each(|work| engine.undo_in_background(work));
         engine.pool.warm_up(loads_hot_pages);
         Ok(engine)

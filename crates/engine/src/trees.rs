@@ -325,7 +325,11 @@ impl Engine {
         let trees: Vec<LiveTree> = trees.iter().filter_map(|tree| self.trees.remove(*tree)).collect();
         self.spawn("drop tables", |engine| async move {
             for tree in &trees {
-                engine.mark_dropped(tree).await?;
+                if let Err(error) = engine.mark_dropped(tree).await {
+                    // A restart has to find the commit record.
+                    std::mem::forget(pin);
+                    return Err(error);
+                }
             }
             drop(pin);
             engine.finish_drops(trees).await

@@ -27,6 +27,10 @@ impl Engine {
                 Ok(())
             });
         }
+        self.shorten_page_logs();
+    }
+
+    fn shorten_page_logs(self: &Arc<Self>) {
         if self.pool.page_logs().is_over_budget() {
             self.spawn("write pages whose logs have no room", |engine| async move {
                 engine.write_absent_beyond_budget().await
@@ -79,6 +83,8 @@ impl Engine {
         let (bytes, before) = self.budgets.set_redo_bytes(bytes);
         self.pool.set_log_budget(self.budgets.dirty_log_bytes());
         self.pool.late().set_budget(self.budgets.late_bytes());
+        self.pool.page_logs().set_budget(self.budgets.page_log_bytes());
+        self.shorten_page_logs();
         if bytes >= self.checkpointer.capacity_bytes() {
             self.apply_redo_capacity(bytes);
         } else if bytes != before {
@@ -95,9 +101,11 @@ impl Engine {
     async fn shorten_log(&self, bytes: u64) -> Result<(), EngineError> {
         while self.budgets.redo_bytes() == bytes {
             self.apply_late_beyond_budget().await;
-            let behind = self.wal.end_lsn().0.saturating_sub(bytes / 4);
-            self.renew_page_logs(Lsn(behind)).await?;
-            self.pool.flush_through(Lsn(behind)).await.map_err(|error| self.pool_error(error))?;
+            let behind = Lsn(self.wal.end_lsn().0.saturating_sub(bytes / 4));
+            // Pages that have caught up are not old, but the log that they needed is.
+            let behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
+            self.renew_page_logs(behind).await?;
+            self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
             self.checkpoint(false).await?;
             if self.log_age() <= bytes / 2 {
                 self.apply_redo_capacity(bytes);

@@ -112,6 +112,12 @@ impl UndoStack {
         self.items.front().is_some_and(|change| change.sequence < self.entries_through)
     }
 
+    pub fn replaces_more_chains_than(&self, count: usize) -> bool {
+        let replaces =
+            |change: &&NumberedItem| matches!(change.item, UndoItem::Row { old_chain: Some(_), .. });
+        self.kept.len() + self.items.len() > count && self.iter().filter(replaces).count() > count
+    }
+
     /// All changes that are in memory, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &NumberedItem> {
         self.kept.iter().chain(&self.items)

@@ -72,6 +72,11 @@ impl IoError {
         self.kind == IoErrorKind::NoSpace
     }
 
+    /// This process, or the machine, has as many files open as it may: it goes by when others are closed.
+    pub fn is_too_many_files(&self) -> bool {
+        self.kind == IoErrorKind::TooManyFiles
+    }
+
     /// After it later syncs of the file say nothing, whatever they answer: it must not be written any more.
     pub fn is_failed_sync(&self) -> bool {
         self.op == IoOp::Sync

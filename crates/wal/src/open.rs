@@ -72,6 +72,7 @@ impl Wal {
         }
         let kept_from = segment_before(tail.from, tail.segment_bytes);
         let current = tail.position / tail.segment_bytes;
+        // From the current one on: there may be more segments than files that can be open.
         let mut files = BTreeMap::new();
         let mut recyclable = Vec::new();
         for number in numbers {
@@ -95,7 +96,9 @@ impl Wal {
             }
             .unwrap_or(file);
             file.sync().await?;
-            files.insert(number, file);
+            if number >= current {
+                files.insert(number, file);
+            }
         }
         if let Entry::Vacant(missing) = files.entry(current) {
             missing.insert(create_segment(disk, directory, current, tail.segment_bytes).await?);
@@ -107,7 +110,7 @@ impl Wal {
         env: &Env,
         options: WalOptions,
         tail: LogTail,
-        mut files: BTreeMap<u64, Arc<dyn File>>,
+        files: BTreeMap<u64, Arc<dyn File>>,
         recyclable: Vec<u64>,
     ) -> Result<Self, WalError> {
         let epoch = random_id(env);
@@ -116,7 +119,6 @@ impl Wal {
         let end = start.advance(CHUNK_HEADER_BYTES as u64);
         let file = files.get(&current).expect("the current segment exists");
         open_epoch(&**file, &tail, epoch).await?;
-        files = files.split_off(&current);
         let ready_through = *files.keys().next_back().expect("the current segment is in it");
         let state = State {
             staging: Staging::new(tail.segment_bytes, align_up(end.0), end),

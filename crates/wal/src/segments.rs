@@ -13,6 +13,8 @@ use env::{Disk, File, IoBuf, IoError, OpenOptions};
 use std::sync::Arc;
 
 const ZEROS_BYTES: u64 = 1 << 20;
+/// How long it waits when no more files can be opened, before it tries again.
+const TOO_MANY_FILES_RETRY_US: u64 = 10_000;
 /// The name of a segment in preparation; left over by a crash, it is overwritten.
 pub(crate) const PREPARE_NAME: &str = "prepare";
 
@@ -64,7 +66,7 @@ async fn take_step(shared: &Shared, step: Step) -> Result<(), IoError> {
             let path = segment_path(directory, new);
             disk.rename(&segment_path(directory, old), &path).await?;
             disk.sync_dir(directory).await?;
-            let file = disk.open(&path, OpenOptions::existing().direct()).await?;
+            let file = open_patiently(shared, &path).await?;
             shared.add_ready(new, file);
             Ok(())
         }
@@ -82,8 +84,25 @@ async fn take_step(shared: &Shared, step: Step) -> Result<(), IoError> {
                 let _ = disk.remove(&path).await;
                 Ok(())
             }
+            Err(error) if error.is_too_many_files() => {
+                // It is asked for again until it is there.
+                shared.env.clock.sleep(TOO_MANY_FILES_RETRY_US).await;
+                Ok(())
+            }
             Err(error) => Err(error),
         },
+    }
+}
+
+/// Clients may have taken all files that this process can open; those who wait for the segment then wait for them.
+async fn open_patiently(shared: &Shared, path: &str) -> Result<Arc<dyn File>, IoError> {
+    loop {
+        match shared.env.disk.open(path, OpenOptions::existing().direct()).await {
+            Err(error) if error.is_too_many_files() && !shared.state.lock().stopped => {
+                shared.env.clock.sleep(TOO_MANY_FILES_RETRY_US).await;
+            }
+            opened => return opened,
+        }
     }
 }
 

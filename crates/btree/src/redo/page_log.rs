@@ -21,8 +21,10 @@ const FOLDED: u8 = 0;
 const IMAGE: u8 = 1;
 const ABSOLUTE: u8 = 0x80;
 
-/// One group takes about so many logs of pages.
+/// One group takes at most so many logs of pages, and no more than fit into it.
 const RENEW_BATCH: usize = 256;
+/// What a record takes beside the log, at most.
+const RENEWED_EXTRA_BYTES: usize = 64;
 
 /// Adds a change of the group that ends at `end`. What lies before an image does not matter any more.
 pub(crate) fn push(log: &mut PageLog, end: Lsn, kind: u8, payload: &[u8]) {
@@ -94,7 +96,8 @@ pub fn renew_page_logs(pool: &BufferPool, part: usize, limit: Lsn) -> Result<Vec
         let bytes = group.encoded_len();
         wal.append_reserve(&group).map(drop).map_err(|error| Refused { error, bytes })
     };
-    pool.page_logs().renew_before(part, limit, || wal.end_lsn(), renew, RENEW_BATCH)
+    let fits = wal.group_bytes_max() / (pool.page_logs().page_log_max() + RENEWED_EXTRA_BYTES);
+    pool.page_logs().renew_before(part, limit, || wal.end_lsn(), renew, fits.clamp(1, RENEW_BATCH))
 }
 
 /// A change, and where its group ended in the log.

@@ -83,15 +83,18 @@ fn budgets_follow_the_sizes_of_pool_and_log() {
     let run = async move {
         let large = EngineOptions { buffer_pool_bytes: 64 << 20, redo_capacity_bytes: 1 << 30, ..options() };
         let engine = Engine::open(env, large).await.expect("open");
-        let budgets = || (engine.budgets.undo_bytes() >> 20, engine.budgets.late_bytes() >> 20);
-        assert_eq!(budgets(), (32, 4));
+        let budgets = &engine.budgets;
+        let budgets = || {
+            [budgets.undo_bytes(), budgets.late_bytes(), budgets.page_log_bytes()].map(|bytes| bytes >> 20)
+        };
+        assert_eq!(budgets(), [32, 4, 32]);
         engine.set_buffer_pool_bytes(32 << 20);
-        assert_eq!(budgets(), (16, 2));
+        assert_eq!(budgets(), [16, 2, 16]);
         engine.set_redo_capacity(16 << 20);
-        assert_eq!(budgets(), (4, 1));
+        assert_eq!(budgets(), [4, 1, 2]);
         engine.set_buffer_pool_bytes(64 << 20);
         engine.set_redo_capacity(1 << 30);
-        assert_eq!(budgets(), (32, 4));
+        assert_eq!(budgets(), [32, 4, 32]);
         engine.close().await.expect("close");
     };
     world.block_on(run).unwrap();
@@ -124,6 +127,117 @@ fn a_database_opens_with_another_log_capacity() {
             fill(&engine, &format!("{number}"), 2_000).await;
             engine.close().await.expect("close");
         }
+    };
+    world.block_on(run).unwrap();
+}
+
+/// Also with a transaction that has to be undone, whose records are far back in the log.
+#[test]
+fn a_database_opens_with_a_far_smaller_log_than_it_has() {
+    const SMALL: u64 = 4 << 20;
+    let world = World::new(45, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let engine = Engine::open(env, EngineOptions { redo_capacity_bytes: 128 << 20, ..options() });
+        let engine = engine.await.expect("open");
+        let mut unfinished = repeatable(&engine);
+        put(&mut unfinished, "unfinished", "x").await.expect("insert");
+        std::mem::forget(unfinished);
+        let mut round = 0;
+        while engine.log_age() < 36 << 20 {
+            fill(&engine, &format!("{round}"), 2_000).await;
+            round += 1;
+        }
+    };
+    world.block_on(run).unwrap();
+    let world = world.crash(SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let engine = Engine::open(env, EngineOptions { redo_capacity_bytes: SMALL, ..options() });
+        let engine = engine.await.expect("open");
+        for _ in 0..3000 {
+            if engine.stats().log_capacity_bytes == SMALL {
+                break;
+            }
+            engine.env.clock.sleep(10_000).await;
+        }
+        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
+        assert_eq!(committed(&engine, "unfinished").await, None);
+        assert!(fill(&engine, "after", 2_000).await <= SMALL);
+        engine.verify().await.expect("verify");
+        engine.close().await.expect("close");
+    };
+    world.block_on(run).unwrap();
+}
+
+/// Logs of dirty pages that fitted into the log before must not keep it from becoming shorter.
+#[test]
+fn logs_of_dirty_pages_shrink_with_the_log() {
+    let world = World::new(46, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        const SMALL: u64 = 4 << 20;
+        let large =
+            EngineOptions { redo_capacity_bytes: 64 << 20, page_log_bytes: Some(8 << 20), ..options() };
+        let engine = Engine::open(env, large).await.expect("open");
+        let value = "v".repeat(400);
+        for chunk in 0..640 {
+            let mut transaction = repeatable(&engine);
+            for number in 0..100 {
+                put(&mut transaction, &format!("{chunk:05}{number:03}"), &value).await.expect("insert");
+            }
+            transaction.commit().await.expect("commit");
+        }
+        engine.pool.flush_all().await.expect("flush");
+        for chunk in 0..640 {
+            let mut transaction = repeatable(&engine);
+            for number in (0..100).step_by(9) {
+                set(&mut transaction, &format!("{chunk:05}{number:03}"), "short").await.expect("update");
+            }
+            transaction.commit().await.expect("commit");
+        }
+        assert!(engine.stats().page_log_bytes > SMALL / 8, "{:?}", engine.stats());
+        engine.set_redo_capacity(SMALL);
+        for _ in 0..3000 {
+            let stats = engine.stats();
+            if stats.log_capacity_bytes == SMALL && stats.page_log_bytes <= SMALL / 8 {
+                break;
+            }
+            engine.env.clock.sleep(10_000).await;
+        }
+        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
+        assert!(engine.stats().page_log_bytes <= SMALL / 8, "{:?}", engine.stats());
+        engine.close().await.expect("close");
+    };
+    world.block_on(run).unwrap();
+}
+
+/// One commit record may name many long values, and groups are as small as the log was when it was made.
+#[test]
+fn a_commit_that_frees_many_long_values_fits_into_the_log() {
+    let world = World::new(47, SimOptions::default());
+    let env = world.env();
+    let run = async move {
+        let engine = Engine::open(env, EngineOptions { buffer_pool_bytes: 64 << 20, ..options() });
+        let engine = engine.await.expect("open");
+        engine.set_redo_capacity(1 << 30);
+        let value = "v".repeat(1_100);
+        let key = |number: u32| format!("{number:06}");
+        for chunk in 0..17 {
+            let mut transaction = repeatable(&engine);
+            for number in 0..1000 {
+                put(&mut transaction, &key(chunk * 1000 + number), &value).await.expect("insert");
+            }
+            transaction.commit().await.expect("commit");
+        }
+        let mut transaction = repeatable(&engine);
+        for number in 0..17_000 {
+            remove(&mut transaction, &key(number)).await.expect("delete");
+        }
+        transaction.commit().await.expect("commit");
+        engine.finish_background().await;
+        engine.verify().await.expect("verify");
+        engine.close().await.expect("close");
     };
     world.block_on(run).unwrap();
 }

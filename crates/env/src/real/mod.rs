@@ -7,6 +7,7 @@
 mod clock;
 mod disk;
 mod large_pages;
+mod open_files;
 mod pool;
 mod processors;
 mod random;
@@ -17,6 +18,7 @@ pub mod uring;
 pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use large_pages::{code_in_large_pages, refuse_large_pages};
+pub use open_files::open_as_many_files_as_possible;
 pub use pool::dedicate_thread;
 pub use processors::{SystemProcessors, allowed_processors, roam, stay_on};
 pub use random::SystemRandom;
