@@ -390,13 +390,21 @@ impl Lock {
         self.holders.is_empty() && self.queue.is_empty()
     }
 
-    /// Grants from the front of the queue as long as the next one fits.
+    /// Grants to everybody whom no holder and nobody in front stops, as `try_grant` would.
     fn grant_waiting(&mut self, waiting: &mut HashMap<LockOwner, LockName>) {
-        while let Some(waiter) = self.queue.front() {
-            if self.held_against(waiter.owner, waiter.mode) {
-                break;
+        let mut position = 0;
+        // Each mode once.
+        let mut modes_in_front: Vec<LockMode> = Vec::new();
+        while let Some(&Waiter { owner, mode, .. }) = self.queue.get(position) {
+            let is_behind = modes_in_front.iter().any(|in_front| conflict(*in_front, mode));
+            if is_behind || self.held_against(owner, mode) {
+                if !modes_in_front.contains(&mode) {
+                    modes_in_front.push(mode);
+                }
+                position += 1;
+                continue;
             }
-            let waiter = self.queue.pop_front().expect("the front was just seen");
+            let waiter = self.queue.remove(position).expect("it was just seen");
             self.hold(waiter.owner, waiter.mode);
             waiting.remove(&waiter.owner);
             if let Some(waker) = waiter.waker {

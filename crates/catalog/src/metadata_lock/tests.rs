@@ -70,6 +70,28 @@ fn an_abandoned_request_lets_the_next_one_pass() {
 }
 
 #[test]
+fn an_abandoned_request_lets_those_pass_whom_nobody_stops() {
+    let locks = Arc::new(MetadataLocks::default());
+    let holder = take(&locks, 1, "t", LockMode::NoWrite).unwrap();
+    let mut write = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::SharedWrite));
+    assert!(poll_once(write.as_mut()).is_none());
+    let mut reader = pin!(locks.acquire(LockOwner(4), name("t"), LockMode::Shared));
+    {
+        let mut alter = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::Exclusive));
+        assert!(poll_once(alter.as_mut()).is_none());
+        assert!(poll_once(reader.as_mut()).is_none(), "behind the ALTER");
+    }
+    let reading =
+        poll_once(reader.as_mut()).expect("only the write, which does not stop it, is in front").unwrap();
+    let mut alter = pin!(locks.acquire(LockOwner(3), name("t"), LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    drop(holder);
+    let writing = poll_once(write.as_mut()).expect("it is in front of the ALTER").unwrap();
+    drop((reading, writing));
+    assert!(poll_once(alter.as_mut()).is_some());
+}
+
+#[test]
 fn a_granted_but_dropped_request_is_released() {
     let locks = Arc::new(MetadataLocks::default());
     let holder = take(&locks, 1, "t", LockMode::Exclusive).unwrap();
