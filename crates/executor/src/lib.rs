@@ -28,7 +28,7 @@ mod work;
 pub use batch::RowBatch;
 pub use context::{ExecContext, ExecSettings, Interrupt};
 pub use execute::execute;
-pub use memory::MemoryBudget;
+pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;
 pub use sink::{CollectRows, RowSink};
 pub use strict::StrictSession;

@@ -1,11 +1,10 @@
 //! What all connections of a server share.
 //!
-//! Invariant: at most `connection_count_max` ordinary clients are in at one time, and one more place is kept for
+//! Invariant: at most `max_connections` ordinary clients are in at one time, and one more place is kept for
 //! an administrator who comes to see why it is full.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use auth::KeyPair;
 use tokio_rustls::TlsAcceptor;
@@ -14,7 +13,6 @@ pub(crate) struct Shared {
     pub server: Arc<session::Server>,
     pub tls: Option<TlsAcceptor>,
     pub requires_secure_transport: bool,
-    pub connect_timeout: Duration,
     pub places: Places,
     /// Made in the background at start, as it takes a moment; `None` inside when that failed.
     key_pair: OnceLock<Option<KeyPair>>,
@@ -30,8 +28,7 @@ impl Shared {
             server,
             tls,
             requires_secure_transport: settings.requires_secure_transport,
-            connect_timeout: Duration::from_secs(settings.connect_timeout_s),
-            places: Places::new(settings.connection_count_max),
+            places: Places::default(),
             key_pair: OnceLock::new(),
         });
         let for_thread = shared.clone();
@@ -47,9 +44,9 @@ impl Shared {
 }
 
 /// Counts clients.
+#[derive(Default)]
 pub(crate) struct Places {
     taken: Arc<AtomicUsize>,
-    max: usize,
 }
 
 /// One client's place, given back when dropped.
@@ -60,15 +57,11 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    fn new(max: usize) -> Self {
-        Self { taken: Arc::default(), max }
-    }
-
-    /// `None` when even the administrator's place is taken.
-    pub(crate) fn take(&self) -> Option<Place> {
+    /// One of `max` or the administrator's; `None` when even that is taken.
+    pub(crate) fn take(&self, max: usize) -> Option<Place> {
         let before = self.taken.fetch_add(1, Ordering::Relaxed);
-        let place = Place { taken: self.taken.clone(), is_reserved: before >= self.max };
-        (before <= self.max).then_some(place)
+        let place = Place { taken: self.taken.clone(), is_reserved: before >= max };
+        (before <= max).then_some(place)
     }
 }
 
@@ -84,11 +77,12 @@ mod tests {
 
     #[test]
     fn the_last_place_is_reserved() {
-        let places = Places::new(2);
-        let held: Vec<_> = (0..3).map(|_| places.take().expect("free")).collect();
+        let places = Places::default();
+        let held: Vec<_> = (0..3).map(|_| places.take(2).expect("free")).collect();
         assert_eq!(held.iter().map(|place| place.is_reserved).collect::<Vec<_>>(), [false, false, true]);
-        assert!(places.take().is_none());
+        assert!(places.take(2).is_none());
+        assert!(!places.take(4).expect("the limit was raised").is_reserved);
         drop(held);
-        assert!(!places.take().expect("free again").is_reserved);
+        assert!(!places.take(2).expect("free again").is_reserved);
     }
 }

@@ -286,3 +286,76 @@ fn traffic_and_failures_of_connections_are_counted() {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[test]
+fn a_client_that_is_silent_within_change_user_holds_its_locks_no_longer_than_it_may() {
+    let server = TestServer::start(&["--net-read-timeout=1"]);
+    let mut other = server.log_in();
+    for text in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "SET innodb_lock_wait_timeout = 10",
+    ] {
+        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    }
+    for is_killed in [true, false] {
+        let mut silent = server.log_in();
+        if is_killed {
+            silent.execute("SET net_read_timeout = 600").expect("set");
+        }
+        let id = connection_id(&mut silent);
+        for text in ["USE d", "BEGIN", "INSERT INTO t VALUES (1)"] {
+            silent.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        }
+        // User, a proof of seven bytes that are wrong for any plugin, database, collation, plugin.
+        silent.send(0, b"\x11root\0\x07\x07\x07\x07\x07\x07\x07\x07\0\xff\0mysql_native_password\0");
+        let (_, packet) = silent.read().expect("asked for another proof");
+        assert_eq!(packet[0], 0xfe);
+        if is_killed {
+            other.execute(&format!("KILL {id}")).expect("killed");
+        }
+        other.execute("INSERT INTO t VALUES (1)").expect("the row is free");
+        other.execute("DELETE FROM t").expect("deleted");
+        assert!(silent.is_closed());
+    }
+}
+
+#[test]
+fn a_killed_client_that_does_not_read_gives_its_place_back() {
+    let server = TestServer::start(&["--max-connections=2"]);
+    let mut other = server.log_in();
+    let mut slow = server.log_in();
+    slow.execute("SET net_write_timeout = 600").expect("set");
+    let id = connection_id(&mut slow);
+    slow.send(0, b"\x03SELECT REPEAT('x', 16000000)");
+    std::thread::sleep(Duration::from_millis(500));
+    other.execute(&format!("KILL {id}")).expect("killed");
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let mut next = server.connect();
+        let mut beside = server.connect();
+        // Of two only one has the place of an administrator.
+        if next.log_in("root").is_ok() && beside.log_in("root").is_ok() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the place of the killed client is still taken");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn more_clients_come_in_when_the_limit_is_raised() {
+    let server = TestServer::start(&["--max-connections=1"]);
+    let mut first = server.log_in();
+    let reserved = server.log_in();
+    assert_eq!(server.connect().log_in("root").map_err(|error| error.number), Err(1040));
+    drop(reserved);
+    first.execute("SET GLOBAL max_connections = 3").expect("set");
+    let _more: Vec<RawClient> = (0..3).map(|_| server.log_in()).collect();
+    first.execute("SET GLOBAL connect_timeout = 2").expect("set");
+    let since = Instant::now();
+    let mut silent = server.connect();
+    silent.read().expect("a greeting");
+    assert!(silent.is_closed() && since.elapsed() < Duration::from_secs(9));
+}

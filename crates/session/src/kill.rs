@@ -97,6 +97,11 @@ impl KillSwitch {
         self.register(waker);
     }
 
+    /// Nobody waits any more: the session goes on in another task, which asks for itself.
+    pub fn forget_waiting(&self) {
+        self.wakers.lock().clear();
+    }
+
     fn register(&self, waker: &Waker) {
         let mut wakers = self.wakers.lock();
         if !wakers.iter().any(|known| known.will_wake(waker)) {

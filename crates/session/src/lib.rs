@@ -11,6 +11,7 @@ mod engine_settings;
 mod kill;
 mod log_tables;
 mod plan_cache;
+mod prepared_places;
 mod privileges;
 mod process_list;
 mod result;

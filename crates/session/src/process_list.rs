@@ -4,7 +4,6 @@
 //! `information_schema.PROCESSLIST` and KILL.
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
 use engine::Isolation;
@@ -21,8 +20,6 @@ pub struct ProcessEntry {
     pub kill: KillSwitch,
     /// What the session has done.
     pub(crate) counters: Counters,
-    /// Statements that the session keeps prepared.
-    prepared_count: AtomicU32,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
 }
@@ -101,7 +98,6 @@ impl ProcessEntry {
             id,
             kill: KillSwitch::default(),
             counters: Counters::default(),
-            prepared_count: AtomicU32::new(0),
             activity: Mutex::new(activity),
         }
     }
@@ -124,14 +120,6 @@ impl ProcessEntry {
     pub fn count_traffic(&self, received: u64, sent: u64) {
         add(&self.counters.bytes_received, received);
         add(&self.counters.bytes_sent, sent);
-    }
-
-    pub(crate) fn prepared_count(&self) -> u64 {
-        u64::from(self.prepared_count.load(Relaxed))
-    }
-
-    pub(crate) fn set_prepared_count(&self, count: usize) {
-        self.prepared_count.store(u32::try_from(count).unwrap_or(u32::MAX), Relaxed);
     }
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut Activity)) {

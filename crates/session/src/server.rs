@@ -16,6 +16,7 @@ use crate::connection_info::ConnectionId;
 use crate::counters::Counters;
 use crate::kill::KillKind;
 use crate::plan_cache::PlanCache;
+use crate::prepared_places::PreparedPlaces;
 use crate::process_list::ProcessList;
 use crate::status::{DeadlockWitness, Gauges, InnodbReport};
 use crate::user_locks::UserLocks;
@@ -52,6 +53,7 @@ pub struct Server {
     config: ServerConfig,
     pub(crate) globals: GlobalVariables,
     pub(crate) plan_cache: PlanCache,
+    pub(crate) prepared_places: PreparedPlaces,
     /// Of sessions that have ended.
     pub(crate) ended_counters: Counters,
     pub(crate) gauges: Gauges,
@@ -90,6 +92,7 @@ impl Server {
             config,
             globals,
             plan_cache: PlanCache::default(),
+            prepared_places: PreparedPlaces::default(),
             ended_counters: Counters::default(),
             gauges: Gauges::default(),
             innodb_report: InnodbReport::default(),
@@ -141,6 +144,16 @@ impl Server {
         if let Some(log) = self.log.get() {
             message.lines().for_each(log);
         }
+    }
+
+    /// `max_connections` as it is now.
+    pub fn connection_count_max(&self) -> usize {
+        self.globals.by_name("max_connections").as_unsigned() as usize
+    }
+
+    /// `connect_timeout` as it is now.
+    pub fn connect_timeout(&self) -> Duration {
+        Duration::from_secs(self.globals.by_name("connect_timeout").as_unsigned())
     }
 
     /// What happens to connections outside of any session.

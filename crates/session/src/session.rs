@@ -175,7 +175,6 @@ impl Session {
     pub fn close_statement(&mut self, id: StatementId) {
         crate::counters::count(&self.process.counters.com_stmt_close);
         self.prepared.remove(&id);
-        self.process.set_prepared_count(self.prepared.len());
     }
 
     /// COM_STMT_RESET: closes the statement's cursor.
@@ -217,6 +216,7 @@ impl Session {
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::of(self.process.id);
+        self.process.update(|activity| activity.transaction = None);
         self.xa = None;
         self.table_locks.clear();
         self.global_read_lock = None;
@@ -227,7 +227,6 @@ impl Session {
         self.settings = Arc::new(Settings::of(&self.variables));
         self.forget_views();
         self.prepared.clear();
-        self.process.set_prepared_count(0);
         self.named_statements.clear();
         self.changes.clear();
         self.apply_handshake();

@@ -82,8 +82,6 @@ pub enum StateChange {
     Schema(String),
     /// `SESSION_TRACK_STATE_CHANGE`: something of the session's state changed.
     StateChanged,
-    TransactionState(String),
-    TransactionCharacteristics(String),
 }
 
 /// The end of a result set.

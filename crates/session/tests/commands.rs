@@ -71,6 +71,44 @@ fn prepared_statements_run_with_values_of_any_type() {
 }
 
 #[test]
+fn a_cursor_keeps_no_more_rows_than_a_statement_may() {
+    run(async |server| {
+        let mut client = client_with_table(&server).await;
+        let text = b"select repeat('x', 10000000) from t x, t y, t z";
+        let info = client.session.prepare(text).await.expect("prepares");
+        let mut printer = Printer::default();
+        client.session.execute(info.id, Vec::new(), CursorKind::ReadOnly, &mut printer).await;
+        assert!(printer.text.contains("ERROR 1038"), "{}", printer.text);
+        assert_eq!(client.query("select count(*) n from t").await, "n\n3\n");
+    });
+}
+
+#[test]
+fn all_sessions_together_prepare_so_many_statements() {
+    run(async |server| {
+        let (mut one, mut other) = (Client::connect(&server).await, Client::connect(&server).await);
+        one.query("set global max_prepared_stmt_count = 2").await;
+        let first = one.session.prepare(b"select 1").await.expect("prepares");
+        assert!(other.query("prepare x from 'select 1'").await.starts_with("ok"));
+        let full = "Can't create more than max_prepared_stmt_count statements (current value: 2)";
+        assert_eq!(other.session.prepare(b"select 1").await.expect_err("full").message, full);
+        assert_eq!(one.query("prepare y from 'select 2'").await, format!("ERROR 1461 (42000): {full}\n"));
+        let count = "show global status like 'Prepared_stmt_count'";
+        assert!(one.query(count).await.ends_with("\t2\n"));
+        one.session.close_statement(first.id);
+        assert!(one.query("prepare y from 'select 2'").await.starts_with("ok"));
+        one.session.close().await;
+        assert!(other.query(count).await.ends_with("\t1\n"));
+        assert!(
+            other.query("prepare x from 'select 3'").await.starts_with("ok"),
+            "its own place is free first"
+        );
+        assert!(other.query("deallocate prepare x").await.starts_with("ok"));
+        assert!(other.query(count).await.ends_with("\t0\n"));
+    });
+}
+
+#[test]
 fn a_cursor_gives_its_rows_in_parts() {
     run(async |server| {
         let mut client = client_with_table(&server).await;

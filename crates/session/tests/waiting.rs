@@ -136,3 +136,69 @@ fn a_circle_of_locks_is_refused_and_kill_ends_a_wait() {
         assert!(answer.ends_with("ERROR 1317 (70100): Query execution was interrupted\n"), "{answer}");
     });
 }
+
+/// Kills the call after it has been polled so many times. Its answer; `None` when it had ended by then.
+async fn killed_after(client: &mut Client, text: &str, polls: usize) -> Option<String> {
+    let process = client.session.process().clone();
+    let mut call = std::pin::pin!(client.query(text));
+    let mut polled = 0;
+    let answer = std::future::poll_fn(|context| {
+        polled += 1;
+        if polled == polls {
+            process.kill.kill(KillKind::Query);
+        }
+        call.as_mut().poll(context)
+    })
+    .await;
+    (polled >= polls).then_some(answer)
+}
+
+#[test]
+fn a_prepared_statement_is_kept_when_it_is_killed() {
+    run(async |server| {
+        let (mut first, mut second) = (Client::connect(&server).await, Client::connect(&server).await);
+        first.query("do get_lock('a', 0)").await;
+        second.query("prepare p from 'select get_lock(''a'', 30)'").await;
+        let process = second.session.process().clone();
+        let running = start(second, "execute p");
+        pause().await;
+        process.kill.kill(KillKind::Query);
+        let (mut second, answer) = running.await.expect("the task ends");
+        assert!(answer.ends_with("ERROR 1317 (70100): Query execution was interrupted\n"), "{answer}");
+        assert_eq!(second.query("deallocate prepare p").await, "ok\n");
+    });
+}
+
+/// Whenever it is killed, all of it was done or nothing, and it says which.
+#[test]
+fn a_prepared_statement_that_is_killed_is_undone_whole() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; create table t (a int primary key); create table s (a int primary key)").await;
+        let rows: Vec<String> = (1..=1000).map(|a| format!("({a})")).collect();
+        client.query(&format!("insert into s values {}", rows.join(","))).await;
+        client.query("insert into t values (1000)").await;
+        let mut counted = 0;
+        for polls in 1.. {
+            client.query("prepare p from 'insert into t select a from s'; begin").await;
+            let answer = killed_after(&mut client, "execute p", polls).await;
+            assert_eq!(
+                client.query("select count(*) n from t").await,
+                "n\n1\n",
+                "after {polls} polls: {answer:?}"
+            );
+            client.query("rollback").await;
+            let Some(answer) = answer else { break };
+            assert!(answer.starts_with("ERROR"), "the last row is there already: {answer}");
+            counted = polls;
+        }
+        assert!(counted > 10, "it was killed in its midst: {counted}");
+        for polls in 1.. {
+            client.query("prepare p from 'insert into t select a + 1000 from s'").await;
+            let Some(answer) = killed_after(&mut client, "execute p", polls).await else { break };
+            let kept = if answer.starts_with("ok") { "n\n1001\n" } else { "n\n1\n" };
+            assert_eq!(client.query("select count(*) n from t").await, kept, "after {polls} polls: {answer}");
+            client.query("delete from t where a > 1000").await;
+        }
+    });
+}

@@ -7,8 +7,6 @@ use crate::field::put_length_encoded_bytes;
 const SYSTEM_VARIABLE: u8 = 0;
 const SCHEMA: u8 = 1;
 const STATE_CHANGE: u8 = 2;
-const TRANSACTION_CHARACTERISTICS: u8 = 4;
-const TRANSACTION_STATE: u8 = 5;
 
 /// Collects the changes of one statement.
 #[derive(Clone, Debug, Default)]
@@ -44,16 +42,6 @@ impl SessionChanges {
     /// For sessions that only want to know that something changed.
     pub fn state_change(&mut self) {
         self.text_entry(STATE_CHANGE, b"1");
-    }
-
-    /// The statement that would restart the current transaction elsewhere.
-    pub fn transaction_characteristics(&mut self, statements: &[u8]) {
-        self.text_entry(TRANSACTION_CHARACTERISTICS, statements);
-    }
-
-    /// The eight letters of the protocol, such as `T_______`.
-    pub fn transaction_state(&mut self, state: &[u8]) {
-        self.text_entry(TRANSACTION_STATE, state);
     }
 
     fn text_entry(&mut self, kind: u8, text: &[u8]) {

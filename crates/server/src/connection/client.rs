@@ -28,8 +28,8 @@ const SPARE_BUFFER_BYTES_MAX: usize = 128 * 1024;
 /// How long and how much of a failed client's remaining bytes is read, so that it can read its error first.
 const LINGER_TIME: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 64 << 20;
-/// Before a session has told its own limits.
-const LOGIN_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Before a session has told its own limits, and at most after its end.
+const WRITE_TIMEOUT_WITHOUT_SESSION: Duration = Duration::from_secs(10);
 
 thread_local! {
     static SPARE_BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -78,7 +78,7 @@ impl Client {
             peer,
             id,
             salt,
-            write_timeout: LOGIN_WRITE_TIMEOUT,
+            write_timeout: WRITE_TIMEOUT_WITHOUT_SESSION,
             must_linger: false,
         }
     }
@@ -141,6 +141,8 @@ impl Client {
 
     /// Sends what is left and ends the connection.
     pub(super) async fn close(mut self) {
+        // Nobody sees this client any more who could end its wait.
+        self.write_timeout = self.write_timeout.min(WRITE_TIMEOUT_WITHOUT_SESSION);
         if self.flush().await.is_err() {
             return;
         }
@@ -197,7 +199,7 @@ pub(super) fn random_salt() -> Salt {
 }
 
 /// Sends everything in the writer; as a rule one system call and no timer. Gives up when the client does not read
-/// for too long, or when the connection is killed while it waits for that.
+/// for too long, or when the connection is killed while it waits for that; after that nothing can be sent any more.
 pub(super) async fn flush(
     stream: &RefCell<Stream>,
     writer: &mut PacketWriter,
@@ -207,6 +209,7 @@ pub(super) async fn flush(
     if writer.is_empty() && !stream.borrow().has_unsent() {
         return Ok(());
     }
+    stream.borrow_mut().begin_message()?;
     let mut written = 0;
     let bytes = writer.pending();
     let first =
@@ -230,6 +233,7 @@ pub(super) async fn flush(
             }
         }
     }
+    stream.borrow_mut().end_message();
     writer.clear();
     Ok(())
 }

@@ -139,7 +139,8 @@ async fn serve_commands(
             Some(After::SetMultiStatements(on)) => client.protocol.set_multi_statements(on),
             Some(After::ChangeUser(introduction)) => {
                 prepared.clear();
-                if let Err(end) = change_user(client, session, &introduction).await {
+                let limit = seconds(limits.net_read_timeout_s);
+                if let Err(end) = change_user(client, session, &introduction, limit).await {
                     if let End::Refused(error) = end {
                         write_error(&mut client.writer, client.protocol.capabilities(), &error);
                     }
@@ -155,6 +156,7 @@ async fn serve_commands(
                 match wake {
                     Wake::Bytes if client.can_detach() => {
                         if let Some(worker) = next_worker(&mut presence) {
+                            process.kill.forget_waiting();
                             return Departure::MovesTo(worker);
                         }
                     }

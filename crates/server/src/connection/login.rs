@@ -4,6 +4,7 @@
 //! error packet. All of it together is limited by `connect_timeout`. Also serves COM_CHANGE_USER.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Privilege, Scope, Step};
 use datum::{ErrorCode, SqlError, error_code};
@@ -80,7 +81,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// The session of a client that has just connected; otherwise the client only has to be closed.
 pub(super) async fn log_in(client: &mut Client, place: &Place) -> Option<Session> {
-    let limit = client.shared.connect_timeout;
+    let limit = client.shared.server.connect_timeout();
     match tokio::time::timeout(limit, introduce_and_open(client, place)).await {
         Ok(Ok(session)) => Some(session),
         Ok(Err(End::Refused(error))) => {
@@ -113,14 +114,20 @@ async fn introduce_and_open(client: &mut Client, place: &Place) -> Result<Sessio
     Ok(session)
 }
 
-/// COM_CHANGE_USER: proves the new account and starts the session anew under it.
+/// COM_CHANGE_USER: proves the new account and starts the session anew under it. Until that is proved the old session holds
+/// what it held, so the client has only so long, and KILL ends its wait.
 pub(super) async fn change_user(
     client: &mut Client,
     session: &mut Session,
     introduction: &Introduction,
+    limit: Duration,
 ) -> Result<(), End> {
     client.protocol.restart_authentication();
-    let account = prove(client, introduction).await?;
+    let account = tokio::select! {
+        account = prove(client, introduction) => account?,
+        () = session.process().kill.connection_killed() => return Err(End::Gone),
+        () = tokio::time::sleep(limit) => return Err(End::Gone),
+    };
     let information = connection_info(client, introduction, &account);
     session.change_user(information).await.map_err(End::Refused)?;
     if let Some(database) = &introduction.database {

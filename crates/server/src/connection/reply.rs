@@ -158,10 +158,6 @@ fn encode_changes(capabilities: Capabilities, changes: &[StateChange]) -> Sessio
             StateChange::SystemVariable { name, value } => encoded.system_variable(name, value.as_bytes()),
             StateChange::Schema(name) => encoded.schema(name.as_bytes()),
             StateChange::StateChanged => encoded.state_change(),
-            StateChange::TransactionState(state) => encoded.transaction_state(state.as_bytes()),
-            StateChange::TransactionCharacteristics(statements) => {
-                encoded.transaction_characteristics(statements.as_bytes());
-            }
         }
     }
     encoded

@@ -72,6 +72,8 @@ pub(super) struct Stream {
     channel: Channel,
     /// Of a plain channel, once something was posted.
     posted: Option<Posted>,
+    /// A message is being written, or was given up half-way.
+    is_within_message: bool,
     received: u64,
     sent: u64,
 }
@@ -138,13 +140,25 @@ impl DetachedStream {
                 Channel::Tls(stream)
             }
         };
-        Ok(Stream { channel, posted: None, received: self.received, sent: self.sent })
+        Ok(Stream {
+            channel,
+            posted: None,
+            is_within_message: false,
+            received: self.received,
+            sent: self.sent,
+        })
     }
 }
 
 impl Stream {
     pub(super) fn new(transport: Transport) -> Stream {
-        Stream { channel: Channel::Plain(Rc::new(transport)), posted: None, received: 0, sent: 0 }
+        Stream {
+            channel: Channel::Plain(Rc::new(transport)),
+            posted: None,
+            is_within_message: false,
+            received: 0,
+            sent: 0,
+        }
     }
 
     /// Leaves this worker. Nothing may be unsent.
@@ -194,11 +208,24 @@ impl Stream {
     pub(super) fn post(&mut self, bytes: &[u8]) -> bool {
         let Channel::Plain(transport) = &self.channel else { return false };
         let posted = self.posted.get_or_insert_with(|| Posted::new(transport));
-        let is_posted = posted.has_left() && posted.outbox.post(bytes);
+        let is_posted = !self.is_within_message && posted.has_left() && posted.outbox.post(bytes);
         if is_posted {
             self.sent += bytes.len() as u64;
         }
         is_posted
+    }
+
+    /// What is written until `end_message` is one message. An error when the one before was given up: what follows half a
+    /// message would be read as its other half.
+    pub(super) fn begin_message(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.is_within_message, true) {
+            false => Ok(()),
+            true => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    pub(super) fn end_message(&mut self) {
+        self.is_within_message = false;
     }
 
     /// Whether a posted message may not have left whole; `poll_write_all`, also of nothing, sees to that.

@@ -42,8 +42,6 @@ pub struct Settings {
     pub uses_large_pages: bool,
     pub worker_count: usize,
     pub session_moves: SessionMoves,
-    pub connection_count_max: usize,
-    pub connect_timeout_s: u64,
     pub backlog: u32,
     pub listens_on_tcp: bool,
     pub initial_root_password_file: Option<PathBuf>,
@@ -114,8 +112,6 @@ impl Settings {
                 "always" => SessionMoves::Always,
                 _ => SessionMoves::WhenWorthwhile,
             },
-            connection_count_max: number("max-connections") as usize,
-            connect_timeout_s: number("connect-timeout"),
             backlog: u32::try_from(number("back-log")).expect("its range is small"),
             listens_on_tcp: !is_on("skip-networking"),
             initial_root_password_file: path("initial-root-password-file"),
@@ -236,8 +232,7 @@ mod tests {
             &["--max-connections=9", "--MAX_CONNECTIONS=7"][..],
         ] {
             let settings = parse(arguments).expect("valid");
-            assert_eq!(settings.connection_count_max, 7, "{arguments:?}");
-            assert_eq!(settings.variables, [("max_connections".to_owned(), "7".to_owned())]);
+            assert_eq!(settings.variables, [("max_connections".to_owned(), "7".to_owned())], "{arguments:?}");
         }
         assert!(!parse(&["--skip-tls"]).expect("valid").offers_tls);
         assert!(!parse(&["--disable-tls"]).expect("valid").offers_tls);

@@ -1,15 +1,18 @@
 //! Cursors of prepared statements: a query whose rows wait for COM_STMT_FETCH.
 //!
-//! Invariant: rows are kept as the client gets them; a cursor ends with its last row, its statement's next
+//! Invariant: rows are kept as the client gets them, in no more memory than other statements have; a cursor ends with its last row, its statement's next
 //! execution, or its statement. Called by `prepared` and, for COM_STMT_FETCH, by the connection.
 use std::sync::Arc;
 
 use datum::{SqlError, Value, error_code};
+use executor::{MemoryBudget, row_bytes};
 
 use super::Done;
+use super::planned::STATEMENT_MEMORY_BYTES;
 use super::prepared::PreparedStatement;
+use crate::counters::count;
 use crate::session::{Session, StatementId};
-use crate::sink::{FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo};
+use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo};
 
 /// What COM_STMT_EXECUTE asks of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +37,12 @@ impl Session {
         parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let mut kept = KeptRows::default();
-        let done = self.run_prepared(statement, parameters, &mut kept).await?;
+        let mut kept = KeptRows::new();
+        let done = self.run_prepared(statement, parameters, &mut kept).await;
+        if let Some(error) = kept.refused {
+            return Err(error);
+        }
+        let done = done?;
         let Done::Rows { .. } = done else { return Ok(done) };
         if let Some(shape) = &kept.shape {
             sink.columns(shape);
@@ -46,6 +53,7 @@ impl Session {
 
     /// COM_STMT_FETCH: up to `row_count` further rows of the cursor: `row`s and `end_rows`, no `columns`.
     pub async fn fetch(&mut self, id: StatementId, row_count: u32, sink: &mut dyn ResultSink) {
+        count(&self.process.counters.com_stmt_fetch);
         let status = self.status_flags();
         let error = match self.prepared.get_mut(&id).and_then(Option::as_mut) {
             None => error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_fetch"]),
@@ -54,6 +62,9 @@ impl Session {
                 Some(cursor) => {
                     for row in cursor.rows.by_ref().take(row_count as usize) {
                         sink.row(&row);
+                        if sink.needs_flush() && sink.flush().await.is_err() {
+                            return;
+                        }
                     }
                     let is_last = cursor.rows.len() == 0;
                     if is_last {
@@ -74,10 +85,19 @@ const ER_STMT_HAS_NO_OPEN_CURSOR: datum::ErrorCode =
     datum::ErrorCode::new(1421, "HY000", "The statement (%d) has no open cursor.");
 
 /// The rows of a cursor, already converted for the client.
-#[derive(Default)]
 struct KeptRows {
     shape: Option<Arc<ResultShape>>,
     rows: Vec<Vec<Value>>,
+    memory: MemoryBudget,
+    /// Set when the rows take too much; they are gone then.
+    refused: Option<SqlError>,
+}
+
+impl KeptRows {
+    fn new() -> KeptRows {
+        let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES);
+        KeptRows { shape: None, rows: Vec::new(), memory, refused: None }
+    }
 }
 
 impl ResultSink for KeptRows {
@@ -86,7 +106,17 @@ impl ResultSink for KeptRows {
     }
 
     fn row(&mut self, values: &[Value]) {
-        self.rows.push(values.to_vec());
+        if self.refused.is_some() {
+            return;
+        }
+        let row = values.to_vec();
+        match self.memory.take(row_bytes(&row)) {
+            Ok(()) => self.rows.push(row),
+            Err(error) => {
+                self.refused = Some(error);
+                self.rows = Vec::new();
+            }
+        }
     }
 
     fn end_rows(&mut self, _: &StatusInfo) {}
@@ -98,10 +128,11 @@ impl ResultSink for KeptRows {
     fn error(&mut self, _: &SqlError) {}
 
     fn needs_flush(&self) -> bool {
-        false
+        self.refused.is_some()
     }
 
+    /// Asked for only when rows are refused, and then ends the statement.
     fn flush(&mut self) -> FlushFuture<'_> {
-        Box::pin(async { Ok(()) })
+        Box::pin(async { Err(ClientGone) })
     }
 }

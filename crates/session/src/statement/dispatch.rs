@@ -67,7 +67,7 @@ impl Session {
             Flush(flush) => Box::pin(self.flush(flush)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, request, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
-            Execute { name, using } => self.execute_named(name, using, sink).await,
+            Execute { name, using } => self.execute_named(name, using, shield, sink).await,
             Deallocate(name) => self.deallocate(name),
             LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
             UnlockTables => {

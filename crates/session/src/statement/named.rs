@@ -5,6 +5,7 @@ use datum::{SqlError, Value, error_code};
 use expression::SessionServices;
 use parser::ast::{Ident, PreparedSource};
 
+use super::guard::Shield;
 use super::prepared::PreparedStatement;
 use super::{Done, Effects};
 use crate::session::Session;
@@ -44,6 +45,7 @@ impl Session {
         &mut self,
         name: Ident<'_>,
         using: &[Ident<'_>],
+        shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let key = name.name.to_lowercase();
@@ -55,8 +57,12 @@ impl Session {
             .map(|variable| self.shared.user_variable(&variable.name.to_lowercase()))
             .map(|value| value.map_or(Value::Null, |(value, _)| value))
             .collect();
-        // The executed statement may be anything but another EXECUTE, so this goes one level deep.
+        // The executed statement has a guard of its own, which knows what of it must not be left half-way; this one
+        // would drop it in the middle of that, and the name with it.
+        shield.raise();
+        // It may be anything but another EXECUTE, so this goes one level deep.
         let result = Box::pin(self.run_prepared(&mut named.statement, &mut parameters, sink)).await;
+        shield.lower();
         self.named_statements.insert(key, named);
         result
     }

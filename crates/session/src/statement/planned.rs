@@ -30,7 +30,7 @@ use crate::status::{PlanShape, counter_of_plan};
 use crate::transaction_control::transaction_error;
 
 /// What the sorts, groups and hash tables of one statement may take.
-const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
+pub(super) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
 /// A catalog that changes under every attempt to plan is being changed faster than statements can run.
 pub(super) const PLAN_ATTEMPTS_MAX: usize = 10;
 

@@ -19,6 +19,7 @@ use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
 use crate::counters::count;
 use crate::plan_cache::{ParameterClass, PreparedPlan, StatementText, TextKey, TypedPlan};
+use crate::prepared_places::PreparedPlace;
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
 use crate::sink::{ColumnMeta, ResultShape, ResultSink};
@@ -39,6 +40,7 @@ pub struct PreparedStatement {
     /// that run the same text. `None` for statements that have no plan.
     plan: Option<Arc<TypedPlan>>,
     pub(super) cursor: Option<Box<Cursor>>,
+    _place: PreparedPlace,
 }
 
 impl PreparedStatement {
@@ -56,10 +58,6 @@ impl Session {
     pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         count(&self.process.counters.com_stmt_prepare);
         self.start_statement(false);
-        let maximum = self.server.globals.by_name("max_prepared_stmt_count").as_unsigned();
-        if self.prepared.len() as u64 >= maximum {
-            return Err(error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]));
-        }
         let text = self.to_utf8(sql);
         let statement = self.prepare_text(&text);
         self.transaction_locks_after_prepare();
@@ -80,7 +78,6 @@ impl Session {
             warnings: self.shared.diagnostics.lock().warning_count(),
         };
         self.prepared.insert(id, Some(statement));
-        self.process.set_prepared_count(self.prepared.len());
         Ok(info)
     }
 
@@ -92,10 +89,14 @@ impl Session {
     }
 
     pub(super) fn prepare_text(&self, text: &[u8]) -> Result<PreparedStatement, SqlError> {
+        let maximum = self.server.globals.by_name("max_prepared_stmt_count").as_unsigned();
+        let full = || error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]);
+        let place = self.server.prepared_places.take(maximum).ok_or_else(full)?;
         let key = self.text_key(text, &[]);
         if let Some(plan) = self.server.plan_cache.get_prepared(&key, self.server.catalog().version()) {
             self.require_plan(&plan.prepared.plan)?;
-            return Ok(PreparedStatement { text: plan.text.clone(), plan: Some(plan), cursor: None });
+            let text = plan.text.clone();
+            return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
         }
         let arena = Bump::new();
         let parsed = parse(text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
@@ -113,7 +114,7 @@ impl Session {
                 Request { statement: &parsed.statement, text, parameters: &[], parameter_types: &[] };
             plan = Some(self.plan_for(request, &kept_text, key)?);
         }
-        Ok(PreparedStatement { text: kept_text, plan, cursor: None })
+        Ok(PreparedStatement { text: kept_text, plan, cursor: None, _place: place })
     }
 
     fn text_key(&self, text: &[u8], classes: &[ParameterClass]) -> TextKey {

@@ -88,7 +88,7 @@ fn server_numbers(server: &Server, total: &Counters) -> Vec<(&'static str, u64)>
         ("Flush_commands", total.com_flush.load(Relaxed)),
         ("Open_table_definitions", tables),
         ("Open_tables", tables),
-        ("Prepared_stmt_count", entries.iter().map(|entry| entry.prepared_count()).sum()),
+        ("Prepared_stmt_count", server.prepared_places.taken()),
         ("Threads_connected", entries.len() as u64),
         ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
         ("Uptime", uptime),

@@ -102,8 +102,7 @@ pub(super) const INNODB: &[Definition] = &[
     unsigned("innodb_stats_transient_sample_pages", Global, 8, 1, u64::MAX),
     boolean("innodb_status_output", Global, false),
     boolean("innodb_status_output_locks", Global, false),
-    boolean("innodb_strict_mode", Both, true)
-        .obeyed("Whether odd table options are errors instead of warnings."),
+    boolean("innodb_strict_mode", Both, true),
     unsigned("innodb_sync_spin_loops", Global, 30, 0, 4294967295),
     boolean("innodb_table_locks", Both, true),
     text("innodb_temp_data_file_path", Global, "ibtmp1:12M:autoextend").read_only(),

@@ -66,7 +66,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("session_track_schema", Both, true).obeyed("Whether the client is told of a new current database."),
     boolean("session_track_state_change", Both, false).obeyed("Whether the client is told that session state changed."),
     text("session_track_system_variables", Both, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection").obeyed("The variables whose changes the client is told of."),
-    choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]).obeyed("What the client is told of the transaction."),
+    choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]).fixed(),
     boolean("show_create_table_verbosity", Both, false).fixed(),
     boolean("sql_auto_is_null", Both, false).fixed(),
     boolean("sql_big_selects", Both, true),
