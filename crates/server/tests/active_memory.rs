@@ -93,7 +93,8 @@ fn become_busy(client: &mut RawClient, number: usize) {
 
 #[test]
 fn a_busy_session_costs_little() {
-    let server = TestServer::start(&["--max-connections=2000", "--innodb-buffer-pool-size=32M"]);
+    let limits = ["--max-connections=2000", "--max-prepared-stmt-count=100000"];
+    let server = TestServer::start(&[&limits[..], &["--innodb-buffer-pool-size=32M"]].concat());
     let mut owner = server.log_in();
     owner.execute("CREATE DATABASE d").expect("created");
     owner.execute("USE d").expect("entered");
