@@ -339,8 +339,8 @@ impl Chooser<'_> {
                     }
                     next += 1;
                 }
-                // All parts of a unique row key are used up: at most one row is left to order.
-                None if !parts.is_empty() => break,
+                // All parts of a unique row key are used up: at most one row is left to order. A hidden one is not among them.
+                None if self.table.clustering_index().is_some() => break,
                 _ => return None,
             }
         }

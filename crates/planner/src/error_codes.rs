@@ -13,3 +13,8 @@ pub const ER_DUPLICATE_TABLE_LOCK: ErrorCode =
     ErrorCode::new(3569, "HY000", "Table `%s` appears in multiple locking clauses.");
 pub const ER_UNRESOLVED_TABLE_LOCK: ErrorCode =
     ErrorCode::new(3568, "HY000", "Unresolved table name `%s` in locking clause.");
+pub const ER_MULTI_UPDATE_KEY_CONFLICT: ErrorCode = ErrorCode::new(
+    1706,
+    "HY000",
+    "Primary key/partition key update is not allowed since the table is updated both as '%s' and '%s'.",
+);

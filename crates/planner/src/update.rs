@@ -1,6 +1,7 @@
 //! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys.
 use crate::block::{Block, Clause, Position, SourceKind};
 use crate::condition::split_conjuncts;
+use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
 use crate::planner::{Planner, not_supported};
 use crate::select_build::RowSource;
@@ -42,6 +43,7 @@ impl<'p> Planner<'p> {
         });
         let node = self.plan_changed_rows(joined, &sources, clauses, values.collect())?;
         let block = self.blocks.pop().expect("pushed above");
+        check_moved_twice(&block, &targets)?;
         let mut collect_first = !is_single;
         let mut plan_targets = Vec::with_capacity(targets.len());
         for (source, assignments) in targets.drain(..) {
@@ -252,6 +254,25 @@ fn stored_table(block: &Block, source: usize) -> Result<Arc<TableDef>, SqlError>
     }
 }
 
+/// A table that is changed under two names must not give its rows new keys under one of them.
+fn check_moved_twice(block: &Block, targets: &[(usize, Vec<Assignment>)]) -> Result<(), SqlError> {
+    for (number, (first, assignments)) in targets.iter().enumerate() {
+        let table = stored_table(block, *first)?;
+        for (second, others) in &targets[number + 1..] {
+            let is_same = stored_table(block, *second)?.id == table.id;
+            let mut assigned = assignments.iter().chain(others);
+            let key = table.clustering_index().filter(|_| is_same);
+            let is_key =
+                |column: usize| key.is_some_and(|key| key.parts.iter().any(|part| part.column == column));
+            if assigned.any(|assignment| is_key(assignment.column)) {
+                let alias = |source: usize| &block.sources[source].alias;
+                return Err(ER_MULTI_UPDATE_KEY_CONFLICT.with(&[alias(*first), alias(*second)]));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn place_of(block: &Block, wanted: Position) -> usize {
     let place = block.frame.iter().position(|position| *position == wanted);
     place.expect("every position of a target was placed before the rows were planned")
@@ -269,7 +290,10 @@ fn columns_of_indexes(table: &TableDef) -> Vec<usize> {
 
 /// Whether the input walks along a key that the statement itself moves rows in: they could be met twice.
 fn reads_assigned(node: &Node, table: &TableDef, assignments: &[Assignment]) -> bool {
-    let assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
+    let assigned = |column: usize| {
+        table.columns[column].on_update_current_timestamp
+            || assignments.iter().any(|assignment| assignment.column == column)
+    };
     let clustered = || {
         let index = table.clustering_index();
         index.is_some_and(|index| index.parts.iter().any(|part| assigned(part.column)))

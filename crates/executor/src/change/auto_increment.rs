@@ -48,10 +48,7 @@ impl Generator {
             Some(number) => {
                 return Ok(match u64::try_from(number) {
                     Ok(number) => {
-                        // Later rows continue after it.
-                        if number >= self.next {
-                            self.left = 0;
-                        }
+                        self.pass(number, context.settings.auto_increment_increment.max(1));
                         Generated::Explicit(number)
                     }
                     Err(_) => Generated::Nothing,
@@ -73,6 +70,15 @@ impl Generator {
         self.left -= 1;
         row[column] = in_type(&handle.definition().columns[column].column_type, value);
         Ok(Generated::Value(value))
+    }
+
+    /// Later rows continue after a number that was given, with what is reserved behind it.
+    fn pass(&mut self, number: u64, increment: u64) {
+        if self.left > 0 && number >= self.next {
+            let passed = (number - self.next) / increment + 1;
+            self.next = self.next.saturating_add(passed.saturating_mul(increment));
+            self.left = self.left.saturating_sub(passed);
+        }
     }
 
     /// No row got the value after all: the next row of the statement does.

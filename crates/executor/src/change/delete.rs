@@ -7,6 +7,7 @@ use crate::cooperate::Pace;
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
 use plan::{DeletePlan, DeleteTarget};
+use schema::TableId;
 use std::collections::HashSet;
 use std::sync::Arc;
 use table::TableHandle;
@@ -15,17 +16,19 @@ struct Target<'p> {
     plan: &'p DeleteTarget,
     handle: Arc<TableHandle>,
     foreign_keys: ForeignKeys,
-    /// With joins: rows already deleted.
-    done: HashSet<Vec<u8>>,
 }
+
+/// With joins: rows already deleted, under whatever name of their table.
+type Done = HashSet<(TableId, Vec<u8>)>;
 
 pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
         let handle = context.tables.table(target.table.id)?;
         let foreign_keys = ForeignKeys::of(&handle, context);
-        targets.push(Target { plan: target, handle, foreign_keys, done: HashSet::new() });
+        targets.push(Target { plan: target, handle, foreign_keys });
     }
+    let mut done = Done::new();
     let has_cascades = targets.iter().any(|target| target.foreign_keys.is_parent());
     let mut input = ChangeInput::new(&plan.input, plan.collect_first);
     let mut outcome = Outcome::default();
@@ -36,15 +39,15 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         rows.clear();
         more = input.next_rows(context, &mut rows).await?;
         if has_cascades {
-            outcome.affected_rows += delete_with_children(plan, &mut targets, &rows, context).await?;
+            outcome.affected_rows += delete_with_children(plan, &targets, &mut done, &rows, context).await?;
             continue;
         }
         for frame in rows.rows() {
             context.check()?;
-            for target in &mut targets {
+            for target in &targets {
                 // The inner side of an outer join without a match has no row.
                 let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
-                if plan.collect_first && !target.done.insert(row_key.clone()) {
+                if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
                     continue;
                 }
                 let mut row = vec![Value::Null; target.plan.table.columns.len()];
@@ -65,18 +68,19 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
 /// Deletes rows that may have children, children among the targets first: a row counts for itself where it can.
 async fn delete_with_children(
     plan: &DeletePlan,
-    targets: &mut [Target<'_>],
+    targets: &[Target<'_>],
+    done: &mut Done,
     rows: &RowBatch,
     context: &mut ExecContext<'_>,
 ) -> Result<u64, SqlError> {
     let mut count = 0;
     let mut pace = Pace::default();
     for position in children_first(targets) {
-        let target = &mut targets[position];
+        let target = &targets[position];
         for frame in rows.rows() {
             context.check()?;
             let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
-            if plan.collect_first && !target.done.insert(row_key.clone()) {
+            if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
                 continue;
             }
             count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);

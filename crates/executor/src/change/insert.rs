@@ -174,7 +174,7 @@ impl Inserter<'_> {
                         Ok(())
                     }
                     DuplicateRule::Replace => {
-                        replace_existing(self, row_key, &row, context).await?;
+                        replace_existing(self, index, row_key, &row, context).await?;
                         self.note_generated(generated);
                         Ok(())
                     }

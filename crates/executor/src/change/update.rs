@@ -20,6 +20,8 @@ struct Target<'p> {
     assigner: Assigner<'p>,
     /// With joins: rows already updated, since each is changed once.
     done: HashSet<Vec<u8>>,
+    /// The statement changes this table under another name as well.
+    is_twice: bool,
 }
 
 pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
@@ -35,6 +37,7 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
             assigner: Assigner::new(&target.table, context, plan.ignore),
             plan: target,
             done: HashSet::new(),
+            is_twice: plan.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1,
         });
     }
     let mut input = ChangeInput::new(&plan.input, plan.collect_first);
@@ -95,6 +98,10 @@ async fn update_row(
         1 => positions.iter().map(|&position| std::mem::take(&mut frame[position])).collect(),
         _ => positions.iter().map(|&position| frame[position].clone()).collect(),
     };
+    if target.is_twice {
+        // What the other one assigns is made from the rows as they were.
+        positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
+    }
     if new == old {
         return Ok(());
     }
@@ -117,14 +124,19 @@ async fn write_row(
     let Target { handle, foreign_keys, .. } = target;
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
-    if plan.targets.len() > 1 && foreign_keys.is_child() {
-        // A cascade from another target may have passed here.
+    if target.is_twice || plan.targets.len() > 1 && foreign_keys.is_child() {
+        // The other one, or a cascade from another target, may have passed here.
         let present = foreign_keys.present_row(handle, row_key, context).await?;
         let Some(present) = present else { return Ok(()) };
-        for (column, value) in present.iter().enumerate().filter(|(column, _)| !is_assigned(*column)) {
-            new[column] = value.clone();
+        let is_changed = |column: usize| is_assigned(column) || new[column] != old[column];
+        let kept: Vec<usize> = (0..new.len()).filter(|&column| !is_changed(column)).collect();
+        for column in kept {
+            new[column] = present[column].clone();
         }
         old = present;
+        if new == old {
+            return Ok(());
+        }
     }
     let row_begin = context.transaction.savepoint();
     if let Err(error) = foreign_keys.before_update(handle, row_key, &old, &new, context).await {

@@ -11,7 +11,7 @@ use super::column::{default_of, draft_of_column};
 use super::conditions;
 use super::create::{add_column, add_elements};
 use super::data_type::choose_collation;
-use super::draft::{ColumnSource, DefinitionContext, IndexDraft, TableDraft, same_name};
+use super::draft::{ColumnSource, DefinitionContext, TableDraft, same_name};
 use super::foreign_key::add_foreign_key;
 use super::index::draft_of_index;
 use super::options::apply_options;
@@ -40,10 +40,58 @@ pub fn apply_alterations<'a>(
     if draft.columns.is_empty() {
         return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
+    let before = ColumnsBefore::of(draft);
     for specification in specifications {
-        apply(specification, draft, asked, context)?;
+        apply(specification, &before, draft, asked, context)?;
     }
+    before.rename_in_keys(draft);
     Ok(())
+}
+
+/// The columns and indexes that the table keeps, as they were called before: specifications name columns so, and names may be
+/// exchanged.
+struct ColumnsBefore {
+    names: Vec<(String, ColumnSource)>,
+    index_count: usize,
+}
+
+impl ColumnsBefore {
+    fn of(draft: &TableDraft) -> ColumnsBefore {
+        let names = draft.columns.iter().map(|column| (column.definition.name.clone(), column.source));
+        ColumnsBefore { names: names.collect(), index_count: draft.indexes.len() }
+    }
+
+    /// Where the column is now that was called so.
+    fn find(&self, name: &str, draft: &TableDraft) -> Option<usize> {
+        let (_, source) = self.names.iter().find(|(before, _)| same_name(before, name))?;
+        draft.columns.iter().position(|column| column.source == *source)
+    }
+
+    fn require(&self, name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
+        self.find(name, draft).ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &draft.name]))
+    }
+
+    /// Keys that were there before follow their columns; new ones name them as they are called now.
+    fn rename_in_keys(&self, draft: &mut TableDraft) {
+        let now: Vec<(String, String)> = self
+            .names
+            .iter()
+            .filter_map(|(name, _)| {
+                let position = self.find(name, draft)?;
+                Some((name.clone(), draft.columns[position].definition.name.clone()))
+            })
+            .filter(|(before, now)| before != now)
+            .collect();
+        let rename = |column: &mut String| {
+            if let Some((_, now)) = now.iter().find(|(before, _)| same_name(before, column)) {
+                *column = now.clone();
+            }
+        };
+        let keys = draft.foreign_keys.iter_mut().filter(|key| key.exists);
+        keys.flat_map(|key| &mut key.columns).for_each(rename);
+        let indexes = draft.indexes[..self.index_count].iter_mut();
+        indexes.flat_map(|index| &mut index.parts).for_each(|part| rename(&mut part.column));
+    }
 }
 
 fn cannot_drop(name: &str) -> SqlError {
@@ -107,6 +155,7 @@ fn drop_index(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
 
 fn apply<'a>(
     specification: &Spec<'a>,
+    before: &ColumnsBefore,
     draft: &mut TableDraft,
     asked: &mut AlterContext<'a>,
     context: &mut DefinitionContext<'_>,
@@ -127,10 +176,12 @@ fn apply<'a>(
         }
         Spec::AddForeignKey(key) => add_foreign_key(key, draft),
         Spec::ModifyColumn { column, position } => {
-            change_column(column.name.name, column, position, draft, context)
+            let at = before.require(column.name.name, draft)?;
+            change_column(at, column, position, draft, context)
         }
         Spec::ChangeColumn { old_name, column, position } => {
-            change_column(old_name.name, column, position, draft, context)
+            let at = before.require(old_name.name, draft)?;
+            change_column(at, column, position, draft, context)
         }
         Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
             let position = require_column(column.name, draft)?;
@@ -161,7 +212,12 @@ fn apply<'a>(
             asked.rename_to = Some(*name);
             Ok(())
         }
-        Spec::RenameColumn { from, to } => rename_column(from.name, to.name, draft),
+        Spec::RenameColumn { from, to } => {
+            check_column_name(to.name)?;
+            let position = before.require(from.name, draft)?;
+            draft.columns[position].definition.name = to.name.to_owned();
+            Ok(())
+        }
         Spec::RenameIndex { from, to } => rename_index(from.name, to.name, draft),
         Spec::Options(options) => {
             let effects = apply_options(options, draft, context)?;
@@ -223,16 +279,14 @@ fn move_last_column(draft: &mut TableDraft, position: &ColumnPosition<'_>) -> Re
 }
 
 fn change_column(
-    old_name: &str,
+    at: usize,
     column: &ColumnDefinition<'_>,
     position: &ColumnPosition<'_>,
     draft: &mut TableDraft,
     context: &mut DefinitionContext<'_>,
 ) -> Result<(), SqlError> {
-    let at = require_column(old_name, draft)?;
     let mut changed = draft_of_column(column, draft.collation, context)?;
     changed.source = draft.columns[at].source;
-    let new_name = changed.definition.name.clone();
     if matches!(position, ColumnPosition::Last) {
         draft.columns[at] = changed;
     } else {
@@ -240,28 +294,7 @@ fn change_column(
         draft.columns.push(changed);
         move_last_column(draft, position)?;
     }
-    rename_in_keys(old_name, &new_name, draft);
     Ok(())
-}
-
-fn rename_column(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
-    check_column_name(to)?;
-    let position = require_column(from, draft)?;
-    draft.columns[position].definition.name = to.to_owned();
-    rename_in_keys(from, to, draft);
-    Ok(())
-}
-
-fn rename_in_keys(from: &str, to: &str, draft: &mut TableDraft) {
-    let keys = draft.foreign_keys.iter_mut().filter(|key| key.exists);
-    for column in keys.flat_map(|key| &mut key.columns).filter(|column| same_name(column, from)) {
-        *column = to.to_owned();
-    }
-    for part in draft.indexes.iter_mut().flat_map(|index: &mut IndexDraft| &mut index.parts) {
-        if same_name(&part.column, from) {
-            part.column = to.to_owned();
-        }
-    }
 }
 
 fn rename_index(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {

@@ -70,6 +70,8 @@ pub struct TableDraft {
     pub name: String,
     pub columns: Vec<ColumnDraft>,
     pub indexes: Vec<IndexDraft>,
+    /// New ones are numbered from here: also the number of one that is dropped in the same statement is never used again.
+    pub next_index_id: u32,
     pub foreign_keys: Vec<ForeignKeyDraft>,
     /// The last number among the names that the server made for the table's foreign keys.
     pub foreign_key_number: u32,
@@ -103,6 +105,7 @@ impl TableDraft {
             name: table.name.clone(),
             columns: table.columns.iter().enumerate().map(|(at, column)| column_draft(column, at)).collect(),
             indexes: table.indexes.iter().map(|index| index_draft(index, table)).collect(),
+            next_index_id: table.indexes.iter().map(|index| index.id.0 + 1).max().unwrap_or(1),
             foreign_keys: table.foreign_keys.iter().map(|key| foreign_key_draft(key, table)).collect(),
             foreign_key_number: last_generated_number(table),
             collation: table.collation,
@@ -240,8 +243,7 @@ impl TableDraft {
     }
 
     fn into_table(self) -> TableDef {
-        let next_id = self.indexes.iter().filter_map(|index| index.existing).map(|(id, _)| id.0 + 1).max();
-        let mut next_id = next_id.unwrap_or(1);
+        let mut next_id = self.next_index_id;
         let mut table = TableDef::new(self.id, self.database.clone(), self.name.clone());
         for index in &self.indexes {
             let (id, tree) = index.existing.unwrap_or_else(|| {
