@@ -101,6 +101,7 @@ impl BufferPool {
 pub(crate) struct Bucket {
     tokens: f64,
     filled_us: u64,
+    is_capped: bool,
 }
 
 impl Bucket {
@@ -109,13 +110,13 @@ impl Bucket {
         let rate = caps.writes_per_s.load(Ordering::Relaxed) as f64;
         if rate == 0.0 {
             // A cap that comes later begins anew.
-            (self.tokens, self.filled_us) = (0.0, now_us);
+            *self = Bucket { tokens: 0.0, filled_us: now_us, is_capped: false };
             return Ok(pages);
         }
         let burst = (rate * BURST_PART).max(1.0);
         let seconds = now_us.saturating_sub(self.filled_us) as f64 / 1e6;
         self.tokens = (self.tokens + seconds * rate).min(burst);
-        self.filled_us = now_us;
+        (self.filled_us, self.is_capped) = (now_us, true);
         // Small batches would waste the syncs that come with each.
         let wanted = (pages as f64).min(burst);
         if self.tokens >= wanted {
@@ -125,6 +126,8 @@ impl Bucket {
     }
 
     pub(crate) fn spend(&mut self, pages: usize) {
-        self.tokens -= pages as f64;
+        if self.is_capped {
+            self.tokens -= pages as f64;
+        }
     }
 }

@@ -84,8 +84,9 @@ impl BufferPool {
     /// Tells the flusher how much log a commit has added. Wakes it when enough has come together.
     #[inline]
     pub fn note_log_bytes(&self, bytes: u64) {
-        let before = self.flusher.log_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let wake_at = self.flusher.wake_log_bytes.load(Ordering::Relaxed);
+        // SeqCst pairs with `demand`: of two that come together one sees the other.
+        let before = self.flusher.log_bytes.fetch_add(bytes, Ordering::SeqCst);
+        let wake_at = self.flusher.wake_log_bytes.load(Ordering::SeqCst);
         if before < wake_at && before + bytes >= wake_at {
             self.flusher.wake.notify();
         }
@@ -205,8 +206,8 @@ impl Pace {
         // Wake again when half a batch will be owed.
         let wake = (BATCH_PAGES as f64 / 2.0) * budget / (dirty.max(1.0) * urgency);
         let wake = (wake as u64).clamp(WAKE_LOG_BYTES_MIN, WAKE_LOG_BYTES_MAX);
-        pool.flusher.wake_log_bytes.store(wake, Ordering::Relaxed);
-        if pool.flusher.log_bytes.load(Ordering::Relaxed) >= wake {
+        pool.flusher.wake_log_bytes.store(wake, Ordering::SeqCst);
+        if pool.flusher.log_bytes.load(Ordering::SeqCst) >= wake {
             // It was exceeded before it stood there, so nobody saw that.
             pool.flusher.wake.notify();
         }

@@ -398,6 +398,10 @@ impl Lock {
         while let Some(&Waiter { owner, mode, .. }) = self.queue.get(position) {
             let is_behind = modes_in_front.iter().any(|in_front| conflict(*in_front, mode));
             if is_behind || self.held_against(owner, mode) {
+                if mode == LockMode::Exclusive {
+                    // Nobody behind it goes on.
+                    return;
+                }
                 if !modes_in_front.contains(&mode) {
                     modes_in_front.push(mode);
                 }

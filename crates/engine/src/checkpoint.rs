@@ -22,6 +22,9 @@ use wal::{AppendError, Lsn, Priority, WalGroup};
 /// A checkpoint is due whenever the log has grown by this share of its capacity.
 const CAPACITY_SHARE: u64 = 16;
 
+/// A transaction whose undo records begin further back than this share of the log is forwarded.
+const UNDO_SHARE: u64 = 4;
+
 /// Late changes that began to wait further back than this share of the log are logged again.
 const LATE_SHARE: u64 = 4;
 
@@ -258,8 +261,13 @@ impl Engine {
 
     /// Makes one checkpoint as far forward as it can be now. `clean`: nothing is dirty or active.
     pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), EngineError> {
+        self.checkpoint_for(self.checkpointer.capacity_bytes(), clean).await
+    }
+
+    /// The same so that the log can become as short as it has to be with this capacity.
+    pub(crate) async fn checkpoint_for(&self, capacity_bytes: u64, clean: bool) -> Result<(), EngineError> {
         let _turn = self.checkpoint_turn().await;
-        self.checkpoint_in_turn(clean).await
+        self.checkpoint_in_turn(capacity_bytes, clean).await
     }
 
     /// One at a time, or an older superblock could replace a newer one whose log is already reused.
@@ -276,14 +284,14 @@ impl Engine {
         self.store_marks(self.wal.end_lsn()).await
     }
 
-    async fn checkpoint_in_turn(&self, clean: bool) -> Result<(), EngineError> {
+    async fn checkpoint_in_turn(&self, capacity_bytes: u64, clean: bool) -> Result<(), EngineError> {
         let start = self.wal.end_lsn();
         self.checkpointer.due_lsn.store(start.0 + self.checkpointer.interval_bytes(), Ordering::Relaxed);
-        self.forward_old_undo(start.0).await?;
-        self.renew_late(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / LATE_SHARE))).await?;
+        let far_back = |share: u64| Lsn(start.0.saturating_sub(capacity_bytes / share));
+        self.forward_old_undo(far_back(UNDO_SHARE)).await?;
+        self.renew_late(far_back(LATE_SHARE)).await?;
         self.renew_page_logs(self.page_log_limit()).await?;
-        self.store_marks(Lsn(start.0.saturating_sub(self.checkpointer.capacity_bytes() / MARK_SHARE)))
-            .await?;
+        self.store_marks(far_back(MARK_SHARE)).await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.
         // Late changes first: those that leave meanwhile are in pages that were dirty before.

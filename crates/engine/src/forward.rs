@@ -14,20 +14,16 @@ use crate::transaction_state::TransactionState;
 use crate::undo_stack::{NumberedItem, UndoItem};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use wal::{AppendError, WalGroup};
-
-/// A transaction whose undo records begin further back than this share of the log is forwarded.
-const CAPACITY_SHARE: u64 = 4;
+use wal::{AppendError, Lsn, WalGroup};
 
 /// One group holds about this many bytes of undo records.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Engine {
-    /// Forwards every active transaction whose undo records begin too far behind `log_end`.
-    pub(crate) async fn forward_old_undo(&self, log_end: u64) -> Result<(), EngineError> {
-        let limit = log_end.saturating_sub(self.checkpointer.capacity_bytes() / CAPACITY_SHARE);
+    /// Forwards every active transaction whose undo records begin before `limit`.
+    pub(crate) async fn forward_old_undo(&self, limit: Lsn) -> Result<(), EngineError> {
         for state in self.writers.active() {
-            if state.first_lsn() < limit {
+            if state.first_lsn() < limit.0 {
                 self.forward(&state).await?;
             }
         }

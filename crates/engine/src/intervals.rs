@@ -70,8 +70,9 @@ struct Waiter {
 }
 
 impl OwnIntervals {
-    fn contains(&self, key: &[u8]) -> bool {
-        let last = self.ends.range(..=Low(Bound::Included(key.to_vec()))).next_back();
+    /// `from`: an interval that begins with the key.
+    fn contains(&self, key: &[u8], from: &Low) -> bool {
+        let last = self.ends.range(..=from).next_back();
         last.is_some_and(|(_, end)| match end {
             Bound::Unbounded => true,
             Bound::Included(end) => key <= end.as_slice(),
@@ -110,7 +111,8 @@ impl TreeIntervals {
         key: &[u8],
     ) -> impl Iterator<Item = &Arc<TransactionState>> {
         let others = self.owners.iter().filter(move |own| !Arc::ptr_eq(&own.owner, me));
-        others.filter(move |own| own.contains(key)).map(|own| &own.owner)
+        let from = Low(Bound::Included(key.to_vec()));
+        others.filter(move |own| own.contains(key, &from)).map(|own| &own.owner)
     }
 
     fn own(&self, owner: &Arc<TransactionState>) -> Option<usize> {

@@ -104,9 +104,12 @@ impl Engine {
             let behind = Lsn(self.wal.end_lsn().0.saturating_sub(bytes / 4));
             // Pages that have caught up are not old, but the log that they needed is.
             let behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
-            self.renew_page_logs(behind).await?;
+            if !self.pool.page_logs().is_over_budget() {
+                // Those that are too many are being written.
+                self.renew_page_logs(behind).await?;
+            }
             self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
-            self.checkpoint(false).await?;
+            self.checkpoint_for(bytes, false).await?;
             if self.log_age() <= bytes / 2 {
                 self.apply_redo_capacity(bytes);
                 return Ok(());

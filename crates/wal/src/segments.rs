@@ -65,8 +65,20 @@ async fn take_step(shared: &Shared, step: Step) -> Result<(), IoError> {
         Step::Recycle { old, new } => {
             let path = segment_path(directory, new);
             disk.rename(&segment_path(directory, old), &path).await?;
-            disk.sync_dir(directory).await?;
-            let file = open_patiently(shared, &path).await?;
+            // Both open files, all of which clients may have taken; who waits for the segment then waits for them.
+            let file = loop {
+                let opened = async {
+                    disk.sync_dir(directory).await?;
+                    disk.open(&path, OpenOptions::existing().direct()).await
+                };
+                match opened.await {
+                    Err(error) if error.is_too_many_files() && shared.state.lock().stopped => return Ok(()),
+                    Err(error) if error.is_too_many_files() => {
+                        shared.env.clock.sleep(TOO_MANY_FILES_RETRY_US).await;
+                    }
+                    opened => break opened?,
+                }
+            };
             shared.add_ready(new, file);
             Ok(())
         }
@@ -91,18 +103,6 @@ async fn take_step(shared: &Shared, step: Step) -> Result<(), IoError> {
             }
             Err(error) => Err(error),
         },
-    }
-}
-
-/// Clients may have taken all files that this process can open; those who wait for the segment then wait for them.
-async fn open_patiently(shared: &Shared, path: &str) -> Result<Arc<dyn File>, IoError> {
-    loop {
-        match shared.env.disk.open(path, OpenOptions::existing().direct()).await {
-            Err(error) if error.is_too_many_files() && !shared.state.lock().stopped => {
-                shared.env.clock.sleep(TOO_MANY_FILES_RETRY_US).await;
-            }
-            opened => return opened,
-        }
     }
 }
 
@@ -174,6 +174,8 @@ async fn make_segment(
         piece = buffer;
     }
     file.sync_all().await?;
+    // One file is enough for all of this.
+    drop(file);
     let path = segment_path(directory, number);
     disk.rename(&prepare_path, &path).await?;
     disk.sync_dir(directory).await?;

@@ -245,7 +245,7 @@ fn undo_is_logged_again_as_soon_as_there_is_room_for_it() {
         };
         engine.env.spawner.spawn("hold room", Box::pin(hold));
         taken.wait().await;
-        engine.forward_old_undo(u64::MAX).await.unwrap();
+        engine.forward_old_undo(wal::Lsn(u64::MAX)).await.unwrap();
         assert_eq!(engine.stats().undo_forwards, 1);
         old.rollback().await.unwrap();
     });

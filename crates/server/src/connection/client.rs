@@ -209,31 +209,35 @@ pub(super) async fn flush(
     if writer.is_empty() && !stream.borrow().has_unsent() {
         return Ok(());
     }
-    stream.borrow_mut().begin_message()?;
-    let mut written = 0;
-    let bytes = writer.pending();
-    let first =
-        poll_fn(|context| Poll::Ready(stream.borrow_mut().poll_write_all(context, bytes, &mut written)))
-            .await;
-    match first {
-        Poll::Ready(result) => result?,
-        Poll::Pending => {
-            let rest = poll_fn(|context| stream.borrow_mut().poll_write_all(context, bytes, &mut written));
-            let rest = async {
-                tokio::time::timeout(timeout, rest)
-                    .await
-                    .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            };
-            match kill {
-                None => rest.await?,
-                Some(kill) => tokio::select! {
-                    result = rest => result?,
-                    () = kill.connection_killed() => return Err(io::ErrorKind::ConnectionAborted.into()),
-                },
-            }
-        }
+    let result = send(stream, writer.pending(), timeout, kill).await;
+    match result {
+        Ok(()) => writer.clear(),
+        Err(_) => stream.borrow_mut().give_up(),
     }
-    stream.borrow_mut().end_message();
-    writer.clear();
-    Ok(())
+    result
+}
+
+/// May be dropped: the next call goes on where it was.
+async fn send(
+    stream: &RefCell<Stream>,
+    bytes: &[u8],
+    timeout: Duration,
+    kill: Option<&KillSwitch>,
+) -> io::Result<()> {
+    let write = || poll_fn(|context| stream.borrow_mut().poll_write_all(context, bytes));
+    let first = poll_fn(|context| Poll::Ready(stream.borrow_mut().poll_write_all(context, bytes))).await;
+    if let Poll::Ready(result) = first {
+        return result;
+    }
+    let rest = async {
+        let rest = tokio::time::timeout(timeout, write()).await;
+        rest.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    };
+    match kill {
+        None => rest.await,
+        Some(kill) => tokio::select! {
+            result = rest => result,
+            () = kill.connection_killed() => Err(io::ErrorKind::ConnectionAborted.into()),
+        },
+    }
 }

@@ -72,8 +72,10 @@ pub(super) struct Stream {
     channel: Channel,
     /// Of a plain channel, once something was posted.
     posted: Option<Posted>,
-    /// A message is being written, or was given up half-way.
-    is_within_message: bool,
+    /// How much of the message that is being written has left. It goes on there, also when its writing was put off.
+    written: usize,
+    /// A message was given up half-way.
+    is_broken: bool,
     received: u64,
     sent: u64,
 }
@@ -143,7 +145,8 @@ impl DetachedStream {
         Ok(Stream {
             channel,
             posted: None,
-            is_within_message: false,
+            written: 0,
+            is_broken: false,
             received: self.received,
             sent: self.sent,
         })
@@ -155,7 +158,8 @@ impl Stream {
         Stream {
             channel: Channel::Plain(Rc::new(transport)),
             posted: None,
-            is_within_message: false,
+            written: 0,
+            is_broken: false,
             received: 0,
             sent: 0,
         }
@@ -208,24 +212,17 @@ impl Stream {
     pub(super) fn post(&mut self, bytes: &[u8]) -> bool {
         let Channel::Plain(transport) = &self.channel else { return false };
         let posted = self.posted.get_or_insert_with(|| Posted::new(transport));
-        let is_posted = !self.is_within_message && posted.has_left() && posted.outbox.post(bytes);
+        let is_posted =
+            self.written == 0 && !self.is_broken && posted.has_left() && posted.outbox.post(bytes);
         if is_posted {
             self.sent += bytes.len() as u64;
         }
         is_posted
     }
 
-    /// What is written until `end_message` is one message. An error when the one before was given up: what follows half a
-    /// message would be read as its other half.
-    pub(super) fn begin_message(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.is_within_message, true) {
-            false => Ok(()),
-            true => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    pub(super) fn end_message(&mut self) {
-        self.is_within_message = false;
+    /// Nothing can be sent any more: what follows half a message would be read as its other half.
+    pub(super) fn give_up(&mut self) {
+        self.is_broken = true;
     }
 
     /// Whether a posted message may not have left whole; `poll_write_all`, also of nothing, sees to that.
@@ -238,18 +235,17 @@ impl Stream {
         self.posted.as_ref().map_or(Poll::Pending, |posted| posted.outbox.poll_rest(context))
     }
 
-    /// Writes from `written` on; ready when everything has left (or was buffered by the kernel).
-    pub(super) fn poll_write_all(
-        &mut self,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-        written: &mut usize,
-    ) -> Poll<io::Result<()>> {
+    /// Writes a message; ready when all of it has left (or was buffered by the kernel). Until then it may grow, and whoever
+    /// calls this again goes on with it.
+    pub(super) fn poll_write_all(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<()>> {
+        if self.is_broken {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
         if let Some(posted) = &mut self.posted {
             ready!(posted.poll_left(context))?;
         }
-        while *written < bytes.len() {
-            let rest = &bytes[*written..];
+        while self.written < bytes.len() {
+            let rest = &bytes[self.written..];
             let count = match &mut self.channel {
                 Channel::Plain(transport) => ready!(transport.poll_write(context, rest))?,
                 Channel::Tls(stream) => ready!(Pin::new(stream).poll_write(context, rest))?,
@@ -258,14 +254,15 @@ impl Stream {
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            *written += count;
+            self.written += count;
             self.sent += count as u64;
         }
-        match &mut self.channel {
-            // Only TLS keeps bytes of its own.
-            Channel::Tls(stream) => Pin::new(stream).poll_flush(context),
-            Channel::Plain(_) | Channel::Gone => Poll::Ready(Ok(())),
+        // Only TLS keeps bytes of its own.
+        if let Channel::Tls(stream) = &mut self.channel {
+            ready!(Pin::new(stream).poll_flush(context))?;
         }
+        self.written = 0;
+        Poll::Ready(Ok(()))
     }
 
     /// Ready when the client has closed. To be asked while nothing is read.
