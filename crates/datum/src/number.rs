@@ -124,10 +124,14 @@ impl Value {
             Value::Null => return None,
             Value::Int(number) => Decimal::from_i64(*number),
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => Decimal::from_u64(*number),
-            Value::Float(_) | Value::Double(_) | Value::Json(_) => {
-                let number = self.to_f64(column, warn)?;
-                Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
-            }
+            Value::Float(_) | Value::Double(_) | Value::Json(_) => match self.json_integer() {
+                Some(JsonInteger::Signed(number)) => Decimal::from_i64(number),
+                Some(JsonInteger::Unsigned(number)) => Decimal::from_u64(number),
+                None => {
+                    let number = self.to_f64(column, warn)?;
+                    Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
+                }
+            },
             Value::Decimal(number) => number.clone(),
             Value::Year(number) | Value::Enum(number) => Decimal::from_i64(i64::from(*number)),
             Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes)),
@@ -160,9 +164,11 @@ impl Value {
             Value::Int(number) => i128::from(*number),
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => i128::from(*number),
             Value::Year(number) | Value::Enum(number) => i128::from(*number),
-            Value::Float(_) | Value::Double(_) | Value::Json(_) => {
-                double_to_integer(self.to_f64(column, warn)?, warn)
-            }
+            Value::Float(_) | Value::Double(_) | Value::Json(_) => match self.json_integer() {
+                Some(JsonInteger::Signed(number)) => i128::from(number),
+                Some(JsonInteger::Unsigned(number)) => i128::from(number),
+                None => double_to_integer(self.to_f64(column, warn)?, warn),
+            },
             Value::Decimal(number) => decimal_to_integer(number, warn),
             Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes)),
             Value::Bytes(text) => {
@@ -182,6 +188,13 @@ impl Value {
         })
     }
 
+    /// A document that is an integer, which keeps all its digits.
+    fn json_integer(&self) -> Option<JsonInteger> {
+        let Value::Json(text) = self else { return None };
+        let signed = text.parse().map(JsonInteger::Signed);
+        signed.or_else(|_| text.parse().map(JsonInteger::Unsigned)).ok()
+    }
+
     /// Whether the value counts as true; `None` for NULL.
     pub fn to_truth(&self, column: &ColumnType, warn: WarningSink<'_>) -> Option<bool> {
         match self {
@@ -192,6 +205,11 @@ impl Value {
             other => other.to_f64(column, warn).map(|number| number != 0.0),
         }
     }
+}
+
+enum JsonInteger {
+    Signed(i64),
+    Unsigned(u64),
 }
 
 /// The number a hexadecimal literal is: its last eight bytes, most significant first.

@@ -158,6 +158,11 @@ impl EntryBatch {
         self.ends.len()
     }
 
+    /// The bytes of all keys and values.
+    pub fn bytes_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -79,6 +79,9 @@ impl Transaction {
     }
 }
 
+/// A batch with so many bytes is given out, however few entries it has: long values must not gather.
+const BATCH_BYTES: usize = 1 << 20;
+
 impl Cursor {
     /// Below RepeatableRead: instead of waiting for a record that another transaction has locked, the cursor
     /// returns its last committed version as the last entry of a batch, marked (`EntryBatch::is_unlocked`). If
@@ -93,7 +96,7 @@ impl Cursor {
         self.leaves_gaps_open = true;
     }
 
-    /// Appends up to `limit` further records to `out`; false when the range is exhausted. A locking
+    /// Appends up to `limit` further records to `out`, fewer when they are long; false when the range is exhausted. A locking
     /// cursor locks no more than the records it returns, so ask for as few as are needed.
     pub async fn next_batch(
         &mut self,
@@ -113,7 +116,11 @@ impl Cursor {
             self.place.position.expect_entries(limit);
         }
         debug_assert!(!out.ends_unlocked(), "what was not locked is dealt with before the scan goes on");
-        while !self.done && out.len() - start < limit && !out.ends_unlocked() {
+        let is_enough = |out: &EntryBatch| {
+            let count = out.len() - start;
+            count >= limit || count > 0 && out.bytes_len() >= BATCH_BYTES
+        };
+        while !self.done && !is_enough(out) && !out.ends_unlocked() {
             let paused = self.step(&engine, &access, start + limit, out).await;
             if self.mode == ReadMode::Snapshot {
                 transaction.check_snapshot()?;

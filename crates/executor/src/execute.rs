@@ -114,11 +114,15 @@ async fn execute_counted(
         rows.clear();
         more = root.next_batch(context, BATCH_ROWS, &mut rows).await?;
         for row in rows.rows() {
-            if outcome.found_rows >= offset && outcome.rows_sent < count {
+            let is_sent = outcome.found_rows >= offset && outcome.rows_sent < count;
+            if is_sent && outcome.rows_sent < context.settings.select_limit {
                 sink.row(row)?;
                 outcome.rows_sent += 1;
             }
             outcome.found_rows += 1;
+        }
+        if sink.is_full() {
+            sink.flush().await?;
         }
     }
     Ok(outcome)

@@ -3,6 +3,7 @@
 //! A path is parsed once per call and walks documents by reference or, for the changing functions, by mutable
 //! reference. Callers: the JSON functions.
 use datum::{Json, SqlError, error_code};
+use std::collections::HashSet;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Leg {
@@ -54,10 +55,17 @@ impl Path {
     /// Every value the path names, in document order.
     pub(crate) fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
         let mut current = vec![document];
+        // Behind `**` the same value can be met on several ways; it counts once, and there are no more than the document has.
+        let mut may_repeat = false;
         for leg in &self.legs {
             let mut next = Vec::new();
             for value in current {
                 step(leg, value, &mut next);
+            }
+            may_repeat |= matches!(leg, Leg::Descendants);
+            if may_repeat {
+                let mut seen = HashSet::new();
+                next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
             }
             current = next;
         }

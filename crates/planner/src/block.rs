@@ -216,10 +216,21 @@ impl Block {
 impl Block {
     /// The name of the column behind a reference, where that is what the result shows.
     pub fn own_name(&self, expr: &Expr) -> Option<String> {
-        let ExprKind::Column(position) = expr.kind else { return None };
-        let Position::Column { source, column } = *self.frame.get(position)? else { return None };
+        let (source, column) = self.column_behind(expr)?;
         let source = &self.sources[source];
         source.names_results.then(|| source.columns[column].name.clone())
+    }
+
+    /// The name of a column that is read as it is.
+    pub fn column_name(&self, expr: &Expr) -> Option<&str> {
+        let (source, column) = self.column_behind(expr)?;
+        Some(&self.sources[source].columns[column].name)
+    }
+
+    fn column_behind(&self, expr: &Expr) -> Option<(usize, usize)> {
+        let ExprKind::Column(position) = expr.kind else { return None };
+        let Position::Column { source, column } = *self.frame.get(position)? else { return None };
+        Some((source, column))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Grouped queries: expressions over the tables become expressions over the groups' results.
 //!
 //! The frame after aggregation: group expressions, aggregates, carried columns, subqueries' values.
-use crate::block::{Block, Position, SourceKind};
+use crate::block::{Block, Position};
+use crate::dependence::Equalities;
 use crate::walk::{aggregate_number, for_each_operand_mut, subquery_number};
 use datum::{SqlError, SqlMode, error_code};
-use expression::{ComparisonOperator, Expr, ExprKind};
-use schema::IndexKind;
+use expression::{Expr, ExprKind};
 
 /// What decides how a column outside of GROUP BY is treated.
 pub struct Grouping<'b> {
@@ -17,8 +17,9 @@ pub struct Grouping<'b> {
     /// Whether GROUP BY was written.
     pub explicit: bool,
     pub sql_mode: SqlMode,
-    /// WHERE's conjuncts: a column equal to a constant is the same in all rows.
-    pub conditions: &'b [Expr],
+    pub equalities: &'b Equalities,
+    /// Which columns have one value in each group, once that has been asked.
+    pub determined: Option<Vec<bool>>,
 }
 
 /// Where the expression being mapped stands, for messages.
@@ -68,8 +69,12 @@ impl Grouping<'_> {
         self.groups.len() + self.aggregate_count + self.carried.len()
     }
 
-    fn check_bare_column(&self, position: usize, place: Place) -> Result<(), SqlError> {
-        if !self.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) || self.is_determined(position) {
+    fn check_bare_column(&mut self, position: usize, place: Place) -> Result<(), SqlError> {
+        if !self.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+            return Ok(());
+        }
+        let find = || self.equalities.determined(self.block, &self.groups);
+        if self.determined.get_or_insert_with(find)[position] {
             return Ok(());
         }
         let name = self.full_name(position);
@@ -92,43 +97,5 @@ impl Grouping<'_> {
             }
             Position::RowKey { .. } | Position::Subquery => String::new(),
         }
-    }
-
-    /// Whether all rows of a group have the same value there: the column equals a constant, or its table's key is
-    /// among the group expressions (or equal to one of them or to a constant).
-    fn is_determined(&self, position: usize) -> bool {
-        if self.is_fixed(position) {
-            return true;
-        }
-        let Position::Column { source, .. } = self.block.frame[position] else { return true };
-        let SourceKind::Stored { table, .. } = &self.block.sources[source].kind else { return false };
-        table.indexes.iter().any(|index| {
-            index.kind != IndexKind::Plain
-                && !index.has_prefix_parts()
-                && index.parts.iter().all(|part| {
-                    let wanted = Position::Column { source, column: part.column };
-                    let nullable = table.columns[part.column].nullable();
-                    let placed = self.block.frame.iter().position(|position| *position == wanted);
-                    !nullable && placed.is_some_and(|position| self.is_fixed(position))
-                })
-        })
-    }
-
-    /// A group expression, equal to a constant, or equal to a group expression by WHERE.
-    fn is_fixed(&self, position: usize) -> bool {
-        let is_group = |kind: &ExprKind| self.groups.iter().any(|group| group.kind == *kind);
-        let column = ExprKind::Column(position);
-        is_group(&column)
-            || self.conditions.iter().any(|condition| match &condition.kind {
-                ExprKind::Compare(ComparisonOperator::Equal, _, left, right) => {
-                    let other = match (left.kind == column, right.kind == column) {
-                        (true, _) => right,
-                        (_, true) => left,
-                        _ => return false,
-                    };
-                    crate::walk::is_row_independent(other) || is_group(&other.kind)
-                }
-                _ => false,
-            })
     }
 }

@@ -356,7 +356,8 @@ fn equality_sides(
         return None;
     };
     let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
-    if left_set == 0 || right_set == 0 {
+    // Keys tell nothing of whether two documents are equal.
+    if left_set == 0 || right_set == 0 || *mode == datum::CompareMode::Json {
         return None;
     }
     if left_set & !before == 0 && right_set == own {

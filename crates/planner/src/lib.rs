@@ -13,6 +13,7 @@ mod query;
 mod select;
 mod set_operation;
 
+mod dependence;
 mod from;
 mod grouping;
 mod select_build;

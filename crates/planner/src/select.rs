@@ -1,5 +1,5 @@
 //! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
-use crate::block::{AliasUse, Block, Clause, SourceKind};
+use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
 use crate::condition::split_conjuncts;
 use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::from::Joined;
@@ -79,7 +79,9 @@ impl<'p> Planner<'p> {
                 self.block().alias_use = AliasUse::BeforeColumns;
                 let selected = items.iter().map(|item| item.expr.clone());
                 self.block().visible = Some(selected.chain(groups.iter().flatten().cloned()).collect());
+                let aliases = self.hide_aliases_of_groups(groups.as_deref().unwrap_or_default());
                 let bound = self.bind(having)?;
+                self.block().aliases = aliases;
                 self.block().visible = None;
                 split_conjuncts(bound)
             }
@@ -100,6 +102,18 @@ impl<'p> Planner<'p> {
             count_found_rows: select.options.calc_found_rows,
         };
         Ok((bound, joined))
+    }
+
+    /// HAVING takes a name for a column of GROUP BY rather than for an alias of something else. Answers all aliases.
+    fn hide_aliases_of_groups(&mut self, groups: &[Expr]) -> Vec<(String, Expr)> {
+        let block = self.block();
+        let named = |group: &Expr| block.column_name(group).map(|name| (name.to_owned(), group.kind.clone()));
+        let columns: Vec<_> = groups.iter().filter_map(named).collect();
+        let aliases = block.aliases.clone();
+        block.aliases.retain(|(alias, expr)| {
+            !columns.iter().any(|(name, kind)| same_name(alias, name) && expr.kind != *kind)
+        });
+        aliases
     }
 
     fn apply_locking(&mut self, locking: &[ast::Locking<'p>]) -> Result<(), SqlError> {

@@ -1,5 +1,6 @@
 //! From a bound SELECT block to its plan: tables, filter, groups, order, limit, projection.
 use crate::block::{Block, PendingSubquery, Position};
+use crate::dependence::Equalities;
 use crate::from::{JoinTree, Joined};
 use crate::grouping::{Grouping, Place};
 use crate::join_order::WantedOrder;
@@ -140,8 +141,7 @@ impl Planner<'_> {
             Some((position, descending)) => wanted_column(block, *position, *descending),
             None => wanted_groups(block, &groups),
         };
-        let fixed: Vec<Expr> =
-            conditions.iter().filter(|condition| !has_subquery(condition)).cloned().collect();
+        let equalities = Equalities::of(tree.as_ref(), &conditions);
         let has_extreme_order = extreme.is_some() && wanted.is_some();
         let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
         let mut input = source.node;
@@ -156,7 +156,8 @@ impl Planner<'_> {
             carried: Vec::new(),
             explicit,
             sql_mode: self.context.bind.sql_mode,
-            conditions: &fixed,
+            equalities: &equalities,
+            determined: None,
         };
         map_bound(&mut grouping, bound)?;
         let mut subqueries_mapped = Vec::new();

@@ -88,6 +88,24 @@ fn the_time_limit_ends_a_sleep() {
 }
 
 #[test]
+fn the_time_limit_ends_joins_of_rows_in_memory() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; create table t (a int primary key, b int)").await;
+        let rows: Vec<String> = (1..=2000).map(|a| format!("({a}, 1)")).collect();
+        client.query(&format!("insert into t values {}", rows.join(","))).await;
+        client.query("set max_execution_time = 100").await;
+        let table = "(select a, b from t limit 2000)";
+        let out_of_time = "ERROR 3024 (HY000)";
+        let text = format!("select count(*) from {table} x, {table} y, {table} z");
+        assert!(client.query(&text).await.contains(out_of_time));
+        let text =
+            format!("select count(*) from {table} x join {table} y on x.b = y.b join {table} z on z.b = y.b");
+        assert!(client.query(&text).await.contains(out_of_time));
+    });
+}
+
+#[test]
 fn benchmarks_can_be_killed() {
     run(async |server| {
         let answer = killed(&server, "select benchmark(1000000000000, md5('a'))").await;

@@ -84,8 +84,9 @@ impl Decimal {
             && let (Some(dividend), Some(divisor)) = (self.coefficient(), other.coefficient())
             && let Some(power) = POWERS_OF_TEN.get(shift as usize)
             && let Some(scaled) = multiply_coefficients(dividend, *power)
+            && let Some(quotient) = scaled.checked_div(divisor)
         {
-            return Ok(Some(Decimal::new(scaled / divisor, scale)));
+            return Ok(Some(Decimal::new(quotient, scale)));
         }
         let mut dividend = self.magnitude();
         dividend.scale_up(shift);
@@ -110,7 +111,7 @@ impl Decimal {
             return None;
         }
         if let Some((left, right, scale)) = self.aligned(other) {
-            return Some(Decimal::new(left % right, scale));
+            return Some(Decimal::new(left.wrapping_rem(right), scale));
         }
         let (left, right, scale) = self.aligned_wide(other);
         let (_, remainder) = left.divide(&right);

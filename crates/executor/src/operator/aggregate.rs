@@ -3,7 +3,7 @@ use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::{Held, row_bytes};
+use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
 use expression::{Accumulator, EvalContext};
 use plan::Aggregate;
@@ -25,6 +25,8 @@ pub struct AggregateRows<'p> {
     current: Option<(Vec<u8>, Group)>,
     /// ROLLUP: the groups of each shorter prefix, longest first.
     rollups: Vec<Option<(Vec<u8>, Group)>>,
+    /// Ordered input: there was a row.
+    has_groups: bool,
     next_group: usize,
     is_filled: bool,
     held: Held,
@@ -82,11 +84,11 @@ impl Group {
     }
 
     /// Accounts for what the accumulators grew by.
-    fn count_memory(&mut self, held: &mut Held, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+    fn count_memory(&mut self, held: &mut Held, memory: &mut MemoryBudget) -> Result<(), SqlError> {
         let bytes: usize = self.accumulators.iter().map(Accumulator::memory_bytes).sum();
         let grown = bytes.saturating_sub(self.counted_bytes);
         self.counted_bytes += grown;
-        held.take(grown, &mut context.memory)
+        held.take(grown, memory)
     }
 }
 
@@ -102,6 +104,7 @@ impl<'p> AggregateRows<'p> {
             by_key: HashMap::new(),
             current: None,
             rollups: Vec::new(),
+            has_groups: false,
             next_group: 0,
             is_filled: false,
             held: Held::default(),
@@ -142,9 +145,10 @@ impl<'p> AggregateRows<'p> {
                     }
                 };
                 self.groups[number].add(self.plan, row, context.eval)?;
+                self.groups[number].count_memory(&mut self.held, &mut context.memory)?;
             }
-            for group in &mut self.groups {
-                group.count_memory(&mut self.held, context)?;
+            if self.plan.single {
+                self.groups[0].count_memory(&mut self.held, &mut context.memory)?;
             }
         }
         self.is_filled = true;
@@ -168,11 +172,13 @@ impl<'p> AggregateRows<'p> {
             write_group_keys(&self.plan.groups, row, context.eval, &mut key)?;
             if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
                 if let Some((_, group)) = self.current.take() {
+                    self.held.give_back(group.counted_bytes, &mut context.memory);
                     group.finish(self.plan, context.eval, out)?;
                 }
                 if self.plan.rollup {
-                    self.roll_up(index, context.eval, out)?;
+                    self.roll_up(index, context, out)?;
                 }
+                self.has_groups = true;
                 let group = Group::new(self.plan, self.batch.row(index), context.eval)?;
                 self.current = Some((key.clone(), group));
             }
@@ -184,10 +190,14 @@ impl<'p> AggregateRows<'p> {
                 group.add(self.plan, row, context.eval)?;
             }
         }
-        if let Some((_, group)) = &mut self.current {
-            group.count_memory(&mut self.held, context)?;
+        for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
+            group.count_memory(&mut self.held, &mut context.memory)?;
         }
         if !self.input_more {
+            if self.plan.rollup && !self.has_groups {
+                // The total of no rows.
+                Group::empty(self.plan).finish(self.plan, context.eval, out)?;
+            }
             if let Some((_, group)) = self.current.take() {
                 group.finish(self.plan, context.eval, out)?;
             }
@@ -199,7 +209,12 @@ impl<'p> AggregateRows<'p> {
     }
 
     /// A new group begins at row `index`: super-groups whose prefix changed end, and new ones begin.
-    fn roll_up(&mut self, index: usize, context: &EvalContext, out: &mut RowBatch) -> Result<(), SqlError> {
+    fn roll_up(
+        &mut self,
+        index: usize,
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
         let row = self.batch.row(index);
         let count = self.plan.groups.len();
         if self.rollups.is_empty() {
@@ -209,14 +224,15 @@ impl<'p> AggregateRows<'p> {
         for place in 0..count {
             let length = count - 1 - place;
             let mut key = Vec::new();
-            write_group_keys(&self.plan.groups[..length], row, context, &mut key)?;
+            write_group_keys(&self.plan.groups[..length], row, context.eval, &mut key)?;
             if self.rollups[place].as_ref().is_some_and(|(known, _)| *known == key) {
                 continue;
             }
             if let Some((_, group)) = self.rollups[place].take() {
-                group.finish(self.plan, context, out)?;
+                self.held.give_back(group.counted_bytes, &mut context.memory);
+                group.finish(self.plan, context.eval, out)?;
             }
-            let mut group = Group::new(self.plan, row, context)?;
+            let mut group = Group::new(self.plan, row, context.eval)?;
             group.values[length..].fill(Value::Null);
             self.rollups[place] = Some((key, group));
         }
@@ -234,6 +250,7 @@ impl Operator for AggregateRows<'_> {
         self.by_key.clear();
         self.current = None;
         self.rollups.clear();
+        self.has_groups = false;
         self.next_group = 0;
         self.is_filled = false;
     }

@@ -2,6 +2,7 @@
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::deferred::all_hold;
 use crate::memory::row_bytes;
 use datum::{SqlError, Value};
@@ -18,6 +19,7 @@ pub struct DerivedScan<'p> {
     rows: RowBatch,
     is_filled: bool,
     next: usize,
+    pace: Pace,
 }
 
 impl<'p> DerivedScan<'p> {
@@ -30,6 +32,7 @@ impl<'p> DerivedScan<'p> {
             base: Vec::new(),
             is_filled: false,
             next: 0,
+            pace: Pace::default(),
         }
     }
 
@@ -79,6 +82,7 @@ impl Operator for DerivedScan<'_> {
                     out.pop();
                 }
             }
+            self.pace.count(end - self.next + 1).await;
             self.next = end;
             Ok(end < self.rows.len())
         })

@@ -3,6 +3,7 @@ use super::key_set::write_compare_key;
 use super::{BATCH_ROWS, Operator, all_true, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::memory::{Held, row_bytes};
 use datum::{CompareMode, SqlError, Value};
 use expression::{EvalContext, Expr};
@@ -18,12 +19,23 @@ pub struct HashJoinRows<'p> {
     outer_rows: RowBatch,
     next_outer: usize,
     outer_more: bool,
+    /// The outer row that is being joined.
+    current: Option<Current>,
     /// The inner rows' values at `inner_positions`, and the numbers of the rows with each key.
     inner_rows: Vec<Vec<Value>>,
     table: HashMap<Vec<u8>, Vec<usize>>,
     is_filled: bool,
     held: Held,
+    pace: Pace,
     base: Vec<Value>,
+}
+
+struct Current {
+    /// `None`: it is equal to nothing.
+    key: Option<Vec<u8>>,
+    /// Of the inner rows with this key.
+    next: usize,
+    has_match: bool,
 }
 
 impl<'p> HashJoinRows<'p> {
@@ -36,6 +48,8 @@ impl<'p> HashJoinRows<'p> {
             outer_rows: RowBatch::new(width),
             next_outer: 0,
             outer_more: true,
+            current: None,
+            pace: Pace::default(),
             inner_rows: Vec::new(),
             table: HashMap::new(),
             is_filled: false,
@@ -68,7 +82,7 @@ impl<'p> HashJoinRows<'p> {
         Ok(())
     }
 
-    /// Joins the next outer row; false when there is none.
+    /// Goes on with the outer row, or takes the next one, and adds up to `wanted` rows; false when there is none.
     async fn join_next(
         &mut self,
         context: &mut ExecContext<'_>,
@@ -85,24 +99,40 @@ impl<'p> HashJoinRows<'p> {
             self.outer_more = self.outer.next_batch(context, batch, &mut self.outer_rows).await?;
         }
         let outer = self.outer_rows.row(self.next_outer);
-        self.next_outer += 1;
-        let key = key_of(&self.plan.outer_keys, &self.plan.modes, outer, context.eval)?;
-        let before = out.len();
-        for &number in key.and_then(|key| self.table.get(&key)).into_iter().flatten() {
+        let current = match &mut self.current {
+            Some(current) => current,
+            None => {
+                let key = key_of(&self.plan.outer_keys, &self.plan.modes, outer, context.eval)?;
+                self.current.insert(Current { key, next: 0, has_match: false })
+            }
+        };
+        let matches = current.key.as_ref().and_then(|key| self.table.get(key)).map_or(&[][..], Vec::as_slice);
+        let some = matches[current.next..].iter().take(wanted);
+        self.pace.count(some.len() + 1).await;
+        context.interrupt.check()?;
+        for &number in some {
             let frame = out.push_copy(outer);
             for (&position, value) in self.plan.inner_positions.iter().zip(&self.inner_rows[number]) {
                 frame[position] = value.clone();
             }
-            if !all_true(&self.plan.on, out.row(out.len() - 1), context.eval)? {
+            current.next += 1;
+            if all_true(&self.plan.on, out.row(out.len() - 1), context.eval)? {
+                current.has_match = true;
+            } else {
                 out.pop();
             }
         }
-        if out.len() == before && self.plan.kind == JoinKind::Left {
+        if current.next < matches.len() {
+            return Ok(true);
+        }
+        if !current.has_match && self.plan.kind == JoinKind::Left {
             let frame = out.push_copy(outer);
             for &position in &self.plan.inner_positions {
                 frame[position] = Value::Null;
             }
         }
+        self.current = None;
+        self.next_outer += 1;
         Ok(true)
     }
 }
@@ -132,6 +162,7 @@ impl Operator for HashJoinRows<'_> {
         self.outer_rows.clear();
         self.next_outer = 0;
         self.outer_more = true;
+        self.current = None;
         self.inner_rows.clear();
         self.table.clear();
         self.is_filled = false;
@@ -149,7 +180,8 @@ impl Operator for HashJoinRows<'_> {
             }
             let first = out.len();
             while out.len() - first < wanted {
-                if !self.join_next(context, wanted, out).await? {
+                let left = wanted - (out.len() - first);
+                if !self.join_next(context, left, out).await? {
                     return Ok(false);
                 }
             }

@@ -225,6 +225,7 @@ impl Accumulator {
         let held = match &self.state {
             State::Concat { bytes, .. } => *bytes,
             State::Extreme(Some(Value::Bytes(text))) => text.len(),
+            State::Extreme(Some(Value::Json(text))) => text.len(),
             _ => 0,
         };
         held + self.seen.as_ref().map_or(0, Seen::memory_bytes)
@@ -274,7 +275,7 @@ fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
         (Value::Bit(left), Value::Bit(right)) => left.cmp(right),
         (Value::Enum(left), Value::Enum(right)) => left.cmp(right),
         (Value::Set(left), Value::Set(right)) => left.cmp(right),
-        (Value::Json(left), Value::Json(right)) => left.cmp(right),
+        (Value::Json(_), Value::Json(_)) => datum::compare_in_type(left, right, &ty.column),
         (Value::Null, Value::Null) => Ordering::Equal,
         (Value::Null, _) => Ordering::Less,
         (_, Value::Null) => Ordering::Greater,

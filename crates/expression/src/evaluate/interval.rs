@@ -123,7 +123,7 @@ fn span_of(
     if unit == IntervalUnit::Second {
         let seconds = amount.to_decimal(column, &mut warn)?;
         let micros = seconds.multiply(&datum::Decimal::from_i64(SECOND)).ok()?.round(0).ok()?.to_i64()?;
-        return Some(Span { months: 0, micros: sign * micros });
+        return Some(Span { months: 0, micros: micros.checked_mul(sign)? });
     }
     let count = i64::try_from(amount.to_integer(column, &mut warn)?).ok()?.checked_mul(sign)?;
     let scaled = |scale: i64| Some(Span { months: 0, micros: count.checked_mul(scale)? });

@@ -261,8 +261,8 @@ fn period_add(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Null);
     };
     let total = months_of(period).and_then(|start| start.checked_add(months)).filter(|total| *total >= 0);
-    let total = total.ok_or_else(|| incorrect("period_add"))?;
-    Ok(Value::Int(total / 12 * 100 + total % 12 + 1))
+    let period = total.and_then(|total| (total / 12).checked_mul(100)?.checked_add(total % 12 + 1));
+    Ok(Value::Int(period.ok_or_else(|| incorrect("period_add"))?))
 }
 
 fn period_diff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

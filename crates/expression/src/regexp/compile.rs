@@ -4,6 +4,8 @@ use super::parse::{Assertion, Set, Tree};
 
 /// Bounds the memory and time of one pattern: counted repetition writes its inside again and again.
 const PROGRAM_LENGTH_MAX: usize = 20_000;
+/// Each instruction may have a thread with a place for the start and the end of each group.
+const PLACES_MAX: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
@@ -32,6 +34,9 @@ pub(super) fn compile(tree: &Tree, group_count: usize) -> Result<Program, Regexp
     compiler.emit(tree)?;
     compiler.push(Instruction::Save(1))?;
     compiler.push(Instruction::Match)?;
+    if compiler.instructions.len() * group_count * 2 > PLACES_MAX {
+        return Err(RegexpError::TooBig);
+    }
     Ok(Program { instructions: compiler.instructions, group_count })
 }
 

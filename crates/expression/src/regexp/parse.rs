@@ -121,15 +121,14 @@ impl Parser<'_> {
             Some('*') => (0, None),
             Some('+') => (1, None),
             Some('?') => (0, Some(1)),
-            Some('{') => {
-                self.at += 1;
-                self.interval()?
-            }
+            Some('{') => (0, Some(0)),
             _ => return Ok(atom),
         };
-        if self.characters[self.at - 1] != '}' {
-            self.at += 1;
-        }
+        self.at += 1;
+        let (minimum, maximum) = match self.characters[self.at - 1] {
+            '{' => self.interval()?,
+            _ => (minimum, maximum),
+        };
         if self.peek() == Some('+') {
             return Err(RegexpError::Unimplemented);
         }

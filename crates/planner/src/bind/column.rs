@@ -26,7 +26,9 @@ impl Planner<'_> {
         name: &str,
     ) -> Result<Option<Expr>, SqlError> {
         let block = &mut self.blocks[depth];
+        // Inside an aggregate the tables' columns come first in every clause.
         if block.alias_use == AliasUse::BeforeColumns
+            && !block.inside_aggregate
             && table.is_none()
             && let Some(expr) = find_alias(&block.aliases, name)
         {
@@ -43,10 +45,16 @@ impl Planner<'_> {
                 return Ok(Some(expr));
             }
         }
-        if block.alias_use == AliasUse::AfterColumns && table.is_none() {
-            return Ok(find_alias(&block.aliases, name));
+        let reads_aliases = match block.alias_use {
+            AliasUse::AfterColumns => true,
+            AliasUse::BeforeColumns => block.inside_aggregate,
+            AliasUse::None => false,
+        };
+        let found = find_alias(&block.aliases, name).filter(|_| reads_aliases && table.is_none());
+        if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// An expression of block `depth` as the innermost block reads it: itself, or a slot that the subquery's `Apply`
