@@ -20,8 +20,10 @@ pub struct Equalities {
 
 struct OuterJoin {
     on: Vec<Expr>,
-    /// The sources of the side that always has a row.
+    /// The sources of the side that always has a row,
     outer_set: u64,
+    /// unless another outer join leaves it without one.
+    may_lack_rows: bool,
 }
 
 impl Equalities {
@@ -48,7 +50,7 @@ impl Equalities {
             JoinTree::Left { left, right, on } => {
                 // With a subquery a row may find its partner by more than the columns that are seen here.
                 if !on.iter().any(has_subquery) {
-                    self.outer.push(OuterJoin { on: plain(on), outer_set: left.sources() });
+                    self.outer.push(OuterJoin { on: plain(on), outer_set: left.sources(), may_lack_rows });
                 }
                 self.add(left, may_lack_rows);
                 self.add(right, true);
@@ -68,7 +70,7 @@ impl Equalities {
             self.together.iter().for_each(|condition| closure.follow(condition, false));
             for join in &self.outer {
                 if closure.has_one_partner(join) {
-                    join.on.iter().for_each(|condition| closure.follow(condition, true));
+                    join.on.iter().for_each(|condition| closure.follow(condition, !join.may_lack_rows));
                 }
             }
             closure.follow_keys();

@@ -79,7 +79,7 @@ impl<'p> Planner<'p> {
                 self.block().alias_use = AliasUse::BeforeColumns;
                 let selected = items.iter().map(|item| item.expr.clone());
                 self.block().visible = Some(selected.chain(groups.iter().flatten().cloned()).collect());
-                let aliases = self.hide_aliases_of_groups(groups.as_deref().unwrap_or_default());
+                let aliases = self.name_groups_first(groups.as_deref().unwrap_or_default());
                 let bound = self.bind(having)?;
                 self.block().aliases = aliases;
                 self.block().visible = None;
@@ -104,15 +104,18 @@ impl<'p> Planner<'p> {
         Ok((bound, joined))
     }
 
-    /// HAVING takes a name for a column of GROUP BY rather than for an alias of something else. Answers all aliases.
-    fn hide_aliases_of_groups(&mut self, groups: &[Expr]) -> Vec<(String, Expr)> {
+    /// HAVING takes a name for a column of GROUP BY rather than for an alias of something else. Answers the aliases as they
+    /// were.
+    fn name_groups_first(&mut self, groups: &[Expr]) -> Vec<(String, Expr)> {
         let block = self.block();
-        let named = |group: &Expr| block.column_name(group).map(|name| (name.to_owned(), group.kind.clone()));
+        let named = |group: &Expr| block.column_name(group).map(|name| (name.to_owned(), group.clone()));
         let columns: Vec<_> = groups.iter().filter_map(named).collect();
         let aliases = block.aliases.clone();
-        block.aliases.retain(|(alias, expr)| {
-            !columns.iter().any(|(name, kind)| same_name(alias, name) && expr.kind != *kind)
-        });
+        for (alias, expr) in &mut block.aliases {
+            if let Some((_, group)) = columns.iter().find(|(name, _)| same_name(alias, name)) {
+                *expr = group.clone();
+            }
+        }
         aliases
     }
 

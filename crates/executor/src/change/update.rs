@@ -48,12 +48,19 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
     while more {
         rows.clear();
         more = input.next_rows(context, &mut rows).await?;
-        for index in 0..rows.len() {
-            context.check()?;
-            for target in &mut targets {
-                let frame = rows.row_mut(index);
-                update_row(plan, target, frame, context, &mut outcome).await?;
-                pace.count_change().await;
+        let turns: Vec<&mut [Target<'_>]> = match targets.iter().any(|target| target.is_twice) {
+            // All rows under one name come before those under the other.
+            true => targets.chunks_mut(1).collect(),
+            false => vec![&mut targets[..]],
+        };
+        for targets in turns {
+            for index in 0..rows.len() {
+                context.check()?;
+                for target in &mut *targets {
+                    let frame = rows.row_mut(index);
+                    update_row(plan, target, frame, context, &mut outcome).await?;
+                    pace.count_change().await;
+                }
             }
         }
     }
@@ -78,7 +85,7 @@ async fn update_row(
     }
     outcome.matched_rows += 1;
     let positions = &target.plan.column_positions;
-    let old: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
+    let mut old: Vec<Value> = positions.iter().map(|&position| frame[position].clone()).collect();
     for assignment in &target.plan.assignments {
         let column = assignment.column;
         let number = outcome.matched_rows;
@@ -102,11 +109,20 @@ async fn update_row(
         // What the other one assigns is made from the rows as they were.
         positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
     }
+    let is_assigned =
+        |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
+    if target.is_twice {
+        // The row itself may have been changed under the other name.
+        let present = target.foreign_keys.present_row(&target.handle, &row_key, context).await?;
+        let Some(present) = present else { return Ok(()) };
+        for (column, value) in present.iter().enumerate().filter(|(column, _)| !is_assigned(*column)) {
+            new[column] = value.clone();
+        }
+        old = present;
+    }
     if new == old {
         return Ok(());
     }
-    let is_assigned =
-        |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
     write_row(plan, target, &row_key, old, new, context, outcome).await
 }
@@ -124,8 +140,8 @@ async fn write_row(
     let Target { handle, foreign_keys, .. } = target;
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
-    if target.is_twice || plan.targets.len() > 1 && foreign_keys.is_child() {
-        // The other one, or a cascade from another target, may have passed here.
+    if !target.is_twice && plan.targets.len() > 1 && foreign_keys.is_child() {
+        // A cascade from another target may have passed here.
         let present = foreign_keys.present_row(handle, row_key, context).await?;
         let Some(present) = present else { return Ok(()) };
         let is_changed = |column: usize| is_assigned(column) || new[column] != old[column];

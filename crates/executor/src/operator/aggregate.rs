@@ -164,6 +164,10 @@ impl<'p> AggregateRows<'p> {
 
     /// Ordered input: reads a batch and gives out the groups that ended in it.
     async fn step(&mut self, context: &mut ExecContext<'_>, out: &mut RowBatch) -> Result<(), SqlError> {
+        if !self.has_groups {
+            // What a run before has left, which may have been given up in its midst.
+            self.held.release(&mut context.memory);
+        }
         self.read_batch(context).await?;
         let mut key = Vec::new();
         for index in 0..self.batch.len() {

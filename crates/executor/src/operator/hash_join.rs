@@ -82,11 +82,12 @@ impl<'p> HashJoinRows<'p> {
         Ok(())
     }
 
-    /// Goes on with the outer row, or takes the next one, and adds up to `wanted` rows; false when there is none.
+    /// Goes on with the outer row, or takes the next one, and adds up to `left` of the `wanted` rows; false when there is none.
     async fn join_next(
         &mut self,
         context: &mut ExecContext<'_>,
         wanted: usize,
+        left: usize,
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
         while self.next_outer == self.outer_rows.len() {
@@ -107,7 +108,7 @@ impl<'p> HashJoinRows<'p> {
             }
         };
         let matches = current.key.as_ref().and_then(|key| self.table.get(key)).map_or(&[][..], Vec::as_slice);
-        let some = matches[current.next..].iter().take(wanted);
+        let some = matches[current.next..].iter().take(left);
         self.pace.count(some.len() + 1).await;
         context.interrupt.check()?;
         for &number in some {
@@ -181,7 +182,7 @@ impl Operator for HashJoinRows<'_> {
             let first = out.len();
             while out.len() - first < wanted {
                 let left = wanted - (out.len() - first);
-                if !self.join_next(context, left, out).await? {
+                if !self.join_next(context, wanted, left, out).await? {
                     return Ok(false);
                 }
             }

@@ -48,6 +48,9 @@ impl<'p> Planner<'p> {
             let mut order_by = Vec::with_capacity(aggregate.order_by.len());
             for item in aggregate.order_by {
                 let expr = self.bind(&item.expr)?;
+                if crate::walk::has_subquery(&expr) {
+                    return Err(not_supported("a correlated subquery inside an aggregate function"));
+                }
                 order_by.push(AggregateOrder { expr, descending: item.descending });
             }
             let separator = match aggregate.separator.map(|literal| literal.value) {

@@ -40,9 +40,9 @@ pub fn apply_alterations<'a>(
     if draft.columns.is_empty() {
         return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
-    let before = ColumnsBefore::of(draft);
+    let mut before = ColumnsBefore::of(draft);
     for specification in specifications {
-        apply(specification, &before, draft, asked, context)?;
+        apply(specification, &mut before, draft, asked, context)?;
     }
     before.rename_in_keys(draft);
     Ok(())
@@ -52,13 +52,15 @@ pub fn apply_alterations<'a>(
 /// exchanged.
 struct ColumnsBefore {
     names: Vec<(String, ColumnSource)>,
+    /// Those that a specification has changed or renamed: it is the only one for each.
+    taken: Vec<ColumnSource>,
     index_count: usize,
 }
 
 impl ColumnsBefore {
     fn of(draft: &TableDraft) -> ColumnsBefore {
         let names = draft.columns.iter().map(|column| (column.definition.name.clone(), column.source));
-        ColumnsBefore { names: names.collect(), index_count: draft.indexes.len() }
+        ColumnsBefore { names: names.collect(), taken: Vec::new(), index_count: draft.indexes.len() }
     }
 
     /// Where the column is now that was called so.
@@ -67,8 +69,11 @@ impl ColumnsBefore {
         draft.columns.iter().position(|column| column.source == *source)
     }
 
-    fn require(&self, name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
-        self.find(name, draft).ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &draft.name]))
+    fn take(&mut self, name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
+        let position = self.find(name, draft).filter(|at| !self.taken.contains(&draft.columns[*at].source));
+        let position = position.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &draft.name]))?;
+        self.taken.push(draft.columns[position].source);
+        Ok(position)
     }
 
     /// Keys that were there before follow their columns; new ones name them as they are called now.
@@ -155,7 +160,7 @@ fn drop_index(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
 
 fn apply<'a>(
     specification: &Spec<'a>,
-    before: &ColumnsBefore,
+    before: &mut ColumnsBefore,
     draft: &mut TableDraft,
     asked: &mut AlterContext<'a>,
     context: &mut DefinitionContext<'_>,
@@ -176,11 +181,11 @@ fn apply<'a>(
         }
         Spec::AddForeignKey(key) => add_foreign_key(key, draft),
         Spec::ModifyColumn { column, position } => {
-            let at = before.require(column.name.name, draft)?;
+            let at = before.take(column.name.name, draft)?;
             change_column(at, column, position, draft, context)
         }
         Spec::ChangeColumn { old_name, column, position } => {
-            let at = before.require(old_name.name, draft)?;
+            let at = before.take(old_name.name, draft)?;
             change_column(at, column, position, draft, context)
         }
         Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
@@ -214,7 +219,7 @@ fn apply<'a>(
         }
         Spec::RenameColumn { from, to } => {
             check_column_name(to.name)?;
-            let position = before.require(from.name, draft)?;
+            let position = before.take(from.name, draft)?;
             draft.columns[position].definition.name = to.name.to_owned();
             Ok(())
         }

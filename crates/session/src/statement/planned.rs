@@ -390,6 +390,9 @@ impl Session {
 /// A LIMIT of the statement takes the place of `sql_select_limit`.
 fn has_limit(plan: &Plan) -> bool {
     let PlanKind::Query(query) = &plan.kind else { return true };
+    if query.counted_limit.is_some() {
+        return true;
+    }
     let mut node = &query.root;
     loop {
         node = match &node.kind {
