@@ -50,7 +50,7 @@ impl Equalities {
             JoinTree::Left { left, right, on } => {
                 // With a subquery a row may find its partner by more than the columns that are seen here.
                 if !on.iter().any(has_subquery) {
-                    self.outer.push(OuterJoin { on: plain(on), outer_set: left.sources(), may_lack_rows });
+                    self.outer.push(OuterJoin { on: on.clone(), outer_set: left.sources(), may_lack_rows });
                 }
                 self.add(left, may_lack_rows);
                 self.add(right, true);

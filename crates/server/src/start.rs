@@ -37,7 +37,6 @@ pub fn run(settings: Settings) -> Result<(), String> {
     }
     crate::panics::install();
     choose_page_size(settings.uses_large_pages);
-    // Clients must not take the files that the log needs.
     env::real::open_as_many_files_as_possible();
     let directory = DataDirectory::open(&settings.datadir)?;
     let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;

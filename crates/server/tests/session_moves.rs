@@ -18,32 +18,23 @@ fn moves(client: &mut RawClient) -> u64 {
     value(client, "SHOW GLOBAL STATUS LIKE 'Evenkeel_session_moves'").parse().expect("a number")
 }
 
-fn execute_all(client: &mut RawClient, statements: &[&str]) {
-    for text in statements {
-        client.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
-}
-
 #[test]
 fn a_session_keeps_all_it_has_when_it_moves_before_each_command() {
     let server = TestServer::start(ALWAYS);
     let (mut one, mut other) = (server.log_in(), server.log_in());
-    execute_all(
-        &mut one,
-        &[
-            "CREATE DATABASE d",
-            "USE d",
-            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT)",
-            "SET @seen = 7",
-            "PREPARE added FROM 'INSERT INTO t (a) VALUES (?)'",
-            "BEGIN",
-            "EXECUTE added USING @seen",
-            "SAVEPOINT s",
-            "EXECUTE added USING @seen",
-            "ROLLBACK TO s",
-        ],
-    );
-    execute_all(&mut other, &["USE d", "SET innodb_lock_wait_timeout = 1"]);
+    one.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT)",
+        "SET @seen = 7",
+        "PREPARE added FROM 'INSERT INTO t (a) VALUES (?)'",
+        "BEGIN",
+        "EXECUTE added USING @seen",
+        "SAVEPOINT s",
+        "EXECUTE added USING @seen",
+        "ROLLBACK TO s",
+    ]);
+    other.execute_all(&["USE d", "SET innodb_lock_wait_timeout = 1"]);
     assert_eq!(value(&mut one, "SELECT COUNT(*) FROM t"), "1");
     assert_eq!(value(&mut other, "SELECT COUNT(*) FROM t"), "0");
     let blocked = other.execute("INSERT INTO t VALUES (1, 1)").map_err(|error| error.number);

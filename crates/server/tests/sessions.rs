@@ -60,18 +60,14 @@ fn kill_ends_waiting_and_running_sessions() {
 fn a_vanished_client_leaves_no_locks() {
     let server = TestServer::start(&[]);
     let mut other = server.log_in();
-    for text in [
+    other.execute_all(&[
         "CREATE DATABASE d",
         "USE d",
         "CREATE TABLE t (id INT PRIMARY KEY, a INT)",
         "INSERT INTO t VALUES (1, 1)",
-    ] {
-        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    ]);
     let mut vanishing = server.log_in();
-    for text in ["USE d", "BEGIN", "UPDATE t SET a = 2 WHERE id = 1"] {
-        vanishing.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    vanishing.execute_all(&["USE d", "BEGIN", "UPDATE t SET a = 2 WHERE id = 1"]);
     drop(vanishing);
     let since = Instant::now();
     other.execute("UPDATE t SET a = a + 10 WHERE id = 1").expect("the lock is gone");
@@ -84,9 +80,11 @@ fn a_vanished_client_leaves_no_locks() {
 fn a_client_that_does_not_read_holds_little_and_can_be_killed() {
     let server = TestServer::start(&[]);
     let mut other = server.log_in();
-    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(1000))"] {
-        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    other.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(1000))",
+    ]);
     for start in (0..4000).step_by(200) {
         let rows: Vec<_> = (start..start + 200).map(|id| format!("({id}, REPEAT('x', 1000))")).collect();
         other.execute(&format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("inserted");
@@ -206,9 +204,11 @@ fn several_statements_need_the_clients_word() {
 fn old_commands_still_answer() {
     let server = TestServer::start(&[]);
     let mut client = server.log_in();
-    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10))"] {
-        client.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    client.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10))",
+    ]);
     client.send(0, b"\x04t\0");
     let mut names = Vec::new();
     loop {
@@ -291,23 +291,19 @@ fn traffic_and_failures_of_connections_are_counted() {
 fn a_client_that_is_silent_within_change_user_holds_its_locks_no_longer_than_it_may() {
     let server = TestServer::start(&["--net-read-timeout=1"]);
     let mut other = server.log_in();
-    for text in [
+    other.execute_all(&[
         "CREATE DATABASE d",
         "USE d",
         "CREATE TABLE t (a INT PRIMARY KEY)",
         "SET innodb_lock_wait_timeout = 10",
-    ] {
-        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    ]);
     for is_killed in [true, false] {
         let mut silent = server.log_in();
         if is_killed {
             silent.execute("SET net_read_timeout = 600").expect("set");
         }
         let id = connection_id(&mut silent);
-        for text in ["USE d", "BEGIN", "INSERT INTO t VALUES (1)"] {
-            silent.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-        }
+        silent.execute_all(&["USE d", "BEGIN", "INSERT INTO t VALUES (1)"]);
         // User, a proof of seven bytes that are wrong for any plugin, database, collation, plugin.
         silent.send(0, b"\x11root\0\x07\x07\x07\x07\x07\x07\x07\x07\0\xff\0mysql_native_password\0");
         let (_, packet) = silent.read().expect("asked for another proof");
@@ -346,16 +342,16 @@ fn a_killed_client_that_does_not_read_gives_its_place_back() {
 fn a_query_that_is_killed_while_its_client_reads_slowly_ends_with_its_error() {
     let server = TestServer::start(&[]);
     let mut other = server.log_in();
-    for text in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(1000))"] {
-        other.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    other.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, filler VARCHAR(1000))",
+    ]);
     let rows: Vec<_> = (0..300).map(|id| format!("({id}, REPEAT('x', 1000))")).collect();
     other.execute(&format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("inserted");
     let mut slow = server.log_in();
     let id = connection_id(&mut slow);
-    for text in ["USE d", "BEGIN", "INSERT INTO t VALUES (1000, 'own')"] {
-        slow.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    }
+    slow.execute_all(&["USE d", "BEGIN", "INSERT INTO t VALUES (1000, 'own')"]);
     // A hundred million bytes: more than sockets hold.
     slow.send(0, b"\x03SELECT a.filler FROM t a, t b");
     std::thread::sleep(Duration::from_millis(500));

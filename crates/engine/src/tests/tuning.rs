@@ -17,6 +17,17 @@ async fn fill(engine: &Arc<Engine>, prefix: &str, rows: u32) -> u64 {
     oldest_age
 }
 
+/// Waits until the engine's figures are so.
+async fn until(engine: &Arc<Engine>, is_so: impl Fn(&crate::EngineStats) -> bool) {
+    for _ in 0..1000 {
+        if is_so(&engine.stats()) {
+            return;
+        }
+        engine.env.clock.sleep(10_000).await;
+    }
+    panic!("it did not come to that: {:?}", engine.stats());
+}
+
 #[test]
 fn the_log_grows_and_shrinks_under_load() {
     with_engine(|engine| async move {
@@ -30,13 +41,7 @@ fn the_log_grows_and_shrinks_under_load() {
         assert!(age > SMALL, "the log may be longer now: {age}");
         engine.set_redo_capacity(SMALL);
         fill(&engine, "c", 4_000).await;
-        for _ in 0..1000 {
-            if engine.stats().log_capacity_bytes == SMALL {
-                break;
-            }
-            engine.env.clock.sleep(10_000).await;
-        }
-        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
+        until(&engine, |stats| stats.log_capacity_bytes == SMALL).await;
         let age = fill(&engine, "d", 8_000).await;
         assert!(age <= SMALL, "the log is {age} bytes long");
     });
@@ -155,13 +160,7 @@ fn a_database_opens_with_a_far_smaller_log_than_it_has() {
     let run = async move {
         let engine = Engine::open(env, EngineOptions { redo_capacity_bytes: SMALL, ..options() });
         let engine = engine.await.expect("open");
-        for _ in 0..3000 {
-            if engine.stats().log_capacity_bytes == SMALL {
-                break;
-            }
-            engine.env.clock.sleep(10_000).await;
-        }
-        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
+        until(&engine, |stats| stats.log_capacity_bytes == SMALL).await;
         assert_eq!(committed(&engine, "unfinished").await, None);
         assert!(fill(&engine, "after", 2_000).await <= SMALL);
         engine.verify().await.expect("verify");
@@ -198,15 +197,7 @@ fn logs_of_dirty_pages_shrink_with_the_log() {
         }
         assert!(engine.stats().page_log_bytes > SMALL / 8, "{:?}", engine.stats());
         engine.set_redo_capacity(SMALL);
-        for _ in 0..3000 {
-            let stats = engine.stats();
-            if stats.log_capacity_bytes == SMALL && stats.page_log_bytes <= SMALL / 8 {
-                break;
-            }
-            engine.env.clock.sleep(10_000).await;
-        }
-        assert_eq!(engine.stats().log_capacity_bytes, SMALL, "the log became short enough");
-        assert!(engine.stats().page_log_bytes <= SMALL / 8, "{:?}", engine.stats());
+        until(&engine, |stats| stats.log_capacity_bytes == SMALL && stats.page_log_bytes <= SMALL / 8).await;
         engine.close().await.expect("close");
     };
     world.block_on(run).unwrap();

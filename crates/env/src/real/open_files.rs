@@ -1,6 +1,7 @@
-//! How many files this process may have open.
+//! How many files this process may have open. Asked for by the server before it opens any: clients' sockets count as well, and
+//! must not take those that the log needs.
 
-/// Lets this process have as many files open as the system allows at all, clients' sockets among them. Answers how many.
+/// Lets this process have as many files open as the system allows at all. Answers how many.
 pub fn open_as_many_files_as_possible() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the call writes to `limit`, which lives until it returns.

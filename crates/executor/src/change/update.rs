@@ -108,20 +108,22 @@ async fn update_row(
     if target.is_twice {
         // What the other one assigns is made from the rows as they were.
         positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
+    } else if new == old {
+        return Ok(());
     }
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
-    if target.is_twice {
-        // The row itself may have been changed under the other name.
+    if target.is_twice || plan.targets.len() > 1 && target.foreign_keys.is_child() {
+        // The row may have been changed under the other name, or by a cascade from another target.
         let present = target.foreign_keys.present_row(&target.handle, &row_key, context).await?;
         let Some(present) = present else { return Ok(()) };
         for (column, value) in present.iter().enumerate().filter(|(column, _)| !is_assigned(*column)) {
             new[column] = value.clone();
         }
         old = present;
-    }
-    if new == old {
-        return Ok(());
+        if new == old {
+            return Ok(());
+        }
     }
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
     write_row(plan, target, &row_key, old, new, context, outcome).await
@@ -132,28 +134,14 @@ async fn write_row(
     plan: &UpdatePlan,
     target: &Target<'_>,
     row_key: &[u8],
-    mut old: Vec<Value>,
-    mut new: Vec<Value>,
+    old: Vec<Value>,
+    new: Vec<Value>,
     context: &mut ExecContext<'_>,
     outcome: &mut Outcome,
 ) -> Result<(), SqlError> {
     let Target { handle, foreign_keys, .. } = target;
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
-    if !target.is_twice && plan.targets.len() > 1 && foreign_keys.is_child() {
-        // A cascade from another target may have passed here.
-        let present = foreign_keys.present_row(handle, row_key, context).await?;
-        let Some(present) = present else { return Ok(()) };
-        let is_changed = |column: usize| is_assigned(column) || new[column] != old[column];
-        let kept: Vec<usize> = (0..new.len()).filter(|&column| !is_changed(column)).collect();
-        for column in kept {
-            new[column] = present[column].clone();
-        }
-        old = present;
-        if new == old {
-            return Ok(());
-        }
-    }
     let row_begin = context.transaction.savepoint();
     if let Err(error) = foreign_keys.before_update(handle, row_key, &old, &new, context).await {
         return pardon(error, plan.ignore, row_begin, handle, context).await;

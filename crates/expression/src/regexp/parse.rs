@@ -117,17 +117,15 @@ impl Parser<'_> {
     }
 
     fn repeated(&mut self, atom: Tree) -> Result<Tree, RegexpError> {
-        let (minimum, maximum) = match self.peek() {
-            Some('*') => (0, None),
-            Some('+') => (1, None),
-            Some('?') => (0, Some(1)),
-            Some('{') => (0, Some(0)),
-            _ => return Ok(atom),
+        let Some(operator) = self.peek().filter(|next| matches!(next, '*' | '+' | '?' | '{')) else {
+            return Ok(atom);
         };
         self.at += 1;
-        let (minimum, maximum) = match self.characters[self.at - 1] {
-            '{' => self.interval()?,
-            _ => (minimum, maximum),
+        let (minimum, maximum) = match operator {
+            '*' => (0, None),
+            '+' => (1, None),
+            '?' => (0, Some(1)),
+            _ => self.interval()?,
         };
         if self.peek() == Some('+') {
             return Err(RegexpError::Unimplemented);

@@ -26,10 +26,11 @@ impl Planner<'_> {
         name: &str,
     ) -> Result<Option<Expr>, SqlError> {
         let block = &mut self.blocks[depth];
+        let reads_aliases = block.alias_use != AliasUse::None && table.is_none();
         // Inside an aggregate the tables' columns come first in every clause.
-        if block.alias_use == AliasUse::BeforeColumns
+        if reads_aliases
+            && block.alias_use == AliasUse::BeforeColumns
             && !block.inside_aggregate
-            && table.is_none()
             && let Some(expr) = find_alias(&block.aliases, name)
         {
             return Ok(Some(expr));
@@ -45,12 +46,7 @@ impl Planner<'_> {
                 return Ok(Some(expr));
             }
         }
-        let reads_aliases = match block.alias_use {
-            AliasUse::AfterColumns => true,
-            AliasUse::BeforeColumns => block.inside_aggregate,
-            AliasUse::None => false,
-        };
-        let found = find_alias(&block.aliases, name).filter(|_| reads_aliases && table.is_none());
+        let found = find_alias(&block.aliases, name).filter(|_| reads_aliases);
         if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }

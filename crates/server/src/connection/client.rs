@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auth::ClientHost;
@@ -224,13 +224,12 @@ async fn send(
     timeout: Duration,
     kill: Option<&KillSwitch>,
 ) -> io::Result<()> {
-    let write = || poll_fn(|context| stream.borrow_mut().poll_write_all(context, bytes));
-    let first = poll_fn(|context| Poll::Ready(stream.borrow_mut().poll_write_all(context, bytes))).await;
-    if let Poll::Ready(result) = first {
+    let write = |context: &mut Context<'_>| stream.borrow_mut().poll_write_all(context, bytes);
+    if let Poll::Ready(result) = poll_fn(|context| Poll::Ready(write(context))).await {
         return result;
     }
     let rest = async {
-        let rest = tokio::time::timeout(timeout, write()).await;
+        let rest = tokio::time::timeout(timeout, poll_fn(write)).await;
         rest.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     };
     match kill {

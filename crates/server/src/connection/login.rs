@@ -1,7 +1,8 @@
 //! From the greeting to a session: TLS, the proof of who the client is, its place and its database.
 //!
 //! Invariant: a session exists only for a client that proved an account; what is refused is answered with one
-//! error packet. All of it together is limited by `connect_timeout`. Also serves COM_CHANGE_USER.
+//! error packet. All of it together is limited by `connect_timeout`. Also serves COM_CHANGE_USER,
+//! whose proof is limited by `net_read_timeout`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -142,27 +142,17 @@ impl DetachedStream {
                 Channel::Tls(stream)
             }
         };
-        Ok(Stream {
-            channel,
-            posted: None,
-            written: 0,
-            is_broken: false,
-            received: self.received,
-            sent: self.sent,
-        })
+        Ok(Stream { received: self.received, sent: self.sent, ..Stream::of(channel) })
     }
 }
 
 impl Stream {
     pub(super) fn new(transport: Transport) -> Stream {
-        Stream {
-            channel: Channel::Plain(Rc::new(transport)),
-            posted: None,
-            written: 0,
-            is_broken: false,
-            received: 0,
-            sent: 0,
-        }
+        Stream::of(Channel::Plain(Rc::new(transport)))
+    }
+
+    fn of(channel: Channel) -> Stream {
+        Stream { channel, posted: None, written: 0, is_broken: false, received: 0, sent: 0 }
     }
 
     /// Leaves this worker. Nothing may be unsent.

@@ -278,6 +278,13 @@ impl RawClient {
         self.expect_ok()
     }
 
+    /// The same for several, each of which has to succeed.
+    pub fn execute_all(&mut self, statements: &[&str]) {
+        for text in statements {
+            self.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        }
+    }
+
     /// COM_QUERY for one statement with rows, as text.
     pub fn query(&mut self, text: &str) -> Result<Vec<Vec<Option<String>>>, ServerError> {
         let mut payload = vec![3];
