@@ -31,6 +31,8 @@ pub enum LockName {
     Table(Arc<str>, Arc<str>),
     /// Part of the lock of all tables: see `global_lock`.
     Gate(Gate),
+    /// All accounts: whoever changes some has them alone until the change is durable or taken back.
+    Accounts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

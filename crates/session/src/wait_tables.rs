@@ -33,6 +33,7 @@ pub fn state(server: &Server, entry: &ProcessEntry, activity: &Activity) -> &'st
         Some(LockName::Database(_)) => "Waiting for schema metadata lock",
         Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
         Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
+        Some(LockName::Accounts) => "Waiting for acl cache lock",
         None => activity.state,
     }
 }

@@ -4,6 +4,7 @@ mod support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use catalog::{LockGuard, LockMode, LockName, LockOwner};
 use session::{KillKind, Server};
 use support::{Client, new_server};
 
@@ -218,5 +219,41 @@ fn a_prepared_statement_that_is_killed_is_undone_whole() {
             assert_eq!(client.query("select count(*) n from t").await, kept, "after {polls} polls: {answer}");
             client.query("delete from t where a > 1000").await;
         }
+    });
+}
+
+/// The accounts, as a statement of nobody that changes some.
+fn hold_accounts(server: &Server) -> LockGuard {
+    let locks = server.catalog().locks();
+    let held = locks.try_acquire(LockOwner(u64::MAX), &LockName::Accounts, LockMode::Exclusive);
+    held.expect("nobody has them")
+}
+
+/// Else one would put back, or make durable, what the other is about to take back.
+#[test]
+fn one_statement_at_a_time_changes_accounts() {
+    run(async |server| {
+        let mut other = Client::connect(&server).await;
+        let held = hold_accounts(&server);
+        let waiting = start(Client::connect(&server).await, "create user anna");
+        pause().await;
+        assert!(!waiting.is_finished());
+        let grants = other.query("show grants for anna").await;
+        assert!(grants.starts_with("ERROR 1141"), "{grants}");
+        let state = "select state from information_schema.processlist where info = 'create user anna'";
+        assert_eq!(other.query(state).await, "state\nWaiting for acl cache lock\n");
+        let listed = "select lock_type, lock_status from performance_schema.metadata_locks
+            where object_type = 'ACL CACHE' order by lock_status";
+        let both = "lock_type\tlock_status\nEXCLUSIVE\tGRANTED\nEXCLUSIVE\tPENDING\n";
+        assert_eq!(other.query(listed).await, both);
+        drop(held);
+        assert_eq!(waiting.await.expect("it ends").1, "ok\n");
+        assert_eq!(other.query("grant select on *.* to anna").await, "ok\n");
+
+        let held = hold_accounts(&server);
+        let answer = killed(&server, "drop user anna").await;
+        assert!(answer.starts_with("ERROR 1317"), "{answer}");
+        drop(held);
+        assert_eq!(other.query("drop user anna").await, "ok\n");
     });
 }

@@ -1,6 +1,7 @@
 //! CREATE, ALTER, DROP and RENAME USER, GRANT, REVOKE and SET PASSWORD.
 //!
-//! Accounts are changed in memory, then made durable; when that fails the earlier accounts are put back.
+//! Accounts are changed in memory, then made durable; when that fails the earlier accounts are put back. One statement at a time
+//! does that, or one would put back, or make durable, what another has changed.
 use auth::{Account, AccountError, AccountName, Credential, Plugin, Privilege, PrivilegeSet, Scope};
 use datum::{SqlError, Value, error_code};
 use parser::ast::{
@@ -18,6 +19,11 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
+        let _lock = self.lock_accounts().await?;
+        // What it may do can have changed while it waited.
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
         let before = self.server.accounts().encode();
         let result = self.change_accounts(request, shield).await;
         let result = match result {

@@ -34,6 +34,11 @@ impl Session {
         Ok(guards)
     }
 
+    /// For a statement that changes accounts.
+    pub(super) async fn lock_accounts(&self) -> Result<LockGuard, SqlError> {
+        self.lock(&LockName::Accounts, LockMode::Exclusive).await
+    }
+
     async fn lock(&self, name: &LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
         let (locks, owner) = (self.server.catalog().locks(), self.lock_owner());
         match locks.try_acquire(owner, name, mode) {

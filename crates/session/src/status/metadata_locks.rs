@@ -34,6 +34,7 @@ pub(crate) fn metadata_locks(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>
             LockName::Table(database, table) => ("TABLE", Value::bytes(&**database), Value::bytes(&**table)),
             LockName::Gate(Gate::Changes) => ("GLOBAL", Value::Null, Value::Null),
             LockName::Gate(Gate::Commits) => ("COMMIT", Value::Null, Value::Null),
+            LockName::Accounts => ("ACL CACHE", Value::Null, Value::Null),
         };
         rows.push(vec![
             Value::bytes(object),
@@ -59,8 +60,9 @@ fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
         (LockName::Database(_) | LockName::Gate(_), LockMode::Shared | LockMode::SharedWrite) => {
             "INTENTION_EXCLUSIVE"
         }
+        (LockName::Accounts, LockMode::Shared) => "SHARED",
         (LockName::Table(..), LockMode::Shared) => "SHARED_READ",
-        (LockName::Table(..), LockMode::SharedWrite) => "SHARED_WRITE",
+        (LockName::Table(..) | LockName::Accounts, LockMode::SharedWrite) => "SHARED_WRITE",
         (_, LockMode::NoWrite) => "SHARED_READ_ONLY",
         (_, LockMode::Exclusive) => "EXCLUSIVE",
     }
