@@ -139,6 +139,12 @@ fn draw_sync(random: &SeededRandom, after_max: usize) -> Fault {
 }
 
 fn draw(random: &SeededRandom) -> Fault {
+    if random.below(8) == 0 {
+        let path = ["wal/", "pages.db"][random.below(2)].into();
+        let after = random.below(300) as u64;
+        let (op, effect) = (Some(IoOp::Read), FaultEffect::FlippedRead);
+        return Fault { op, path, after, sticky: false, effect };
+    }
     let op = OPS[random.below(OPS.len())];
     let kind = if random.below(4) == 0 { IoErrorKind::NoSpace } else { INPUT_OUTPUT_ERROR };
     let effect = if random.below(3) == 0 { FaultEffect::Partial(kind) } else { FaultEffect::Error(kind) };

@@ -175,7 +175,12 @@ impl WalReader {
             self.tail.position = self.tail.position.next_multiple_of(self.tail.segment_bytes);
         }
         let position = self.tail.position;
-        let header = match self.window.chunk(position).await? {
+        let mut found = self.window.chunk(position).await?;
+        if !found.as_ref().is_some_and(|header| self.accepts(header)) {
+            // What is wrong may have happened on the way; nothing may be cut for that.
+            found = self.window.chunk_again(position).await?;
+        }
+        let header = match found {
             Some(header) if self.accepts(&header) => header,
             None if self.segment_ended && !self.window.has_segment(position) => {
                 return Err(self.damaged(Lsn(position), "the segment is missing"));

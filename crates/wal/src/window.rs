@@ -82,6 +82,13 @@ impl Window {
         Ok(valid.then_some(header))
     }
 
+    /// The same, read anew.
+    pub(crate) async fn chunk_again(&mut self, position: u64) -> Result<Option<ChunkHeader>, WalError> {
+        self.finish().await;
+        self.bytes.clear();
+        self.chunk(position).await
+    }
+
     /// Makes `length` bytes at `position` available; false when the segment's file is missing or too short.
     async fn load(&mut self, position: u64, length: u64) -> Result<bool, WalError> {
         let loaded = self.start..=self.end();

@@ -9,12 +9,16 @@ pub enum FaultEffect {
     Error(IoErrorKind),
     /// A write stops after some of its sectors and fails; other operations fail without effect.
     Partial(IoErrorKind),
+    /// A read answers with one wrong bit, which the disk has right; other operations do what they should.
+    FlippedRead,
 }
 
 impl FaultEffect {
-    pub(super) fn kind(self) -> IoErrorKind {
+    /// The error, if it is one.
+    pub(super) fn kind(self) -> Option<IoErrorKind> {
         match self {
-            Self::Error(kind) | Self::Partial(kind) => kind,
+            Self::Error(kind) | Self::Partial(kind) => Some(kind),
+            Self::FlippedRead => None,
         }
     }
 }

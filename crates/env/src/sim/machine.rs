@@ -154,9 +154,13 @@ impl MachineState {
             Work::Read { file, offset, mut buffer } => {
                 let result = match fault {
                     Some(FaultEffect::Error(kind) | FaultEffect::Partial(kind)) => error(kind),
-                    None if self.disk.files[file.0].read(offset, buffer.as_mut_slice()) => Ok(()),
-                    None => error(IoErrorKind::EndOfFile),
+                    _ if self.disk.files[file.0].read(offset, buffer.as_mut_slice()) => Ok(()),
+                    _ => error(IoErrorKind::EndOfFile),
                 };
+                if fault == Some(FaultEffect::FlippedRead) && !buffer.is_empty() {
+                    let bit = self.rng.below(8 * buffer.len());
+                    buffer.as_mut_slice()[bit / 8] ^= 1 << (bit % 8);
+                }
                 completer.complete(buffer, result);
             }
             Work::Write { file, offset, buffer, through } => {
@@ -167,22 +171,23 @@ impl MachineState {
                         self.disk.files[file.0].write(offset, &buffer.as_slice()[..sectors * SECTOR_BYTES]);
                         error(kind)
                     }
-                    None if self.fits(file, offset + buffer.len() as u64) => {
+                    _ if self.fits(file, offset + buffer.len() as u64) => {
                         self.disk.files[file.0].write(offset, buffer.as_slice());
                         // It can fail like a sync, too: the bytes are there, and may be lost.
-                        match through.then(|| self.faults.strike(IoOp::Sync, &path)) {
+                        let strike = || self.faults.strike(IoOp::Sync, &path).and_then(FaultEffect::kind);
+                        match through.then(strike) {
                             None => Ok(()),
                             Some(None) => {
                                 self.disk.files[file.0].sync_last();
                                 Ok(())
                             }
-                            Some(Some(fault)) => {
+                            Some(Some(kind)) => {
                                 self.disk.files[file.0].fail_sync();
-                                error(fault.kind())
+                                error(kind)
                             }
                         }
                     }
-                    None => error(IoErrorKind::NoSpace),
+                    _ => error(IoErrorKind::NoSpace),
                 };
                 completer.complete(buffer, result);
             }
@@ -192,7 +197,7 @@ impl MachineState {
                         self.disk.files[file.0].fail_sync();
                         error(kind)
                     }
-                    None => {
+                    _ => {
                         self.disk.files[file.0].sync_through(through, all);
                         Ok(())
                     }
@@ -200,7 +205,7 @@ impl MachineState {
                 completer.complete(IoBuf::empty(), result);
             }
             Work::Meta { work, .. } => {
-                let kind = fault.map(FaultEffect::kind);
+                let kind = fault.and_then(FaultEffect::kind);
                 work(self, kind);
                 completer.complete(IoBuf::empty(), Ok(()));
             }

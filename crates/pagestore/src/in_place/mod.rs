@@ -34,6 +34,9 @@ use versions::Versions;
 const DATA_FILE: &str = "pages.db";
 const DOUBLEWRITE_FILE: &str = "doublewrite.db";
 
+/// How often a page is read before it counts as damaged: what is wrong may have happened on the way.
+const READS_MAX: usize = 3;
+
 /// The files of a segment page store: its superblock, and how the names of the others begin.
 const SEGMENT_SUPERBLOCK_FILE: &str = "superblock.db";
 const SEGMENT_FILE_PREFIX: &str = "segments-";
@@ -195,12 +198,20 @@ impl PageStore for InPlaceStore {
             if page.0 >= self.page_count() {
                 return (buffer, Err(CorruptPage { page, fault: PageFault::BeyondEnd }.into()));
             }
-            let (buffer, result) = self.data.read_at(self.offset(page), buffer).await;
-            let result = match result {
-                Ok(()) => self.verify(page, buffer.as_slice()).map_err(StoreError::from),
-                Err(error) => Err(error.into()),
-            };
-            (buffer, result)
+            let mut buffer = buffer;
+            let mut result = Ok(());
+            for _ in 0..READS_MAX {
+                let (bytes, read) = self.data.read_at(self.offset(page), buffer).await;
+                buffer = bytes;
+                if let Err(error) = read {
+                    return (buffer, Err(error.into()));
+                }
+                result = self.verify(page, buffer.as_slice());
+                if result.is_ok() {
+                    break;
+                }
+            }
+            (buffer, result.map_err(StoreError::from))
         })
     }
 

@@ -20,6 +20,30 @@ async fn read(store: &InPlaceStore, page: PageId) -> Result<Vec<u8>, StoreError>
     result.map(|()| buffer.as_slice().to_vec())
 }
 
+#[test]
+fn a_bit_that_is_wrong_on_the_way_is_no_damage() {
+    let world = World::new(31, SimOptions::default());
+    let env = world.env();
+    let flip = |sticky| {
+        let (op, effect) = (Some(env::IoOp::Read), FaultEffect::FlippedRead);
+        Fault { op, path: DATA_FILE.into(), after: 0, sticky, effect }
+    };
+    world
+        .block_on(async {
+            let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
+            let mut batch = PageBatch::new(PageSize::K8, 1);
+            batch.push(PageId(5), &image(PageId(5), 7));
+            store.write_batch(batch).await.unwrap();
+            world.set_faults(&[flip(false)]);
+            let page = read(&store, PageId(5)).await.unwrap();
+            assert_eq!(header::lsn(&page), 7);
+            world.set_faults(&[flip(true)]);
+            let result = read(&store, PageId(5)).await;
+            assert!(matches!(result, Err(StoreError::Corrupt(_))), "{result:?}");
+        })
+        .unwrap();
+}
+
 /// Writes versions of the same few pages until the machine stops; notes what is acknowledged.
 async fn work(env: Env, acknowledged: Arc<StdMutex<u64>>) {
     let store = InPlaceStore::create(&env, "", PageSize::K8).await.unwrap();
