@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use wire::{Capabilities, PacketWriter};
 
-use crate::shared::{Place, Shared};
+use crate::shared::{ClientPlace, Shared};
 use crate::worker::{Burden, Worker};
 use client::Client;
 use commands::{Conversation, Departure};
@@ -28,12 +28,12 @@ pub(crate) use transport::Transport;
 
 /// What a client takes for as long as it stays.
 pub(crate) struct Stay {
-    place: Place,
+    place: ClientPlace,
     _burden: Burden,
 }
 
 impl Stay {
-    pub(crate) fn new(place: Place, worker: &Worker) -> Stay {
+    pub(crate) fn new(place: ClientPlace, worker: &Worker) -> Stay {
         Stay { place, _burden: worker.burden() }
     }
 }

@@ -109,7 +109,7 @@ async fn retry_later(error: &std::io::Error) {
 }
 
 fn hand_over(transport: Transport, peer: Option<SocketAddr>, shared: &Arc<Shared>, pool: &WorkerPool) {
-    let Some(place) = shared.places.take(shared.server.connection_count_max()) else {
+    let Some(place) = shared.take_place() else {
         return refuse_full(transport, shared);
     };
     let Ok(transport) = transport.detach() else { return };

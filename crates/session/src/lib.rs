@@ -11,7 +11,6 @@ mod engine_settings;
 mod kill;
 mod log_tables;
 mod plan_cache;
-mod prepared_places;
 mod privileges;
 mod process_list;
 mod result;

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use auth::AccountStore;
 use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
+use env::sync::Places;
 use parser::DigestSeed;
 
 use crate::connection_info::ConnectionId;
 use crate::counters::Counters;
 use crate::kill::KillKind;
 use crate::plan_cache::PlanCache;
-use crate::prepared_places::PreparedPlaces;
 use crate::process_list::ProcessList;
 use crate::status::{DeadlockWitness, Gauges, InnodbReport};
 use crate::user_locks::UserLocks;
@@ -53,7 +53,8 @@ pub struct Server {
     config: ServerConfig,
     pub(crate) globals: GlobalVariables,
     pub(crate) plan_cache: PlanCache,
-    pub(crate) prepared_places: PreparedPlaces,
+    /// One for each statement that is kept prepared, by COM_STMT_PREPARE or by SQL.
+    pub(crate) prepared_places: Places,
     /// Of sessions that have ended.
     pub(crate) ended_counters: Counters,
     pub(crate) gauges: Gauges,
@@ -92,7 +93,7 @@ impl Server {
             config,
             globals,
             plan_cache: PlanCache::default(),
-            prepared_places: PreparedPlaces::default(),
+            prepared_places: Places::default(),
             ended_counters: Counters::default(),
             gauges: Gauges::default(),
             innodb_report: InnodbReport::default(),
@@ -147,8 +148,8 @@ impl Server {
     }
 
     /// `max_connections` as it is now.
-    pub fn connection_count_max(&self) -> usize {
-        self.globals.by_name("max_connections").as_unsigned() as usize
+    pub fn connection_count_max(&self) -> u64 {
+        self.globals.by_name("max_connections").as_unsigned()
     }
 
     /// `connect_timeout` as it is now.

@@ -4,9 +4,11 @@
 
 mod event;
 mod notify;
+mod places;
 mod wait_queue;
 
 pub use event::Event;
 pub use notify::Notify;
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use places::{Place, Places};
 pub use wait_queue::{WaitQueue, Waiter};

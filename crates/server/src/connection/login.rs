@@ -14,7 +14,7 @@ use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, Packe
 
 use super::client::{Client, random_salt};
 use super::reply::write_ok;
-use crate::shared::Place;
+use crate::shared::ClientPlace;
 
 const ACCOUNT_LOCKED: ErrorCode =
     ErrorCode::new(3118, "HY000", "Access denied for user '%s'@'%s'. Account is locked.");
@@ -81,7 +81,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The session of a client that has just connected; otherwise the client only has to be closed.
-pub(super) async fn log_in(client: &mut Client, place: &Place) -> Option<Session> {
+pub(super) async fn log_in(client: &mut Client, place: &ClientPlace) -> Option<Session> {
     let limit = client.shared.server.connect_timeout();
     match tokio::time::timeout(limit, introduce_and_open(client, place)).await {
         Ok(Ok(session)) => Some(session),
@@ -93,7 +93,7 @@ pub(super) async fn log_in(client: &mut Client, place: &Place) -> Option<Session
     }
 }
 
-async fn introduce_and_open(client: &mut Client, place: &Place) -> Result<Session, End> {
+async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<Session, End> {
     client.flush().await?;
     let introduction = introduction(client).await?;
     if client.shared.requires_secure_transport && !is_secure(client) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use env::sync::Place;
 use parser::ast::StatementKind;
 use parser::parse;
 use plan::OutputColumn;
@@ -19,7 +20,6 @@ use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
 use crate::counters::count;
 use crate::plan_cache::{ParameterClass, PreparedPlan, StatementText, TextKey, TypedPlan};
-use crate::prepared_places::PreparedPlace;
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
 use crate::sink::{ColumnMeta, ResultShape, ResultSink};
@@ -40,7 +40,7 @@ pub struct PreparedStatement {
     /// that run the same text. `None` for statements that have no plan.
     plan: Option<Arc<TypedPlan>>,
     pub(super) cursor: Option<Box<Cursor>>,
-    _place: PreparedPlace,
+    _place: Place,
 }
 
 impl PreparedStatement {
