@@ -10,6 +10,7 @@ pub use serde_json::Value as Json;
 /// The members of an object.
 pub type JsonMap = serde_json::Map<String, Json>;
 
+use crate::column_type::{ColumnType, TypeKind};
 use crate::compare::Operand;
 use crate::number_text::write_double;
 use crate::value::Value;
@@ -48,6 +49,12 @@ pub fn parse_json(text: &[u8]) -> Result<Json, InvalidJson> {
         };
         InvalidJson { reason, position }
     })
+}
+
+/// What a moment is in a document: its text with all six digits of the fraction, whatever its type shows.
+pub fn json_moment(moment: &Value) -> Json {
+    let six_digits = ColumnType::new(TypeKind::DateTime { fsp: 6 });
+    Json::String(String::from_utf8_lossy(&moment.to_text(&six_digits)).into_owned())
 }
 
 /// MySQL's text of a document.

@@ -24,7 +24,9 @@ pub use column_type::{ColumnType, Members, TypeKind};
 pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type};
 pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
-pub use json::{InvalidJson, Json, JsonMap, compare_documents, json_text, normalize_json, parse_json};
+pub use json::{
+    InvalidJson, Json, JsonMap, compare_documents, json_moment, json_text, normalize_json, parse_json,
+};
 pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
 pub use moment::{MomentContext, NoMoment, fraction_digits};
 pub use number::{

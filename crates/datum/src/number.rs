@@ -202,6 +202,8 @@ impl Value {
             Value::Int(number) => Some(*number != 0),
             Value::UInt(number) => Some(*number != 0),
             Value::Decimal(number) => Some(!number.is_zero()),
+            // Whatever is not the number 0, `false` too.
+            Value::Json(text) => Some(text.parse() != Ok(0.0f64)),
             other => other.to_f64(column, warn).map(|number| number != 0.0),
         }
     }

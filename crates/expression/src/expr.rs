@@ -30,11 +30,13 @@ pub struct ExprType {
     pub coercibility: Coercibility,
     /// The full name of a table's column, for error messages.
     pub name: Option<Arc<str>>,
+    /// TRUE, FALSE or a condition: a BIGINT everywhere but in JSON, which has booleans.
+    pub is_truth: bool,
 }
 
 impl ExprType {
     pub fn new(column: ColumnType, coercibility: Coercibility) -> ExprType {
-        ExprType { column, coercibility, name: None }
+        ExprType { column, coercibility, name: None, is_truth: false }
     }
 
     pub fn collation(&self) -> CollationId {
@@ -49,6 +51,12 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// The same, as a truth value.
+    pub fn as_truth(mut self) -> Expr {
+        self.ty.is_truth = true;
+        self
+    }
+
     /// The frame position of a plain column.
     pub fn as_column(&self) -> Option<usize> {
         match self.kind {

@@ -119,6 +119,8 @@ pub struct Block {
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
+    /// In ON: the sources of its join, the only ones that names may mean, as a bit set.
+    pub joined: Option<u64>,
     /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is
     /// the table.
     pub new_row: Option<usize>,
@@ -185,7 +187,8 @@ impl Block {
     ) -> Result<Option<(usize, usize)>, SqlError> {
         let mut found = None;
         for (source_number, source) in self.sources.iter().enumerate() {
-            if !source.is_named(database, table) {
+            let is_in_reach = self.joined.is_none_or(|joined| joined & (1 << source_number) != 0);
+            if !is_in_reach || !source.is_named(database, table) {
                 continue;
             }
             for (column_number, column) in source.columns.iter().enumerate() {

@@ -238,16 +238,13 @@ impl<'p> Planner<'p> {
 
     /// Binds ON; it may only name tables of its own join.
     fn bind_on(&mut self, condition: &ast::Expr<'p>, set: u64) -> Result<Vec<Expr>, SqlError> {
-        self.block().clause = Some(Clause::On);
-        let bound = self.bind(condition)?;
+        let block = self.block();
+        (block.clause, block.joined) = (Some(Clause::On), Some(set));
+        let bound = self.bind(condition);
+        self.block().joined = None;
+        let bound = bound?;
         if crate::walk::has_subquery(&bound) {
             return Err(not_supported("a correlated subquery in ON"));
-        }
-        let block = self.block();
-        let outside = block.sources_of(&bound) & !set;
-        if outside != 0 {
-            let source = &block.sources[outside.trailing_zeros() as usize];
-            return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&format!("{}.?", source.alias), &"on clause"]));
         }
         Ok(split_conjuncts(bound))
     }
@@ -265,7 +262,7 @@ impl<'p> Planner<'p> {
         left.iter().map(name).filter(|left| right.iter().any(|right| same_name(left, right))).collect()
     }
 
-    /// USING: equal columns of both sides, shown once in front.
+    /// USING: equal columns of both sides, shown once in front, in the order of the first side.
     fn merge_columns(
         &mut self,
         left: &[(usize, usize)],
@@ -273,7 +270,9 @@ impl<'p> Planner<'p> {
         names: &[String],
         kind: ast::JoinKind,
     ) -> Result<Merged, SqlError> {
-        let (mut on, mut star) = (Vec::new(), Vec::new());
+        // A right join shows its right side first, as it is a left join turned.
+        let (first, second) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
+        let (mut on, mut shown_columns) = (Vec::new(), Vec::new());
         let mut merged = Vec::new();
         for name in names {
             let left = self.column_in(left, name)?;
@@ -284,11 +283,11 @@ impl<'p> Planner<'p> {
             let (shown, hidden) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
             block.sources[hidden.0].columns[hidden.1].hidden = true;
             on.push(self.context.bind.compare(ComparisonOperator::Equal, left_expr, right_expr)?);
-            star.push(shown);
+            shown_columns.push(shown);
             merged.extend([left, right]);
         }
-        // A right join shows its right side's merged columns first, then right, then left, as it is a left join turned.
-        let (first, second) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
+        let mut star: Vec<_> =
+            first.iter().copied().filter(|column| shown_columns.contains(column)).collect();
         star.extend(first.iter().chain(second).filter(|column| !merged.contains(column)));
         Ok(Merged { on, star })
     }

@@ -321,10 +321,16 @@ pub fn place_subqueries(block: &mut Block, exprs: Vec<&mut Expr>) -> Vec<Apply> 
                     position
                 }
             };
-            Some(Expr::column(position, part.ty.column.clone()))
+            Some(value_at(position, part))
         });
     }
     applies
+}
+
+/// The column that has a subquery's value.
+fn value_at(position: usize, subquery: &Expr) -> Expr {
+    let value = Expr::column(position, subquery.ty.column.clone());
+    if subquery.ty.is_truth { value.as_truth() } else { value }
 }
 
 /// As `place_subqueries`, in the frame of the groups' results.
@@ -337,7 +343,7 @@ fn place_mapped(
     let mut replacement = |part: &Expr| {
         let number = subquery_number(part)?;
         let place = numbers.iter().position(|known| *known == number)?;
-        Some(Expr::column(base + place, part.ty.column.clone()))
+        Some(value_at(base + place, part))
     };
     for item in &mut bound.items {
         replace(&mut item.expr, &mut replacement);

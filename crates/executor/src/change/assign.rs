@@ -1,8 +1,8 @@
 //! Giving a column a value: conversion to its type, defaults, and what strict mode makes of problems.
 use crate::context::ExecContext;
 use datum::{
-    ColumnType, Condition, ConversionError, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp,
-    TypeKind, Value, error_code,
+    ColumnType, Condition, ConversionError, ConversionProblem, Date, DateTime, MomentContext, SqlError,
+    StoreMode, Timestamp, TypeKind, Value, error_code,
 };
 use expression::EvalContext;
 use plan::{DefaultSource, InsertValue};
@@ -50,7 +50,13 @@ impl<'t> Assigner<'t> {
                 }
                 Ok(stored.value)
             }
-            Err(problem) => Err(problem.to_error(&definition.name, row)),
+            Err(problem) => {
+                let column = match problem.problem {
+                    ConversionProblem::InvalidJson(_) => format!("{}.{}", self.table.name, definition.name),
+                    _ => definition.name.clone(),
+                };
+                Err(problem.to_error(&column, row))
+            }
         }
     }
 

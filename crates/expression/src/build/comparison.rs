@@ -23,6 +23,12 @@ impl BindContext {
         if mode == CompareMode::Time && !self.is_timely(left, right) {
             mode = CompareMode::Text(self.connection_collation);
         }
+        if mode == CompareMode::Json {
+            for expr in [&mut *left, &mut *right].into_iter().filter(|expr| expr.ty.is_truth) {
+                let truth = std::mem::replace(expr, Expr::null());
+                *expr = self.convert(truth, ColumnType::new(TypeKind::Json))?;
+            }
+        }
         if !matches!(mode, CompareMode::Text(_)) {
             self.fold_moment(mode, left, right)?;
             self.fold_moment(mode, right, left)?;

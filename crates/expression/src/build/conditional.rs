@@ -106,6 +106,10 @@ impl BindContext {
         for (condition, result) in whens {
             conditions.push(match &operand {
                 Some(operand) => self.compare(ComparisonOperator::Equal, operand.clone(), condition)?,
+                // Here `false` is no truth, though it is where documents stand for conditions elsewhere.
+                None if condition.ty.column.kind == TypeKind::Json => {
+                    self.convert(condition, ColumnType::double())?
+                }
                 None => condition,
             });
             results.push(result);
@@ -134,7 +138,7 @@ impl BindContext {
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
         let equal = self.compare(ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
-        ty.column.nullable = true;
+        (ty.column.nullable, ty.is_truth) = (true, false);
         let nothing = Expr { kind: ExprKind::Literal(Value::Null), ty: ty.clone() };
         Ok(Expr {
             kind: ExprKind::Case { whens: vec![(equal, nothing)], otherwise: Some(Box::new(left)) },

@@ -68,6 +68,11 @@ impl Expr {
         Expr::literal(Value::Int(number), ColumnType::bigint().not_null())
     }
 
+    /// TRUE and FALSE.
+    pub fn truth_literal(value: bool) -> Expr {
+        Expr::int(i64::from(value)).as_truth()
+    }
+
     pub fn column(index: usize, column: ColumnType) -> Expr {
         Expr { kind: ExprKind::Column(index), ty: ExprType::new(column, Coercibility::Implicit) }
     }
@@ -109,5 +114,5 @@ fn numeric(kind: ExprKind, column: ColumnType, operands_nullable: bool) -> Expr 
 /// MySQL's booleans: BIGINT shown one digit wide.
 fn boolean(kind: ExprKind, nullable: bool) -> Expr {
     let column = ColumnType { length: 1, nullable, ..ColumnType::bigint() };
-    Expr { kind, ty: ExprType::new(column, Coercibility::Numeric) }
+    Expr { kind, ty: ExprType::new(column, Coercibility::Numeric) }.as_truth()
 }

@@ -8,7 +8,7 @@ use datum::{
 
 use super::comparison::moment_context;
 use crate::context::EvalContext;
-use crate::expr::{Coercibility, Expr};
+use crate::expr::{Coercibility, Expr, ExprType};
 
 /// `node` is the conversion, whose type is the target. A moment that only serves a function as its argument has the
 /// coercibility `Ignorable`, as nothing else that is cast has: it may be a date which the SQL mode forbids.
@@ -59,7 +59,7 @@ pub(super) fn cast(
             }
             other => other.to_integer(source, &mut warn).map_or(Value::Null, to_year),
         }),
-        TypeKind::Json => to_json(&value, source),
+        TypeKind::Json => to_json(&value, &operand.ty),
         kind if kind.is_string() => Ok(to_text(&value, source, target, context)),
         TypeKind::Null => Ok(Value::Null),
         _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this conversion"])),
@@ -193,9 +193,13 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
     Value::Bytes(converted[..kept].to_vec())
 }
 
-fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
+fn to_json(value: &Value, source: &ExprType) -> Result<Value, SqlError> {
+    let (source, is_truth) = (&source.column, source.is_truth);
     match value {
         Value::Json(_) => return Ok(value.clone()),
+        Value::Int(number) if is_truth => {
+            return Ok(Value::Json((*number != 0).to_string().into_boxed_str()));
+        }
         // A DECIMAL keeps the digits it has.
         Value::Decimal(number) => return Ok(Value::Json(number.to_string().into_boxed_str())),
         _ => {}
@@ -203,8 +207,7 @@ fn to_json(value: &Value, source: &ColumnType) -> Result<Value, SqlError> {
     let text = match value {
         // Moments become JSON strings, numbers JSON numbers.
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
-            let shown = String::from_utf8_lossy(&value.to_text(source)).into_owned();
-            Cow::Owned(format!("\"{shown}\"").into_bytes())
+            Cow::Owned(datum::json_text(&datum::json_moment(value)).into_bytes())
         }
         Value::Double(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
             Cow::Owned(format!("{number:.1}").into_bytes())

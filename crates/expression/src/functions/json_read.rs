@@ -1,13 +1,13 @@
 //! JSON functions that make documents or look into them.
 use collation::{Charset, CollationId};
 use datum::{
-    ColumnType, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code, json_text,
-    parse_json,
+    ColumnType, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code, json_moment,
+    json_text, parse_json,
 };
 
 use super::infer::{integer_type, text_column};
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
 use crate::json_path::Path;
@@ -97,10 +97,10 @@ impl Arguments<'_> {
     /// Any value as a JSON value: text as a string, NULL as null.
     pub(super) fn json_value(&self, index: usize) -> Result<Json, SqlError> {
         let value = self.value(index)?;
-        let is_boolean = is_condition(&self.exprs[index]);
+        let is_truth = self.exprs[index].ty.is_truth;
         Ok(match &*value {
             Value::Null => Json::Null,
-            Value::Int(number) if is_boolean => Json::Bool(*number != 0),
+            Value::Int(number) if is_truth => Json::Bool(*number != 0),
             Value::Int(number) => Json::from(*number),
             Value::UInt(number) => Json::from(*number),
             Value::Double(number) => Json::from(*number),
@@ -110,6 +110,7 @@ impl Arguments<'_> {
                 None => Json::from(number.to_f64()),
             },
             Value::Year(number) => Json::from(*number),
+            Value::Date(_) | Value::DateTime(_) | Value::Time(_) => json_moment(&value),
             Value::Json(text) => parse_json(text.as_bytes()).unwrap_or(Json::Null),
             _ => Json::String(self.utf8(index)?.unwrap_or_default()),
         })
@@ -118,22 +119,6 @@ impl Arguments<'_> {
     pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
         self.utf8(index)?.map(|text| Path::parse(&text)).transpose()
     }
-}
-
-/// Conditions are BIGINTs everywhere but in JSON, which has booleans.
-fn is_condition(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::Compare(..)
-            | ExprKind::And(_)
-            | ExprKind::Or(_)
-            | ExprKind::Xor(..)
-            | ExprKind::Not(_)
-            | ExprKind::TruthTest(..)
-            | ExprKind::In { .. }
-            | ExprKind::Between { .. }
-            | ExprKind::Like { .. }
-    )
 }
 
 pub(super) fn json(document: &Json) -> Value {

@@ -10,7 +10,7 @@ impl<'p> Planner<'p> {
     pub fn bind(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
         match expr.kind {
             Kind::Null => Ok(Expr::null()),
-            Kind::Boolean(truth) => Ok(Expr::int(i64::from(truth))),
+            Kind::Boolean(truth) => Ok(Expr::truth_literal(truth)),
             Kind::Literal(literal) => self.bind_literal(&literal),
             Kind::Temporal { kind, literal } => self.bind_temporal(kind, &literal),
             Kind::Parameter(index) => Ok(self.bind_parameter(index.0 as usize)),

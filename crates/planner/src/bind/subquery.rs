@@ -31,7 +31,9 @@ impl<'p> Planner<'p> {
             Kind::Exists(query) => {
                 let bound = self.plan_subquery(query)?;
                 let column_type = ColumnType::bigint().not_null();
-                self.place_value(bound, column_type, InitialiserKind::Exists, ApplyKind::Exists)
+                let exists =
+                    self.place_value(bound, column_type, InitialiserKind::Exists, ApplyKind::Exists)?;
+                Ok(exists.as_truth())
             }
             Kind::InSubquery { negated, operand, query } => {
                 let found =
@@ -137,6 +139,6 @@ impl<'p> Planner<'p> {
         }
         let condition = self.compare_bound_rows(operator, pairs)?;
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
-        self.place_pending(bound, kind, slots, ColumnType::bigint())
+        Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
     }
 }
