@@ -40,9 +40,7 @@ impl Shared {
 
     /// A place for a client; `None` when even the administrator's is taken.
     pub(crate) fn take_place(&self) -> Option<ClientPlace> {
-        let max = self.server.connection_count_max();
-        let place = self.places.take(max.saturating_add(1))?;
-        Some(ClientPlace { is_reserved: place.before() >= max, _place: place })
+        ClientPlace::take(&self.places, self.server.connection_count_max())
     }
 
     pub(crate) fn key_pair(&self) -> Option<&KeyPair> {
@@ -55,4 +53,29 @@ pub(crate) struct ClientPlace {
     _place: Place,
     /// The last place is the administrator's.
     pub is_reserved: bool,
+}
+
+impl ClientPlace {
+    /// One of `max` or the administrator's.
+    fn take(places: &Places, max: u64) -> Option<Self> {
+        let place = places.take(max.saturating_add(1))?;
+        Some(Self { is_reserved: place.before() >= max, _place: place })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_place_is_reserved() {
+        let places = Places::default();
+        let take = |max| ClientPlace::take(&places, max);
+        let held: Vec<_> = (0..3).map(|_| take(2).expect("free")).collect();
+        assert_eq!(held.iter().map(|place| place.is_reserved).collect::<Vec<_>>(), [false, false, true]);
+        assert!(take(2).is_none());
+        assert!(!take(4).expect("the limit was raised").is_reserved);
+        drop(held);
+        assert!(!take(2).expect("free again").is_reserved);
+    }
 }

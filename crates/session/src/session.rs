@@ -213,6 +213,13 @@ impl Session {
         Ok(self.ok_info())
     }
 
+    /// Another session may have changed the account.
+    pub(crate) fn look_at_privileges(&mut self) {
+        if self.privileges.refresh(&self.server) {
+            self.viewer = None;
+        }
+    }
+
     async fn start_anew(&mut self) -> Result<(), SqlError> {
         let rolled_back = self.transaction.rollback().await;
         self.transaction = TransactionControl::of(self.process.id);

@@ -21,9 +21,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let _lock = self.lock_accounts().await?;
         // What it may do can have changed while it waited.
-        if self.privileges.refresh(&self.server) {
-            self.viewer = None;
-        }
+        self.look_at_privileges();
         let before = self.server.accounts().encode();
         let result = self.change_accounts(request, shield).await;
         let result = match result {
@@ -38,9 +36,7 @@ impl Session {
         if result.is_err() && self.server.accounts().replace_with(&before).is_err() {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"accounts could not be restored"]));
         }
-        if self.privileges.refresh(&self.server) {
-            self.viewer = None;
-        }
+        self.look_at_privileges();
         result
     }
 

@@ -130,9 +130,7 @@ impl Session {
     /// What every statement starts with.
     pub(crate) fn start_statement(&mut self, keeps_conditions: bool) {
         self.process.kill.clear_query();
-        if self.privileges.refresh(&self.server) {
-            self.viewer = None;
-        }
+        self.look_at_privileges();
         count(&self.process.counters.queries);
         count(&self.process.counters.questions);
         self.statement_savepoint = None;

@@ -60,8 +60,7 @@ fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
         (LockName::Database(_) | LockName::Gate(_), LockMode::Shared | LockMode::SharedWrite) => {
             "INTENTION_EXCLUSIVE"
         }
-        (LockName::Accounts, LockMode::Shared) => "SHARED",
-        (LockName::Table(..), LockMode::Shared) => "SHARED_READ",
+        (LockName::Table(..) | LockName::Accounts, LockMode::Shared) => "SHARED_READ",
         (LockName::Table(..) | LockName::Accounts, LockMode::SharedWrite) => "SHARED_WRITE",
         (_, LockMode::NoWrite) => "SHARED_READ_ONLY",
         (_, LockMode::Exclusive) => "EXCLUSIVE",
