@@ -148,9 +148,7 @@ impl Engine {
         if self.wal.durable_lsn().0 >= lsn {
             return Ok(());
         }
-        let since_us = self.env.clock.now_us();
         let waited = self.wal.wait_commit(Lsn(lsn)).await;
-        self.stats.commit_wait.end(&*self.env.clock, since_us);
         if waited.is_ok() && self.wal.durable_lsn().0 < lsn {
             // It need not be durable, and stays visible when later ones have to be.
             self.acknowledged_floor.fetch_max(lsn, Release);

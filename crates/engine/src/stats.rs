@@ -19,7 +19,6 @@ pub(crate) struct Counters {
     pub lock_waits: AtomicU64,
     pub lock_waits_current: AtomicU64,
     pub lock_wait: WaitCounter,
-    pub commit_wait: WaitCounter,
     pub version_wait: WaitCounter,
     pub lock_timeouts: AtomicU64,
     pub deadlocks: AtomicU64,
@@ -204,7 +203,6 @@ impl Counters {
         stats.lock_wait = self.lock_wait.stats();
         stats.lock_timeouts = self.lock_timeouts.load(Relaxed);
         stats.deadlocks = self.deadlocks.load(Relaxed);
-        stats.commit_wait = self.commit_wait.stats();
         stats.version_wait = self.version_wait.stats();
         stats.checkpoints = self.checkpoints.load(Relaxed);
         stats.undo_forwards = self.undo_forwards.load(Relaxed);
@@ -258,6 +256,7 @@ impl Engine {
         stats.log_file_bytes = log.file_bytes;
         stats.log_files = (log.segment_first, log.segment_last);
         stats.log_groups = log.groups;
+        stats.commit_wait = log.commit_wait;
         stats.log_space_wait = log.space_wait;
         stats.log_flush_spacing_us = log.flush_spacing_us;
         stats.log_io = self.log_io.stats();

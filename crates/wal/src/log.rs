@@ -53,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) spacing: Spacing,
     pub(crate) prepare_requested: Notify,
     pub(crate) space_waits: WaitCounter,
+    pub(crate) commit_waits: WaitCounter,
 }
 
 /// What every appender writes, away from what others only read (processors fetch cache lines in pairs).
@@ -117,7 +118,14 @@ impl Wal {
 
     /// Waits as long as the flush mode demands before a commit at `lsn` may be acknowledged.
     pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
-        self.shared.spacing.commits.fetch_add(1, Ordering::Relaxed);
+        let clock = &*self.shared.env.clock;
+        let since_us = clock.now_us();
+        let waited = self.wait_for_commit(lsn).await;
+        self.shared.spacing.note_commit_wait(self.shared.commit_waits.end(clock, since_us));
+        waited
+    }
+
+    async fn wait_for_commit(&self, lsn: Lsn) -> Result<(), WalError> {
         match self.flush_mode() {
             FlushMode::Durable => self.wait_durable(lsn).await,
             FlushMode::Written => {
@@ -136,8 +144,7 @@ impl Wal {
 
     /// Somebody has waited so long for a page that had to be read: by that goes how long commits wait for each other.
     pub fn note_page_wait(&self, took_us: u64) {
-        self.shared.spacing.page_waits.fetch_add(1, Ordering::Relaxed);
-        self.shared.spacing.page_wait_us.fetch_add(took_us, Ordering::Relaxed);
+        self.shared.spacing.note_page_wait(took_us);
     }
 
     pub fn flush_mode(&self) -> FlushMode {
@@ -258,6 +265,7 @@ impl Shared {
             spacing: Spacing::default(),
             prepare_requested: Notify::new(),
             space_waits: WaitCounter::default(),
+            commit_waits: WaitCounter::default(),
         }
     }
 

@@ -8,9 +8,11 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WalStats {
     pub groups: u64,
+    /// Commits that waited until they could be acknowledged.
+    pub commit_wait: WaitStats,
     /// Waits because the log or its buffer was full.
     pub space_wait: WaitStats,
-    /// How far apart flushes should begin now, because pages are slow to come; below a millisecond none is held back.
+    /// How far apart flushes should begin now, because pages or the log are slow; less than a flush takes holds nothing back.
     pub flush_spacing_us: u64,
     /// The end of what the operating system has.
     pub written_lsn: u64,
@@ -30,6 +32,7 @@ impl Wal {
         let segments = state.ready_through + 1 - state.kept_from + state.recyclable.len() as u64;
         WalStats {
             groups: shared.appending.groups.load(Ordering::Relaxed),
+            commit_wait: shared.commit_waits.stats(),
             space_wait: shared.space_waits.stats(),
             flush_spacing_us: shared.spacing.us.load(Ordering::Relaxed),
             written_lsn: shared.written.load(Ordering::Acquire),

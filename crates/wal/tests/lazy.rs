@@ -3,25 +3,20 @@
 mod support;
 
 use env::sim::{Outcome, SimOptions, World};
-use support::group;
-use wal::{FlushMode, Wal, WalOptions};
+use support::{group, on_log};
+use wal::{FlushMode, WalOptions};
 
 #[test]
 fn lazy_modes_sync_within_a_second_and_then_sleep() {
     for mode in [FlushMode::Lazy, FlushMode::Written] {
         let world = World::new(16, SimOptions::default());
-        let env = world.env();
-        world
-            .block_on(async {
-                let options = WalOptions { flush_mode: mode, ..WalOptions::tiny() };
-                let wal = Wal::create(&env, options).await.unwrap();
-                let lsns = wal.append(&group(2)).unwrap();
-                wal.wait_commit(lsns.end).await.unwrap();
-                assert!(wal.durable_lsn() < lsns.end);
-                env.clock.sleep(1_100_000).await;
-                assert_eq!(wal.durable_lsn(), lsns.end);
-            })
-            .unwrap();
+        on_log(&world, WalOptions { flush_mode: mode, ..WalOptions::tiny() }, async |env, wal| {
+            let lsns = wal.append(&group(2)).unwrap();
+            wal.wait_commit(lsns.end).await.unwrap();
+            assert!(wal.durable_lsn() < lsns.end);
+            env.clock.sleep(1_100_000).await;
+            assert_eq!(wal.durable_lsn(), lsns.end);
+        });
         let idle = world.block_on(env::sync::Notify::new().notified());
         assert_eq!(idle, Outcome::Stalled, "an idle log has no timer and no work");
     }
@@ -30,23 +25,18 @@ fn lazy_modes_sync_within_a_second_and_then_sleep() {
 #[test]
 fn the_interval_of_lazy_syncs_changes_at_once() {
     let world = World::new(17, SimOptions::default());
-    let env = world.env();
-    world
-        .block_on(async {
-            let options = WalOptions { flush_mode: FlushMode::Lazy, ..WalOptions::tiny() };
-            let wal = Wal::create(&env, options).await.unwrap();
-            wal.set_lazy_sync_us(10_000_000);
-            let end = wal.append(&group(2)).unwrap().end;
-            wal.wait_commit(end).await.unwrap();
-            env.clock.sleep(9_000_000).await;
-            assert!(wal.durable_lsn() < end, "ten seconds are not over");
-            wal.set_lazy_sync_us(100_000);
-            env.clock.sleep(50_000).await;
-            assert_eq!(wal.durable_lsn(), end, "what waited is synced with the change");
-            let end = wal.append(&group(2)).unwrap().end;
-            wal.wait_commit(end).await.unwrap();
-            env.clock.sleep(150_000).await;
-            assert_eq!(wal.durable_lsn(), end, "the timer of ten seconds does not count any more");
-        })
-        .unwrap();
+    on_log(&world, WalOptions { flush_mode: FlushMode::Lazy, ..WalOptions::tiny() }, async |env, wal| {
+        wal.set_lazy_sync_us(10_000_000);
+        let end = wal.append(&group(2)).unwrap().end;
+        wal.wait_commit(end).await.unwrap();
+        env.clock.sleep(9_000_000).await;
+        assert!(wal.durable_lsn() < end, "ten seconds are not over");
+        wal.set_lazy_sync_us(100_000);
+        env.clock.sleep(50_000).await;
+        assert_eq!(wal.durable_lsn(), end, "what waited is synced with the change");
+        let end = wal.append(&group(2)).unwrap().end;
+        wal.wait_commit(end).await.unwrap();
+        env.clock.sleep(150_000).await;
+        assert_eq!(wal.durable_lsn(), end, "the timer of ten seconds does not count any more");
+    });
 }

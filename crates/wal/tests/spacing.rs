@@ -1,17 +1,14 @@
 //! Flushes keep a distance while commits wait for pages, and only then.
 
+mod support;
+
 use env::Env;
 use env::sim::{SimOptions, World};
+use support::on_log;
 use wal::{Wal, WalGroup, WalOptions};
 
-fn on_log(seed: u64, test: impl AsyncFnOnce(&Env, &Wal)) {
-    let world = World::new(seed, SimOptions::default());
-    let env = world.env();
-    let run = async {
-        let wal = Wal::create(&env, WalOptions::default()).await.unwrap();
-        test(&env, &wal).await;
-    };
-    world.block_on(run).unwrap();
+fn world(seed: u64) -> World {
+    World::new(seed, SimOptions::default())
 }
 
 /// One commit after the other, each after a page that was waited for so long. Answers how long ten took when the pace has settled.
@@ -36,22 +33,22 @@ async fn commit(wal: &Wal, number: u64) {
 
 #[test]
 fn flushes_are_apart_while_pages_are_slow_to_come() {
-    on_log(21, async |env, wal| {
-        let quick = ten_commits_us(env, wal, 100).await;
-        let slow = ten_commits_us(env, wal, 15_000).await;
+    on_log(&world(21), WalOptions::default(), async |env, wal| {
+        let quick = ten_commits_us(env, &wal, 100).await;
+        let slow = ten_commits_us(env, &wal, 15_000).await;
         assert!((73_000..=85_000).contains(&slow), "half of 15 ms apart: {slow}, without {quick}");
-        let slower = ten_commits_us(env, wal, 1_000_000).await;
+        let slower = ten_commits_us(env, &wal, 1_000_000).await;
         assert!((98_000..=110_000).contains(&slower), "at most 10 ms apart: {slower}");
         assert_eq!(wal.stats().flush_spacing_us, 10_000);
-        let again = ten_commits_us(env, wal, 100).await;
+        let again = ten_commits_us(env, &wal, 100).await;
         assert!(again < 20_000 && wal.stats().flush_spacing_us < 100, "{again}");
     });
 }
 
 #[test]
 fn the_end_of_the_log_waits_for_nothing() {
-    on_log(22, async |env, wal| {
-        ten_commits_us(env, wal, 1_000_000).await;
+    on_log(&world(22), WalOptions::default(), async |env, wal| {
+        ten_commits_us(env, &wal, 1_000_000).await;
         let mut group = WalGroup::new();
         group.push(1, 1, b"the last change");
         wal.append(&group).unwrap();

@@ -33,24 +33,7 @@ impl BindContext {
             return Err(error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&name]));
         }
         let mut arguments = arguments;
-        let mut ty = (function.infer)(self, function.name, &mut arguments)?;
-        ty.is_truth = CONDITIONS.contains(&function.name);
+        let ty = (function.infer)(self, function.name, &mut arguments)?;
         Ok(Expr { kind: ExprKind::Call(function, arguments), ty })
     }
 }
-
-/// What MySQL takes for conditions, whatever numbers they answer.
-const CONDITIONS: &[&str] = &[
-    "is_ipv4",
-    "is_ipv4_compat",
-    "is_ipv4_mapped",
-    "is_ipv6",
-    "is_uuid",
-    "json_contains",
-    "json_contains_path",
-    "json_overlaps",
-    "json_valid",
-    "member of",
-    "regexp_like",
-    "strcmp",
-];

@@ -150,6 +150,11 @@ pub(super) fn integer_type() -> ExprType {
     ExprType::new(ColumnType::bigint(), Coercibility::Numeric)
 }
 
+/// What a condition answers.
+pub(super) fn truth_type() -> ExprType {
+    ExprType { is_truth: true, ..integer_type() }
+}
+
 pub(super) fn unsigned_type() -> ExprType {
     ExprType::new(ColumnType::bigint_unsigned(), Coercibility::Numeric)
 }

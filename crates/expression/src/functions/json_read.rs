@@ -5,7 +5,7 @@ use datum::{
     json_text, parse_json,
 };
 
-use super::infer::{integer_type, text_column};
+use super::infer::{integer_type, text_column, truth_type};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -26,13 +26,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("json_object", (0, ANY), infer_object, json_object),
     entry("json_quote", (1, 1), infer_text, json_quote),
     entry("json_unquote", (1, 1), infer_text, json_unquote),
-    entry("json_valid", (1, 1), infer_integer, json_valid),
+    entry("json_valid", (1, 1), infer_condition, json_valid),
     entry("json_extract", (2, ANY), infer_json, json_extract),
-    entry("json_contains", (2, 3), infer_integer, json_contains),
-    entry("json_contains_path", (3, ANY), infer_integer, json_contains_path),
-    entry("json_overlaps", (2, 2), infer_integer, json_overlaps),
+    entry("json_contains", (2, 3), infer_condition, json_contains),
+    entry("json_contains_path", (3, ANY), infer_condition, json_contains_path),
+    entry("json_overlaps", (2, 2), infer_condition, json_overlaps),
     // The operator; no call can have this name.
-    entry("member of", (2, 2), infer_integer, member_of),
+    entry("member of", (2, 2), infer_condition, member_of),
     entry("json_keys", (1, 2), infer_json, json_keys),
     entry("json_length", (1, 2), infer_integer, json_length),
     entry("json_depth", (1, 1), infer_integer, json_depth),
@@ -57,6 +57,10 @@ fn infer_object(
 
 fn infer_integer(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
     Ok(integer_type())
+}
+
+fn infer_condition(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    Ok(truth_type())
 }
 
 fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {

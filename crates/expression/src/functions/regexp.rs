@@ -7,7 +7,7 @@ use std::sync::Arc;
 use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{cast_integer, cast_text, characters_max, integer_type, text_result};
+use super::infer::{cast_integer, cast_text, characters_max, integer_type, text_result, truth_type};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -22,7 +22,7 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("regexp_like", (2, 3), infer_number, regexp_like),
+    entry("regexp_like", (2, 3), infer_condition, regexp_like),
     entry("regexp_instr", (2, 6), infer_number, regexp_instr),
     entry("regexp_substr", (2, 5), infer_text, regexp_substr),
     entry("regexp_replace", (3, 6), infer_text, regexp_replace),
@@ -61,6 +61,15 @@ fn infer_number(
 ) -> Result<ExprType, SqlError> {
     infer_arguments(bind, name, arguments)?;
     Ok(integer_type())
+}
+
+fn infer_condition(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    infer_arguments(bind, name, arguments)?;
+    Ok(truth_type())
 }
 
 fn infer_text(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

@@ -1,8 +1,19 @@
-//! Groups that are recognised when they are read again.
+//! A log on a simulated machine, and groups that are recognised when they are read again.
 #![allow(dead_code, reason = "each test binary has its own copy of this module")]
 
 use env::Env;
-use wal::{Lsn, WalError, WalGroup, WalReader};
+use env::sim::World;
+use wal::{Lsn, Wal, WalError, WalGroup, WalOptions, WalReader};
+
+/// Runs a test on a new log.
+pub fn on_log(world: &World, options: WalOptions, test: impl AsyncFnOnce(&Env, Wal)) {
+    let env = world.env();
+    let run = async {
+        let wal = Wal::create(&env, options).await.unwrap();
+        test(&env, wal).await;
+    };
+    world.block_on(run).unwrap();
+}
 
 /// The payload of group `number`: recognisable, and of very different sizes.
 fn payloads(number: u64) -> Vec<Vec<u8>> {
