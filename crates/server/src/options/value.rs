@@ -60,8 +60,9 @@ pub(super) fn parse_size(value: &str) -> Option<u64> {
 
 fn parse_choice(value: &str, words: &[&str]) -> Result<String, String> {
     let word = words.iter().find(|word| word.eq_ignore_ascii_case(value));
-    let boolean = parse_boolean(value).and_then(|on| words.get(usize::from(on)).filter(|_| words.len() == 2));
-    word.or(boolean)
+    // ON and OFF have other spellings, where the choice has them.
+    let same = |word: &&&str| parse_boolean(value).is_some_and(|on| parse_boolean(word) == Some(on));
+    word.or_else(|| words.iter().find(same))
         .map(|word| (*word).to_owned())
         .ok_or_else(|| format!("'{value}' is none of {}", words.join(", ")))
 }
@@ -88,6 +89,9 @@ mod tests {
         check("autocommit", "false", Some("OFF"));
         check("transaction-isolation", "read-committed", Some("READ-COMMITTED"));
         check("transaction-isolation", "NONE", None);
+        check("innodb-doublewrite", "true", Some("ON"));
+        check("page-packing", "0", Some("off"));
+        check("page-packing", "ON", None);
         check("log-bin", "0", Some("OFF"));
         check("log-bin", "mysql-bin", None);
     }
