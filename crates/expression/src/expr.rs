@@ -39,6 +39,11 @@ impl ExprType {
         ExprType { column, coercibility, name: None, is_truth: false }
     }
 
+    /// The same, of a truth value.
+    pub fn as_truth(self) -> ExprType {
+        ExprType { is_truth: true, ..self }
+    }
+
     pub fn collation(&self) -> CollationId {
         self.column.collation
     }
@@ -52,9 +57,8 @@ pub struct Expr {
 
 impl Expr {
     /// The same, as a truth value.
-    pub fn as_truth(mut self) -> Expr {
-        self.ty.is_truth = true;
-        self
+    pub fn as_truth(self) -> Expr {
+        Expr { ty: self.ty.as_truth(), ..self }
     }
 
     /// The frame position of a plain column.

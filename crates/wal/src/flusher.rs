@@ -1,8 +1,9 @@
 //! The flusher: one task that writes what gathered in memory, syncs it, and tells everyone how far it got.
 //!
 //! Group commit is greedy: as soon as one flush ends, everything that was appended meanwhile goes into the next,
-//! so there is no delay to tune; only where pages are slow to come flushes keep a distance (`spacing`). The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one
-//! write that is durable at its end: the kernel makes of that what the device does best, a forced write or a write and a flush.
+//! so there is no delay to tune; only where pages are slow to come, or flushes themselves come in bursts, they keep a
+//! distance (`spacing`). The task sleeps while nobody asks for anything. A flush of one chunk, which most are, is one write
+//! that is durable at its end: the kernel makes of that what the device does best, a forced write or a write and a flush.
 //!
 //! Invariant: `durable` is published only after a sync, or such a write, that covers every byte before it returned Ok; the first
 //! failed write or sync ends the log for good.

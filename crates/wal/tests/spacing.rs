@@ -1,4 +1,4 @@
-//! Flushes keep a distance while commits wait for pages, and only then.
+//! Flushes keep a distance while commits wait for pages, and not otherwise where each takes as long as the others.
 
 mod support;
 

@@ -134,6 +134,15 @@ pub(super) fn integer_of_texts(
     Ok(integer_type())
 }
 
+/// The same for a condition.
+pub(super) fn truth_of_texts(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    integer_of_texts(bind, name, arguments).map(ExprType::as_truth)
+}
+
 /// Each argument becomes text by itself (no common collation is needed); the result is an integer.
 pub(super) fn integer_of_each_text(
     bind: &BindContext,
@@ -146,13 +155,17 @@ pub(super) fn integer_of_each_text(
     Ok(integer_type())
 }
 
-pub(super) fn integer_type() -> ExprType {
-    ExprType::new(ColumnType::bigint(), Coercibility::Numeric)
+/// The same for a condition.
+pub(super) fn truth_of_each_text(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    integer_of_each_text(bind, name, arguments).map(ExprType::as_truth)
 }
 
-/// What a condition answers.
-pub(super) fn truth_type() -> ExprType {
-    ExprType { is_truth: true, ..integer_type() }
+pub(super) fn integer_type() -> ExprType {
+    ExprType::new(ColumnType::bigint(), Coercibility::Numeric)
 }
 
 pub(super) fn unsigned_type() -> ExprType {

@@ -5,7 +5,7 @@ use datum::{
     json_text, parse_json,
 };
 
-use super::infer::{integer_type, text_column, truth_type};
+use super::infer::{integer_type, text_column};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -60,7 +60,7 @@ fn infer_integer(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<Exp
 }
 
 fn infer_condition(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
-    Ok(truth_type())
+    Ok(integer_type().as_truth())
 }
 
 fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {

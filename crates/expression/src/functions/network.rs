@@ -3,9 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{
-    binary_result, cast_integer, cast_text, integer_of_each_text, made_text, truth_type, unsigned_type,
-};
+use super::infer::{binary_result, cast_integer, cast_text, made_text, truth_of_each_text, unsigned_type};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
@@ -20,9 +18,9 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
 pub(super) static FUNCTIONS: &[Function] = &[
     entry("inet_aton", (1, 1), infer_aton, inet_aton),
     entry("inet_ntoa", (1, 1), infer_ntoa, inet_ntoa),
-    entry("is_ipv4", (1, 1), infer_condition, is_ipv4),
-    entry("is_ipv6", (1, 1), infer_condition, is_ipv6),
-    entry("is_uuid", (1, 1), infer_condition, is_uuid),
+    entry("is_ipv4", (1, 1), truth_of_each_text, is_ipv4),
+    entry("is_ipv6", (1, 1), truth_of_each_text, is_ipv6),
+    entry("is_uuid", (1, 1), truth_of_each_text, is_uuid),
     entry("uuid_to_bin", (1, 2), infer_uuid_to_bin, uuid_to_bin),
     entry("bin_to_uuid", (1, 2), infer_bin_to_uuid, bin_to_uuid),
 ];
@@ -30,15 +28,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
 fn infer_aton(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
     Ok(unsigned_type())
-}
-
-fn infer_condition(
-    bind: &BindContext,
-    name: &'static str,
-    arguments: &mut [Expr],
-) -> Result<ExprType, SqlError> {
-    integer_of_each_text(bind, name, arguments)?;
-    Ok(truth_type())
 }
 
 fn infer_ntoa(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

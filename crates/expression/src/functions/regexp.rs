@@ -7,7 +7,7 @@ use std::sync::Arc;
 use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{cast_integer, cast_text, characters_max, integer_type, text_result, truth_type};
+use super::infer::{cast_integer, cast_text, characters_max, integer_type, text_result};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -68,8 +68,7 @@ fn infer_condition(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    infer_arguments(bind, name, arguments)?;
-    Ok(truth_type())
+    infer_number(bind, name, arguments).map(ExprType::as_truth)
 }
 
 fn infer_text(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

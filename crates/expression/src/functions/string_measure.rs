@@ -3,7 +3,7 @@ use collation::Charset;
 use datum::{SqlError, Value};
 
 use super::infer::{
-    cast_integer, integer_of_each_text, integer_of_texts, integer_type, text_result, truth_type,
+    cast_integer, integer_of_each_text, integer_of_texts, integer_type, text_result, truth_of_texts,
 };
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
@@ -73,20 +73,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: infer_condition,
+        // MySQL takes what it answers for a condition.
+        infer: truth_of_texts,
         evaluate: strcmp,
     },
 ];
-
-/// MySQL takes what STRCMP answers for a condition.
-fn infer_condition(
-    bind: &BindContext,
-    name: &'static str,
-    arguments: &mut [Expr],
-) -> Result<ExprType, SqlError> {
-    integer_of_texts(bind, name, arguments)?;
-    Ok(truth_type())
-}
 
 fn count(number: usize) -> Value {
     Value::Int(i64::try_from(number).expect("no text is that long"))
