@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, Value, error_code};
 
+use crate::case_operands::CaseOperands;
 use crate::deferred::{Deferred, SessionRequest};
 use crate::regexp::{Flags, Regexp, RegexpError};
 
@@ -102,6 +103,7 @@ pub struct EvalContext {
     pub is_strict_change: bool,
     /// What calls that wait ask and have been told.
     pub deferred: Deferred,
+    pub(crate) case_operands: CaseOperands,
     /// The first such failure, until the evaluation that met it returns.
     refusal: Mutex<Option<SqlError>>,
     /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
@@ -120,6 +122,7 @@ impl EvalContext {
             session,
             is_strict_change: false,
             deferred: Deferred::default(),
+            case_operands: CaseOperands::default(),
             refusal: Mutex::new(None),
             regexps: Mutex::new(BTreeMap::new()),
             random_states: Mutex::new(BTreeMap::new()),

@@ -111,11 +111,15 @@ pub enum ExprKind {
     Negate(Box<Expr>),
     Bit(BitOperator, Box<Expr>, Box<Expr>),
     BitNot(Box<Expr>),
-    /// Searched CASE, IF and the like: the first true condition's value.
+    /// CASE, IF and the like: the first true condition's value.
     Case {
+        /// What `CaseOperand` stands for in the conditions; evaluated once, before them.
+        operand: Option<Box<Expr>>,
         whens: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
     },
+    /// The operand's value, in a condition of a CASE that has one.
+    CaseOperand,
     /// Explicit or implicit conversion to the node's own type.
     Cast(Box<Expr>),
     /// COLLATE, or a relabelling that needs no conversion.

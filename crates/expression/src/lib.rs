@@ -4,6 +4,7 @@
 //! conversions MySQL makes silently; the executor evaluates them against rows with an `EvalContext`.
 #![forbid(unsafe_code)]
 
+mod case_operands;
 mod context;
 mod deferred;
 mod expr;

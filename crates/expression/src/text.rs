@@ -76,7 +76,10 @@ impl Display for Shown<'_> {
                 write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
             ExprKind::BitNot(operand) => write!(formatter, "~({})", show(operand)),
-            ExprKind::Case { whens, otherwise } => self.write_case(whens, otherwise.as_deref(), formatter),
+            ExprKind::Case { operand, whens, otherwise } => {
+                self.write_case(operand.as_deref(), whens, otherwise.as_deref(), formatter)
+            }
+            ExprKind::CaseOperand => formatter.write_str("case operand"),
             ExprKind::Cast(operand) => match self.expr.ty.name.as_deref() {
                 Some(target) => write!(formatter, "cast({} as {target})", show(operand)),
                 None => show(operand).fmt(formatter),
@@ -114,14 +117,22 @@ impl<'e> Shown<'e> {
 
     fn write_case(
         &self,
+        operand: Option<&Expr>,
         whens: &[(Expr, Expr)],
         otherwise: Option<&Expr>,
         formatter: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         let show = |expr| Shown { expr, parameters: self.parameters };
         formatter.write_str("(case")?;
+        if let Some(operand) = operand {
+            write!(formatter, " {}", show(operand))?;
+        }
         for (condition, result) in whens {
-            write!(formatter, " when {} then {}", show(condition), show(result))?;
+            let shown = match (operand, &condition.kind) {
+                (Some(_), ExprKind::Compare(_, _, _, value)) => value,
+                _ => condition,
+            };
+            write!(formatter, " when {} then {}", show(shown), show(result))?;
         }
         match otherwise {
             Some(otherwise) => write!(formatter, " else {} end)", show(otherwise)),

@@ -32,7 +32,8 @@ pub fn for_each_operand<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
         | ExprKind::Parameter(_)
         | ExprKind::Column(_)
         | ExprKind::Slot(_)
-        | ExprKind::UserVariable(_) => {}
+        | ExprKind::UserVariable(_)
+        | ExprKind::CaseOperand => {}
         ExprKind::SetUserVariable(_, operand)
         | ExprKind::Not(operand)
         | ExprKind::TruthTest(_, operand)
@@ -64,7 +65,10 @@ pub fn for_each_operand<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
             visit(pattern);
             visit(escape);
         }
-        ExprKind::Case { whens, otherwise } => {
+        ExprKind::Case { operand, whens, otherwise } => {
+            if let Some(operand) = operand {
+                visit(operand);
+            }
             for (when, then) in whens {
                 visit(when);
                 visit(then);
@@ -87,7 +91,8 @@ pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Parameter(_)
         | ExprKind::Column(_)
         | ExprKind::Slot(_)
-        | ExprKind::UserVariable(_) => {}
+        | ExprKind::UserVariable(_)
+        | ExprKind::CaseOperand => {}
         ExprKind::SetUserVariable(_, operand)
         | ExprKind::Not(operand)
         | ExprKind::TruthTest(_, operand)
@@ -119,7 +124,10 @@ pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
             visit(pattern);
             visit(escape);
         }
-        ExprKind::Case { whens, otherwise } => {
+        ExprKind::Case { operand, whens, otherwise } => {
+            if let Some(operand) = operand {
+                visit(operand);
+            }
             for (when, then) in whens {
                 visit(when);
                 visit(then);
@@ -182,11 +190,11 @@ pub fn is_row_independent(expr: &Expr) -> bool {
     })
 }
 
-/// RAND() and the like, and user variables, which the statement itself may set.
+/// RAND() and the like, user variables, which the statement itself may set, and what means something in a CASE only.
 pub fn is_volatile(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Call(function, _) => function.volatility == expression::Volatility::Volatile,
-        ExprKind::UserVariable(_) | ExprKind::SetUserVariable(..) => true,
+        ExprKind::UserVariable(_) | ExprKind::SetUserVariable(..) | ExprKind::CaseOperand => true,
         _ => false,
     }
 }

@@ -94,6 +94,21 @@ impl BindContext {
         self.convert_to(expr, ty)
     }
 
+    /// As `case`, for an operand that may have another value each time it is evaluated, as RAND() has.
+    pub fn case_of_volatile(
+        &self,
+        operand: Expr,
+        whens: Vec<(Expr, Expr)>,
+        otherwise: Option<Expr>,
+    ) -> Result<Expr, SqlError> {
+        let stand_in = Expr { kind: ExprKind::CaseOperand, ty: operand.ty.clone() };
+        let mut case = self.case(Some(stand_in), whens, otherwise)?;
+        if let ExprKind::Case { operand: kept, .. } = &mut case.kind {
+            *kept = Some(Box::new(operand));
+        }
+        Ok(case)
+    }
+
     /// `CASE operand WHEN ..` compares with `=`; without operand the conditions are truth values.
     pub fn case(
         &self,
@@ -122,7 +137,7 @@ impl BindContext {
             results.into_iter().map(|result| self.convert_branch(result, &ty)).collect::<Result<_, _>>()?;
         let otherwise = if has_otherwise { results.pop().map(Box::new) } else { None };
         let whens = conditions.into_iter().zip(results).collect();
-        Ok(Expr { kind: ExprKind::Case { whens, otherwise }, ty })
+        Ok(Expr { kind: ExprKind::Case { operand: None, whens, otherwise }, ty })
     }
 
     /// IF(condition, then, otherwise).
@@ -141,7 +156,11 @@ impl BindContext {
         (ty.column.nullable, ty.is_truth) = (true, false);
         let nothing = Expr { kind: ExprKind::Literal(Value::Null), ty: ty.clone() };
         Ok(Expr {
-            kind: ExprKind::Case { whens: vec![(equal, nothing)], otherwise: Some(Box::new(left)) },
+            kind: ExprKind::Case {
+                operand: None,
+                whens: vec![(equal, nothing)],
+                otherwise: Some(Box::new(left)),
+            },
             ty,
         })
     }

@@ -104,7 +104,9 @@ impl Expr {
             ExprKind::Negate(operand) => arithmetic::negate(self, operand, row, context)?,
             ExprKind::Bit(operator, left, right) => arithmetic::bit(*operator, left, right, row, context)?,
             ExprKind::BitNot(operand) => arithmetic::bit_not(operand, row, context)?,
-            ExprKind::Case { whens, otherwise } => {
+            ExprKind::Case { operand, whens, otherwise } => {
+                let operand = operand.as_ref().map(|operand| operand.eval(row, context)).transpose()?;
+                let _kept = operand.map(|value| context.case_operands.keep(value));
                 for (condition, result) in whens {
                     if condition.eval_bool(row, context)? == Some(true) {
                         return result.eval(row, context);
@@ -115,6 +117,7 @@ impl Expr {
                     None => Value::Null,
                 }
             }
+            ExprKind::CaseOperand => context.case_operands.newest(),
             ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
             ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
             ExprKind::DateAdd { date, amount, unit, subtract } => {

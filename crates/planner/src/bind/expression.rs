@@ -1,5 +1,6 @@
 //! The dispatch over all kinds of expressions.
 use crate::planner::{Planner, not_supported};
+use crate::walk;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 use expression::{ArithmeticOperator, BitOperator, Expr, TruthTest};
@@ -231,7 +232,12 @@ impl<'p> Planner<'p> {
             whens.push((self.bind(&branch.when)?, self.bind(&branch.then)?));
         }
         let otherwise = case.otherwise.map(|otherwise| self.bind(otherwise)).transpose()?;
-        self.context.bind.case(operand, whens, otherwise)
+        match operand {
+            Some(operand) if walk::any(&operand, &walk::is_volatile) => {
+                self.context.bind.case_of_volatile(operand, whens, otherwise)
+            }
+            operand => self.context.bind.case(operand, whens, otherwise),
+        }
     }
 }
 
