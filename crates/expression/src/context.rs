@@ -103,6 +103,7 @@ pub struct EvalContext {
     pub is_strict_change: bool,
     /// What calls that wait ask and have been told.
     pub deferred: Deferred,
+    /// Values of CASE operands while their conditions are evaluated.
     pub(crate) case_operands: CaseOperands,
     /// The first such failure, until the evaluation that met it returns.
     refusal: Mutex<Option<SqlError>>,

@@ -105,15 +105,12 @@ impl Expr {
             ExprKind::Bit(operator, left, right) => arithmetic::bit(*operator, left, right, row, context)?,
             ExprKind::BitNot(operand) => arithmetic::bit_not(operand, row, context)?,
             ExprKind::Case { operand, whens, otherwise } => {
-                let operand = operand.as_ref().map(|operand| operand.eval(row, context)).transpose()?;
-                let _kept = operand.map(|value| context.case_operands.keep(value));
-                for (condition, result) in whens {
-                    if condition.eval_bool(row, context)? == Some(true) {
-                        return result.eval(row, context);
-                    }
-                }
-                match otherwise {
-                    Some(otherwise) => otherwise.eval(row, context)?,
+                let chosen = match operand {
+                    Some(operand) => choose_by(operand, whens, row, context)?,
+                    None => choose(whens, row, context)?,
+                };
+                match chosen.or(otherwise.as_deref()) {
+                    Some(result) => result.eval(row, context)?,
                     None => Value::Null,
                 }
             }
@@ -139,4 +136,29 @@ impl Expr {
             }
         })
     }
+}
+
+/// The result of the first condition that is true.
+fn choose<'e>(
+    whens: &'e [(Expr, Expr)],
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<&'e Expr>, SqlError> {
+    for (condition, result) in whens {
+        if condition.eval_bool(row, context)? == Some(true) {
+            return Ok(Some(result));
+        }
+    }
+    Ok(None)
+}
+
+/// The same for conditions that speak of an operand.
+fn choose_by<'e>(
+    operand: &Expr,
+    whens: &'e [(Expr, Expr)],
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<&'e Expr>, SqlError> {
+    let _kept = context.case_operands.keep(operand.eval(row, context)?);
+    choose(whens, row, context)
 }
