@@ -25,9 +25,9 @@ impl CaseOperands {
         Kept(self)
     }
 
-    /// NULL outside of a CASE, where nothing asks.
+    /// That of the innermost CASE.
     pub(crate) fn newest(&self) -> Value {
-        self.values().last().cloned().unwrap_or(Value::Null)
+        self.values().last().cloned().expect("only conditions of a CASE with an operand ask for it")
     }
 }
 
