@@ -12,7 +12,7 @@ mod balance;
 mod tasks;
 
 pub(crate) use balance::Presence;
-pub(crate) use tasks::{set_begun, spawn};
+pub(crate) use tasks::{has_had_slice, next_slice, set_begun, spawn};
 
 use std::cell::RefCell;
 use std::os::fd::{AsRawFd, RawFd};

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datum::{SqlError, Value, error_code};
 use session::{
@@ -26,14 +26,11 @@ use super::login::{End, Introduction, change_user, write_error};
 use super::parameters::to_value;
 use super::reply::{Reply, RowFormat, wire_status, write_ok};
 use super::stream::Stream;
-use crate::worker::{Presence, Worker, next_worker, set_begun};
+use crate::worker::{Presence, Worker, has_had_slice, next_slice, next_worker, set_begun};
 
-/// A session's slice: after so many commands it lets others go first, once it is in no transaction. While processors are the limit
-/// most sessions wait for a slice then, and the few that have one find what they work with in the processors' caches.
-const COMMANDS_PER_SLICE: u32 = 64;
-/// In a transaction, whose locks others may wait for, a slice goes on, but not for ever: a client that sends commands without a pause
-/// stops nobody.
-const COMMANDS_PER_SLICE_MAX: u32 = 256;
+/// In a transaction, whose locks others may wait for, a session's slice goes on, but not for ever: a client that sends commands
+/// without a pause stops nobody.
+const COMMANDS_PER_SLICE_MAX: usize = 256;
 
 /// What the connection knows of a prepared statement; the rest is the session's.
 #[derive(Default)]
@@ -116,9 +113,7 @@ async fn serve_commands(
     let mut commands_of_slice = 0;
     let mut presence = Presence::default();
     loop {
-        if !client.post() && client.flush_unless_killed(&process.kill).await.is_err()
-            || process.kill.state() == Some(KillKind::Connection)
-        {
+        if !send(client, process).await || process.kill.state() == Some(KillKind::Connection) {
             break;
         }
         count_traffic(client, process);
@@ -128,11 +123,13 @@ async fn serve_commands(
         match after {
             Some(After::Continue) => {
                 commands_of_slice += 1;
-                let limit =
-                    if session.has_open_transaction() { COMMANDS_PER_SLICE_MAX } else { COMMANDS_PER_SLICE };
-                if commands_of_slice >= limit {
+                if is_slice_over(session, commands_of_slice) {
                     commands_of_slice = 0;
-                    env::yield_now().await;
+                    // The client need not wait for its session's next turn to see what is done.
+                    if !send(client, process).await {
+                        break;
+                    }
+                    let_others_go_first(session).await;
                 }
             }
             Some(After::Quit) => return Departure::Over,
@@ -178,6 +175,24 @@ async fn serve_commands(
     }
     session.server().gauges().count_aborted_client();
     Departure::Over
+}
+
+/// False when the client is gone.
+async fn send(client: &mut Client, process: &ProcessEntry) -> bool {
+    client.post() || client.flush_unless_killed(&process.kill).await.is_ok()
+}
+
+fn is_slice_over(session: &Session, commands: usize) -> bool {
+    if session.has_open_transaction() { commands >= COMMANDS_PER_SLICE_MAX } else { has_had_slice(commands) }
+}
+
+async fn let_others_go_first(session: &Session) {
+    if session.has_open_transaction() {
+        return env::yield_now().await;
+    }
+    let began = Instant::now();
+    next_slice().await;
+    session.server().gauges().count_slice_wait(began.elapsed());
 }
 
 fn count_traffic(client: &mut Client, process: &ProcessEntry) {

@@ -3,16 +3,14 @@
 //! What a command works with is in the processor's cache when its page or the log's answer arrives, and it may hold locks; a client
 //! whose command has just arrived has nothing to lose yet. So where processors are the limit a thousand clients wait before their
 //! commands begin and not in the middle of them, and a commit that the log's thread has made durable does not queue behind
-//! commands that came later. Who yields comes last, as clients do from time to time: the others are few enough then to find in the
-//! cache what their next commands work with (decision 0026).
+//! commands that came later. Who has had a slice of commands waits for the next one until nobody else can run: those who have one
+//! are few enough then to find in the cache what their next commands work with (decision 0026).
 //!
-//! Invariants: a task is in one queue at most; of `SHARE` polls one is for each of the other queues first, so nobody waits for
-//! ever; what other threads wake is seen before the next poll; sockets, ring and timers are asked after each turn of at most `TURN`
-//! polls. Called by `worker`, whose thread and future run everything here; by all that spawns on a worker; by
-//! `connection::commands`, which says what has begun.
+//! Invariants: a task is in one queue at most; what other threads wake is seen before the next poll; sockets, ring and timers are
+//! asked after each turn (`queues`, which also keeps that nobody waits for ever). Called by `worker`, whose thread and future run
+//! everything here; by all that spawns on a worker; by `connection::commands`, which says what has begun and when a slice may end.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -23,22 +21,30 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use env::sync::Mutex;
 
-/// Polls before the messages that were posted leave and sockets, ring and timers are asked: many messages share a system call, and
-/// a turn of these takes some milliseconds at most.
-const TURN: usize = 200;
-/// Of so many polls one is for those who begin something first, and one for those who have yielded.
-const SHARE: usize = 8;
+use queues::{Queue, Queues};
 
-/// The queues, in the order in which they are looked at: of those in the middle of something, of those who begin something, and of those
-/// who have yielded.
-const BEGUN: usize = 0;
-const NEW: usize = 1;
-const YIELDED: usize = 2;
+/// A session's slice: after so many commands outside of transactions it lets others go first. Few, so that those who have a slice
+/// differ little from those who had one a moment ago, and all get one soon.
+const COMMANDS_PER_SLICE: usize = 8;
+/// Of all who wait for a slice together, before each gets its next: slices are shorter when so many wait that a round would take long.
+const COMMANDS_PER_ROUND: usize = 4096;
+
+/// Of a task, from poll to poll.
+#[derive(Clone, Copy)]
+struct Standing {
+    is_begun: bool,
+    /// Within its slice.
+    has_yielded: bool,
+}
+
+impl Standing {
+    const AT_START: Self = Self { is_begun: true, has_yielded: false };
+}
 
 thread_local! {
     static HERE: RefCell<Option<Rc<TaskSet>>> = const { RefCell::new(None) };
     /// Of the task that is being polled.
-    static IS_BEGUN: Cell<bool> = const { Cell::new(true) };
+    static STANDING: Cell<Standing> = const { Cell::new(Standing::AT_START) };
 }
 
 /// Runs a future as a task of this worker's thread. A panic ends that task alone.
@@ -49,7 +55,34 @@ pub(crate) fn spawn(future: impl Future<Output = ()> + 'static) {
 
 /// Says whether the current task is in the middle of something. Each is, until it says that it is not.
 pub(crate) fn set_begun(is_begun: bool) {
-    IS_BEGUN.set(is_begun);
+    STANDING.set(Standing { is_begun, ..STANDING.get() });
+}
+
+/// Whether the current task is to wait for its next slice, having done so many commands in this one. Never when no other task
+/// could run meanwhile, and earlier when one of the commands was so large that it let others go first.
+pub(crate) fn has_had_slice(commands: usize) -> bool {
+    HERE.with_borrow(|here| {
+        let Some(set) = here else { return false };
+        let queues = set.queues.borrow();
+        let limit = (COMMANDS_PER_ROUND / queues.parked().max(1)).clamp(1, COMMANDS_PER_SLICE);
+        (commands >= limit || STANDING.get().has_yielded) && !queues.is_empty()
+    })
+}
+
+/// Ready when the current task gets its next slice.
+pub(crate) async fn next_slice() {
+    STANDING.set(Standing { has_yielded: false, ..STANDING.get() });
+    let mut is_parked = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut is_parked, true) {
+            return Poll::Ready(());
+        }
+        let set = HERE.with_borrow(Clone::clone);
+        let wake = || context.waker().wake_by_ref();
+        set.map_or_else(wake, |set| set.waking_into(Queue::Parked, wake));
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Runs the tasks of this thread beside `main`, until that ends; tasks that have not ended by then are dropped.
@@ -59,7 +92,10 @@ pub(super) async fn run_beside(main: impl Future<Output = ()>, end_turn: impl Fn
     HERE.set(Some(set.clone()));
     env::wake_yielding_tasks_by(|waker| {
         HERE.with_borrow(|here| match here {
-            Some(set) => set.yielded.borrow_mut().push(waker.clone()),
+            Some(set) => {
+                STANDING.set(Standing { has_yielded: true, ..STANDING.get() });
+                set.yielded.borrow_mut().push(waker.clone());
+            }
             None => waker.wake_by_ref(),
         });
     });
@@ -86,10 +122,11 @@ pub(super) async fn run_beside(main: impl Future<Output = ()>, end_turn: impl Fn
 
 #[derive(Default)]
 struct TaskSet {
-    queues: RefCell<[VecDeque<Arc<Handle>>; 3]>,
+    queues: RefCell<Queues<Arc<Handle>>>,
     /// Who lets all others go first: woken when the next turn begins.
     yielded: RefCell<Vec<Waker>>,
-    is_waking_yielded: Cell<bool>,
+    /// Where those go whom this thread wakes at the moment, if not where they belong by their standing.
+    wakes_into: Cell<Option<Queue>>,
     /// By the index in their handles.
     tasks: RefCell<Vec<Option<Task>>>,
     free: RefCell<Vec<usize>>,
@@ -103,6 +140,7 @@ struct TaskSet {
 struct Task {
     future: Pin<Box<dyn Future<Output = ()>>>,
     waker: Waker,
+    has_yielded: bool,
 }
 
 /// A task as its wakers see it.
@@ -180,7 +218,7 @@ impl TaskSet {
         });
         let (is_queued, is_begun) = (AtomicBool::new(true), AtomicBool::new(true));
         let handle = Arc::new(Handle { index, is_queued, is_begun, remote: self.remote.clone() });
-        tasks[index] = Some(Task { future, waker: Waker::from(handle.clone()) });
+        tasks[index] = Some(Task { future, waker: Waker::from(handle.clone()), has_yielded: false });
         drop(tasks);
         self.enqueue(handle);
     }
@@ -195,12 +233,15 @@ impl TaskSet {
     }
 
     fn push(&self, handle: Arc<Handle>) {
-        let queue = match handle.is_begun.load(Ordering::Relaxed) {
-            _ if self.is_waking_yielded.get() => YIELDED,
-            true => BEGUN,
-            false => NEW,
-        };
-        self.queues.borrow_mut()[queue].push_back(handle);
+        let by_standing = if handle.is_begun.load(Ordering::Relaxed) { Queue::Begun } else { Queue::New };
+        let queue = self.wakes_into.get().unwrap_or(by_standing);
+        self.queues.borrow_mut().push(queue, handle);
+    }
+
+    fn waking_into(&self, queue: Queue, wake: impl FnOnce()) {
+        self.wakes_into.set(Some(queue));
+        wake();
+        self.wakes_into.set(None);
     }
 
     fn begin_turn(&self, waker: &Waker) {
@@ -212,21 +253,18 @@ impl TaskSet {
         }
         drop(known);
         let yielded = std::mem::take(&mut *self.yielded.borrow_mut());
-        self.is_waking_yielded.set(true);
-        yielded.into_iter().for_each(Waker::wake);
-        self.is_waking_yielded.set(false);
+        self.waking_into(Queue::Yielded, || yielded.into_iter().for_each(Waker::wake));
     }
 
     /// Polls tasks, and answers whether there is more to do.
     fn turn(&self) -> bool {
-        for poll in 1..=TURN {
+        self.take_remote();
+        self.queues.borrow_mut().begin_turn();
+        while let Some(handle) = self.next() {
+            self.poll(&handle);
             self.take_remote();
-            match self.next(poll) {
-                Some(handle) => self.poll(&handle),
-                None => break,
-            }
         }
-        let is_idle = self.queues.borrow().iter().all(VecDeque::is_empty);
+        let is_idle = self.queues.borrow().is_empty();
         let is_more_to_do = !is_idle || !self.yielded.borrow().is_empty();
         self.is_awake.set(is_more_to_do);
         is_more_to_do
@@ -241,16 +279,8 @@ impl TaskSet {
         }
     }
 
-    /// `poll`: which of the turn's.
-    fn next(&self, poll: usize) -> Option<Arc<Handle>> {
-        const FOR_NEW: usize = SHARE / 2;
-        let mut queues = self.queues.borrow_mut();
-        let first = match poll % SHARE {
-            0 => YIELDED,
-            FOR_NEW => NEW,
-            _ => BEGUN,
-        };
-        queues[first].pop_front().or_else(|| queues.iter_mut().find_map(VecDeque::pop_front))
+    fn next(&self) -> Option<Arc<Handle>> {
+        self.queues.borrow_mut().next()
     }
 
     fn poll(&self, handle: &Handle) {
@@ -259,13 +289,16 @@ impl TaskSet {
             // It was woken while it ended.
             return self.free.borrow_mut().push(handle.index);
         };
-        IS_BEGUN.set(handle.is_begun.load(Ordering::Relaxed));
+        let is_begun = handle.is_begun.load(Ordering::Relaxed);
+        STANDING.set(Standing { is_begun, has_yielded: task.has_yielded });
         // A swap, so that this poll sees what was done before a wake that found the task queued.
         handle.is_queued.swap(false, Ordering::AcqRel);
         let mut context = Context::from_waker(&task.waker);
         let outcome = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
-        handle.is_begun.store(IS_BEGUN.get(), Ordering::Relaxed);
+        let standing = STANDING.get();
+        handle.is_begun.store(standing.is_begun, Ordering::Relaxed);
         if matches!(outcome, Ok(Poll::Pending)) {
+            task.has_yielded = standing.has_yielded;
             self.tasks.borrow_mut()[handle.index] = Some(task);
             return;
         }
@@ -277,5 +310,6 @@ impl TaskSet {
     }
 }
 
+mod queues;
 #[cfg(test)]
 mod tests;

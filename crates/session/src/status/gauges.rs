@@ -1,6 +1,6 @@
 //! What happens to connections outside of sessions: counted by the program, shown by SHOW STATUS.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::counters::count;
 
@@ -12,6 +12,8 @@ pub struct Gauges {
     aborted_connects: AtomicU64,
     aborted_clients: AtomicU64,
     moves: AtomicU64,
+    slice_waits: AtomicU64,
+    slice_wait_us: AtomicU64,
     most_sessions: AtomicU64,
     /// Seconds since 1970.
     most_sessions_at: AtomicU64,
@@ -38,6 +40,12 @@ impl Gauges {
         count(&self.moves);
     }
 
+    /// A session that could have gone on waited for its next slice of commands, after others.
+    pub fn count_slice_wait(&self, duration: Duration) {
+        count(&self.slice_waits);
+        self.slice_wait_us.fetch_add(duration.as_micros() as u64, Relaxed);
+    }
+
     pub(crate) fn count_connection(&self, sessions: usize, is_tls: bool) {
         count(&self.connections);
         if is_tls {
@@ -50,7 +58,7 @@ impl Gauges {
         }
     }
 
-    pub(crate) fn values(&self) -> [(&'static str, u64); 8] {
+    pub(crate) fn values(&self) -> [(&'static str, u64); 10] {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         [
             ("Aborted_clients", load(&self.aborted_clients)),
@@ -58,6 +66,8 @@ impl Gauges {
             ("Connection_errors_max_connections", load(&self.refused)),
             ("Connections", load(&self.connections)),
             ("Evenkeel_session_moves", load(&self.moves)),
+            ("Evenkeel_wait_slice", load(&self.slice_waits)),
+            ("Evenkeel_wait_slice_us", load(&self.slice_wait_us)),
             ("Max_used_connections", load(&self.most_sessions)),
             ("Ssl_accepts", load(&self.tls_connections)),
             ("Ssl_finished_accepts", load(&self.tls_connections)),

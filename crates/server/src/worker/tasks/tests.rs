@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use super::queues::{SHARE, SHARE_OF_PARKED, TURN};
 use super::*;
 
 type Order = Rc<RefCell<Vec<&'static str>>>;
@@ -121,6 +122,110 @@ fn who_begins_something_gets_a_part_of_the_polls() {
     });
     let before = found.get().expect("it was polled");
     assert!(before < SHARE, "{before} polls before, {} in all", counted.get());
+}
+
+/// Also while others are in the middle of something all the time.
+#[test]
+fn who_waits_for_a_slice_comes_last_but_gets_a_part_of_the_polls() {
+    let polls = Rc::new(Cell::new(0));
+    let at = Rc::new(Cell::new(None));
+    let (counted, found) = (polls.clone(), at.clone());
+    run(async move {
+        for is_begun in [true, false] {
+            let runnable = always_runnable(polls.clone());
+            spawn(async move {
+                set_begun(is_begun);
+                runnable.await;
+            });
+        }
+        some_turns().await;
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(async move {
+            polls.set(0);
+            next_slice().await;
+            at.set(Some(polls.get()));
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+    });
+    let before = found.get().expect("it was polled");
+    assert!((1..SHARE_OF_PARKED).contains(&before), "{before} polls before, {} in all", counted.get());
+}
+
+#[test]
+fn who_waits_for_a_slice_goes_behind_all_others_and_who_yields_behind_who_begins() {
+    let order = Order::default();
+    let seen = order.clone();
+    run(async move {
+        let wakers = Rc::default();
+        let (parks, yields) = (order.clone(), order.clone());
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(async move {
+            next_slice().await;
+            parks.borrow_mut().push("parked");
+            let _ = ended.send(());
+        });
+        spawn(async move {
+            env::yield_now().await;
+            yields.borrow_mut().push("yielded");
+        });
+        let (begins, woken) = (order.clone(), once_woken(&wakers));
+        spawn(async move {
+            set_begun(false);
+            woken.await;
+            begins.borrow_mut().push("new");
+        });
+        let waking = wakers.clone();
+        spawn(async move { waking.take().into_iter().for_each(Waker::wake) });
+        let _ = end.await;
+    });
+    assert_eq!(*seen.borrow(), ["new", "yielded", "parked"]);
+}
+
+#[test]
+fn a_slice_ends_after_some_commands_when_another_task_could_run() {
+    let seen = Rc::new(Cell::new([false; 4]));
+    let found = seen.clone();
+    run(async move {
+        let is_alone = !has_had_slice(COMMANDS_PER_SLICE);
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(async move {
+            let is_alone = is_alone && !has_had_slice(COMMANDS_PER_SLICE);
+            spawn(async {});
+            let is_short = !has_had_slice(COMMANDS_PER_SLICE - 1);
+            let is_full = has_had_slice(COMMANDS_PER_SLICE);
+            for _ in 0..COMMANDS_PER_ROUND / 2 {
+                spawn(next_slice());
+            }
+            env::yield_now().await;
+            next_slice().await;
+            // Many were parked before this one and are still there, so a round of full slices would take long.
+            seen.set([is_alone, is_short, is_full, has_had_slice(2) && !has_had_slice(1)]);
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+    });
+    assert_eq!(found.get(), [true; 4]);
+}
+
+#[test]
+fn a_slice_ends_early_when_its_command_has_yielded() {
+    let seen = Rc::new(Cell::new([false; 3]));
+    let found = seen.clone();
+    run(async move {
+        let (ended, end) = tokio::sync::oneshot::channel();
+        spawn(always_runnable(Rc::default()));
+        spawn(async move {
+            let before = !has_had_slice(1);
+            env::yield_now().await;
+            let after = has_had_slice(1);
+            next_slice().await;
+            seen.set([before, after, !has_had_slice(1)]);
+            let _ = ended.send(());
+        });
+        let _ = end.await;
+    });
+    assert_eq!(found.get(), [true; 3]);
 }
 
 /// With tasks that are always runnable, what another thread wakes is seen before the next poll.
