@@ -10,6 +10,8 @@
 //! asked after each turn (`queues`, which also keeps that nobody waits for ever). Called by `worker`, whose thread and future run
 //! everything here; by all that spawns on a worker; by `connection::commands`, which says what has begun and when a slice may end.
 
+mod queues;
+
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -310,6 +312,5 @@ impl TaskSet {
     }
 }
 
-mod queues;
 #[cfg(test)]
 mod tests;
