@@ -21,6 +21,9 @@ pub type Disturbance<'d> = &'d mut (dyn FnMut() + Send);
 /// A server that is killed comes back within this.
 const RECONNECT_MAX: Duration = Duration::from_secs(60);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+/// No answer takes longer than this, a lock's wait included. A server that is killed while it accepts a connection may leave the
+/// client with one that nobody ever answers or ends.
+const ANSWER_MAX: Duration = Duration::from_secs(20);
 /// A transaction that waits longer than this gives up.
 const LOCK_WAIT_S: u32 = 5;
 const ROWS_PER_INSERT: usize = 500;
@@ -105,7 +108,10 @@ impl Server {
             .tcp_port(self.port)
             .user(Some("root"))
             .db_name(database)
-            .prefer_socket(false);
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(ANSWER_MAX))
+            .read_timeout(Some(ANSWER_MAX))
+            .write_timeout(Some(ANSWER_MAX));
         Conn::new(options)
     }
 
