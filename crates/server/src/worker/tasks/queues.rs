@@ -1,8 +1,8 @@
 //! In which order the tasks of one worker are polled (decision 0026).
 //!
 //! Invariants: of `SHARE` polls one is for those who begin something first and one for those who have yielded, of `SHARE_OF_PARKED`
-//! one for those who wait for a slice, so nobody waits for ever; a turn has at most `TURN` polls, and ends when nobody but those
-//! who wait for a slice is left, so that sockets, ring and timers are asked for others before one of these goes on. Called by
+//! one for those who wait for a slice, so nobody waits for ever; a turn has at most `TURN` polls, and those who wait for a slice go
+//! on in a turn that began without anybody before them, so that sockets, ring and timers were asked for others. Called by
 //! `tasks`, which knows who belongs in which queue.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ pub(super) const TURN: usize = 200;
 pub(super) const SHARE: usize = 8;
 /// Of so many polls one is for those who wait for a slice.
 pub(super) const SHARE_OF_PARKED: usize = 64;
-/// So many get a slice in a turn in which nobody else has anything to do: enough to keep the disk busy, few enough to see soon
+/// So many get a slice in a turn in which nobody else begins something or goes on: enough to keep the disk busy, few enough to see soon
 /// who else has come.
 pub(super) const RESUMED_AT_ONCE: usize = 4;
 
@@ -25,10 +25,10 @@ pub(super) enum Queue {
     Begun,
     /// Those who begin something.
     New,
-    /// Those who have let others go first in the middle of something.
-    Yielded,
     /// Those who wait for a slice.
     Parked,
+    /// Those who have let others go first in the middle of something.
+    Yielded,
 }
 
 pub(super) struct Queues<T> {
@@ -61,24 +61,32 @@ impl<T> Queues<T> {
 
     pub(super) fn begin_turn(&mut self) {
         self.polls_left = TURN;
-        self.resumes_left = if self.has_only_parked() { RESUMED_AT_ONCE } else { 0 };
+        let is_time_for_parked = self.is_empty_of(Queue::Begun) && self.is_empty_of(Queue::New);
+        self.resumes_left = if is_time_for_parked { RESUMED_AT_ONCE } else { 0 };
     }
 
     /// Who is polled next; `None` when the turn is over.
     pub(super) fn next(&mut self) -> Option<T> {
         self.polls_left = self.polls_left.checked_sub(1)?;
         self.polls = self.polls.wrapping_add(1);
-        let preferred = preferred(self.polls) as usize;
-        let in_order = || [preferred, Queue::Begun as usize, Queue::New as usize, Queue::Yielded as usize];
-        if let Some(task) = in_order().into_iter().find_map(|queue| self.queues[queue].pop_front()) {
-            return Some(task);
-        }
-        self.resumes_left = self.resumes_left.checked_sub(1)?;
-        self.queues[Queue::Parked as usize].pop_front()
+        [preferred(self.polls), Queue::Begun, Queue::New]
+            .into_iter()
+            .find_map(|queue| self.pop(queue))
+            .or_else(|| self.resume())
+            .or_else(|| self.pop(Queue::Yielded))
     }
 
-    fn has_only_parked(&self) -> bool {
-        self.queues[..Queue::Parked as usize].iter().all(VecDeque::is_empty)
+    fn resume(&mut self) -> Option<T> {
+        self.resumes_left = self.resumes_left.checked_sub(1)?;
+        self.pop(Queue::Parked)
+    }
+
+    fn pop(&mut self, queue: Queue) -> Option<T> {
+        self.queues[queue as usize].pop_front()
+    }
+
+    fn is_empty_of(&self, queue: Queue) -> bool {
+        self.queues[queue as usize].is_empty()
     }
 }
 
@@ -134,25 +142,29 @@ mod tests {
 
     #[test]
     fn a_turn_ends_before_the_parked_when_it_had_others() {
-        let mut queues = with(&[Queue::Parked, Queue::Begun, Queue::New]);
+        let mut queues = with(&[Queue::Parked, Queue::Yielded, Queue::Begun, Queue::New]);
         // The first poll of all is one of the parked's.
+        queues.polls = 1;
         queues.begin_turn();
-        assert_eq!(queues.next(), Some(Queue::Parked));
-        queues.push(Queue::Parked, Queue::Parked);
-        assert_eq!(queues.next(), Some(Queue::Begun));
-        assert_eq!(queues.next(), Some(Queue::New));
-        assert_eq!(queues.next(), None);
+        let polled: Vec<_> = std::iter::from_fn(|| queues.next()).collect();
+        assert_eq!(polled, [Queue::Begun, Queue::New, Queue::Yielded]);
         assert!(!queues.is_empty());
         assert_eq!(queues.parked(), 1);
     }
 
+    /// A large statement has something to do all the time; nobody who works in slices shall have less because of that.
     #[test]
-    fn some_parked_are_resumed_in_a_turn_that_had_nobody_else() {
-        let mut queues = with(&[Queue::Parked; 10]);
-        queues.polls = 1;
-        queues.begin_turn();
-        let resumed = std::iter::from_fn(|| queues.next()).count();
-        assert_eq!(resumed, RESUMED_AT_ONCE);
-        assert_eq!(queues.parked(), 10 - RESUMED_AT_ONCE);
+    fn some_parked_are_resumed_in_a_turn_without_others_before_a_large_statement_goes_on() {
+        for others in [0, 1] {
+            let mut queues = with(&[Queue::Parked; 10]);
+            (0..others).for_each(|_| queues.push(Queue::Yielded, Queue::Yielded));
+            queues.polls = 1;
+            queues.begin_turn();
+            let polled: Vec<_> = std::iter::from_fn(|| queues.next()).collect();
+            let mut expected = vec![Queue::Parked; RESUMED_AT_ONCE];
+            expected.extend(vec![Queue::Yielded; others]);
+            assert_eq!(polled, expected);
+            assert_eq!(queues.parked(), 10 - RESUMED_AT_ONCE);
+        }
     }
 }

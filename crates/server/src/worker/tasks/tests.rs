@@ -153,7 +153,7 @@ fn who_waits_for_a_slice_comes_last_but_gets_a_part_of_the_polls() {
 }
 
 #[test]
-fn who_waits_for_a_slice_goes_behind_all_others_and_who_yields_behind_who_begins() {
+fn who_waits_for_a_slice_goes_behind_who_begins_and_who_yields_behind_both() {
     let order = Order::default();
     let seen = order.clone();
     run(async move {
@@ -179,7 +179,7 @@ fn who_waits_for_a_slice_goes_behind_all_others_and_who_yields_behind_who_begins
         spawn(async move { waking.take().into_iter().for_each(Waker::wake) });
         let _ = end.await;
     });
-    assert_eq!(*seen.borrow(), ["new", "yielded", "parked"]);
+    assert_eq!(*seen.borrow(), ["new", "parked", "yielded"]);
 }
 
 #[test]
