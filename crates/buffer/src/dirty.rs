@@ -172,10 +172,10 @@ impl BufferPool {
         }
     }
 
-    /// Pages in memory with a log from before `lsn` are written in their turn from now on: they are the oldest, so soon. To be
-    /// called often, with a limit that rises evenly: then they are few each time.
-    pub fn write_logged_before(&self, lsn: Lsn) {
-        let pages = self.page_logs.forget_present_before(lsn);
+    /// Pages in memory with a log from before the `limit` of its part are written in their turn from now on: they are the
+    /// oldest, so soon. To be called often, with limits that rise evenly: then they are few each time.
+    pub fn write_logged_before(&self, limit: impl Fn(usize) -> Lsn) {
+        let pages = self.page_logs.forget_present_before(limit);
         if !pages.is_empty() {
             pages.into_iter().for_each(|page| self.hand_over(page));
             self.flusher.wake.notify();
@@ -202,7 +202,7 @@ impl BufferPool {
     /// Where there is such a limit, pages in memory that got their logs before it was set are written like others.
     pub(crate) fn give_up_page_logs_if_limited(&self) {
         if !self.keeps_page_logs() && self.page_logs.present() > 0 {
-            self.write_logged_before(Lsn::MAX);
+            self.write_logged_before(|_| Lsn::MAX);
         }
     }
 

@@ -97,7 +97,7 @@ impl BufferPool {
         self.flusher.flush_through.fetch_max(lsn.0, Ordering::SeqCst);
         loop {
             let waiter = self.flusher.progress.register();
-            self.write_logged_before(lsn);
+            self.write_logged_before(|_| lsn);
             if self.min_rec_lsn_in_memory() >= lsn.min(self.wal.end_lsn()) {
                 return Ok(());
             }

@@ -246,7 +246,7 @@ impl Engine {
                 // Pages that have caught up are not old, but the log that they needed is.
                 behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
             }
-            self.renew_page_logs(behind).await?;
+            self.renew_page_logs(|_| behind).await?;
             self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
             let before = self.checkpointer.checkpoint_lsn();
             self.checkpoint(false).await?;
@@ -290,7 +290,8 @@ impl Engine {
         let far_back = |share: u64| Lsn(start.0.saturating_sub(capacity_bytes / share));
         self.forward_old_undo(far_back(UNDO_SHARE)).await?;
         self.renew_late(far_back(LATE_SHARE)).await?;
-        self.renew_page_logs(self.page_log_limit()).await?;
+        let old_before = self.page_log_limit();
+        self.renew_page_logs(|_| old_before).await?;
         self.store_marks(far_back(MARK_SHARE)).await?;
         self.log_pending_chains().await?;
         // What has an LSN before `start` and is not listed anywhere is over and in the pages.

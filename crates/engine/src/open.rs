@@ -238,7 +238,8 @@ impl Engine {
         let flushed = self.flush_for(CLOSE_FLUSH_US_MAX).await?;
         // The changes stay in the log: the next open shall not have to read all of it for them.
         self.renew_late(self.wal.end_lsn()).await?;
-        self.renew_page_logs(self.wal.end_lsn()).await?;
+        let end = self.wal.end_lsn();
+        self.renew_page_logs(|_| end).await?;
         self.checkpoint(flushed && self.writers.active().is_empty()).await?;
         if self.saves_hot_pages.load(Ordering::Relaxed) {
             self.pool.save_hot_list().await;

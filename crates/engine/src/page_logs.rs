@@ -3,7 +3,8 @@
 //!
 //! Invariants: the checkpoint is held back by no more than a share of the log, for logs of pages that left memory further
 //! back are logged again, and such pages in memory are written; that is done in small steps, each for so much log that users have written. A page whose log
-//! was renewed again and again is read and written, so that its memory serves others. Where the logs are kept:
+//! was renewed again and again is read and written, so that its memory serves others. Logs renewed together do not come due
+//! together: each part of them has an age of its own. Where the logs are kept:
 //! `buffer::PageLogs`; their record in the log: `btree::redo`. Called by checkpoints, which also see to a step after
 //! changes, by an opening and by its redo, and where the log becomes smaller.
 
@@ -20,6 +21,9 @@ use wal::{AppendError, Lsn};
 
 /// Logs of pages from further back than these eighths of the log are logged again, or written if they are in memory.
 pub(crate) const AGE_EIGHTHS: u64 = 3;
+
+/// The parts are old one after the other, the first from here on: a stop, or a crash, makes all logs equally old.
+const FIRST_AGE_EIGHTHS: u64 = 2;
 
 /// They are looked at whenever the log has grown by this share of its capacity.
 const STEP_SHARE: u64 = 1024;
@@ -56,8 +60,8 @@ impl Engine {
         let capacity = self.checkpointer.capacity_bytes();
         let end = self.wal.end_lsn().0;
         renewal.due_lsn.store(end + (capacity / STEP_SHARE).max(1), Ordering::Relaxed);
-        let limit = self.page_log_limit();
-        if self.pool.page_logs().oldest().is_none_or(|oldest| oldest >= limit) {
+        let limit = move |part| part_limit(end, capacity, part);
+        if !self.pool.page_logs().any_before(limit) {
             renewal.is_running.store(false, Ordering::Release);
             return;
         }
@@ -72,19 +76,22 @@ impl Engine {
         });
     }
 
-    /// Logs from before here are old.
+    /// Logs from before here are old, in whatever part.
     pub(crate) fn page_log_limit(&self) -> Lsn {
-        let age = self.checkpointer.capacity_bytes() / 8 * AGE_EIGHTHS;
-        Lsn(self.wal.end_lsn().0.saturating_sub(age))
+        part_limit(self.wal.end_lsn().0, self.checkpointer.capacity_bytes(), PAGE_LOG_PARTS - 1)
     }
 
-    /// Logs what absent pages lack again, if they are dirty since before `limit`. Answers which nobody has needed for long.
-    pub(crate) async fn renew_page_logs(&self, limit: Lsn) -> Result<Vec<PageId>, EngineError> {
+    /// Logs what absent pages lack again, if they are dirty since before the `limit` of their part. Answers which nobody has
+    /// needed for long.
+    pub(crate) async fn renew_page_logs(
+        &self,
+        limit: impl Fn(usize) -> Lsn,
+    ) -> Result<Vec<PageId>, EngineError> {
         let mut outdated = Vec::new();
         for part in 0..PAGE_LOG_PARTS {
             let before = self.pool.page_logs().stats().renewed;
             loop {
-                match btree::redo::renew_page_logs(&self.pool, part, limit) {
+                match btree::redo::renew_page_logs(&self.pool, part, limit(part)) {
                     Ok(pages) => break outdated.extend(pages),
                     Err(Refused { error: AppendError::Full, bytes }) => {
                         self.wait_for_log_space(bytes).await?;
@@ -119,6 +126,13 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Where the log of this capacity begins in which the logs of one part are not old yet.
+fn part_limit(log_end: u64, capacity: u64, part: usize) -> Lsn {
+    let (parts, part) = (PAGE_LOG_PARTS as u64, part as u64);
+    let eighths_times_parts = FIRST_AGE_EIGHTHS * parts + (AGE_EIGHTHS - FIRST_AGE_EIGHTHS) * (part + 1);
+    Lsn(log_end.saturating_sub(capacity / (8 * parts) * eighths_times_parts))
 }
 
 /// After a crash, before a page is read: short logs may stay as they were before, the others are answered. `from`: where the

@@ -106,7 +106,7 @@ impl Engine {
             let behind = self.checkpointer.redo_done().map_or(behind, |done| behind.max(done));
             if !self.pool.page_logs().is_over_budget() {
                 // Those that are too many are being written.
-                self.renew_page_logs(behind).await?;
+                self.renew_page_logs(|_| behind).await?;
             }
             self.pool.flush_through(behind).await.map_err(|error| self.pool_error(error))?;
             self.checkpoint_for(bytes, false).await?;

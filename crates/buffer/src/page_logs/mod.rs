@@ -242,12 +242,12 @@ impl PageLogs {
         self.remove(&mut shard, page)
     }
 
-    /// Pages in memory that are dirty since before `lsn` have to be written: they lose their entries.
-    pub(crate) fn forget_present_before(&self, lsn: Lsn) -> Vec<PageId> {
+    /// Pages in memory that are dirty since before the `limit` of their part have to be written: they lose their entries.
+    pub(crate) fn forget_present_before(&self, limit: impl Fn(usize) -> Lsn) -> Vec<PageId> {
         let mut forgotten = Vec::new();
-        for shard in &self.shards {
+        for (part, shard) in self.shards.iter().enumerate() {
             let mut shard = shard.lock();
-            let old = older_than(&shard, lsn).filter(|entry| !entry.is_absent);
+            let old = older_than(&shard, limit(part)).filter(|entry| !entry.is_absent);
             let pages: Vec<PageId> = old.map(Entry::page).collect();
             for page in &pages {
                 self.remove(&mut shard, *page);
@@ -260,6 +260,12 @@ impl PageLogs {
     /// Since when the oldest page with an entry is dirty.
     pub fn oldest(&self) -> Option<Lsn> {
         self.shards.iter().filter_map(|shard| shard.lock().oldest().map(Entry::rec_lsn)).min()
+    }
+
+    /// Whether a page with an entry is dirty since before the `limit` of its part.
+    pub fn any_before(&self, limit: impl Fn(usize) -> Lsn) -> bool {
+        let oldest = |shard: &Mutex<Shard>| shard.lock().oldest().map(Entry::rec_lsn);
+        self.shards.iter().enumerate().any(|(part, shard)| oldest(shard).is_some_and(|lsn| lsn < limit(part)))
     }
 
     /// Gives the logs of absent pages of one part that are dirty since before `limit` to `renew`, up to `batch` at a time. If

@@ -196,3 +196,43 @@ fn old_pages_in_memory_are_written_evenly() {
     };
     world.block_on(run).unwrap();
 }
+
+/// A stop makes the logs of all pages that are not in memory equally old, and so does a crash.
+#[test]
+fn those_renewed_together_come_due_one_after_another() {
+    const STEPS: u64 = 512;
+    let versions = Mutex::new(vec![0; ROWS as usize]);
+    let versions = &versions;
+    let world = World::new(35, SimOptions::default());
+    let env = world.env();
+    let life = async move {
+        let engine = Engine::open(env.clone(), small()).await.unwrap();
+        let (tree, other) = (make(&engine).await, make(&engine).await);
+        change_some(&engine, &env, tree, engine.stats().log_capacity_bytes, versions).await;
+        engine.close().await.unwrap();
+        (tree, other)
+    };
+    let (tree, other) = world.block_on(life).unwrap();
+    let env = world.env();
+    let life = async move {
+        let engine = Engine::open(env, small()).await.unwrap();
+        assert!(engine.stats().dirty_pages_absent > 50, "{:?}", engine.stats());
+        let capacity = engine.stats().log_capacity_bytes;
+        let mut version = 0;
+        let mut renewed = Vec::new();
+        for _ in 0..STEPS / 2 {
+            let before = engine.stats();
+            while engine.stats().log_end_lsn < before.log_end_lsn + capacity / STEPS {
+                version += 1;
+                set(&engine, other, 0, version).await;
+            }
+            renewed.push(engine.stats().page_logs_renewed - before.page_logs_renewed);
+        }
+        let (most, all) = (renewed.iter().max().unwrap(), renewed.iter().sum::<u64>());
+        assert!(all > 50 && most * 8 < all, "{most} of {all} in one step of the log: {renewed:?}");
+        let expected = versions.lock().clone();
+        check_all(&engine, tree, &expected).await;
+        engine.close().await.unwrap();
+    };
+    world.block_on(life).unwrap();
+}
