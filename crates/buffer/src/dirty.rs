@@ -21,6 +21,20 @@ pub(crate) struct DirtyEntry {
     pub(crate) rec_lsn: Lsn,
 }
 
+/// The queue is looked at in so many places.
+const AGE_PARTS: usize = 16;
+/// What is nearly overdue counts as if it had this part of the budget left.
+const AGE_LEFT_PART: u64 = 64;
+
+/// See `BufferPool::dirty_ages`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DirtyAges {
+    /// Pages that are too old already, up to the most that were asked for.
+    pub(crate) overdue: usize,
+    /// This share of the dirty pages has to be written for each byte of log, oldest first, so that none becomes too old.
+    pub(crate) share_due_per_byte: f64,
+}
+
 #[derive(Default)]
 pub(crate) struct DirtyPages {
     /// A leaf lock.
@@ -72,6 +86,30 @@ impl BufferPool {
             queue.pop_front();
         }
         None
+    }
+
+    /// How old the queued pages are, when the log ends here and none is to be dirty for more than `budget` bytes of it.
+    pub(crate) fn dirty_ages(&self, end: Lsn, budget: u64, most: usize) -> DirtyAges {
+        let mut queue = self.dirty.queue.lock();
+        let limit = Lsn(end.0.saturating_sub(budget));
+        let mut overdue = Vec::new();
+        while overdue.len() < most
+            && let Some(entry) = queue.pop_front_if(|entry| entry.rec_lsn < limit)
+        {
+            if self.frame(entry.index).rec_lsn.load(Ordering::Acquire) == entry.rec_lsn.0 {
+                overdue.push(entry);
+            }
+        }
+        let count = overdue.len();
+        overdue.into_iter().rev().for_each(|entry| queue.push_front(entry));
+        // Those up to here have to be written before the last of them is too old.
+        let share_due_per_byte = |part: usize| {
+            let entry = queue.get((queue.len() * part / AGE_PARTS).checked_sub(1)?)?;
+            let left = entry.rec_lsn.0.saturating_sub(limit.0).max(budget / AGE_LEFT_PART + 1);
+            Some(part as f64 / AGE_PARTS as f64 / left as f64)
+        };
+        let shares = (1..=AGE_PARTS).filter_map(share_due_per_byte);
+        DirtyAges { overdue: count, share_due_per_byte: shares.fold(1.0 / budget as f64, f64::max) }
     }
 
     /// The caller holds the frame's exclusive latch and appends to the log only afterwards. `image_lsn`: it says each change

@@ -1,8 +1,7 @@
 //! The flusher: the one task that writes dirty pages.
 //!
 //! How much it writes follows from what users do, never from a timer:
-//! - for each `log_budget_bytes` of log it writes about as many pages as are dirty, oldest first, so no page stays
-//!   dirty for longer than that; the rate rises when the oldest page is older than 60 % of the budget;
+//! - for each byte of log it writes so many pages, oldest first, that none stays dirty for more than `log_budget_bytes` of it;
 //! - when dirty pages exceed their share (`caps`) it writes the excess;
 //! - when many dirty pages wait to be evicted, or somebody waits for a frame, it writes those pages;
 //! - `flush_through` asks for everything up to a log position.
@@ -30,9 +29,10 @@ const _: () = assert!(BATCH_PAGES <= BATCH_PAGES_MAX, "a flush fits into a batch
 /// What `flush_batch` chooses is filled up with neighbours, each page with at most so many on either side.
 const NEIGHBOURS_MAX: u64 = 7;
 
-/// Where the write-back rate starts to rise, as a share of the log budget, and how far.
-const AGE_RELAXED: f64 = 0.6;
-const URGENCY_MAX: f64 = 8.0;
+/// Fewer pages wait until there are as many, so that a batch is worth its two syncs; but the oldest not beyond this age, as a
+/// share of the log budget.
+const DUE_MIN: usize = BATCH_PAGES / 4;
+const AGE_MAX: f64 = 1.125;
 /// The flusher looks at the state at least this often, measured in log.
 const WAKE_LOG_BYTES_MAX: u64 = 4 << 20;
 const WAKE_LOG_BYTES_MIN: u64 = 64 << 10;
@@ -193,18 +193,14 @@ impl Pace {
     fn demand(&mut self, pool: &BufferPool) -> Demand {
         // The others may leave as they are.
         let dirty = pool.dirty.count().saturating_sub(pool.page_logs.present()) as f64;
-        let budget = pool.caps.log_budget_bytes() as f64;
+        let budget = pool.caps.log_budget_bytes();
         let end = pool.wal.end_lsn();
-        let queued = pool.oldest_dirty();
-        let oldest = queued.unwrap_or(end);
-        let age = end.0.saturating_sub(oldest.0) as f64 / budget;
-        let steepness = (URGENCY_MAX - 1.0) / (1.0 - AGE_RELAXED);
-        let urgency = (1.0 + (age - AGE_RELAXED).max(0.0) * steepness).min(URGENCY_MAX);
-
+        let oldest = pool.oldest_dirty();
+        let ages = pool.dirty_ages(end, budget, BATCH_PAGES);
         let log_bytes = pool.flusher.log_bytes.swap(0, Ordering::Relaxed) as f64;
-        self.owed = (self.owed + log_bytes * dirty * urgency / budget).min(dirty);
+        self.owed = (self.owed + log_bytes * dirty * ages.share_due_per_byte).min(dirty);
         // Wake again when half a batch will be owed.
-        let wake = (BATCH_PAGES as f64 / 2.0) * budget / (dirty.max(1.0) * urgency);
+        let wake = (BATCH_PAGES as f64 / 2.0) / (dirty * ages.share_due_per_byte);
         let wake = (wake as u64).clamp(WAKE_LOG_BYTES_MIN, WAKE_LOG_BYTES_MAX);
         pool.flusher.wake_log_bytes.store(wake, Ordering::SeqCst);
         if pool.flusher.log_bytes.load(Ordering::SeqCst) >= wake {
@@ -213,18 +209,21 @@ impl Pace {
         }
 
         let excess = dirty - pool.dirty_pages_max();
-        let asked = oldest.0 < pool.flusher.flush_through.load(Ordering::SeqCst) && queued.is_some();
+        let asked = oldest.is_some_and(|lsn| lsn.0 < pool.flusher.flush_through.load(Ordering::SeqCst));
         let for_frames = pool.dirty.count() > 0 && wants_frames(pool);
-        let pages = if asked || for_frames || age > 1.0 {
-            BATCH_PAGES
-        } else {
-            // Small debts wait until a batch is worth its two syncs.
-            let due = if self.owed >= BATCH_PAGES as f64 / 4.0 { self.owed } else { 0.0 };
-            due.max(excess) as usize
-        };
+        let is_late =
+            oldest.is_some_and(|lsn| (end.0.saturating_sub(lsn.0)) as f64 > budget as f64 * AGE_MAX);
+        let overdue = if is_late || ages.overdue >= DUE_MIN { ages.overdue } else { 0 };
         // Pages that are never cold must be written too, however many frames are wanted.
-        let for_age = asked || age > 1.0 || self.owed >= BATCH_PAGES as f64;
-        Demand { pages: pages.min(BATCH_PAGES), for_frames: for_frames && !for_age }
+        if asked || overdue > 0 || self.owed >= BATCH_PAGES as f64 {
+            let pages = if asked { BATCH_PAGES } else { overdue.max(self.owed as usize) };
+            return Demand { pages: pages.min(BATCH_PAGES), for_frames: false };
+        }
+        if for_frames {
+            return Demand { pages: BATCH_PAGES, for_frames };
+        }
+        let due = if self.owed >= DUE_MIN as f64 { self.owed } else { 0.0 };
+        Demand { pages: (due.max(excess) as usize).min(BATCH_PAGES), for_frames }
     }
 
     fn paid(&mut self, pages: usize) {

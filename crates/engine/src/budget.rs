@@ -6,6 +6,7 @@
 use crate::EngineOptions;
 use crate::engine::flush_mode;
 use crate::files::LOG_DIRECTORY;
+use crate::page_logs::AGE_EIGHTHS;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wal::WalOptions;
 
@@ -15,9 +16,6 @@ const LOG_BYTES_MIN: u64 = 4 << 20;
 /// Checkpoints keep the log within the configured size. Rollback, forwarding and above all recovery, during
 /// which no checkpoint can help, may need more: the log refuses only beyond this multiple.
 const LOG_SLACK: u64 = 2;
-
-/// A dirty page is written before the log has grown by this part of its capacity.
-const POOL_LOG_PART: u64 = 8;
 
 /// Undo records and versions of running transactions may take this share of the pool's size, beside it, within these
 /// bounds (the versions of committed ones as much again),
@@ -82,9 +80,9 @@ impl Budgets {
         self.redo_bytes.load(Ordering::Acquire)
     }
 
-    /// How far the log may grow behind a dirty page.
+    /// How far the log may grow behind a dirty page: as far as behind those that are not in memory.
     pub fn dirty_log_bytes(&self) -> u64 {
-        self.redo_bytes() / POOL_LOG_PART
+        self.redo_bytes() / 8 * AGE_EIGHTHS
     }
 
     /// What undo records and versions of running transactions may keep in memory before the large ones spill: no more

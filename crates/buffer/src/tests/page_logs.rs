@@ -274,3 +274,43 @@ fn a_page_that_returns_is_always_seen_by_a_checkpoint() {
         pool.mark_clean(frame);
     });
 }
+
+/// A page whose log has become too long may be as old as logs are: that is no reason to write young ones with it.
+#[test]
+fn old_pages_take_no_young_ones_along() {
+    const BUDGET: u64 = 1 << 20;
+    run(30, |env| async move {
+        let options = PoolOptions::new(400 * (PAGE_BYTES + 64), |_| Ok(()));
+        let options = PoolOptions { page_log_bytes: 1 << 20, log_budget_bytes: BUDGET, ..options };
+        let pool = opened_with(&env, options).await;
+        let (old, young) = (PAGES.start..PAGES.start + 40, PAGES.start + 40..PAGES.end);
+        let begin = pool.wal().end_lsn();
+        for page in old.clone() {
+            pool.run(|| change(&pool, PageId(page), 1)).await.unwrap();
+        }
+        while pool.wal().end_lsn().0 < begin.0 + BUDGET / 4 * 5 {
+            let mut group = WalGroup::new();
+            group.push(1, 0, &[1; 10_000]);
+            pool.wal().append(&group).unwrap();
+        }
+        for page in young {
+            pool.run(|| stamp(&pool, PageId(page), false, 1)).await.unwrap();
+        }
+        pool.wal().wait_durable(pool.wal().end_lsn()).await.unwrap();
+        let written = pool.pages_written();
+        for page in old {
+            let lengthen = || {
+                let guard = &mut pool.write(PageId(page))?;
+                guard.begin_changes(pool.wal().end_lsn());
+                guard.note_change(|log| log.bytes.extend([1; PAGE_BYTES / 8 + 1]));
+                Ok(())
+            };
+            pool.run(lengthen).await.unwrap();
+            pool.flusher.wake.notify();
+            env.clock.sleep(100_000).await;
+        }
+        assert!(pool.min_rec_lsn().0 > begin.0 + BUDGET, "those that are too old are written");
+        let written = pool.pages_written() - written;
+        assert!((40..50).contains(&written), "{written} pages for 40 old ones");
+    });
+}

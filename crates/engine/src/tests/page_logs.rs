@@ -190,7 +190,8 @@ fn old_pages_in_memory_are_written_evenly() {
         }
         let (most, all) = (written.iter().max().unwrap(), written.iter().sum::<u64>());
         assert!(all >= u64::from(PAGE_COUNT) / 2, "{all}: {written:?}");
-        assert!(*most <= 6, "{most} of {all} at once: {written:?}");
+        // A few wait for each other, so that a batch is worth its syncs.
+        assert!(*most <= 32, "{most} of {all} at once: {written:?}");
         engine.verify().await.unwrap();
         engine.close().await.unwrap();
     };
