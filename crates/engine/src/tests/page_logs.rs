@@ -30,9 +30,13 @@ async fn check_all(engine: &Arc<Engine>, tree: TreeId, versions: &[u32]) {
 }
 
 async fn make(engine: &Arc<Engine>) -> TreeId {
+    make_rows(engine, ROWS).await
+}
+
+async fn make_rows(engine: &Arc<Engine>, rows: u32) -> TreeId {
     let mut writer = repeatable(engine);
     let tree = writer.create_tree().await.unwrap();
-    for number in 0..ROWS {
+    for number in 0..rows {
         let key = number.to_be_bytes();
         writer.insert(tree, &key, &value(number, 0), Uniqueness::Key, WAIT).await.unwrap();
     }
@@ -161,14 +165,15 @@ fn logs_that_nobody_needs_make_room() {
 /// Pages that stay in memory are written for their age a few at a time, however rarely there is a checkpoint.
 #[test]
 fn old_pages_in_memory_are_written_evenly() {
-    const PAGE_COUNT: u32 = 250;
+    const PAGE_COUNT: u32 = 1_500;
+    const ROWS_PER_PAGE: u32 = 16;
     let world = World::new(34, SimOptions::default());
     let env = world.env();
     let run = async move {
         let large =
-            EngineOptions { buffer_pool_bytes: 1000 * 4200, page_log_bytes: Some(1 << 20), ..small() };
+            EngineOptions { buffer_pool_bytes: 2500 * 4200, page_log_bytes: Some(1 << 20), ..small() };
         let engine = Engine::open(env.clone(), large).await.unwrap();
-        let tree = make(&engine).await;
+        let tree = make_rows(&engine, PAGE_COUNT * ROWS_PER_PAGE).await;
         engine.pool.flush_all().await.unwrap();
         let capacity = engine.stats().log_capacity_bytes;
         let mut version = 0;
@@ -181,17 +186,17 @@ fn old_pages_in_memory_are_written_evenly() {
         };
         let mut written = Vec::new();
         for number in 0..2 * PAGE_COUNT {
-            if number < PAGE_COUNT {
-                set(&engine, tree, (number + 1) * (ROWS / PAGE_COUNT) - 1, 1).await;
-            }
             let before = engine.pool.pages_written();
-            grow_log(capacity / 512).await;
+            if number < PAGE_COUNT {
+                set(&engine, tree, (number + 1) * ROWS_PER_PAGE - 1, 1).await;
+            }
+            grow_log(capacity / 3072).await;
             written.push(engine.pool.pages_written() - before);
         }
         let (most, all) = (written.iter().max().unwrap(), written.iter().sum::<u64>());
         assert!(all >= u64::from(PAGE_COUNT) / 2, "{all}: {written:?}");
-        // A few wait for each other, so that a batch is worth its syncs.
-        assert!(*most <= 32, "{most} of {all} at once: {written:?}");
+        // Some 32 wait for each other, so that a batch is worth its syncs.
+        assert!(*most * 26 <= all, "{most} of {all} at once: {written:?}");
         engine.verify().await.unwrap();
         engine.close().await.unwrap();
     };
