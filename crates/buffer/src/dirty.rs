@@ -29,6 +29,8 @@ const AGE_LEFT_PART: u64 = 64;
 /// See `BufferPool::dirty_ages`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DirtyAges {
+    /// Since when the oldest is dirty.
+    pub(crate) oldest: Option<Lsn>,
     /// Pages that are too old already, up to the most that were asked for.
     pub(crate) overdue: usize,
     /// This share of the dirty pages has to be written for each byte of log, oldest first, so that none becomes too old.
@@ -75,32 +77,36 @@ impl DirtyPages {
 }
 
 impl BufferPool {
-    /// Since when the oldest dirty page is dirty. Throws stale entries away on the way, so the queue stays short
-    /// even when most pages are written for their frames and not for their age.
+    /// Since when the oldest dirty page is dirty.
     pub(crate) fn oldest_dirty(&self) -> Option<Lsn> {
-        let mut queue = self.dirty.queue.lock();
-        while let Some(entry) = queue.front() {
-            if self.frame(entry.index).rec_lsn.load(Ordering::Acquire) == entry.rec_lsn.0 {
-                return Some(entry.rec_lsn);
-            }
-            queue.pop_front();
-        }
-        None
+        self.oldest_of(&mut self.dirty.queue.lock())
+    }
+
+    /// Throws stale entries away on the way, so the queue stays short even when most pages are written for their frames and
+    /// not for their age.
+    fn oldest_of(&self, queue: &mut VecDeque<DirtyEntry>) -> Option<Lsn> {
+        while queue.pop_front_if(|entry| !self.is_current(entry)).is_some() {}
+        queue.front().map(|entry| entry.rec_lsn)
+    }
+
+    fn is_current(&self, entry: &DirtyEntry) -> bool {
+        self.frame(entry.index).rec_lsn.load(Ordering::Acquire) == entry.rec_lsn.0
     }
 
     /// How old the queued pages are, when the log ends here and none is to be dirty for more than `budget` bytes of it.
     pub(crate) fn dirty_ages(&self, end: Lsn, budget: u64, most: usize) -> DirtyAges {
         let mut queue = self.dirty.queue.lock();
+        let oldest = self.oldest_of(&mut queue);
         let limit = Lsn(end.0.saturating_sub(budget));
         let mut overdue = Vec::new();
         while overdue.len() < most
             && let Some(entry) = queue.pop_front_if(|entry| entry.rec_lsn < limit)
         {
-            if self.frame(entry.index).rec_lsn.load(Ordering::Acquire) == entry.rec_lsn.0 {
+            if self.is_current(&entry) {
                 overdue.push(entry);
             }
         }
-        let count = overdue.len();
+        let overdue_count = overdue.len();
         overdue.into_iter().rev().for_each(|entry| queue.push_front(entry));
         // Those up to here have to be written before the last of them is too old.
         let share_due_per_byte = |part: usize| {
@@ -109,7 +115,8 @@ impl BufferPool {
             Some(part as f64 / AGE_PARTS as f64 / left as f64)
         };
         let shares = (1..=AGE_PARTS).filter_map(share_due_per_byte);
-        DirtyAges { overdue: count, share_due_per_byte: shares.fold(1.0 / budget as f64, f64::max) }
+        let share_due_per_byte = shares.fold(1.0 / budget as f64, f64::max);
+        DirtyAges { oldest, overdue: overdue_count, share_due_per_byte }
     }
 
     /// The caller holds the frame's exclusive latch and appends to the log only afterwards. `image_lsn`: it says each change

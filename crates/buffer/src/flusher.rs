@@ -195,7 +195,6 @@ impl Pace {
         let dirty = pool.dirty.count().saturating_sub(pool.page_logs.present()) as f64;
         let budget = pool.caps.log_budget_bytes();
         let end = pool.wal.end_lsn();
-        let oldest = pool.oldest_dirty();
         let ages = pool.dirty_ages(end, budget, BATCH_PAGES);
         let log_bytes = pool.flusher.log_bytes.swap(0, Ordering::Relaxed) as f64;
         self.owed = (self.owed + log_bytes * dirty * ages.share_due_per_byte).min(dirty);
@@ -208,22 +207,24 @@ impl Pace {
             pool.flusher.wake.notify();
         }
 
-        let excess = dirty - pool.dirty_pages_max();
-        let asked = oldest.is_some_and(|lsn| lsn.0 < pool.flusher.flush_through.load(Ordering::SeqCst));
-        let for_frames = pool.dirty.count() > 0 && wants_frames(pool);
-        let is_late =
-            oldest.is_some_and(|lsn| (end.0.saturating_sub(lsn.0)) as f64 > budget as f64 * AGE_MAX);
+        let by_age = |pages: usize| Demand { pages: pages.min(BATCH_PAGES), for_frames: false };
+        let flush_through = pool.flusher.flush_through.load(Ordering::SeqCst);
+        if ages.oldest.is_some_and(|lsn| lsn.0 < flush_through) {
+            return by_age(BATCH_PAGES);
+        }
+        let age_max = budget as f64 * AGE_MAX;
+        let is_late = ages.oldest.is_some_and(|lsn| end.0.saturating_sub(lsn.0) as f64 > age_max);
         let overdue = if is_late || ages.overdue >= DUE_MIN { ages.overdue } else { 0 };
         // Pages that are never cold must be written too, however many frames are wanted.
-        if asked || overdue > 0 || self.owed >= BATCH_PAGES as f64 {
-            let pages = if asked { BATCH_PAGES } else { overdue.max(self.owed as usize) };
-            return Demand { pages: pages.min(BATCH_PAGES), for_frames: false };
+        if overdue > 0 || self.owed >= BATCH_PAGES as f64 {
+            return by_age(overdue.max(self.owed as usize));
         }
-        if for_frames {
-            return Demand { pages: BATCH_PAGES, for_frames };
+        if pool.dirty.count() > 0 && wants_frames(pool) {
+            return Demand { pages: BATCH_PAGES, for_frames: true };
         }
         let due = if self.owed >= DUE_MIN as f64 { self.owed } else { 0.0 };
-        Demand { pages: (due.max(excess) as usize).min(BATCH_PAGES), for_frames }
+        let excess = dirty - pool.dirty_pages_max();
+        by_age(due.max(excess) as usize)
     }
 
     fn paid(&mut self, pages: usize) {
