@@ -115,8 +115,6 @@ pub struct BufferPool {
     pub(crate) loads: Loads,
     /// Who may keep the pins of a whole descent (see `run`).
     pub(crate) descents: Slots,
-    /// Of these, who may keep more.
-    pub(crate) wide_descents: Slots,
     pub(crate) resize: Resize,
     pub(crate) caps: Caps,
     pub(crate) hot_list: HotList,
@@ -161,7 +159,6 @@ impl BufferPool {
             eviction: Eviction::new(count as u32),
             loads: Loads::new(count),
             descents: Slots::new(descents_max(count)),
-            wide_descents: Slots::new(1),
             resize: Resize::new(options.memory_bytes, count),
             hot_list: HotList::new(),
             scrub: Scrub::default(),

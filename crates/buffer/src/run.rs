@@ -2,8 +2,7 @@
 //!
 //! Progress: a loop that waits for a frame holds no pin, or it holds one of the few descent slots and at most
 //! `PINS_MAX` pins; so the other frames become free as their loops run. The pages that a descent has missed
-//! several times stay pinned until it is through, so it cannot lose them again for ever. One at a time may keep more: a reader
-//! has to look into as many spills as large transactions have ended since its snapshot.
+//! several times stay pinned until it is through, so it cannot lose them again for ever.
 
 use crate::guard::PagePin;
 use crate::pool::BufferPool;
@@ -13,13 +12,8 @@ use pagestore::PageId;
 
 /// With this many stops a loop starts to keep its pins: no tree of ordinary size has more levels to miss.
 const STOPS_BEFORE_PINNING: usize = 3;
-/// More pages than most operations need at once.
+/// More pages than one operation needs at once.
 const PINS_MAX: usize = 16;
-
-/// All descents together keep no more than three quarters of the frames.
-fn pins_max_wide(frames: usize) -> usize {
-    frames / 4 + PINS_MAX
-}
 
 impl BufferPool {
     /// Calls `op` until it does not stop any more. `op` holds no latch when it returns and starts from the
@@ -50,17 +44,9 @@ impl BufferPool {
     ) -> Result<T, BufferError> {
         let _slot = self.descents.take().await;
         let mut pins = Vec::with_capacity(PINS_MAX);
-        let mut wide = None;
         loop {
-            let pins_max = if wide.is_some() { pins_max_wide(self.frame_count()) } else { PINS_MAX };
-            if pins.len() >= pins_max {
-                pins.clear();
-                if wide.is_none() {
-                    wide = Some(self.wide_descents.take().await);
-                }
-            }
             // Waiting for the log or the disk can take long; pages must not be kept from others meanwhile.
-            if matches!(stop, Stop::LogFull { .. } | Stop::Extend(_)) {
+            if pins.len() == PINS_MAX || matches!(stop, Stop::LogFull { .. } | Stop::Extend(_)) {
                 pins.clear();
             }
             let pin = self.resolve(stop).await?;

@@ -8,7 +8,7 @@ use crate::lock_wait::Waited;
 use crate::record::{Record, stub_of};
 use crate::row_table::{Attempt, Before, Visible};
 use crate::snapshot::Snapshot;
-use crate::spill::RowPlace;
+use crate::spill::{PassedSpills, RowPlace};
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, Isolation, LockMode, ReadMode, TreeId, WaitPolicy};
@@ -119,7 +119,8 @@ impl Transaction {
     /// How this transaction's plain reads see records now.
     pub(crate) fn view(&mut self) -> View {
         let snapshot = self.snapshot();
-        View { snapshot, me: self.work.state.clone(), dirty: self.isolation() == Isolation::ReadUncommitted }
+        let dirty = self.isolation() == Isolation::ReadUncommitted;
+        View { snapshot, me: self.work.state.clone(), dirty, passed_spills: PassedSpills::default() }
     }
 }
 
@@ -129,6 +130,7 @@ pub(crate) struct View {
     me: Option<Arc<TransactionState>>,
     /// ReadUncommitted: the newest version, whoever wrote it.
     dirty: bool,
+    passed_spills: PassedSpills,
 }
 
 impl View {
@@ -154,7 +156,8 @@ impl View {
             return Ok(read(record));
         }
         let row = RowPlace { tree, key, page_lsn: page_lsn.0 };
-        engine.visible(row, self.snapshot.lsn, self.me.as_ref(), |visible| match visible {
+        let (me, passed) = (self.me.as_ref(), &self.passed_spills);
+        engine.visible(row, self.snapshot.lsn, me, passed, |visible| match visible {
             Visible::Page => read(record),
             Visible::Before(Before::Absent) => read(None),
             Visible::Before(Before::Record(before)) => read(Some(before)),

@@ -97,7 +97,8 @@ impl Locks {
             return Ok(Judged::Done);
         }
         if is_ghost && !engine.is_written_by_other(&self.state, row)? {
-            let has_changed = engine.newest_commit(row, self.newest_allowed)? > self.newest_allowed;
+            let newest_lsn = engine.newest_commit(&self.state, row, self.newest_allowed)?;
+            let has_changed = newest_lsn > self.newest_allowed;
             return Ok(if has_changed { Judged::Changed } else { Judged::Done });
         }
         Ok(match engine.try_lock_row(&self.state, row, self.mode, self.newest_allowed)? {
@@ -121,7 +122,7 @@ impl Locks {
         out: &mut EntryBatch,
     ) -> Result<Judged, Stop> {
         self.seen_lsn.fetch_max(engine.newest_commit_bound(row), Relaxed);
-        engine.visible(row, u64::MAX, None, |version| {
+        engine.visible(row, u64::MAX, None, &self.state.passed_spills, |version| {
             let record = match version {
                 Visible::Page => record,
                 // Inserted by the other, or deleted before.

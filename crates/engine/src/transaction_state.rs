@@ -5,7 +5,7 @@
 //! commit mutex, in the order of the log. After `held.ended` nobody adds to the list of held locks.
 
 use crate::row_table::RowName;
-use crate::spill::Spill;
+use crate::spill::{PassedSpills, Spill};
 use crate::undo_stack::{NumberedItem, UndoItem, UndoStack};
 use crate::wait::{WaitCell, WaitTarget};
 use crate::{Isolation, TreeId};
@@ -46,6 +46,8 @@ pub(crate) struct TransactionState {
     undo: Mutex<UndoStack>,
     /// Where the older of its changes are, once there were too many for memory.
     spill: Mutex<Option<Arc<Spill>>>,
+    /// For the look-ups of the owner alone.
+    pub passed_spills: PassedSpills,
     /// The identifier of a prepared transaction. Changed under the commit mutex, with the record in the log.
     prepared: Mutex<Option<Arc<[u8]>>>,
     held: Mutex<Held>,
@@ -101,6 +103,7 @@ impl TransactionState {
             undo_bytes: AtomicU64::new(0),
             undo: Mutex::default(),
             spill: Mutex::default(),
+            passed_spills: PassedSpills::default(),
             prepared: Mutex::default(),
             held: Mutex::default(),
             waiting: Mutex::new(None),

@@ -346,7 +346,7 @@ impl RowEdit<'_> {
     /// Whether the row must not be changed any more: see `Work::newest_allowed`.
     fn has_changed(&self, leaf: LeafContext) -> Result<bool, Stop> {
         let limit = self.newest_allowed;
-        Ok(limit != u64::MAX && self.engine.newest_commit(self.place(leaf), limit)? > limit)
+        Ok(limit != u64::MAX && self.engine.newest_commit(self.state, self.place(leaf), limit)? > limit)
     }
 
     fn stop(&mut self, stop: Stop) -> Decision {

@@ -5,7 +5,7 @@
 //! spill is a `Stop` like any other.
 
 use super::entry::{self, Undo};
-use super::{Spill, Spills};
+use super::{PassedSpills, Spill, Spills};
 use crate::engine::Engine;
 use crate::row_table::{Attempt, Before, Unseen, Visible};
 use crate::transaction_state::TransactionState;
@@ -27,12 +27,14 @@ pub(crate) struct RowPlace<'a> {
 }
 
 impl Engine {
-    /// Which version of a row a snapshot sees, as `RowTable::visible`, wherever the versions are.
+    /// Which version of a row a snapshot sees, as `RowTable::visible`, wherever the versions are. `passed` stays with the caller
+    /// from try to try.
     pub(crate) fn visible<R>(
         &self,
         row: RowPlace<'_>,
         snapshot_lsn: u64,
         me: Option<&Arc<TransactionState>>,
+        passed: &PassedSpills,
         read: impl FnOnce(Visible<'_>) -> R,
     ) -> Result<R, Stop> {
         let mut read = Some(read);
@@ -47,7 +49,7 @@ impl Engine {
         if let Some(done) = in_memory {
             return Ok(done);
         }
-        let before = self.oldest_unseen(row, snapshot_lsn, me)?;
+        let before = self.oldest_unseen(row, snapshot_lsn, me, passed)?;
         let read = read.take().expect("it was not used");
         Ok(read(before.as_ref().map_or(Visible::Page, Visible::Before)))
     }
@@ -57,6 +59,7 @@ impl Engine {
         row: RowPlace<'_>,
         snapshot_lsn: u64,
         me: Option<&Arc<TransactionState>>,
+        passed: &PassedSpills,
     ) -> Result<Option<Before>, Stop> {
         let mut oldest = match self.rows.oldest_unseen(row.tree, row.key, snapshot_lsn, me) {
             Unseen::Before(before, order) => Some((before, order)),
@@ -74,54 +77,83 @@ impl Engine {
         {
             oldest = Some((before, lsn));
         }
-        for spill in self.spills.live.read().iter() {
+        let spills = self.spills.live.read();
+        let unseen = spills.iter().filter_map(|spill| {
             let is_own = me.is_some_and(|me| Arc::ptr_eq(me, &spill.owner));
-            let committed_at = spill.owner.committed_at();
-            if is_own || committed_at.is_some_and(|lsn| lsn <= snapshot_lsn) {
+            // What a transaction has spilled is older than what it has in memory.
+            let order = spill.owner.committed_at().unwrap_or(u64::MAX);
+            let is_older = oldest.as_ref().is_none_or(|(_, known)| order <= *known);
+            (!is_own && order > snapshot_lsn && is_older).then_some((order, spill))
+        });
+        let mut unseen: Vec<_> = unseen.filter(|(_, spill)| spill.may_have_row(row)).collect();
+        unseen.sort_unstable_by_key(|(order, _)| *order);
+        let in_spills = self.first_change(row, unseen, passed)?;
+        Ok(in_spills.or(oldest).map(|(before, _)| before))
+    }
+
+    /// The change of the row in the first of the spills that has one.
+    fn first_change<'a>(
+        &self,
+        row: RowPlace<'_>,
+        spills: impl IntoIterator<Item = (u64, &'a Arc<Spill>)>,
+        passed: &PassedSpills,
+    ) -> Result<Option<(Before, u64)>, Stop> {
+        for (order, spill) in spills {
+            if passed.has(row, spill) {
                 continue;
             }
-            // What a transaction has spilled is older than what it has in memory.
-            let order = committed_at.unwrap_or(u64::MAX);
-            let is_older = oldest.as_ref().is_none_or(|(_, known)| order <= *known);
-            if is_older && let Some(before) = spill.oldest_before(&self.pool, row)? {
-                oldest = Some((before, order));
+            // Asked before the look: nothing comes to the spill from then on.
+            let has_committed = spill.owner.committed_at().is_some();
+            if let Some(before) = spill.oldest_before(&self.pool, row)? {
+                return Ok(Some((before, order)));
+            }
+            if has_committed {
+                passed.add(row, spill);
             }
         }
-        Ok(oldest.map(|(before, _)| before))
+        Ok(None)
     }
 
     /// When the row's newest committed version was committed, wherever it is; 0 when it is older than every
     /// snapshot. Exact if the answer is later than `limit`; else it may be too late, because of a spill only the
     /// bounds are asked.
-    pub(crate) fn newest_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+    pub(crate) fn newest_commit(
+        &self,
+        me: &TransactionState,
+        row: RowPlace<'_>,
+        limit: u64,
+    ) -> Result<u64, Stop> {
         // In this order: a version that is not in memory any more is in a spill that can be seen.
         let in_memory = self.rows.newest_commit(row.tree, row.key);
-        Ok(in_memory.max(self.newest_moved_commit(row, limit)?))
+        Ok(in_memory.max(self.newest_moved_commit(me, row, limit)?))
     }
 
     /// The same of spills and runs alone.
-    fn newest_moved_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+    fn newest_moved_commit(&self, me: &TransactionState, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
         if self.snapshots.is_expired(limit) {
             // Commits that the limit is about may be forgotten.
             return Ok(u64::MAX);
         }
-        Ok(self.newest_spilled_commit(row, limit)?.max(self.newest_commit_in_runs(row, limit)?))
+        Ok(self.newest_spilled_commit(me, row, limit)?.max(self.newest_commit_in_runs(row, limit)?))
     }
 
     /// The same of the spills alone.
-    fn newest_spilled_commit(&self, row: RowPlace<'_>, limit: u64) -> Result<u64, Stop> {
+    fn newest_spilled_commit(
+        &self,
+        me: &TransactionState,
+        row: RowPlace<'_>,
+        limit: u64,
+    ) -> Result<u64, Stop> {
         let bound = self.spills.newest_commit(row.tree, row.key, row.page_lsn);
         if bound <= limit {
             return Ok(bound);
         }
-        let mut newest = 0;
-        for spill in self.spills.live.read().iter() {
-            let Some(committed_at) = spill.owner.committed_at() else { continue };
-            if committed_at > newest && spill.oldest_before(&self.pool, row)?.is_some() {
-                newest = committed_at;
-            }
-        }
-        Ok(newest)
+        let spills = self.spills.live.read();
+        let committed = spills.iter().filter_map(|spill| Some((spill.owner.committed_at()?, spill)));
+        let mut later: Vec<_> =
+            committed.filter(|(at, spill)| *at > limit && spill.may_have_row(row)).collect();
+        later.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
+        Ok(self.first_change(row, later, &me.passed_spills)?.map_or(0, |(_, at)| at))
     }
 
     /// The same without the pages of spills and runs, hence at times too late.
@@ -146,7 +178,7 @@ impl Engine {
         Ok(match attempt {
             Attempt::Granted { newest_lsn } => {
                 // After the lock was granted: nobody else can commit a change of the row from here on.
-                let moved_lsn = self.newest_moved_commit(row, newest_allowed)?;
+                let moved_lsn = self.newest_moved_commit(me, row, newest_allowed)?;
                 Attempt::Granted { newest_lsn: newest_lsn.max(moved_lsn) }
             }
             Attempt::Conflict => Attempt::Conflict,
@@ -257,6 +289,11 @@ impl Spills {
 }
 
 impl Spill {
+    /// False when the spill surely has no entry of the row.
+    fn may_have_row(&self, row: RowPlace<'_>) -> bool {
+        self.may_have(row.tree, row.key, row.page_lsn)
+    }
+
     /// What the row was before the transaction changed it.
     fn oldest_before(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<Option<Before>, Stop> {
         self.find(pool, row, |undo| match undo {
@@ -289,7 +326,7 @@ impl Spill {
         row: RowPlace<'_>,
         choose: impl Fn(Undo<'_>) -> Option<R>,
     ) -> Result<Option<R>, Stop> {
-        if !self.may_have(row.tree, row.key, row.page_lsn) {
+        if !self.may_have_row(row) {
             return Ok(None);
         }
         let prefix = entry::row_prefix(row.tree, row.key);

@@ -1,7 +1,7 @@
 //! Spills: where the undo records, before-images and locks of transactions are that outgrow their share of memory.
 //!
 //! Each such transaction has a spill, an ordinary logged tree (`entry` says what is in it). `fill` moves changes from
-//! the undo stack and the row table there, `locks` the locks of rows that were not changed; `lookup` is how readers and lockers find them; `undo` rolls back from
+//! the undo stack and the row table there, `locks` the locks of rows that were not changed; `lookup` is how readers and lockers find them, with what they have learned (`passed`); `undo` rolls back from
 //! there; `end` drops a spill when nobody needs it; `lost` is for damaged ones.
 //!
 //! Invariants:
@@ -22,11 +22,13 @@ mod fill;
 mod locks;
 mod lookup;
 mod lost;
+mod passed;
 mod undo;
 
 pub(crate) use end::{FoundSpill, Standing};
 pub(crate) use entry::row_prefix;
 pub(crate) use lookup::RowPlace;
+pub(crate) use passed::PassedSpills;
 
 use crate::transaction_state::TransactionState;
 use crate::{EngineError, TreeId};

@@ -4,7 +4,7 @@
 //! whose command has just arrived has nothing to lose yet. So where processors are the limit a thousand clients wait before their
 //! commands begin and not in the middle of them, and a commit that the log's thread has made durable does not queue behind
 //! commands that came later. Who has had a slice of commands waits for the next one until nobody else begins something or goes on: those who have one
-//! are few enough then to find in the cache what their next commands work with (decision 0026).
+//! are fewer then, and what their next commands work with is more often in the cache (decision 0026).
 //!
 //! Invariants: a task is in one queue at most; what other threads wake is seen before the next poll; sockets, ring and timers are
 //! asked after each turn (`queues`, which also keeps that nobody waits for ever). Called by `worker`, whose thread and future run
