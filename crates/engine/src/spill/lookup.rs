@@ -114,9 +114,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// When the row's newest committed version was committed, wherever it is; 0 when it is older than every
-    /// snapshot. Exact if the answer is later than `limit`; else it may be too late, because of a spill only the
-    /// bounds are asked.
+    /// When the row's newest committed version was committed, wherever it is. Exact if that was later than `limit`; else the
+    /// answer says no more than that it was not, because spills are asked for later ones only.
     pub(crate) fn newest_commit(
         &self,
         me: &TransactionState,
