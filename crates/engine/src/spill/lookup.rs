@@ -80,10 +80,12 @@ impl Engine {
         let spills = self.spills.live.read();
         let unseen = spills.iter().filter_map(|spill| {
             let is_own = me.is_some_and(|me| Arc::ptr_eq(me, &spill.owner));
+            let committed_at = spill.owner.committed_at();
+            let is_unseen = committed_at.is_none_or(|lsn| lsn > snapshot_lsn);
             // What a transaction has spilled is older than what it has in memory.
-            let order = spill.owner.committed_at().unwrap_or(u64::MAX);
+            let order = committed_at.unwrap_or(u64::MAX);
             let is_older = oldest.as_ref().is_none_or(|(_, known)| order <= *known);
-            (!is_own && order > snapshot_lsn && is_older).then_some((order, spill))
+            (!is_own && is_unseen && is_older).then_some((order, spill))
         });
         let mut unseen: Vec<_> = unseen.filter(|(_, spill)| spill.may_have_row(row)).collect();
         unseen.sort_unstable_by_key(|(order, _)| *order);

@@ -20,6 +20,7 @@ mod runs;
 mod scans;
 mod spill;
 mod spill_locks;
+mod spill_lookup;
 mod stress;
 mod tuning;
 mod writes;

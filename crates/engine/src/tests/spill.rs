@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) const ROWS: u32 = 200;
 
 /// So little memory for undo that a transaction of a few changes spills.
-fn tiny() -> EngineOptions {
+pub(super) fn tiny() -> EngineOptions {
     EngineOptions { undo_memory_bytes: 2_000, ..options() }
 }
 
@@ -53,7 +53,7 @@ fn value(letter: u8, number: u32) -> Vec<u8> {
 }
 
 /// Changes every row: deletes some, inserts others, updates the rest, some twice.
-async fn change_all(transaction: &mut Transaction) {
+pub(super) async fn change_all(transaction: &mut Transaction) {
     for number in 0..ROWS {
         let (key, new) = (key(number), value(b'n', number));
         match number % 5 {
@@ -117,7 +117,7 @@ async fn check_reads(transaction: &mut Transaction, expect: &Rows) {
     }
 }
 
-fn spilled(engine: &Engine) -> u64 {
+pub(super) fn spilled(engine: &Engine) -> u64 {
     engine.stats.spilled_changes.load(Relaxed)
 }
 
@@ -185,58 +185,6 @@ fn versions_before_and_after_a_spill_are_kept_apart() {
         fill(&engine, &[("zz", "a commit prunes")]).await;
         settle(&engine).await;
     });
-}
-
-/// The pages of all these spills do not fit into memory together.
-#[test]
-fn a_row_is_found_behind_more_spills_than_there_are_frames() {
-    const SPILLS: u32 = 60;
-    let world = World::new(18, SimOptions::default());
-    let env = world.env();
-    let run = async move {
-        let few = EngineOptions { buffer_pool_bytes: 32 * 4096, ..tiny() };
-        let engine = Engine::open(env.clone(), few).await.expect("open");
-        let middle = key(ROWS / 2);
-        let mut filler = repeatable(&engine);
-        for number in 0..ROWS {
-            filler.insert(CATALOG, &key(number), &[b'o'; 40], Uniqueness::Key, WAIT).await.unwrap();
-        }
-        filler.commit().await.unwrap();
-        let mut before = repeatable(&engine);
-        before.take_snapshot();
-        let mut locker = repeatable(&engine);
-        locker.take_snapshot();
-        for spill in 0..SPILLS {
-            // Rows on either side of the one in the middle, which only the last changes.
-            let mut writer = repeatable(&engine);
-            for number in (0..ROWS).step_by(5) {
-                if number != ROWS / 2 {
-                    writer.update(CATALOG, &key(number), &[spill as u8; 40], WAIT).await.unwrap();
-                }
-            }
-            if spill + 1 == SPILLS {
-                writer.update(CATALOG, &middle, b"new", WAIT).await.unwrap();
-            }
-            writer.commit().await.unwrap();
-        }
-        assert!(spilled(&engine) > u64::from(SPILLS * 20), "{}", spilled(&engine));
-        let reads = async {
-            let read = before.get(CATALOG, &middle, ReadMode::Snapshot).await.unwrap();
-            assert_eq!(read, Some(vec![b'o'; 40]));
-            let unchanged = before.get(CATALOG, &key(ROWS / 2 + 1), ReadMode::Snapshot).await.unwrap();
-            assert_eq!(unchanged, Some(vec![b'o'; 40]));
-            assert_eq!(rows(&mut before, Direction::Forward, ReadMode::Snapshot).await.len(), ROWS as usize);
-            let locked = locker.get(CATALOG, &middle, ReadMode::Locking(LockMode::Exclusive, WAIT)).await;
-            assert_eq!(locked.unwrap(), Some(b"new".to_vec()));
-        };
-        let (mut reads, mut too_long) = (pin!(reads), env.clock.sleep(60_000_000));
-        let ends = std::future::poll_fn(|context| match reads.as_mut().poll(context) {
-            Poll::Pending => too_long.as_mut().poll(context).map(|()| false),
-            Poll::Ready(()) => Poll::Ready(true),
-        });
-        assert!(ends.await, "the pages of the spills come and go for ever");
-    };
-    world.block_on(run).unwrap();
 }
 
 #[test]
