@@ -15,6 +15,10 @@ use std::sync::Arc;
 const SECOND_LIVES_ONE_IN: usize = 16;
 const SECOND_LIFE_TRANSACTIONS: usize = 20;
 const SECOND_CRASHES_ONE_IN: usize = 4;
+/// Steps of scheduling after which something that has not ended counts as endless; the longest of 400 workloads took 19,334.
+const STEPS_MAX: u64 = 1_000_000;
+/// So many more for a workload, which may have been asked to be long.
+const STEPS_PER_TRANSACTION_MAX: u64 = 1_000;
 
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -78,7 +82,8 @@ impl std::fmt::Display for Violation {
 pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     let seed = options.seed;
     let violation = |crash_point, what| Violation { seed, crash_point, fault: None, subject: "", what };
-    let world = World::new(seed, SimOptions::default());
+    let steps_max = STEPS_MAX + STEPS_PER_TRANSACTION_MAX * options.workload.transactions as u64;
+    let world = World::new(seed, SimOptions { steps_max, ..SimOptions::default() });
     let mut report = Report::default();
     let mut found = None;
     let shared = Shared::new(&Contents::new(), &options.workload);
@@ -252,5 +257,5 @@ pub(crate) async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Content
 /// Sometimes a crash soon after the start.
 pub(crate) fn crash_later(random: &SeededRandom, wanted: bool) -> SimOptions {
     let crash_at = (wanted && random.below(3) == 0).then(|| random.below(40) as u64);
-    SimOptions { crash_at, ..SimOptions::default() }
+    SimOptions { crash_at, steps_max: STEPS_MAX, ..SimOptions::default() }
 }
