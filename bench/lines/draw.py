@@ -4,18 +4,19 @@
   sysbench ... --report-interval=1 run | tee evenkeel.log      # the same work against each server, one after the other
   draw.py "Updates at 3,000 operations per second" evenkeel.log mysql.log > lines.svg
   draw.py "Updates at 3,000 operations per second" seconds.csv > lines.svg
+  draw.py --table evenkeel.log mysql.log > seconds.csv
 
 A log is what sysbench prints; the line is called as the file. A table has a column for each server, named in its first
-row, and a row for each second. `--table` prints the table that logs make instead of the picture.
+row, and a row for each second, as many as the shortest log has. Up to four servers; the last stands out.
 """
 import csv
 import re
 import sys
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 860, 360
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 44, 40
-# The last server is the one to look at.
 COLOURS = ["#b8860b", "#8c6bb1", "#5f7a8a", "#0b7285"]
 SECOND = re.compile(r"\[ \d+s \].* tps: ([\d.]+)")
 
@@ -36,9 +37,9 @@ def table(lines):
 
 
 def step(most):
-    """The distance of the horizontal lines: four to ten of them, at round numbers."""
+    """The distance of the horizontal lines: four to eight of them, at round numbers."""
     magnitude = 10 ** (len(str(int(most))) - 1)
-    return next(size * magnitude for size in (0.1, 0.2, 0.25, 0.5, 1) if most / (size * magnitude) <= 8)
+    return next(size * magnitude for size in (0.2, 0.25, 0.5, 1, 2) if most / (size * magnitude) <= 8)
 
 
 def picture(title, lines):
@@ -57,7 +58,7 @@ def picture(title, lines):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
     )
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
-    yield f'<text x="{LEFT}" y="22" font-size="15">{title}</text>'
+    yield f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>'
     level = 0
     while level <= top:
         yield f'<path d="M{LEFT} {y(level):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>'
@@ -69,21 +70,21 @@ def picture(title, lines):
         points = " ".join(f"{x(second):.1f},{y(tps):.1f}" for second, tps in enumerate(line))
         yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
         middle = sorted(line)[len(line) // 2]
-        yield f'<text x="{WIDTH - RIGHT + 10}" y="{y(middle) + 4:.1f}" fill="{colour}">{name}</text>'
+        yield f'<text x="{WIDTH - RIGHT + 10}" y="{y(middle) + 4:.1f}" fill="{colour}">{escape(name)}</text>'
     yield "</svg>"
 
 
 def main(arguments):
-    is_table = "--table" in arguments
-    arguments = [argument for argument in arguments if argument != "--table"]
     if len(arguments) < 2:
         sys.exit(__doc__)
     title, *paths = arguments
     lines = read([Path(path) for path in paths])
+    if len(lines) > len(COLOURS):
+        sys.exit(f"{len(lines)} servers: a picture has room for {len(COLOURS)}")
     for name, line in lines.items():
         if not line:
             sys.exit(f"{name}: no seconds in it; run sysbench with --report-interval=1")
-    print("\n".join(table(lines) if is_table else picture(title, lines)))
+    print("\n".join(table(lines) if title == "--table" else picture(title, lines)))
 
 
 main(sys.argv[1:])

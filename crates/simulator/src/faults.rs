@@ -8,7 +8,7 @@
 //! between must not build on it.
 
 use crate::history::Contents;
-use crate::run::{Report, RunOptions, Violation, caught, check_alive, recover_and_check};
+use crate::run::{Report, RunOptions, Violation, bounded, caught, check_alive, recover_and_check};
 use crate::subject::Subject;
 use crate::workload::{self, Shared};
 use env::sim::{Fault, FaultEffect, Outcome, SeededRandom, SimOptions, World};
@@ -53,7 +53,7 @@ fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Re
     let random = SeededRandom::new(options.seed ^ index.rotate_left(40));
     let fault = draw(&random);
     let described = format!("{fault:?}");
-    let world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let world = World::new(options.seed.rotate_left(7) ^ index, bounded(options));
     let shared = Shared::new(&Contents::new(), &options.workload);
     // The store is created in peace: an error there only means to try again from nothing.
     match world.block_on(S::open(world.env())) {
@@ -69,7 +69,7 @@ fn input_output_error<S: Subject>(options: &RunOptions, index: u64) -> Result<Re
     if let Some(what) = shared.violation.lock().take() {
         return Err(format!("{what} after {described}"));
     }
-    let image = world.crash(SimOptions::default());
+    let image = world.crash(bounded(options));
     let checked = image.block_on(recover_and_check::<S>(image.env(), &shared.history));
     finished(checked)
         .and_then(|checked| checked.map(drop))
@@ -85,7 +85,7 @@ fn lost_sync<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Str
     let fault = draw_sync(&random, 300);
     let described = format!("{fault:?}, a kill and a power cut");
     let after = |what: String| format!("{what} after {described}");
-    let mut world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let mut world = World::new(options.seed.rotate_left(7) ^ index, bounded(options));
     let shared = Shared::new(&Contents::new(), &options.workload);
     let subject = finished(world.block_on(S::open(world.env())))??;
     world.set_faults(&[fault]);
@@ -98,7 +98,7 @@ fn lost_sync<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Str
     let (subject, contents) = loop {
         let faults = if openings_left > 0 { vec![draw_sync(&random, 20)] } else { Vec::new() };
         let fails = !faults.is_empty();
-        world = world.kill(SimOptions { faults, ..SimOptions::default() });
+        world = world.kill(SimOptions { faults, ..bounded(options) });
         let recovered = finished(world.block_on(recover_and_check::<S>(world.env(), &shared.history)));
         match recovered.map_err(after)? {
             Err(what) if !fails => return Err(after(what)),
@@ -112,7 +112,7 @@ fn lost_sync<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Str
     let (mut cuts, mut result) = (0, Ok(()));
     let mut cut = |world: &World, salt: u64| -> Result<(), String> {
         cuts += 1;
-        let image = world.crash_image(salt, SimOptions::default());
+        let image = world.crash_image(salt, bounded(options));
         let history = env::sync::Mutex::new(shared.history.lock().clone());
         let checked = image.block_on(recover_and_check::<S>(image.env(), &history));
         finished(checked).and_then(|checked| checked.map(drop)).map_err(after)
@@ -155,7 +155,7 @@ fn draw(random: &SeededRandom) -> Fault {
 
 fn full_disk<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, String> {
     let random = SeededRandom::new(options.seed ^ index.rotate_left(40));
-    let world = World::new(options.seed.rotate_left(7) ^ index, SimOptions::default());
+    let world = World::new(options.seed.rotate_left(7) ^ index, bounded(options));
     let shared = Shared::new(&Contents::new(), &options.workload);
     let subject = finished(world.block_on(S::open(world.env())))??;
     let used: usize =
@@ -177,7 +177,7 @@ fn full_disk<S: Subject>(options: &RunOptions, index: u64) -> Result<Report, Str
         return Err(format!("{what} on a full disk"));
     }
     drop(subject);
-    let image = world.crash(SimOptions::default());
+    let image = world.crash(bounded(options));
     finished(image.block_on(async {
         let subject = S::open(image.env()).await.map_err(|what| format!("recovery failed: {what}"))?;
         subject.verify().await

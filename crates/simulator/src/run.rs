@@ -82,8 +82,7 @@ impl std::fmt::Display for Violation {
 pub fn run_seed<S: Subject>(options: &RunOptions) -> Result<Report, Violation> {
     let seed = options.seed;
     let violation = |crash_point, what| Violation { seed, crash_point, fault: None, subject: "", what };
-    let steps_max = STEPS_MAX + STEPS_PER_TRANSACTION_MAX * options.workload.transactions as u64;
-    let world = World::new(seed, SimOptions { steps_max, ..SimOptions::default() });
+    let world = World::new(seed, bounded(options));
     let mut report = Report::default();
     let mut found = None;
     let shared = Shared::new(&Contents::new(), &options.workload);
@@ -198,7 +197,7 @@ fn live_on<S: Subject>(
             return;
         }
         report.crash_points += 1;
-        let image = world.crash_image(point, SimOptions::default());
+        let image = world.crash_image(point, bounded(options));
         let history = Mutex::new(shared.history.lock().clone());
         result = match image.block_on(recover_and_check::<S>(image.env(), &history)) {
             Outcome::Done(checked) => checked.map(drop),
@@ -252,6 +251,12 @@ pub(crate) async fn check_alive<S: Subject>(subject: &Arc<S>, contents: &Content
     S::commit(transaction)
         .await
         .map_err(|refusal| format!("the recovered store refuses a commit: {refusal:?}"))
+}
+
+/// A machine on which what does not end is noticed.
+pub(crate) fn bounded(options: &RunOptions) -> SimOptions {
+    let steps_max = STEPS_MAX + STEPS_PER_TRANSACTION_MAX * options.workload.transactions as u64;
+    SimOptions { steps_max, ..SimOptions::default() }
 }
 
 /// Sometimes a crash soon after the start.

@@ -12,10 +12,17 @@ use crate::transaction_state::TransactionState;
 use crate::{EngineError, LockMode, TreeId};
 use btree::{Direction, Position};
 use buffer::{BufferPool, Stop};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// The place of a transaction that has not committed in the order of commits: it comes last.
+const STILL_RUNS: u64 = u64::MAX;
+
+/// Spills in the order in which they are asked, each with its commit. Mostly there are few.
+type InOrder<'a> = SmallVec<[(u64, &'a Arc<Spill>); 4]>;
 
 /// Where a row is and what its page says of it.
 #[derive(Clone, Copy)]
@@ -83,34 +90,36 @@ impl Engine {
             let committed_at = spill.owner.committed_at();
             let is_unseen = committed_at.is_none_or(|lsn| lsn > snapshot_lsn);
             // What a transaction has spilled is older than what it has in memory.
-            let order = committed_at.unwrap_or(u64::MAX);
+            let order = committed_at.unwrap_or(STILL_RUNS);
             let is_older = oldest.as_ref().is_none_or(|(_, known)| order <= *known);
             (!is_own && is_unseen && is_older).then_some((order, spill))
         });
-        let mut unseen: Vec<_> = unseen.filter(|(_, spill)| spill.may_have_row(row)).collect();
+        let mut unseen: InOrder<'_> = unseen.collect();
         unseen.sort_unstable_by_key(|(order, _)| *order);
-        let in_spills = self.first_change(row, unseen, passed)?;
+        let in_spills = self.first_change(row, &unseen, passed)?;
         Ok(in_spills.or(oldest).map(|(before, _)| before))
     }
 
     /// The change of the row in the first of the spills that has one.
-    fn first_change<'a>(
+    fn first_change(
         &self,
         row: RowPlace<'_>,
-        spills: impl IntoIterator<Item = (u64, &'a Arc<Spill>)>,
+        spills: &[(u64, &Arc<Spill>)],
         passed: &PassedSpills,
     ) -> Result<Option<(Before, u64)>, Stop> {
-        for (order, spill) in spills {
+        for (index, (order, spill)) in spills.iter().enumerate() {
             if passed.has(row, spill) {
                 continue;
             }
-            // Asked before the look: nothing comes to the spill from then on.
-            let has_committed = spill.owner.committed_at().is_some();
-            if let Some(before) = spill.oldest_before(&self.pool, row)? {
-                return Ok(Some((before, order)));
-            }
-            if has_committed {
-                passed.add(row, spill);
+            match spill.oldest_before(&self.pool, row) {
+                Ok(None) => {}
+                Ok(Some(before)) => return Ok(Some((before, *order))),
+                Err(stop) => {
+                    // The commits were asked for before any look: nothing has come to these spills since.
+                    let asked = spills[..index].iter().filter(|(order, _)| *order != STILL_RUNS);
+                    passed.add(row, asked.map(|(_, spill)| spill.id()));
+                    return Err(stop);
+                }
             }
         }
         Ok(None)
@@ -151,10 +160,9 @@ impl Engine {
         }
         let spills = self.spills.live.read();
         let committed = spills.iter().filter_map(|spill| Some((spill.owner.committed_at()?, spill)));
-        let mut later: Vec<_> =
-            committed.filter(|(at, spill)| *at > limit && spill.may_have_row(row)).collect();
+        let mut later: InOrder<'_> = committed.filter(|(at, _)| *at > limit).collect();
         later.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
-        Ok(self.first_change(row, later, &me.passed_spills)?.map_or(0, |(_, at)| at))
+        Ok(self.first_change(row, &later, &me.passed_spills)?.map_or(0, |(_, at)| at))
     }
 
     /// The same without the pages of spills and runs, hence at times too late.
@@ -290,11 +298,6 @@ impl Spills {
 }
 
 impl Spill {
-    /// False when the spill surely has no entry of the row.
-    fn may_have_row(&self, row: RowPlace<'_>) -> bool {
-        self.may_have(row.tree, row.key, row.page_lsn)
-    }
-
     /// What the row was before the transaction changed it.
     fn oldest_before(&self, pool: &BufferPool, row: RowPlace<'_>) -> Result<Option<Before>, Stop> {
         self.find(pool, row, |undo| match undo {
@@ -327,7 +330,7 @@ impl Spill {
         row: RowPlace<'_>,
         choose: impl Fn(Undo<'_>) -> Option<R>,
     ) -> Result<Option<R>, Stop> {
-        if !self.may_have_row(row) {
+        if !self.may_have(row.tree, row.key, row.page_lsn) {
             return Ok(None);
         }
         let prefix = entry::row_prefix(row.tree, row.key);

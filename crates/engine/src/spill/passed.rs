@@ -34,14 +34,14 @@ impl PassedSpills {
         passed.is_about(row) && passed.spills.contains(&spill.id())
     }
 
-    /// The spill has no change of the row, and its transaction had committed before somebody looked.
-    pub(super) fn add(&self, row: RowPlace<'_>, spill: &Spill) {
+    /// These spills have no change of the row, and their transactions had committed before somebody looked.
+    pub(super) fn add(&self, row: RowPlace<'_>, spills: impl Iterator<Item = TreeId>) {
         let mut passed = self.passed.lock();
         if !passed.is_about(row) {
             passed.row = Some(RowName { tree: row.tree, key: row.key.into() });
             passed.spills.clear();
         }
-        passed.spills.insert(spill.id());
+        passed.spills.extend(spills);
     }
 }
 

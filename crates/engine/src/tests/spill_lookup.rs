@@ -21,7 +21,8 @@ fn a_row_is_found_behind_more_spills_than_there_are_frames() {
         let mut before = repeatable(&engine);
         before.take_snapshot();
         let mut locker = repeatable(&engine);
-        locker.take_snapshot();
+        locker.set_snapshot_isolation(true);
+        locker.get(CATALOG, &middle, ReadMode::Snapshot).await.unwrap();
         for spill in 0..SPILLS {
             // Rows on either side of the one in the middle, which only the last changes.
             let mut writer = repeatable(&engine);
@@ -41,9 +42,12 @@ fn a_row_is_found_behind_more_spills_than_there_are_frames() {
             assert_eq!(read, Some(vec![b'o'; 40]));
             let unchanged = before.get(CATALOG, &key(ROWS / 2 + 1), ReadMode::Snapshot).await.unwrap();
             assert_eq!(unchanged, Some(vec![b'o'; 40]));
-            assert_eq!(rows(&mut before, Direction::Forward, ReadMode::Snapshot).await.len(), ROWS as usize);
-            let locked = locker.get(CATALOG, &middle, ReadMode::Locking(LockMode::Exclusive, WAIT)).await;
-            assert_eq!(locked.unwrap(), Some(b"new".to_vec()));
+            let old: Rows = (0..ROWS).map(|number| (key(number).to_vec(), vec![b'o'; 40])).collect();
+            assert!(rows(&mut before, Direction::Forward, ReadMode::Snapshot).await == old);
+            // Who may lock only what has not changed asks all spills as well.
+            let locked = locker.get(CATALOG, &key(ROWS / 2 + 1), EXCLUSIVE).await;
+            assert_eq!(locked.unwrap(), Some(vec![b'o'; 40]));
+            assert_eq!(locker.get(CATALOG, &middle, EXCLUSIVE).await, Err(EngineError::RecordChanged));
         };
         let (mut reads, mut too_long) = (pin!(reads), env.clock.sleep(60_000_000));
         let ends = std::future::poll_fn(|context| match reads.as_mut().poll(context) {
