@@ -44,6 +44,10 @@ fn a_row_is_found_behind_more_spills_than_there_are_frames() {
             assert_eq!(unchanged, Some(vec![b'o'; 40]));
             let old: Rows = (0..ROWS).map(|number| (key(number).to_vec(), vec![b'o'; 40])).collect();
             assert!(rows(&mut before, Direction::Forward, ReadMode::Snapshot).await == old);
+            let mut plain = repeatable(&engine);
+            let locked = plain.get(CATALOG, &middle, EXCLUSIVE).await;
+            assert_eq!(locked.unwrap(), Some(b"new".to_vec()));
+            plain.rollback().await.unwrap();
             // Who may lock only what has not changed asks all spills as well.
             let locked = locker.get(CATALOG, &key(ROWS / 2 + 1), EXCLUSIVE).await;
             assert_eq!(locked.unwrap(), Some(vec![b'o'; 40]));
