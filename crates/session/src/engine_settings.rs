@@ -7,7 +7,7 @@ use datum::{Condition, ErrorCode, TimeZone, error_code};
 use engine::FlushAtCommit;
 
 use crate::server::Server;
-use crate::variables::{GlobalVariables, Setting, VariableId};
+use variables::{GlobalVariables, Setting, VariableId};
 
 /// The wordings are MySQL's, one for each rule.
 const WRONG_ARGUMENTS: ErrorCode = ErrorCode::new(1210, "HY000", "%s");

@@ -20,9 +20,9 @@ use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
 use crate::status::{DeadlockWitness, Gauges, InnodbReport};
 use crate::user_locks::UserLocks;
-use crate::variables::{Effect, GlobalVariables, VariableId, parse_text};
 use crate::virtual_tables::VirtualTables;
 use crate::xa::{XaRegistry, Xid};
+use variables::{Effect, GlobalVariables, VariableId, parse_text};
 
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
 

@@ -20,13 +20,12 @@ use crate::kill::KillKind;
 use crate::privileges::Privileges;
 use crate::process_list::{OpenTransaction, ProcessEntry};
 use crate::server::Server;
-use crate::settings::Settings;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, TableLocks};
 use crate::transaction_control::{TransactionControl, transaction_error};
-use crate::variables::{SessionVariables, Setting};
 use crate::xa::XaBranch;
+use variables::{SessionVariables, Setting, Settings};
 
 /// Names a prepared statement within its session, as the protocol does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

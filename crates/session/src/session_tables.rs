@@ -11,7 +11,6 @@ use schema::{LocalFuture, TableDef, VirtualTable};
 use crate::connection_info::ConnectionId;
 use crate::server::Server;
 use crate::status;
-use crate::variables;
 use crate::wait_tables;
 
 type Rows = Vec<Vec<Value>>;

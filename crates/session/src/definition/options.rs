@@ -5,7 +5,7 @@ use parser::ast::{Ident, TableOption, TableOptionName, TableOptionValue};
 use super::conditions;
 use super::data_type::choose_collation;
 use super::draft::{DefinitionContext, TableDraft};
-use crate::variables::storage_engine;
+use variables::storage_engine;
 
 const COMMENT_LENGTH_MAX: usize = 2048;
 

@@ -8,8 +8,8 @@ use executor::RowSink;
 use schema::LocalFuture;
 
 use super::metadata::client_collation;
-use crate::settings::Settings;
 use crate::sink::ResultSink;
+use variables::Settings;
 
 /// What is done to the values of one column.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use datum::{ColumnType, TypeKind, Value};
 use plan::OutputColumn;
 
 use super::metadata::shape_of;
-use crate::settings::Settings;
 use crate::sink::{ResultShape, ResultSink};
+use variables::Settings;
 
 /// The types such columns have.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use collation::{Charset, CollationId};
 use datum::{ColumnType, TypeKind};
 use plan::OutputColumn;
 
-use crate::settings::Settings;
 use crate::sink::{ColumnMeta, ColumnTypeCode, ResultShape};
+use variables::Settings;
 
 const NOT_NULL: u16 = 1;
 const PRIMARY_KEY: u16 = 2;

@@ -4,7 +4,7 @@ use datum::{SqlError, Value, error_code};
 
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
-use crate::variables::storage_engine;
+use variables::storage_engine;
 
 pub(super) fn engines() -> MadeRows {
     let mut rows = MadeRows::new(&[

@@ -5,7 +5,7 @@ use parser::ast::VariableScope;
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use crate::status::{StatusValue, global_status, session_status};
-use crate::variables::{self, VariableId};
+use variables::VariableId;
 
 impl Session {
     pub(super) fn show_variables(&self, scope: VariableScope) -> MadeRows {

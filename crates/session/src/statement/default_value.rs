@@ -16,7 +16,7 @@ use schema::{ColumnDef, ColumnDefault};
 use super::Request;
 use crate::definition::DefinitionContext;
 use crate::session::Session;
-use crate::settings::Settings;
+use variables::Settings;
 
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
 

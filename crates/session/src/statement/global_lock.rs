@@ -11,7 +11,7 @@ use datum::{SqlError, error_code};
 
 use super::guard::within;
 use crate::session::Session;
-use crate::variables::{Setting, VariableId, WriteProtection};
+use variables::{Setting, VariableId, WriteProtection};
 
 /// FLUSH TABLES WITH READ LOCK, held until UNLOCK TABLES or the session's end.
 pub(crate) struct GlobalReadLock {

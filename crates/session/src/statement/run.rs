@@ -19,8 +19,8 @@ use super::{Done, Request};
 use crate::counters::count;
 use crate::kill::KillKind;
 use crate::session::Session;
-use crate::settings::Completion;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
+use variables::Completion;
 
 /// The trees of common statements fit.
 const ARENA_BYTES_KEPT_MAX: usize = 16 * 1024;

@@ -18,9 +18,10 @@ use super::guard::Shield;
 use super::{Done, Request};
 use crate::definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use crate::session::Session;
-use crate::settings::isolation_named;
 use crate::sink::StateChange;
-use crate::variables::{Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection};
+use variables::{
+    Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection, isolation_named,
+};
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";

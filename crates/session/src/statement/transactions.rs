@@ -7,9 +7,8 @@ use super::Done;
 use super::guard::Shield;
 use crate::counters::count;
 use crate::session::Session;
-use crate::settings::{Completion, isolation_name};
 use crate::transaction_control::transaction_error;
-use crate::variables::{Setting, VariableId};
+use variables::{Completion, Setting, VariableId, isolation_name};
 
 impl Session {
     /// BEGIN and START TRANSACTION; an open transaction is committed first.

@@ -12,8 +12,8 @@ use super::lock_text::{lock_id, moment, unix_now_us};
 use super::locks::activity_of;
 use crate::process_list::Activity;
 use crate::server::Server;
-use crate::settings::isolation_name;
 use crate::xa::lock_owner_of;
+use variables::isolation_name;
 
 pub(crate) const TRANSACTION_COLUMNS: &[ViewColumn] = &[
     Number("trx_id"),

@@ -1,12 +1,18 @@
 //! System variables: declarations, conversion of values, and where the values live.
+//!
+//! Each variable is declared once, in the registry; SET, SHOW VARIABLES, `@@name` and the program's options read that.
+#![forbid(unsafe_code)]
+
 mod convert;
 mod definition;
 mod registry;
+mod settings;
 mod store;
 
 pub use convert::{from_value, parse_text};
 pub use definition::{Definition, Effect, Scope, Setting};
 pub use registry::{VariableId, all};
+pub use settings::{Completion, Settings, isolation_name, isolation_named};
 pub use store::{GlobalVariables, SessionVariables, WriteProtection, is_write_protection};
 
 /// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.

@@ -7,7 +7,7 @@ use datum::{SqlMode, TimeZone};
 use engine::{AccessMode, Isolation};
 use expression::{BindContext, StatementSettings};
 
-use crate::variables::SessionVariables;
+use super::store::SessionVariables;
 
 #[derive(Clone, Debug)]
 pub struct Settings {

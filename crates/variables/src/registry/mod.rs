@@ -39,7 +39,7 @@ impl VariableId {
     }
 
     /// For names written in this program.
-    pub(crate) fn known(name: &'static str) -> VariableId {
+    pub fn known(name: &'static str) -> VariableId {
         VariableId::by_name(name).expect("the program names only variables of its registry")
     }
 
@@ -56,7 +56,7 @@ pub fn all() -> impl Iterator<Item = VariableId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variables::convert::parse_text;
+    use crate::convert::parse_text;
 
     #[test]
     fn every_default_is_a_valid_value_of_its_variable() {
