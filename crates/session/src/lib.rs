@@ -5,7 +5,6 @@
 
 mod connection_info;
 mod counters;
-mod definition;
 mod diagnostics;
 mod engine_settings;
 mod kill;

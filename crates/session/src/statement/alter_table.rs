@@ -20,8 +20,8 @@ use super::default_value::Conversion;
 use super::foreign_key::{Followers, follow_renames};
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
-use crate::definition::{AlterContext, ColumnSource, TableDraft, apply_alterations};
 use crate::session::Session;
+use definition::{AlterContext, ColumnSource, TableDraft, apply_alterations};
 
 /// What is to become of the table.
 struct Alteration {

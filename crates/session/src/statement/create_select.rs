@@ -14,9 +14,9 @@ use table::{ChangeOutcome, ReadyTable};
 
 use super::Request;
 use super::default_value::Conversion;
-use crate::definition::{ColumnDraft, ColumnSource, TableDraft};
 use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
+use definition::{ColumnDraft, ColumnSource, TableDraft};
 
 impl Session {
     /// Plans the query of a CREATE TABLE .. SELECT.

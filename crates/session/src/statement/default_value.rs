@@ -14,8 +14,8 @@ use planner::Literals;
 use schema::{ColumnDef, ColumnDefault};
 
 use super::Request;
-use crate::definition::DefinitionContext;
 use crate::session::Session;
+use definition::DefinitionContext;
 use variables::Settings;
 
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;

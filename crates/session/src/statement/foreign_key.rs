@@ -15,10 +15,8 @@ use std::sync::Arc;
 use table::StorageKind;
 
 use super::TableName;
-use crate::definition::{
-    ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
-};
 use crate::session::Session;
+use definition::{ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY};
 
 /// Other tables whose descriptors change with the statement's own: as they were, and as they will be.
 pub(super) type Followers = BTreeMap<TableName, (Arc<TableDef>, TableDef)>;

@@ -18,8 +18,8 @@ use table::TableHandle;
 use super::foreign_key::follow_renames;
 use super::guard::Shield;
 use super::{Done, Request};
-use crate::definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
 use crate::session::Session;
+use definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
 
 /// A table's full name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

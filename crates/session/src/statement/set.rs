@@ -16,9 +16,9 @@ use parser::ast::{
 
 use super::guard::Shield;
 use super::{Done, Request};
-use crate::definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use crate::session::Session;
 use crate::sink::StateChange;
+use definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use variables::{
     Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection, isolation_named,
 };

@@ -2,6 +2,8 @@
 //!
 //! Both statements make a `TableDraft`, in which indexes still name their columns; `TableDraft::finish` checks it
 //! as a whole and turns it into a `TableDef`. Nothing here touches the catalog or the engine.
+#![forbid(unsafe_code)]
+
 mod alter;
 mod column;
 mod conditions;
