@@ -39,6 +39,8 @@ pub struct Choice {
     pub rows_read: f64,
     pub rows_out: f64,
     pub ordered: bool,
+    /// One value for each of so many first parts, of which no statistics tell how many rows share them.
+    pub guessed_equal_parts: Option<usize>,
 }
 
 impl Planner<'_> {
@@ -131,6 +133,7 @@ fn computed(rows: f64, conditions: usize) -> Choice {
         rows_read: rows,
         rows_out: selectivity(rows, conditions),
         ordered: false,
+        guessed_equal_parts: None,
     }
 }
 
@@ -179,6 +182,15 @@ impl Chooser<'_> {
         if !(self.hints.force && has_range) {
             candidates.push(scan);
         }
+        // One row at most is as good as a path gets, whatever the statistics say of the others.
+        if candidates.iter().any(|choice| matches!(choice.path, AccessPath::Point { .. })) {
+            candidates.retain(|choice| matches!(choice.path, AccessPath::Point { .. }));
+        }
+        // Where nothing is known of the values, more equalities are never worse than fewer.
+        let most_equal = candidates.iter().filter_map(|choice| choice.guessed_equal_parts).max();
+        candidates.retain(|choice| {
+            choice.ordered || choice.guessed_equal_parts.is_none_or(|parts| Some(parts) == most_equal)
+        });
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
         let mut best =
             candidates.into_iter().min_by(better).expect("the full scan or a range is a candidate");
@@ -206,6 +218,10 @@ impl Chooser<'_> {
         let covering = !clustered && self.covers(index);
         let starts: f64 = found.ranges.iter().map(starts).sum();
         let per_row = self.row_cost(index, clustered, covering);
+        let equal = leading_single_values(&found.ranges);
+        let is_guess =
+            self.distinct(position, equal).is_none() && equal > 0 && found.ranges[0].parts.len() == equal;
+        let guessed_equal_parts = is_guess.then_some(equal);
         let path = match point_key(index, &found.ranges) {
             Some(key) => AccessPath::Point { index: position, key },
             None => AccessPath::Ranges { index: position, ranges: found.ranges },
@@ -223,6 +239,7 @@ impl Chooser<'_> {
             rows_read,
             rows_out,
             ordered: false,
+            guessed_equal_parts,
         };
         self.with_order(choice, Some(index), per_row, wanted)
     }
@@ -268,6 +285,7 @@ impl Chooser<'_> {
             rows_read: self.rows,
             rows_out,
             ordered: false,
+            guessed_equal_parts: None,
         }
     }
 
@@ -423,12 +441,16 @@ impl Chooser<'_> {
         if index.kind != IndexKind::Plain && parts == index.parts.len() {
             return 1.0;
         }
-        let known =
-            self.statistics.indexes.get(position).and_then(|index| index.distinct_prefixes.get(parts - 1));
-        match known {
-            Some(&distinct) if distinct > 0 => (self.rows / distinct as f64).max(1.0),
-            _ => (self.rows / 200f64.powi(parts as i32)).max(1.5),
+        match self.distinct(position, parts) {
+            Some(distinct) => (self.rows / distinct as f64).max(1.0),
+            None => (self.rows / 200f64.powi(parts as i32)).max(1.5),
         }
+    }
+
+    /// How many different values the first `parts` parts have, if that is known.
+    fn distinct(&self, position: usize, parts: usize) -> Option<u64> {
+        let known = self.statistics.indexes.get(position)?.distinct_prefixes.get(parts.checked_sub(1)?);
+        known.copied().filter(|distinct| *distinct > 0)
     }
 }
 
@@ -457,19 +479,25 @@ fn single_values(path: &AccessPath) -> Vec<bool> {
     match path {
         AccessPath::Point { key, .. } => vec![true; key.len()],
         AccessPath::Ranges { ranges, .. } => match ranges.as_slice() {
-            [range] => range
-                .parts
-                .iter()
-                .map(|part| match part {
-                    KeyCondition::OneOf(values) => values.len() == 1,
-                    KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
-                    _ => false,
-                })
-                .collect(),
+            [range] => range.parts.iter().map(is_single_value).collect(),
             _ => Vec::new(),
         },
         _ => Vec::new(),
     }
+}
+
+fn is_single_value(part: &KeyCondition) -> bool {
+    match part {
+        KeyCondition::OneOf(values) => values.len() == 1,
+        KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
+        KeyCondition::Between(_) | KeyCondition::Like { .. } => false,
+    }
+}
+
+/// How many leading parts have one value in all rows of the ranges.
+fn leading_single_values(ranges: &[RangeCondition]) -> usize {
+    let [range] = ranges else { return 0 };
+    range.parts.iter().take_while(|part| is_single_value(part)).count()
 }
 
 /// One value by `=` for each part of a unique index without truncated parts.
