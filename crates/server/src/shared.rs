@@ -10,7 +10,7 @@ use env::sync::{Place, Places};
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) struct Shared {
-    pub server: Arc<session::Server>,
+    pub server: Arc<instance::Instance>,
     pub tls: Option<TlsAcceptor>,
     pub requires_secure_transport: bool,
     places: Places,
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(
-        server: Arc<session::Server>,
+        server: Arc<instance::Instance>,
         tls: Option<TlsAcceptor>,
         settings: &crate::options::Settings,
     ) -> Arc<Self> {

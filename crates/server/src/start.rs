@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
-use session::{KillKind, Server, ServerConfig, SleepFuture, Timer};
+use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
 use crate::data_directory::DataDirectory;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
@@ -97,7 +97,7 @@ fn serve(
 
 /// A signal, or a failure that makes every further commit impossible. The engine is asked rather than listened
 /// to: one look a second costs nothing, and clients get the error at once anyway.
-async fn wait_for_end(signals: &mut StopSignals, server: &Server) -> Result<(), String> {
+async fn wait_for_end(signals: &mut StopSignals, server: &Instance) -> Result<(), String> {
     loop {
         tokio::select! {
             signal = signals.wait() => {
@@ -123,14 +123,15 @@ fn open_store(
     settings: &Settings,
     directory: &DataDirectory,
     pool: &WorkerPool,
-) -> Result<Arc<Server>, String> {
-    let config = ServerConfig {
+) -> Result<Arc<Instance>, String> {
+    let config = InstanceConfig {
         version: PROTOCOL_VERSION.to_owned(),
         version_comment: VERSION_COMMENT.to_owned(),
         variables: settings.variables.clone(),
         initial_root_password: initial_password(settings, directory.is_new())?,
         digest_seed: (random_u64(), random_u64()),
         timer: Arc::new(TokioTimer),
+        system_tables: system_tables::join,
     };
     let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
     let environment = env::real_env(directory.path(), spawner)
@@ -162,7 +163,7 @@ fn open_store(
         if behind > 0 {
             log::note(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
-        let server = Server::open(engine, config).await.map_err(|error| error.message)?;
+        let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
         server.set_log(log::note);
         let prepared = server.prepared_count();
         if prepared > 0 {
@@ -197,7 +198,7 @@ fn start_listening(
     settings: &Settings,
     directory: &DataDirectory,
     pool: &WorkerPool,
-    server: &Arc<Server>,
+    server: &Arc<Instance>,
 ) -> Result<Listening, String> {
     let addresses = match settings.listens_on_tcp {
         true => resolve(&settings.bind_address, settings.port)?,

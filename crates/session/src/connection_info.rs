@@ -1,9 +1,7 @@
 //! What the connection layer knows about a client once it is authenticated.
 use std::net::SocketAddr;
 
-/// Numbers connections from 1 upwards; the `Id` of SHOW PROCESSLIST and the argument of KILL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u32);
+use instance::ConnectionId;
 
 /// The client's protocol capabilities that change what statements do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use datum::{SqlError, error_code};
 use plan::TableUsage;
 
 use crate::connection_info::ConnectionInfo;
-use crate::server::Server;
 use crate::session::Session;
+use instance::Instance;
 
 pub struct Privileges {
     name: AccountName,
@@ -21,7 +21,7 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    pub fn new(server: &Server, connection: &ConnectionInfo) -> Privileges {
+    pub fn new(server: &Instance, connection: &ConnectionInfo) -> Privileges {
         let name = AccountName::new(&connection.account_user, &connection.account_host);
         let mut privileges = Privileges { name, account: None, version: 0, is_full: false };
         privileges.refresh(server);
@@ -29,7 +29,7 @@ impl Privileges {
     }
 
     /// Looks at the account again when any account has changed; true if so.
-    pub fn refresh(&mut self, server: &Server) -> bool {
+    pub fn refresh(&mut self, server: &Instance) -> bool {
         let version = server.accounts_version();
         let is_outdated = version != self.version;
         if is_outdated {

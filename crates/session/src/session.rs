@@ -15,16 +15,14 @@ use executor::StrictSession;
 use expression::StatementSettings;
 use parser::DigestOutput;
 
-use crate::connection_info::{ConnectionId, ConnectionInfo};
-use crate::kill::KillKind;
+use crate::connection_info::ConnectionInfo;
 use crate::privileges::Privileges;
-use crate::process_list::{OpenTransaction, ProcessEntry};
-use crate::server::Server;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, TableLocks};
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
+use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
 use variables::{SessionVariables, Setting, Settings};
 
 /// Names a prepared statement within its session, as the protocol does.
@@ -32,7 +30,7 @@ use variables::{SessionVariables, Setting, Settings};
 pub struct StatementId(pub u32);
 
 pub struct Session {
-    pub(crate) server: Arc<Server>,
+    pub(crate) server: Arc<Instance>,
     pub(crate) connection: ConnectionInfo,
     pub(crate) process: Arc<ProcessEntry>,
     pub(crate) shared: Arc<SharedState>,
@@ -76,7 +74,7 @@ pub struct Session {
 
 impl Session {
     /// A session without a current database; `init_db` follows if the handshake named one.
-    pub fn new(server: Arc<Server>, connection: ConnectionInfo) -> Session {
+    pub fn new(server: Arc<Instance>, connection: ConnectionInfo) -> Session {
         let host = match connection.peer {
             Some(peer) => format!("{}:{}", connection.host, peer.port()),
             None => connection.host.clone(),
@@ -161,7 +159,7 @@ impl Session {
         &self.process
     }
 
-    pub fn server(&self) -> &Arc<Server> {
+    pub fn server(&self) -> &Arc<Instance> {
         &self.server
     }
 
@@ -172,13 +170,13 @@ impl Session {
 
     /// COM_STMT_CLOSE; unknown ids are ignored as the protocol has no answer.
     pub fn close_statement(&mut self, id: StatementId) {
-        crate::counters::count(&self.process.counters.com_stmt_close);
+        instance::count(&self.process.counters.com_stmt_close);
         self.prepared.remove(&id);
     }
 
     /// COM_STMT_RESET: closes the statement's cursor.
     pub fn reset_statement(&mut self, id: StatementId) -> Result<OkInfo, SqlError> {
-        crate::counters::count(&self.process.counters.com_stmt_reset);
+        instance::count(&self.process.counters.com_stmt_reset);
         let statement = self
             .prepared
             .get_mut(&id)
@@ -190,7 +188,7 @@ impl Session {
 
     /// COM_INIT_DB.
     pub async fn init_db(&mut self, database: &[u8]) -> Result<OkInfo, SqlError> {
-        crate::counters::count(&self.process.counters.com_change_db);
+        instance::count(&self.process.counters.com_change_db);
         let name = String::from_utf8_lossy(database);
         self.use_database(&name)?;
         let changes = std::mem::take(&mut self.changes);
@@ -366,7 +364,7 @@ impl Session {
         self.process.update(|activity| {
             let began = std::mem::replace(&mut activity.since, now);
             if text.is_none() && activity.command != "Sleep" && now - began > slow_after {
-                crate::counters::count(&self.process.counters.slow_queries);
+                instance::count(&self.process.counters.slow_queries);
             }
             let known = activity.transaction.filter(|known| known.number == number);
             let since = known.map_or(began, |known| known.since);

@@ -15,13 +15,12 @@ use expression::{AnswerFuture, SessionRequest, SessionServices};
 use parking_lot::Mutex;
 
 use crate::diagnostics::Diagnostics;
-use crate::process_list::ProcessEntry;
-use crate::server::Server;
 use crate::statement::within;
+use instance::{Instance, ProcessEntry};
 
 pub struct SharedState {
     process: Arc<ProcessEntry>,
-    server: Arc<Server>,
+    server: Arc<Instance>,
     /// Leaf locks, held for one access.
     pub diagnostics: Mutex<Diagnostics>,
     user_variables: Mutex<HashMap<String, (Value, ColumnType)>>,
@@ -32,7 +31,7 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    pub fn new(process: Arc<ProcessEntry>, server: Arc<Server>) -> SharedState {
+    pub fn new(process: Arc<ProcessEntry>, server: Arc<Instance>) -> SharedState {
         SharedState {
             process,
             server,

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::pin::pin;
 use std::sync::Arc;
 
-use crate::connection_info::ConnectionId;
+use instance::ConnectionId;
 
 /// Characteristics of the next transaction only (SET TRANSACTION without a scope).
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datum::Value;
-use session::{CursorKind, KillKind, Server};
+use instance::{Instance, KillKind};
+use session::CursorKind;
 use support::{Client, Printer, new_server};
 
-fn run<T>(test: impl AsyncFnOnce(Arc<Server>) -> T) -> T {
+fn run<T>(test: impl AsyncFnOnce(Arc<Instance>) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async { test(new_server().await).await })
@@ -39,7 +40,7 @@ fn flush_logs_makes_commits_durable() {
     });
 }
 
-async fn client_with_table(server: &Arc<Server>) -> Client {
+async fn client_with_table(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;
     client.query("create database d; use d; create table t (a int primary key, b varchar(20))").await;
     assert_eq!(client.query("insert into t values (1,'one'),(2,'two'),(3,'three')").await.lines().count(), 1);

@@ -14,7 +14,7 @@ use engine::{
 };
 use env::Clock;
 use env::sim::{SimOptions, World};
-use session::{KillKind, Server, SleepFuture, Timer};
+use instance::{Instance, KillKind, SleepFuture, Timer};
 use support::{Client, serve};
 
 struct SimulatedTimer(Arc<dyn Clock>);
@@ -35,7 +35,7 @@ fn options() -> EngineOptions {
     }
 }
 
-async fn open(env: env::Env, options: EngineOptions) -> Arc<Server> {
+async fn open(env: env::Env, options: EngineOptions) -> Arc<Instance> {
     let clock = env.clock.clone();
     let engine = Engine::open(env, options).await.expect("the engine opens");
     serve(engine, Arc::new(SimulatedTimer(clock))).await
@@ -49,7 +49,7 @@ async fn all(client: &mut Client, statements: &[&str]) {
     }
 }
 
-async fn client_of(server: &Arc<Server>) -> Client {
+async fn client_of(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;
     all(&mut client, &["create database if not exists d", "use d"]).await;
     client
@@ -86,7 +86,7 @@ fn stopped_after<T: AsRef<str>>(statements: &[T]) -> World {
     world.kill(SimOptions::default())
 }
 
-fn run(world: &World, test: impl AsyncFnOnce(Arc<Server>)) {
+fn run(world: &World, test: impl AsyncFnOnce(Arc<Instance>)) {
     let env = world.env();
     world.block_on(async { test(open(env, options()).await).await }).unwrap();
 }

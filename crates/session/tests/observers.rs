@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use session::Server;
+use instance::Instance;
 use support::{Client, new_server};
 
 /// All clients of a test run on one thread.
-fn run(test: impl AsyncFnOnce(Arc<Server>)) {
+fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async { test(new_server().await).await });
@@ -25,14 +25,14 @@ fn start(mut client: Client, text: &'static str) -> Running {
 }
 
 /// Goes on when so many transactions wait for row locks.
-async fn until_waiting(server: &Server, count: u64) {
+async fn until_waiting(server: &Instance, count: u64) {
     while server.engine().stats().lock_waits_current != count {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
 /// A client in the test's database, with three rows in `t`.
-async fn with_rows(server: &Arc<Server>) -> Client {
+async fn with_rows(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;
     client.query("create database d; use d").await;
     client.query("create table t (a int primary key, b int, c varchar(20), key (b), key (c))").await;
@@ -40,7 +40,7 @@ async fn with_rows(server: &Arc<Server>) -> Client {
     client
 }
 
-async fn begun(server: &Arc<Server>) -> Client {
+async fn begun(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;
     client.query("use d; begin").await;
     client

@@ -4,16 +4,17 @@ mod support;
 use std::sync::Arc;
 
 use datum::Value;
-use session::{CursorKind, PreparedInfo, ResultShape, Server};
+use instance::{Instance, ResultShape};
+use session::{CursorKind, PreparedInfo};
 use support::{Client, Printer, new_server};
 
-fn run<T>(test: impl AsyncFnOnce(Arc<Server>) -> T) -> T {
+fn run<T>(test: impl AsyncFnOnce(Arc<Instance>) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async { test(new_server().await).await })
 }
 
-async fn client_in_database(server: &Arc<Server>) -> Client {
+async fn client_in_database(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;
     client.query("create database if not exists d; use d").await;
     client

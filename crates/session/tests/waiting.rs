@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use catalog::{LockGuard, LockMode, LockName, LockOwner};
-use session::{KillKind, Server};
+use instance::{Instance, KillKind};
 use support::{Client, new_server};
 
 /// All clients of a test run on one thread, so a call that blocked it would stop the others.
-fn run(test: impl AsyncFnOnce(Arc<Server>)) {
+fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async { test(new_server().await).await });
@@ -27,7 +27,7 @@ async fn pause() {
 }
 
 /// Starts the statement, kills it and gives its answer.
-async fn killed(server: &Arc<Server>, text: &'static str) -> String {
+async fn killed(server: &Arc<Instance>, text: &'static str) -> String {
     let client = Client::connect(server).await;
     let process = client.session.process().clone();
     let running = start(client, text);
@@ -223,7 +223,7 @@ fn a_prepared_statement_that_is_killed_is_undone_whole() {
 }
 
 /// The accounts, as a statement of nobody that changes some.
-fn hold_accounts(server: &Server) -> LockGuard {
+fn hold_accounts(server: &Instance) -> LockGuard {
     let locks = server.catalog().locks();
     let held = locks.try_acquire(LockOwner(u64::MAX), &LockName::Accounts, LockMode::Exclusive);
     held.expect("nobody has them")

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auth::ClientHost;
-use session::{ConnectionId, KillSwitch};
+use instance::{ConnectionId, KillSwitch};
 use wire::{Connection, ConnectionConfig, PacketWriter, Salt};
 
 use super::stream::{DetachedStream, Stream};

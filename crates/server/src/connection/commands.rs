@@ -10,10 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datum::{SqlError, Value, error_code};
-use session::{
-    ConnectionId, ConnectionLimits, CursorKind, KillKind, PreparedInfo, ProcessEntry, ResultShape, Session,
-    StatementId,
-};
+use instance::{ConnectionId, KillKind, ProcessEntry, ResultShape};
+use session::{ConnectionLimits, CursorKind, PreparedInfo, Session, StatementId};
 use wire::{
     Capabilities, Command, CursorKind as WireCursor, Event, OkReply, PacketWriter, ParameterBinding,
     PrepareReply,

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use session::{ColumnMeta, ResultShape};
+use instance::{ColumnMeta, ResultShape};
 use wire::{ColumnDefinition, ColumnDefinitions, ColumnFlags, ColumnType};
 
 /// At a kilobyte or so each this is at most a few megabytes.

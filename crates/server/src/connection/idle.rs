@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use session::{KillKind, KillSwitch};
+use instance::{KillKind, KillSwitch};
 use tokio::time::{Instant, Sleep};
 
 use super::client::Client;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datum::{SqlError, Value};
+use instance::{ProcessEntry, ResultShape};
 use session::{
-    ClientGone, FlushFuture, OkInfo, ProcessEntry, ResultShape, ResultSink, StateChange,
-    StatusFlags as SessionStatus, StatusInfo,
+    ClientGone, FlushFuture, OkInfo, ResultSink, StateChange, StatusFlags as SessionStatus, StatusInfo,
 };
 use wire::{Capabilities, OkReply, PacketWriter, SessionChanges, StatusFlags};
 

@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use datum::{Date, DateTime, Time, TimeZone, Value, write_double, write_float};
-use session::ColumnMeta;
+use instance::ColumnMeta;
 use wire::{BinaryRow, ColumnFlags, ColumnType, DateTimeValue, TextRow, TimeValue};
 
 /// `decimals` of a floating-point column without a declared scale.
@@ -205,7 +205,7 @@ fn clock(value: &Value) -> TimeValue {
 mod tests {
     use super::*;
     use datum::Decimal;
-    use session::ColumnTypeCode;
+    use instance::ColumnTypeCode;
 
     fn column(column_type: ColumnType, decimals: u8) -> ColumnMeta {
         ColumnMeta {

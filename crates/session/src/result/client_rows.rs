@@ -5,23 +5,12 @@
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TimeZone, TypeKind, Value, error_code};
 use executor::RowSink;
+use instance::Conversion;
 use schema::LocalFuture;
 
 use super::metadata::client_collation;
 use crate::sink::ResultSink;
 use variables::Settings;
-
-/// What is done to the values of one column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Conversion {
-    None,
-    /// TIMESTAMP: UTC to the session's zone.
-    LocalTime,
-    /// ENUM and SET: the member's text, from this character set.
-    Members(ColumnType),
-    /// Text from one character set to another.
-    Text(Charset),
-}
 
 /// The conversions of a whole result; empty when no column needs any.
 pub fn conversions(types: &[ColumnType], settings: &Settings) -> Vec<Conversion> {

@@ -6,7 +6,8 @@ use datum::{ColumnType, TypeKind, Value};
 use plan::OutputColumn;
 
 use super::metadata::shape_of;
-use crate::sink::{ResultShape, ResultSink};
+use crate::sink::ResultSink;
+use instance::ResultShape;
 use variables::Settings;
 
 /// The types such columns have.

@@ -7,7 +7,7 @@ use collation::{Charset, CollationId};
 use datum::{ColumnType, TypeKind};
 use plan::OutputColumn;
 
-use crate::sink::{ColumnMeta, ColumnTypeCode, ResultShape};
+use instance::{ColumnMeta, ColumnTypeCode, ResultShape};
 use variables::Settings;
 
 const NOT_NULL: u16 = 1;

@@ -3,7 +3,7 @@ mod client_rows;
 mod made_rows;
 mod metadata;
 
-pub use client_rows::{ClientRows, Conversion, conversions};
+pub use client_rows::{ClientRows, conversions};
 pub use made_rows::{MadeColumn, MadeRows, optional_text};
 pub use metadata::{column_meta, shape_of};
 

@@ -11,7 +11,7 @@ mod sessions;
 mod tables;
 mod variables;
 
-use datum::{SqlError, error_code};
+use datum::{SqlError, Value, error_code};
 use parser::ast::{Show, ShowFilter};
 
 use crate::result::MadeRows;
@@ -26,9 +26,22 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.ready_shown(show).await?;
-        let (rows, filter) = self.show_rows(show)?;
+        let (rows, filter) = match *show {
+            Show::Status { scope, filter } => (self.show_status(scope).await?, filter),
+            Show::Engines => (self.show_engines().await?, ShowFilter::None),
+            _ => self.show_rows(show)?,
+        };
         let filtered = self.filter_rows(rows, filter, request, shield).await?;
         Ok(Done::Made(filtered))
+    }
+
+    /// The rows of a system table, of which the session knows the name only.
+    async fn system_rows(&mut self, database: &str, table: &str) -> Result<Vec<Vec<Value>>, SqlError> {
+        let viewer = self.viewer();
+        match self.server.virtual_tables.find(database, table) {
+            Some(table) => table.rows(&*viewer).await,
+            None => Err(error_code::ER_NO_SUCH_TABLE.with(&[&database, &table])),
+        }
     }
 
     /// Makes the tables ready whose counters or statistics are shown.
@@ -66,11 +79,9 @@ impl Session {
             }
             Show::CreateUser(user) => unfiltered(self.show_create_user(user)?),
             Show::Variables { scope, filter } => Ok((self.show_variables(scope), filter)),
-            Show::Status { scope, filter } => Ok((self.show_status(scope), filter)),
             Show::CharacterSet(filter) => Ok((server::character_sets(), filter)),
             Show::Collation(filter) => Ok((server::collations(), filter)),
             Show::ProcessList { full } => unfiltered(self.show_process_list(full)),
-            Show::Engines => unfiltered(server::engines()),
             Show::Engine { engine, what } => {
                 unfiltered(self.show_engine(engine.map(|name| name.name), what)?)
             }

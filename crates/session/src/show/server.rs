@@ -6,21 +6,6 @@ use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use variables::storage_engine;
 
-pub(super) fn engines() -> MadeRows {
-    let mut rows = MadeRows::new(&[
-        MadeColumn::Text("Engine", 64),
-        MadeColumn::Text("Support", 8),
-        MadeColumn::Text("Comment", 80),
-        MadeColumn::NullableText("Transactions", 3),
-        MadeColumn::NullableText("XA", 3),
-        MadeColumn::NullableText("Savepoints", 3),
-    ]);
-    for row in catalog::ENGINE_ROWS {
-        rows.push(row.iter().map(Value::bytes).collect());
-    }
-    rows
-}
-
 pub(super) fn character_sets() -> MadeRows {
     let mut rows = MadeRows::new(&[
         MadeColumn::Text("Charset", 64),
@@ -105,6 +90,21 @@ pub(super) fn plugins() -> MadeRows {
 }
 
 impl Session {
+    pub(super) async fn show_engines(&mut self) -> Result<MadeRows, SqlError> {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Engine", 64),
+            MadeColumn::Text("Support", 8),
+            MadeColumn::Text("Comment", 80),
+            MadeColumn::NullableText("Transactions", 3),
+            MadeColumn::NullableText("XA", 3),
+            MadeColumn::NullableText("Savepoints", 3),
+        ]);
+        for row in self.system_rows(catalog::INFORMATION_SCHEMA, "ENGINES").await? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
     /// SHOW ENGINE INNODB STATUS and its relatives.
     pub(super) fn show_engine(&self, engine: Option<&str>, what: &str) -> Result<MadeRows, SqlError> {
         let engine = engine.unwrap_or("InnoDB");
@@ -120,7 +120,7 @@ impl Session {
         }
         // MUTEX lists latches that were waited for, and nobody counts that here; LOGS has no rows in MySQL either.
         if what == "STATUS" && known == "InnoDB" {
-            let text = self.server.innodb_report.text(&self.server);
+            let text = self.server.engine_status();
             rows.push(vec![Value::bytes("InnoDB"), Value::bytes(""), Value::bytes(text)]);
         }
         Ok(rows)

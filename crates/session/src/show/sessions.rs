@@ -3,7 +3,6 @@ use datum::Value;
 
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
-use crate::wait_tables;
 
 /// How much of a statement SHOW PROCESSLIST without FULL shows.
 const INFO_CHARACTERS: usize = 100;
@@ -45,7 +44,7 @@ impl Session {
                 optional_text(activity.database.as_deref()),
                 Value::bytes(activity.command),
                 Value::UInt(activity.since.elapsed().as_secs()),
-                Value::bytes(wait_tables::state(&self.server, &entry, &activity)),
+                Value::bytes(entry.shown_state(&activity, self.server.catalog().locks())),
                 optional_text(info),
             ]);
         }

@@ -1,10 +1,9 @@
 //! SHOW VARIABLES and SHOW STATUS.
-use datum::Value;
+use datum::{SqlError, Value};
 use parser::ast::VariableScope;
 
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
-use crate::status::{StatusValue, global_status, session_status};
 use variables::VariableId;
 
 impl Session {
@@ -29,24 +28,27 @@ impl Session {
         }
     }
 
-    pub(super) fn show_status(&self, scope: VariableScope) -> MadeRows {
+    /// The status table of the scope, and what the connection alone knows.
+    pub(super) async fn show_status(&mut self, scope: VariableScope) -> Result<MadeRows, SqlError> {
+        let table = if scope == VariableScope::Global { "global_status" } else { "session_status" };
+        let mut values = self.system_rows("performance_schema", table).await?;
+        let tls = self.connection.tls.as_ref();
+        let cipher = tls.map(|tls| tls.cipher.as_str()).unwrap_or_default();
+        let version = tls.map(|tls| tls.version.as_str()).unwrap_or_default();
+        for (name, value) in [("Ssl_cipher", cipher), ("Ssl_version", version)] {
+            values.push([name, value].map(Value::bytes).to_vec());
+        }
+        values.sort_by(|left, right| name_of(left).cmp(name_of(right)));
         let mut rows =
             MadeRows::new(&[MadeColumn::Text("Variable_name", 64), MadeColumn::NullableText("Value", 1024)]);
-        for (name, value) in self.status_values(scope == VariableScope::Global) {
-            rows.push(vec![Value::bytes(name), Value::bytes(value)]);
-        }
-        rows
+        values.into_iter().for_each(|row| rows.push(row));
+        Ok(rows)
     }
+}
 
-    fn status_values(&self, is_global: bool) -> Vec<StatusValue> {
-        let mut values = match is_global {
-            true => global_status(&self.server),
-            false => session_status(&self.server, &self.process.counters),
-        };
-        let tls = self.connection.tls.as_ref();
-        values.push(("Ssl_cipher", tls.map(|tls| tls.cipher.clone()).unwrap_or_default()));
-        values.push(("Ssl_version", tls.map(|tls| tls.version.clone()).unwrap_or_default()));
-        values.sort_by_key(|(name, _)| *name);
-        values
+fn name_of(row: &[Value]) -> &[u8] {
+    match row {
+        [Value::Bytes(name), ..] => name,
+        _ => &[],
     }
 }

@@ -5,10 +5,9 @@ use parser::ast::{Flush, FlushTarget, Kill};
 
 use super::guard::Shield;
 use super::{Done, Request};
-use crate::connection_info::ConnectionId;
-use crate::kill::KillKind;
 use crate::session::Session;
 use crate::transaction_control::transaction_error;
+use instance::{ConnectionId, KillKind};
 
 impl Session {
     pub(super) async fn kill_statement(

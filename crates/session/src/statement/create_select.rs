@@ -14,9 +14,9 @@ use table::{ChangeOutcome, ReadyTable};
 
 use super::Request;
 use super::default_value::Conversion;
-use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
 use definition::{ColumnDraft, ColumnSource, TableDraft};
+use instance::PreparedPlan;
 
 impl Session {
     /// Plans the query of a CREATE TABLE .. SELECT.

@@ -11,9 +11,9 @@ use schema::TableDef;
 use super::create_select::{add_query_columns, unpublished};
 use super::guard::Shield;
 use super::{Done, Effects, Request, TableName};
-use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
 use definition::{ER_FOREIGN_KEY_WITH_CREATE_SELECT, draft_of_create};
+use instance::PreparedPlan;
 
 impl Session {
     pub(super) async fn create_table(

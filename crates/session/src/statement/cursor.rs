@@ -10,9 +10,9 @@ use executor::{MemoryBudget, row_bytes};
 use super::Done;
 use super::planned::STATEMENT_MEMORY_BYTES;
 use super::prepared::PreparedStatement;
-use crate::counters::count;
 use crate::session::{Session, StatementId};
-use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultShape, ResultSink, StatusFlags, StatusInfo};
+use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusFlags, StatusInfo};
+use instance::{ResultShape, count};
 
 /// What COM_STMT_EXECUTE asks of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

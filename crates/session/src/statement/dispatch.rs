@@ -8,10 +8,10 @@ use parser::ast::{Into, LoadColumn, MaintenanceKind, Query, Statement, Statement
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
-use crate::counters::count;
+use crate::command_counters::counter_of;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::counter_of;
+use instance::count;
 
 impl Session {
     pub(crate) async fn dispatch(

@@ -7,7 +7,7 @@ use super::guard::Shield;
 use super::{Done, Request};
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
-use crate::status::PlanShape;
+use instance::PlanShape;
 
 impl Session {
     pub(super) async fn explain(

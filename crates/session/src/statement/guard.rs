@@ -8,8 +8,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::kill::KillSwitch;
-use crate::server::{SleepFuture, Timer};
+use instance::{KillSwitch, SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.
 #[derive(Default)]

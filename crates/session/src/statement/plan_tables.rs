@@ -8,9 +8,8 @@ use catalog::{LockMode, LockName};
 use datum::{SqlError, error_code};
 use plan::{Plan, TableUsage, TableUse};
 
-use crate::plan_cache::PreparedPlan;
 use crate::session::Session;
-use crate::status::PlanShape;
+use instance::{PlanShape, PreparedPlan};
 
 impl Session {
     /// Whether the plan may change what it changes, and its tables' locks.

@@ -21,13 +21,12 @@ use super::literals::literal_value;
 use super::plan_tables::lock_of;
 use super::reach::Reach;
 use super::{Done, Effects, Request};
-use crate::counters::count;
-use crate::plan_cache::{PlanEnvironment, PreparedPlan};
+use crate::command_counters::counter_of_plan;
 use crate::result::{ClientRows, conversions, shape_of};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use crate::status::{PlanShape, counter_of_plan};
 use crate::transaction_control::transaction_error;
+use instance::{PlanEnvironment, PlanShape, PreparedPlan, count};
 
 /// What the sorts, groups and hash tables of one statement may take.
 pub(super) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;

@@ -18,11 +18,12 @@ use super::cursor::{Cursor, CursorKind};
 use super::planned::PLAN_ATTEMPTS_MAX;
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
-use crate::counters::count;
-use crate::plan_cache::{ParameterClass, PreparedPlan, StatementText, TextKey, TypedPlan};
 use crate::result::column_meta;
 use crate::session::{Session, StatementId};
-use crate::sink::{ColumnMeta, ResultShape, ResultSink};
+use crate::sink::ResultSink;
+use instance::{
+    ColumnMeta, ParameterClass, PreparedPlan, ResultShape, StatementText, TextKey, TypedPlan, count,
+};
 
 /// What the client learns from COM_STMT_PREPARE.
 #[derive(Clone, Debug)]

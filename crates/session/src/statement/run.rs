@@ -16,10 +16,9 @@ use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
 use super::guard::{Ended, Shield, run_guarded};
 use super::{Done, Request};
-use crate::counters::count;
-use crate::kill::KillKind;
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
+use instance::{KillKind, count};
 use variables::Completion;
 
 /// The trees of common statements fit.
@@ -295,7 +294,7 @@ impl StatementWork for ParsedStatement<'_> {
 }
 
 pub(crate) struct SavedPlan<'p> {
-    pub prepared: std::sync::Arc<crate::plan_cache::PreparedPlan>,
+    pub prepared: std::sync::Arc<instance::PreparedPlan>,
     /// See `Session::run_plan`.
     pub parameters: &'p mut Vec<datum::Value>,
 }

@@ -5,9 +5,9 @@ use parser::ast::{IsolationLevel, TransactionCharacteristic, TransactionEnd, Var
 
 use super::Done;
 use super::guard::Shield;
-use crate::counters::count;
 use crate::session::Session;
 use crate::transaction_control::transaction_error;
+use instance::count;
 use variables::{Completion, Setting, VariableId, isolation_name};
 
 impl Session {

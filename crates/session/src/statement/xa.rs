@@ -17,7 +17,8 @@ use super::guard::Shield;
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use crate::transaction_control::transaction_error;
-use crate::xa::{XaBranch, XaFailure, XaState, Xid, wrong_state};
+use crate::xa::{XaBranch, XaFailure, XaState, wrong_state};
+use instance::Xid;
 
 impl Session {
     pub(super) async fn xa(&mut self, statement: XaStatement<'_>, shield: &Shield) -> Result<Done, SqlError> {

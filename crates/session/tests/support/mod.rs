@@ -3,10 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datum::{ColumnType, SqlError, TypeKind, Value};
-use session::{
-    ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultShape, ResultSink, Server, ServerConfig,
-    Session, SleepFuture, StatusInfo, Timer,
-};
+use instance::{Instance, InstanceConfig, ResultShape, SleepFuture, Timer};
+use session::{ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
 
 #[allow(dead_code, reason = "each test binary has its own copy of this module")]
 struct TokioTimer;
@@ -18,20 +16,21 @@ impl Timer for TokioTimer {
 }
 
 #[allow(dead_code, reason = "each test binary has its own copy of this module")]
-pub async fn new_server() -> Arc<Server> {
+pub async fn new_server() -> Arc<Instance> {
     serve(engine::Engine::in_memory(), Arc::new(TokioTimer)).await
 }
 
-pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<Server> {
-    let config = ServerConfig {
+pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<Instance> {
+    let config = InstanceConfig {
         version: "9.7.0-evenkeel".to_owned(),
         version_comment: "Evenkeel".to_owned(),
         variables: Vec::new(),
         initial_root_password: String::new(),
         digest_seed: (1, 2),
         timer,
+        system_tables: system_tables::join,
     };
-    Server::open(engine, config).await.expect("the server opens")
+    Instance::open(engine, config).await.expect("the server opens")
 }
 
 pub struct Client {
@@ -39,11 +38,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub async fn connect(server: &Arc<Server>) -> Client {
+    pub async fn connect(server: &Arc<Instance>) -> Client {
         Self::connect_as(server, "root").await
     }
 
-    pub async fn connect_as(server: &Arc<Server>, user: &str) -> Client {
+    pub async fn connect_as(server: &Arc<Instance>, user: &str) -> Client {
         let information = ConnectionInfo {
             id: server.next_connection_id(),
             user: user.to_owned(),

@@ -9,7 +9,7 @@ use crate::run::{Report, Violation, caught, crash_later};
 use datum::SqlError;
 use env::Env;
 use env::sim::{Outcome, SeededRandom, SimOptions, World};
-use session::Server;
+use instance::Instance;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -173,7 +173,7 @@ async fn perform(client: &mut Client, texts: &[String]) -> Vec<String> {
 
 /// Plays units of a track.
 async fn play(
-    server: &Arc<Server>,
+    server: &Arc<Instance>,
     units: &[Unit],
     progress: &Progress,
     fault: PlantedDdlFault,
@@ -201,7 +201,7 @@ async fn play(
 
 /// Does the statement in the way of the planted fault; `None` if the fault does not concern it.
 async fn perform_wrongly(
-    server: &Arc<Server>,
+    server: &Arc<Instance>,
     client: &mut Client,
     texts: &[String],
     fault: PlantedDdlFault,
@@ -350,14 +350,14 @@ fn check_crash(
 /// After how many units of each track.
 type Places = (usize, usize);
 
-async fn recover_and_check(env: Env, tracks: &Tracks) -> Result<(Arc<Server>, Places), String> {
+async fn recover_and_check(env: Env, tracks: &Tracks) -> Result<(Arc<Instance>, Places), String> {
     let server = open(env, false).await.map_err(|what| format!("recovery failed: {what}"))?;
     let places = recovered_places(&server, tracks).await?;
     check_structure(&server).await.map_err(|what| format!("after recovery: {what}"))?;
     Ok((server, places))
 }
 
-async fn recovered_places(server: &Arc<Server>, tracks: &Tracks) -> Result<Places, String> {
+async fn recovered_places(server: &Arc<Instance>, tracks: &Tracks) -> Result<Places, String> {
     let definitions = tracks.definitions.place(&State::of_definitions(server).await?)?;
     let rows = tracks.rows.place(&State::of_rows(server).await?)?;
     Ok((definitions, rows))
@@ -365,7 +365,7 @@ async fn recovered_places(server: &Arc<Server>, tracks: &Tracks) -> Result<Place
 
 /// The recovered server does what comes next as if nothing had been. Of the definitions only if it gives the same
 /// AUTO_INCREMENT values: a restart forgets those that no row was written with.
-async fn go_on(server: Arc<Server>, tracks: &Tracks, (definitions, rows): Places) -> Result<(), String> {
+async fn go_on(server: Arc<Instance>, tracks: &Tracks, (definitions, rows): Places) -> Result<(), String> {
     let next = |track: &Track, place: usize| place..(place + UNITS_AFTER).min(track.units.len());
     let present = State::of_definitions(&server).await?.counters;
     let is_alike = present == tracks.definitions.after(definitions).counters;

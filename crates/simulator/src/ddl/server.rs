@@ -3,10 +3,8 @@
 use datum::{ColumnType, SqlError, TypeKind, Value};
 use engine::{Engine, EngineOptions, Packing};
 use env::{Clock, Env};
-use session::{
-    ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultShape, ResultSink, Server, ServerConfig,
-    Session, SleepFuture, StatusInfo, Timer,
-};
+use instance::{Instance, InstanceConfig, ResultShape, SleepFuture, Timer};
+use session::{ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,19 +17,20 @@ impl Timer for SimulatedTimer {
 }
 
 /// Opens the server, recovering if need be, or creates it. `roomy`: nothing is evicted.
-pub async fn open(env: Env, roomy: bool) -> Result<Arc<Server>, String> {
+pub async fn open(env: Env, roomy: bool) -> Result<Arc<Instance>, String> {
     let clock = env.clock.clone();
     let engine =
         Engine::open(env.clone(), engine_options(&env, roomy)).await.map_err(|error| error.to_string())?;
-    let config = ServerConfig {
+    let config = InstanceConfig {
         version: "9.7.0-evenkeel".to_owned(),
         version_comment: "Evenkeel".to_owned(),
         variables: Vec::new(),
         initial_root_password: String::new(),
         digest_seed: (1, 2),
         timer: Arc::new(SimulatedTimer(clock)),
+        system_tables: system_tables::join,
     };
-    Server::open(engine, config).await.map_err(|error| error.to_string())
+    Instance::open(engine, config).await.map_err(|error| error.to_string())
 }
 
 /// Sizes so small that a statement meets evictions, splits, checkpoints and spills.
@@ -56,7 +55,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn connect(server: &Arc<Server>) -> Client {
+    pub fn connect(server: &Arc<Instance>) -> Client {
         let root = "root".to_owned();
         let information = ConnectionInfo {
             id: server.next_connection_id(),

@@ -3,7 +3,7 @@
 //! Called by the performance, in the rehearsal after each unit and after each recovery.
 
 use super::server::{Answer, Client};
-use session::Server;
+use instance::Instance;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table::TableHandle;
@@ -53,7 +53,7 @@ pub struct State {
 
 impl State {
     /// The definitions, their rows, and the accounts.
-    pub async fn of_definitions(server: &Arc<Server>) -> Result<State, String> {
+    pub async fn of_definitions(server: &Arc<Instance>) -> Result<State, String> {
         let mut state = State::default();
         let mut client = Client::connect(server);
         for database in DATABASES {
@@ -68,7 +68,7 @@ impl State {
     }
 
     /// The rows that are changed beside.
-    pub async fn of_rows(server: &Arc<Server>) -> Result<State, String> {
+    pub async fn of_rows(server: &Arc<Instance>) -> Result<State, String> {
         let mut state = State::default();
         state.read_database(&mut Client::connect(server), ROWS_DATABASE).await?;
         Ok(state)
@@ -104,7 +104,7 @@ impl State {
     }
 
     /// By looking at each table as its first use after a start does.
-    async fn read_kept_counters(&mut self, server: &Arc<Server>, database: &str) -> Result<(), String> {
+    async fn read_kept_counters(&mut self, server: &Arc<Instance>, database: &str) -> Result<(), String> {
         let engine = server.catalog().engine();
         for table in server.catalog().tables(database) {
             let definition = table.definition();

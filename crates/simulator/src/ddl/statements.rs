@@ -5,8 +5,8 @@
 use super::state::{ACCOUNTS, DATABASES, ROWS_DATABASE};
 use datum::TypeKind;
 use env::sim::SeededRandom;
+use instance::Instance;
 use schema::{ColumnDef, TableDef};
-use session::Server;
 use std::sync::Arc;
 
 const TABLES: usize = 6;
@@ -15,7 +15,7 @@ const TABLES: usize = 6;
 pub type Texts = Vec<String>;
 
 pub struct Author<'a> {
-    pub server: &'a Arc<Server>,
+    pub server: &'a Arc<Instance>,
     pub random: &'a SeededRandom,
 }
 

@@ -2,12 +2,12 @@
 //! what its rows say.
 
 use engine::TreeId;
-use session::Server;
+use instance::Instance;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Nobody may change anything meanwhile.
-pub async fn check_structure(server: &Arc<Server>) -> Result<(), String> {
+pub async fn check_structure(server: &Arc<Instance>) -> Result<(), String> {
     let (engine, catalog) = (server.engine(), server.catalog());
     engine.finish_background().await;
     let report = engine.verify().await.map_err(|error| error.to_string())?;

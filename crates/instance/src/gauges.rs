@@ -46,7 +46,7 @@ impl Gauges {
         self.slice_wait_us.fetch_add(duration.as_micros() as u64, Relaxed);
     }
 
-    pub(crate) fn count_connection(&self, sessions: usize, is_tls: bool) {
+    pub fn count_connection(&self, sessions: usize, is_tls: bool) {
         count(&self.connections);
         if is_tls {
             count(&self.tls_connections);
@@ -58,7 +58,7 @@ impl Gauges {
         }
     }
 
-    pub(crate) fn values(&self) -> [(&'static str, u64); 10] {
+    pub fn values(&self) -> [(&'static str, u64); 10] {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         [
             ("Aborted_clients", load(&self.aborted_clients)),
@@ -75,7 +75,7 @@ impl Gauges {
     }
 
     /// When there were more sessions than ever before, in microseconds since 1970.
-    pub(crate) fn most_sessions_unix_us(&self) -> i64 {
+    pub fn most_sessions_unix_us(&self) -> i64 {
         (self.most_sessions_at.load(Relaxed) * 1_000_000) as i64
     }
 }

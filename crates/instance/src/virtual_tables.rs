@@ -1,11 +1,9 @@
 //! The virtual tables of `information_schema`, `performance_schema` and `mysql`, by name.
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use catalog::{Catalog, canonical_database};
+use catalog::canonical_database;
 use schema::VirtualTable;
-
-use crate::server::Server;
 
 pub struct VirtualTables {
     /// By database and upper-case name: the names of `information_schema` ignore case.
@@ -13,16 +11,11 @@ pub struct VirtualTables {
 }
 
 impl VirtualTables {
-    pub fn new(catalog: &Arc<Catalog>, server: &Weak<Server>) -> VirtualTables {
-        let mut tables = BTreeMap::new();
-        let all = catalog::information_schema_tables(catalog)
+    pub fn new(tables: Vec<(&'static str, Arc<dyn VirtualTable>)>) -> VirtualTables {
+        let keyed = tables
             .into_iter()
-            .map(|table| (catalog::INFORMATION_SCHEMA, table))
-            .chain(crate::session_tables::all(server));
-        for (database, table) in all {
-            tables.insert((database, table.definition().name.to_uppercase()), table);
-        }
-        VirtualTables { tables }
+            .map(|(database, table)| ((database, table.definition().name.to_uppercase()), table));
+        VirtualTables { tables: keyed.collect() }
     }
 
     pub fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {

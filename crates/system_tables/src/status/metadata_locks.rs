@@ -5,7 +5,7 @@ use catalog::ViewColumn::{self, NullNumber, NullText, Number, Text};
 use catalog::{Gate, LockMode, LockName, Viewer};
 use datum::Value;
 
-use crate::server::Server;
+use instance::Instance;
 
 pub(crate) const METADATA_LOCK_COLUMNS: &[ViewColumn] = &[
     Text("OBJECT_TYPE", 64),
@@ -21,7 +21,7 @@ pub(crate) const METADATA_LOCK_COLUMNS: &[ViewColumn] = &[
     NullNumber("OWNER_EVENT_ID"),
 ];
 
-pub(crate) fn metadata_locks(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn metadata_locks(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }

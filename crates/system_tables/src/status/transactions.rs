@@ -10,9 +10,9 @@ use engine::{Isolation, LockInfo, TransactionInfo};
 
 use super::lock_text::{lock_id, moment, unix_now_us};
 use super::locks::activity_of;
-use crate::process_list::Activity;
-use crate::server::Server;
-use crate::xa::lock_owner_of;
+use instance::Activity;
+use instance::Instance;
+use instance::lock_owner_of;
 use variables::isolation_name;
 
 pub(crate) const TRANSACTION_COLUMNS: &[ViewColumn] = &[
@@ -81,7 +81,7 @@ impl Shown {
     }
 }
 
-pub(crate) fn transactions(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn transactions(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }
@@ -95,7 +95,7 @@ pub(crate) fn transactions(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> 
     all(server).iter().map(row).collect()
 }
 
-fn all(server: &Server) -> Vec<Shown> {
+fn all(server: &Instance) -> Vec<Shown> {
     let mut locks: HashMap<u64, Vec<LockInfo>> = HashMap::new();
     for lock in server.engine().locks() {
         locks.entry(lock.transaction).or_default().push(lock);
@@ -129,7 +129,7 @@ fn all(server: &Server) -> Vec<Shown> {
 }
 
 /// How many tables each connection has locked against changes of their definition.
-fn locked_tables(server: &Server) -> HashMap<u64, u64> {
+fn locked_tables(server: &Instance) -> HashMap<u64, u64> {
     let mut counts = HashMap::new();
     for lock in server.catalog().locks().list() {
         if lock.granted && matches!(lock.name, LockName::Table(..)) {
@@ -139,7 +139,7 @@ fn locked_tables(server: &Server) -> HashMap<u64, u64> {
     counts
 }
 
-fn row(server: &Server, viewer: &Viewer, shown: &Shown, now_us: i64, tables: u64) -> Vec<Value> {
+fn row(server: &Instance, viewer: &Viewer, shown: &Shown, now_us: i64, tables: u64) -> Vec<Value> {
     let activity = activity_of(server, shown.label);
     let query = activity.as_ref().and_then(|activity| activity.info().map(str::to_owned));
     let checks = |read: fn(&Activity) -> bool| Value::Int(i64::from(activity.as_ref().is_none_or(read)));

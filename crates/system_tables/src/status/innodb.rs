@@ -2,7 +2,7 @@
 //! none.
 use engine::EngineStats;
 
-use crate::server::Server;
+use instance::Instance;
 
 pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     let mut all = pool_numbers(stats);
@@ -12,7 +12,7 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn texts(server: &Server) -> Vec<(&'static str, String)> {
+pub fn texts(server: &Instance) -> Vec<(&'static str, String)> {
     vec![
         ("Innodb_buffer_pool_dump_status", "Dumping of buffer pool not started".to_owned()),
         ("Innodb_buffer_pool_load_status", server.pool_load_status()),

@@ -8,18 +8,18 @@ use catalog::{INFORMATION_SCHEMA, ViewColumn, Viewer, view_definition};
 use datum::{SqlError, Value};
 use schema::{LocalFuture, TableDef, VirtualTable};
 
-use crate::connection_info::ConnectionId;
-use crate::server::Server;
 use crate::status;
 use crate::wait_tables;
+use instance::ConnectionId;
+use instance::Instance;
 
 type Rows = Vec<Vec<Value>>;
 
 struct ServerTable {
     definition: Arc<TableDef>,
     /// The server owns the table, so the table cannot own the server.
-    server: Weak<Server>,
-    rows: fn(&Server, &Viewer) -> Rows,
+    server: Weak<Instance>,
+    rows: fn(&Instance, &Viewer) -> Rows,
 }
 
 impl VirtualTable for ServerTable {
@@ -60,14 +60,14 @@ const USER_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Database and table of each.
-pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> {
+pub fn all(server: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> {
     let table = |database: &'static str, name: &str, columns, rows| {
         let definition = view_definition(database, name, columns);
         let table: Arc<dyn VirtualTable> = Arc::new(ServerTable { definition, server: server.clone(), rows });
         (database, table)
     };
     let log = |definition: Arc<TableDef>| {
-        let rows: fn(&Server, &Viewer) -> Rows = |_, _| Rows::new();
+        let rows: fn(&Instance, &Viewer) -> Rows = |_, _| Rows::new();
         let table: Arc<dyn VirtualTable> = Arc::new(ServerTable { definition, server: server.clone(), rows });
         ("mysql", table)
     };
@@ -132,7 +132,7 @@ pub fn all(server: &Weak<Server>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> 
     ]
 }
 
-fn processes(server: &Server, viewer: &Viewer) -> Rows {
+fn processes(server: &Instance, viewer: &Viewer) -> Rows {
     let mut rows = Rows::new();
     for entry in server.processes().all() {
         let activity = entry.activity();
@@ -146,21 +146,21 @@ fn processes(server: &Server, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::Int(activity.since.elapsed().as_secs() as i64),
-            Value::bytes(wait_tables::state(server, &entry, &activity)),
+            Value::bytes(entry.shown_state(&activity, server.catalog().locks())),
             activity.info().map_or(Value::Null, Value::bytes),
         ]);
     }
     rows
 }
 
-fn global_variables(server: &Server, _: &Viewer) -> Rows {
+fn global_variables(server: &Instance, _: &Viewer) -> Rows {
     variables::all()
         .filter(|id| id.definition().has_global())
         .map(|id| vec![Value::bytes(id.definition().name), Value::bytes(server.globals.get(id).display())])
         .collect()
 }
 
-fn variables_metadata(_: &Server, _: &Viewer) -> Rows {
+fn variables_metadata(_: &Instance, _: &Viewer) -> Rows {
     let row = |id: variables::VariableId| {
         let definition = id.definition();
         let scope = match definition.scope {
@@ -177,18 +177,18 @@ fn status_rows(values: Vec<status::StatusValue>) -> Rows {
     values.into_iter().map(|(name, value)| vec![Value::bytes(name), Value::bytes(value)]).collect()
 }
 
-fn global_status(server: &Server, _: &Viewer) -> Rows {
+fn global_status(server: &Instance, _: &Viewer) -> Rows {
     status_rows(status::global_status(server))
 }
 
-fn session_status(server: &Server, viewer: &Viewer) -> Rows {
+fn session_status(server: &Instance, viewer: &Viewer) -> Rows {
     let id = u32::try_from(viewer.connection_id).map(ConnectionId);
     let Some(entry) = id.ok().and_then(|id| server.processes().find(id)) else { return Rows::new() };
     status_rows(status::session_status(server, &entry.counters))
 }
 
 /// The accounts that the viewer may look at: all with access to `mysql`, else the own one.
-fn visible_accounts(server: &Server, viewer: &Viewer) -> Vec<Arc<Account>> {
+fn visible_accounts(server: &Instance, viewer: &Viewer) -> Vec<Arc<Account>> {
     let sees_all = (viewer.sees)("mysql", Some("user"));
     let accounts = server.accounts().all().into_iter();
     accounts.filter(|account| sees_all || account.name.user == viewer.user).collect()
@@ -199,7 +199,11 @@ fn grantee(account: &Account) -> Value {
 }
 
 /// A row for each privilege of each scope that `scope_columns` accepts.
-fn privilege_rows(server: &Server, viewer: &Viewer, scope_columns: fn(&Scope) -> Option<Vec<Value>>) -> Rows {
+fn privilege_rows(
+    server: &Instance,
+    viewer: &Viewer,
+    scope_columns: fn(&Scope) -> Option<Vec<Value>>,
+) -> Rows {
     let mut rows = Rows::new();
     for account in visible_accounts(server, viewer) {
         for (scope, privileges) in account.grants.iter() {
@@ -218,25 +222,25 @@ fn privilege_rows(server: &Server, viewer: &Viewer, scope_columns: fn(&Scope) ->
     rows
 }
 
-fn user_privileges(server: &Server, viewer: &Viewer) -> Rows {
+fn user_privileges(server: &Instance, viewer: &Viewer) -> Rows {
     privilege_rows(server, viewer, |scope| matches!(scope, Scope::Global).then(Vec::new))
 }
 
-fn schema_privileges(server: &Server, viewer: &Viewer) -> Rows {
+fn schema_privileges(server: &Instance, viewer: &Viewer) -> Rows {
     privilege_rows(server, viewer, |scope| match scope {
         Scope::Database(database) => Some(vec![Value::bytes(database)]),
         _ => None,
     })
 }
 
-fn table_privileges(server: &Server, viewer: &Viewer) -> Rows {
+fn table_privileges(server: &Instance, viewer: &Viewer) -> Rows {
     privilege_rows(server, viewer, |scope| match scope {
         Scope::Table(database, table) => Some(vec![Value::bytes(database), Value::bytes(table)]),
         _ => None,
     })
 }
 
-fn users(server: &Server, viewer: &Viewer) -> Rows {
+fn users(server: &Instance, viewer: &Viewer) -> Rows {
     let yes_no = |condition: bool| Value::bytes(if condition { "Y" } else { "N" });
     let row = |account: Arc<Account>| {
         let has = |privilege: Privilege| account.grants.permit(privilege.into(), &Scope::Global);

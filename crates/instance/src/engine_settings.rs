@@ -6,7 +6,7 @@
 use datum::{Condition, ErrorCode, TimeZone, error_code};
 use engine::FlushAtCommit;
 
-use crate::server::Server;
+use crate::instance::Instance;
 use variables::{GlobalVariables, Setting, VariableId};
 
 /// The wordings are MySQL's, one for each rule.
@@ -30,14 +30,9 @@ const DIRTY_PCT_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
 const DUMP_AT_SHUTDOWN: &str = "innodb_buffer_pool_dump_at_shutdown";
 const DUMP_PCT: &str = "innodb_buffer_pool_dump_pct";
 
-impl Server {
+impl Instance {
     /// The value that SET GLOBAL really gives a variable, with warnings for what it changes.
-    pub(crate) fn adjust(
-        &self,
-        name: &'static str,
-        setting: Setting,
-        warnings: &mut Vec<Condition>,
-    ) -> Setting {
+    pub fn adjust(&self, name: &'static str, setting: Setting, warnings: &mut Vec<Condition>) -> Setting {
         let other = |name| self.globals.by_name(name);
         match (name, &setting) {
             (POOL_SIZE, Setting::Unsigned(bytes)) => {
@@ -88,7 +83,7 @@ impl Server {
     }
 
     /// Tells the engine of a new global value. `is_default`: SET .. = DEFAULT.
-    pub(crate) fn obey(&self, id: VariableId, setting: &Setting, is_default: bool) {
+    pub fn obey(&self, id: VariableId, setting: &Setting, is_default: bool) {
         let engine = self.engine();
         match id.definition().name {
             POOL_SIZE => engine.set_buffer_pool_bytes(setting.as_unsigned()),
@@ -113,7 +108,7 @@ impl Server {
     }
 
     /// At start: what was given or stored holds from the beginning.
-    pub(crate) fn obey_given<'a>(&self, given: impl Iterator<Item = &'a str>) {
+    pub fn obey_given<'a>(&self, given: impl Iterator<Item = &'a str>) {
         let chunk = self.globals.by_name(POOL_CHUNK).as_unsigned();
         let asked = self.globals.by_name(POOL_SIZE).as_unsigned();
         if chunk > asked {
@@ -134,7 +129,7 @@ impl Server {
     }
 
     /// `Innodb_buffer_pool_resize_status`.
-    pub(crate) fn pool_resize_status(&self) -> String {
+    pub fn pool_resize_status(&self) -> String {
         let status = self.engine().buffer_pool_resize();
         let (from, to) = (status.from_bytes, status.to_bytes);
         match status.completed_unix_us {
@@ -151,7 +146,7 @@ impl Server {
     }
 
     /// `Innodb_buffer_pool_load_status`.
-    pub(crate) fn pool_load_status(&self) -> String {
+    pub fn pool_load_status(&self) -> String {
         let status = self.engine().buffer_pool_warm_up();
         match status.completed_unix_us {
             Some(unix_us) => format!("Buffer pool(s) load completed at {}", server_time(unix_us)),

@@ -1,4 +1,4 @@
-//! What all sessions of a server share: engine, catalog, accounts, global variables, process list, counters.
+//! The instance: engine, catalog, accounts, global variables, process list, counters.
 //!
 //! Created once by the program after the engine is open; every session holds an `Arc` of it.
 use std::future::Future;
@@ -13,15 +13,17 @@ use datum::{SqlError, error_code};
 use env::sync::Places;
 use parser::DigestSeed;
 
-use crate::connection_info::ConnectionId;
+use crate::connection_id::ConnectionId;
 use crate::counters::Counters;
+use crate::gauges::Gauges;
 use crate::kill::KillKind;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
-use crate::status::{DeadlockWitness, Gauges, InnodbReport};
+use crate::system_tables::MakeSystemTables;
 use crate::user_locks::UserLocks;
 use crate::virtual_tables::VirtualTables;
-use crate::xa::{XaRegistry, Xid};
+use crate::xa_registry::XaRegistry;
+use crate::xid::Xid;
 use variables::{Effect, GlobalVariables, VariableId, parse_text};
 
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
@@ -31,7 +33,11 @@ pub trait Timer: Send + Sync {
     fn sleep(&self, duration: Duration) -> SleepFuture;
 }
 
-pub struct ServerConfig {
+/// Makes the text of SHOW ENGINE INNODB STATUS.
+pub type EngineStatus = Box<dyn Fn(&Instance) -> String + Send + Sync>;
+
+/// What the program says of itself when it opens an instance.
+pub struct InstanceConfig {
     /// `version`, for example `9.7.0-evenkeel`.
     pub version: String,
     pub version_comment: String,
@@ -43,35 +49,40 @@ pub struct ServerConfig {
     /// Random for each start: keys the statement digests, so that nobody can prepare colliding texts.
     pub digest_seed: (u64, u64),
     pub timer: Arc<dyn Timer>,
+    /// What shows the instance to its clients.
+    pub system_tables: MakeSystemTables,
 }
 
-pub struct Server {
+pub struct Instance {
     catalog: Arc<Catalog>,
     accounts: Arc<AccountStore>,
     /// Grows with every change of an account, so that sessions see new privileges.
     accounts_version: AtomicU64,
-    config: ServerConfig,
-    pub(crate) globals: GlobalVariables,
-    pub(crate) plan_cache: PlanCache,
+    config: InstanceConfig,
+    pub globals: GlobalVariables,
+    pub plan_cache: PlanCache,
     /// One for each statement that is kept prepared, by COM_STMT_PREPARE or by SQL.
-    pub(crate) prepared_places: Places,
+    pub prepared_places: Places,
     /// Of sessions that have ended.
-    pub(crate) ended_counters: Counters,
-    pub(crate) gauges: Gauges,
-    pub(crate) innodb_report: InnodbReport,
+    pub ended_counters: Counters,
+    pub gauges: Gauges,
+    engine_status: EngineStatus,
     /// Where messages for the administrator go; nowhere until the program says it.
     log: OnceLock<fn(&str)>,
-    pub(crate) virtual_tables: VirtualTables,
-    pub(crate) user_locks: UserLocks,
-    pub(crate) xa: Arc<XaRegistry>,
+    pub virtual_tables: VirtualTables,
+    pub user_locks: UserLocks,
+    pub xa: Arc<XaRegistry>,
     processes: ProcessList,
     next_connection_id: AtomicU32,
     started: Instant,
 }
 
-impl Server {
+impl Instance {
     /// Loads the data dictionary (creating it in a new store) and applies the configured variables.
-    pub async fn open(engine: Arc<engine::Engine>, config: ServerConfig) -> Result<Arc<Server>, SqlError> {
+    pub async fn open(
+        engine: Arc<engine::Engine>,
+        config: InstanceConfig,
+    ) -> Result<Arc<Instance>, SqlError> {
         let catalog = Catalog::open(engine).await?;
         let globals = GlobalVariables::with_defaults();
         apply_stored_variables(&globals, &catalog.stored_settings().variables);
@@ -85,26 +96,33 @@ impl Server {
                 accounts
             }
         };
-        let server = Arc::new_cyclic(|server| Server {
-            virtual_tables: VirtualTables::new(&catalog, server),
-            catalog,
-            accounts: Arc::new(accounts),
-            accounts_version: AtomicU64::new(1),
-            config,
-            globals,
-            plan_cache: PlanCache::default(),
-            prepared_places: Places::default(),
-            ended_counters: Counters::default(),
-            gauges: Gauges::default(),
-            innodb_report: InnodbReport::default(),
-            log: OnceLock::new(),
-            user_locks: UserLocks::default(),
-            xa: Arc::default(),
-            processes: ProcessList::default(),
-            next_connection_id: AtomicU32::new(1),
-            started: Instant::now(),
+        let mut deadlocks = None;
+        let server = Arc::new_cyclic(|server| {
+            let system = (config.system_tables)(&catalog, server);
+            deadlocks = Some(system.deadlocks);
+            Instance {
+                virtual_tables: VirtualTables::new(system.tables),
+                engine_status: system.engine_status,
+                catalog,
+                accounts: Arc::new(accounts),
+                accounts_version: AtomicU64::new(1),
+                config,
+                globals,
+                plan_cache: PlanCache::default(),
+                prepared_places: Places::default(),
+                ended_counters: Counters::default(),
+                gauges: Gauges::default(),
+                log: OnceLock::new(),
+                user_locks: UserLocks::default(),
+                xa: Arc::default(),
+                processes: ProcessList::default(),
+                next_connection_id: AtomicU32::new(1),
+                started: Instant::now(),
+            }
         });
-        server.engine().observe_deadlocks(Arc::new(DeadlockWitness::new(&server)));
+        if let Some(observer) = deadlocks {
+            server.engine().observe_deadlocks(observer);
+        }
         let stored = server.catalog.stored_settings();
         let names = stored.variables.iter().chain(&server.config.variables).map(|(name, _)| name.as_str());
         server.obey_given(names);
@@ -141,7 +159,7 @@ impl Server {
         let _ = self.log.set(log);
     }
 
-    pub(crate) fn log(&self, message: &str) {
+    pub fn log(&self, message: &str) {
         if let Some(log) = self.log.get() {
             message.lines().for_each(log);
         }
@@ -162,8 +180,13 @@ impl Server {
         &self.gauges
     }
 
+    /// The text of SHOW ENGINE INNODB STATUS.
+    pub fn engine_status(&self) -> String {
+        (self.engine_status)(self)
+    }
+
     /// What all sessions together have done.
-    pub(crate) fn total_counters(&self) -> Counters {
+    pub fn total_counters(&self) -> Counters {
         self.processes.total(&self.ended_counters)
     }
 
@@ -189,12 +212,12 @@ impl Server {
         &self.accounts
     }
 
-    pub(crate) fn accounts_version(&self) -> u64 {
+    pub fn accounts_version(&self) -> u64 {
         self.accounts_version.load(Ordering::Acquire)
     }
 
     /// Makes changed accounts durable; on an error the caller takes its change back.
-    pub(crate) async fn persist_accounts(&self) -> Result<(), SqlError> {
+    pub async fn persist_accounts(&self) -> Result<(), SqlError> {
         store_accounts(&self.catalog, &self.accounts).await?;
         self.accounts_version.fetch_add(1, Ordering::Release);
         Ok(())
@@ -208,11 +231,11 @@ impl Server {
         self.started.elapsed()
     }
 
-    pub(crate) fn timer(&self) -> &dyn Timer {
+    pub fn timer(&self) -> &dyn Timer {
         &*self.config.timer
     }
 
-    pub(crate) fn digest_seed(&self) -> DigestSeed {
+    pub fn digest_seed(&self) -> DigestSeed {
         DigestSeed(self.config.digest_seed.0, self.config.digest_seed.1)
     }
 
@@ -247,7 +270,7 @@ fn apply_stored_variables(globals: &GlobalVariables, stored: &[(String, String)]
     }
 }
 
-fn apply_variables(globals: &GlobalVariables, config: &ServerConfig) -> Result<(), SqlError> {
+fn apply_variables(globals: &GlobalVariables, config: &InstanceConfig) -> Result<(), SqlError> {
     let known = [("version", &config.version), ("version_comment", &config.version_comment)];
     let known = known.into_iter().map(|(name, text)| (name, text.as_str()));
     let given = config.variables.iter().map(|(name, text)| (name.as_str(), text.as_str()));

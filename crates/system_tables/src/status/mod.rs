@@ -4,9 +4,7 @@
 //! something that does not exist here is 0 (`absent`); one whose value nobody measures is left out.
 //! Nothing walks over frames, rows or locks, so it costs little however large the server is.
 mod absent;
-mod commands;
 mod deadlock;
-mod gauges;
 mod innodb;
 mod innodb_report;
 mod lock_text;
@@ -14,14 +12,10 @@ mod locks;
 mod metadata_locks;
 mod metrics;
 mod own;
-mod plan_shape;
 mod transactions;
 
-pub use commands::{counter_of, counter_of_plan};
 pub use deadlock::DeadlockWitness;
-pub use gauges::Gauges;
 pub use innodb_report::InnodbReport;
-pub use plan_shape::PlanShape;
 
 pub(crate) use locks::{LOCK_COLUMNS, data_lock_waits, data_locks, sys_lock_waits};
 pub(crate) use locks::{SYS_LOCK_WAIT_COLUMNS, WAIT_COLUMNS};
@@ -34,23 +28,23 @@ use std::time::Instant;
 
 use engine::EngineStats;
 
-use crate::counters::Counters;
-use crate::server::Server;
+use instance::Counters;
+use instance::Instance;
 
 pub type StatusValue = (&'static str, String);
 
 /// Global status, ordered by name.
-pub fn global_status(server: &Server) -> Vec<StatusValue> {
+pub fn global_status(server: &Instance) -> Vec<StatusValue> {
     let total = server.total_counters();
     collect(server, &total, &total)
 }
 
 /// The same for one session: its own counters, and those of the whole server that no session has.
-pub fn session_status(server: &Server, own: &Counters) -> Vec<StatusValue> {
+pub fn session_status(server: &Instance, own: &Counters) -> Vec<StatusValue> {
     collect(server, own, &server.total_counters())
 }
 
-fn collect(server: &Server, own: &Counters, total: &Counters) -> Vec<StatusValue> {
+fn collect(server: &Instance, own: &Counters, total: &Counters) -> Vec<StatusValue> {
     let stats = server.engine().stats();
     let mut numbers: Vec<(&'static str, u64)> = own.all();
     for number in &mut numbers {
@@ -72,13 +66,13 @@ fn collect(server: &Server, own: &Counters, total: &Counters) -> Vec<StatusValue
     values
 }
 
-fn max_used_time(server: &Server) -> String {
+fn max_used_time(server: &Instance) -> String {
     let unix_us = server.gauges.most_sessions_unix_us();
     let local = datum::TimeZone::system().to_local(unix_us);
     local.map(lock_text::datetime_text).unwrap_or_default()
 }
 
-fn server_numbers(server: &Server, total: &Counters) -> Vec<(&'static str, u64)> {
+fn server_numbers(server: &Instance, total: &Counters) -> Vec<(&'static str, u64)> {
     let uptime = server.uptime().as_secs();
     let entries = server.processes().all();
     let now = Instant::now();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a connection kill, once set, is never taken back; a query kill lasts until the statement it hit
 //! has ended. Shared by the session (checks it between awaits), the connection (waits on it while idle) and
-//! `Server::kill`.
+//! `Instance::kill`.
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Poll, Waker};
@@ -24,7 +24,7 @@ const CONNECTION_KILLED: u8 = 2;
 pub struct KillSwitch {
     state: AtomicU8,
     /// The same news for code that does not wait: the executor asks it between batches.
-    pub(crate) interrupt: Interrupt,
+    pub interrupt: Interrupt,
     /// The statement is in a wait that sees to interruptions itself, so it is not dropped for them.
     handled: AtomicBool,
     /// Tasks waiting for the switch; a leaf lock, held for a push or a take.
@@ -45,7 +45,7 @@ impl KillSwitch {
     }
 
     /// The statement's time is over: what waits and sees to that itself is woken.
-    pub(crate) fn time_out(&self) {
+    pub fn time_out(&self) {
         self.interrupt.time_out();
         for waker in std::mem::take(&mut *self.wakers.lock()) {
             waker.wake();
@@ -53,12 +53,12 @@ impl KillSwitch {
     }
 
     /// While the guard lives, interruptions are seen to by who made it (through `interrupt`).
-    pub(crate) fn handle(&self) -> Handled<'_> {
+    pub fn handle(&self) -> Handled<'_> {
         self.handled.store(true, Ordering::SeqCst);
         Handled(self)
     }
 
-    pub(crate) fn is_handled(&self) -> bool {
+    pub fn is_handled(&self) -> bool {
         self.handled.load(Ordering::SeqCst)
     }
 
@@ -93,7 +93,7 @@ impl KillSwitch {
     }
 
     /// Wakes the task when anything is killed.
-    pub(crate) fn wake_on_kill(&self, waker: &Waker) {
+    pub fn wake_on_kill(&self, waker: &Waker) {
         self.register(waker);
     }
 
@@ -110,7 +110,7 @@ impl KillSwitch {
     }
 }
 
-pub(crate) struct Handled<'k>(&'k KillSwitch);
+pub struct Handled<'k>(&'k KillSwitch);
 
 impl Drop for Handled<'_> {
     fn drop(&mut self) {

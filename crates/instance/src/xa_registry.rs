@@ -11,8 +11,8 @@ use catalog::LockOwner;
 use engine::PreparedTransaction;
 use parking_lot::Mutex;
 
-use super::Xid;
-use crate::connection_info::ConnectionId;
+use crate::connection_id::ConnectionId;
+use crate::xid::Xid;
 
 /// Owners of metadata locks with this bit are prepared transactions, the others connections.
 const LOCK_OWNER_BIT: u64 = 1 << 63;

@@ -7,8 +7,8 @@ use datum::Value;
 use engine::EngineStats;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::counters::Counters;
-use crate::server::Server;
+use instance::Counters;
+use instance::Instance;
 
 pub(crate) const METRIC_COLUMNS: &[ViewColumn] = &[
     Text("NAME", 193),
@@ -41,7 +41,7 @@ use Kind::{Counter, Value as Moment};
 /// Name, kind, number, what it is.
 type Metric = (&'static str, Kind, u64, &'static str);
 
-pub(crate) fn metrics(server: &Server, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn metrics(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }

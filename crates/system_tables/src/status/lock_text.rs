@@ -9,7 +9,7 @@ use datum::{ColumnType, DateTime, TimeZone, TypeKind, Value};
 use engine::{LockInfo, LockMode, LockedItem, TreeId};
 use table::TableHandle;
 
-use crate::server::Server;
+use instance::Instance;
 
 /// The index of InnoDB's name for a table without a primary key.
 const HIDDEN_INDEX: &str = "GEN_CLUST_INDEX";
@@ -27,7 +27,7 @@ struct TreeName {
 
 impl TreeNames {
     /// Looks the trees of these locks up. The dictionary's own tree has no name.
-    pub fn of<'l>(server: &Server, locks: impl Iterator<Item = &'l LockInfo>) -> TreeNames {
+    pub fn of<'l>(server: &Instance, locks: impl Iterator<Item = &'l LockInfo>) -> TreeNames {
         let mut wanted: Vec<TreeId> = locks.map(|lock| lock.tree).collect();
         wanted.sort_unstable();
         wanted.dedup();

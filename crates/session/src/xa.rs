@@ -1,13 +1,8 @@
-//! XA transactions: identifiers, the branch that a session works on, and the registry of all branches of the server.
+//! The branch of an XA transaction that a session works on.
 //!
 //! The statements are in `statement/xa.rs`; what a prepared transaction is to the store is the engine's business.
-mod registry;
-mod xid;
-
-pub use registry::{XaClaim, XaRegistry, lock_owner_of};
-pub use xid::Xid;
-
 use datum::{ErrorCode, SqlError, error_code};
+use instance::{XaClaim, Xid};
 
 /// Where a session's branch is between XA START and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,11 @@
-//! Connections as observers of waits see them: `performance_schema.threads`, and the state of a wait for a metadata
-//! lock. The locks themselves are in `status`.
+//! Connections as observers of waits see them: `performance_schema.threads`. The locks are in `status`.
 //!
-//! A connection is its own thread here, so `THREAD_ID` is the connection's number. Read by `session_tables` and
-//! SHOW PROCESSLIST; each row is true at the moment it is made, the table as a whole is not one moment.
+//! A connection is its own thread here, so `THREAD_ID` is the connection's number. Read by `session_tables`; each row is true at the moment it is made, the table as a whole is not one moment.
 use catalog::ViewColumn::{self, NullLongText, NullNumber, NullText, Text};
-use catalog::{Gate, LockName, LockOwner, Viewer};
+use catalog::Viewer;
 use datum::Value;
 
-use crate::process_list::{Activity, ProcessEntry};
-use crate::server::Server;
+use instance::Instance;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -26,19 +23,7 @@ pub const THREAD_COLUMNS: &[ViewColumn] = &[
     NullLongText("PROCESSLIST_INFO"),
 ];
 
-/// The State column: a wait for a metadata lock goes before what the session said itself.
-pub fn state(server: &Server, entry: &ProcessEntry, activity: &Activity) -> &'static str {
-    match server.catalog().locks().awaited(LockOwner(u64::from(entry.id.0))) {
-        Some(LockName::Table(..)) => "Waiting for table metadata lock",
-        Some(LockName::Database(_)) => "Waiting for schema metadata lock",
-        Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
-        Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
-        Some(LockName::Accounts) => "Waiting for acl cache lock",
-        None => activity.state,
-    }
-}
-
-pub fn threads(server: &Server, viewer: &Viewer) -> Rows {
+pub fn threads(server: &Instance, viewer: &Viewer) -> Rows {
     let mut rows = Rows::new();
     for entry in server.processes().all() {
         let activity = entry.activity();
@@ -56,7 +41,7 @@ pub fn threads(server: &Server, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::UInt(activity.since.elapsed().as_secs()),
-            Value::bytes(state(server, &entry, &activity)),
+            Value::bytes(entry.shown_state(&activity, server.catalog().locks())),
             activity.info().map_or(Value::Null, Value::bytes),
         ]);
     }

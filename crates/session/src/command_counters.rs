@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use parser::ast::{MaintenanceKind, RoutineKind, Show, StatementKind, XaStatement};
 use plan::{DuplicateRule, InsertSource, NodeKind, Plan, PlanKind};
 
-use crate::counters::Counters;
+use instance::Counters;
 
 /// The counter of a statement without a plan; `None` for what MySQL does not count, or what is not supported.
 pub fn counter_of<'c>(kind: &StatementKind<'_>, counters: &'c Counters) -> Option<&'c AtomicU64> {

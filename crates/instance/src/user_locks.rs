@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use datum::{SqlError, error_code};
 use parking_lot::Mutex;
 
-use crate::connection_info::ConnectionId;
+use crate::connection_id::ConnectionId;
 
 #[derive(Default)]
 pub struct UserLocks {

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use catalog::{Gate, LockName, LockOwner, MetadataLocks};
 use engine::Isolation;
 use parking_lot::Mutex;
 
-use crate::connection_info::ConnectionId;
+use crate::connection_id::ConnectionId;
 use crate::counters::{Counters, add};
 use crate::kill::KillSwitch;
 
@@ -19,7 +20,7 @@ pub struct ProcessEntry {
     pub id: ConnectionId,
     pub kill: KillSwitch,
     /// What the session has done.
-    pub(crate) counters: Counters,
+    pub counters: Counters,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
 }
@@ -63,7 +64,7 @@ impl Activity {
         self.has_info.then_some(&self.info)
     }
 
-    pub(crate) fn set_info(&mut self, text: Option<&[u8]>) {
+    pub fn set_info(&mut self, text: Option<&[u8]>) {
         self.has_info = text.is_some();
         self.info.clear();
         if self.info.capacity() > INFO_BYTES_KEPT_MAX {
@@ -80,7 +81,7 @@ impl Activity {
 }
 
 impl ProcessEntry {
-    pub(crate) fn new(id: ConnectionId, user: &str, host: String) -> ProcessEntry {
+    pub fn new(id: ConnectionId, user: &str, host: String) -> ProcessEntry {
         let activity = Activity {
             user: user.to_owned(),
             host,
@@ -106,8 +107,20 @@ impl ProcessEntry {
         self.activity.lock().clone()
     }
 
+    /// The State column: a wait for a metadata lock goes before what the session said itself.
+    pub fn shown_state(&self, activity: &Activity, locks: &MetadataLocks) -> &'static str {
+        match locks.awaited(LockOwner(u64::from(self.id.0))) {
+            Some(LockName::Table(..)) => "Waiting for table metadata lock",
+            Some(LockName::Database(_)) => "Waiting for schema metadata lock",
+            Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
+            Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
+            Some(LockName::Accounts) => "Waiting for acl cache lock",
+            None => activity.state,
+        }
+    }
+
     /// Since when a transaction has been open.
-    pub(crate) fn in_transaction_since(&self) -> Option<Instant> {
+    pub fn in_transaction_since(&self) -> Option<Instant> {
         self.activity.lock().transaction.map(|open| open.since)
     }
 
@@ -122,7 +135,7 @@ impl ProcessEntry {
         add(&self.counters.bytes_sent, sent);
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Activity)) {
+    pub fn update(&self, change: impl FnOnce(&mut Activity)) {
         change(&mut self.activity.lock());
     }
 }
@@ -134,12 +147,12 @@ pub struct ProcessList {
 }
 
 impl ProcessList {
-    pub(crate) fn add(&self, entry: Arc<ProcessEntry>) {
+    pub fn add(&self, entry: Arc<ProcessEntry>) {
         self.entries.lock().insert(entry.id, entry);
     }
 
     /// A session ends: its counters go to those of ended sessions. Both under the lock, so that `total` has them once.
-    pub(crate) fn remove(&self, id: ConnectionId, ended: &Counters) {
+    pub fn remove(&self, id: ConnectionId, ended: &Counters) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.remove(&id) {
             ended.add(&entry.counters);
@@ -147,7 +160,7 @@ impl ProcessList {
     }
 
     /// What all sessions together have done, ended ones included.
-    pub(crate) fn total(&self, ended: &Counters) -> Counters {
+    pub fn total(&self, ended: &Counters) -> Counters {
         let total = Counters::default();
         let entries = self.entries.lock();
         total.add(ended);

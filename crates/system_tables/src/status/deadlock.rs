@@ -2,15 +2,14 @@
 //! the log of `innodb_print_all_deadlocks`.
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use datum::TimeZone;
 use engine::{DeadlockObserver, DeadlockReport, LockInfo, TransactionInfo};
 
 use super::lock_text::{TreeNames, datetime_text, mode_words};
-use crate::connection_info::ConnectionId;
-use crate::server::Server;
-use crate::wait_tables;
+use instance::ConnectionId;
+use instance::Instance;
 
 /// How much of each statement is kept.
 const STATEMENT_CHARACTERS_MAX: usize = 1024;
@@ -18,12 +17,12 @@ const STATEMENT_CHARACTERS_MAX: usize = 1024;
 /// What the engine asks when it finds a deadlock.
 pub struct DeadlockWitness {
     /// The server owns the engine, which owns this.
-    server: Weak<Server>,
+    server: Weak<Instance>,
 }
 
 impl DeadlockWitness {
-    pub fn new(server: &Arc<Server>) -> DeadlockWitness {
-        DeadlockWitness { server: Arc::downgrade(server) }
+    pub fn new(server: &Weak<Instance>) -> DeadlockWitness {
+        DeadlockWitness { server: server.clone() }
     }
 }
 
@@ -42,14 +41,14 @@ impl DeadlockObserver for DeadlockWitness {
 }
 
 /// Who runs a transaction, and with which statement: two lines.
-pub fn connection_text(server: &Server, label: u64) -> Option<String> {
+pub fn connection_text(server: &Instance, label: u64) -> Option<String> {
     let entry = server.processes().find(ConnectionId(u32::try_from(label).ok()?))?;
     let activity = entry.activity();
     let statement: String =
         activity.info().unwrap_or_default().chars().take(STATEMENT_CHARACTERS_MAX).collect();
     let host = activity.host.split(':').next().unwrap_or_default();
     let number = entry.counters.questions.load(Relaxed);
-    let state = wait_tables::state(server, &entry, &activity);
+    let state = entry.shown_state(&activity, server.catalog().locks());
     let mut text = format!(
         "MySQL thread id {label}, OS thread handle 0, query id {number} {host} {} {state}\n",
         activity.user
@@ -92,7 +91,7 @@ pub fn lock_line(names: &TreeNames, lock: &LockInfo) -> String {
 }
 
 /// What the monitor says of a deadlock, below its heading.
-pub fn deadlock_text(server: &Server, report: &DeadlockReport) -> String {
+pub fn deadlock_text(server: &Instance, report: &DeadlockReport) -> String {
     let locks = report.members.iter().flat_map(|member| [&member.holds, &member.waits_for]);
     let names = TreeNames::of(server, locks);
     let at_us = i64::try_from(report.at_unix_us).unwrap_or(i64::MAX);

@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use super::deadlock::{connection_text, deadlock_text, lock_line, transaction_text};
 use super::lock_text::{TreeNames, datetime_text, unix_now_us};
 use super::transactions::UNNUMBERED;
-use crate::counters::Counters;
-use crate::server::Server;
+use instance::Counters;
+use instance::Instance;
 
 /// Makes the text and remembers what it said.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Span {
 }
 
 impl InnodbReport {
-    pub fn text(&self, server: &Server) -> String {
+    pub fn text(&self, server: &Instance) -> String {
         let span = self.span(server);
         let at = TimeZone::system().to_local(unix_now_us()).map(datetime_text).unwrap_or_default();
         let ruler = "=====================================";
@@ -101,7 +101,7 @@ impl InnodbReport {
         text
     }
 
-    fn span(&self, server: &Server) -> Span {
+    fn span(&self, server: &Instance) -> Span {
         let stats = server.engine().stats();
         let now = Sample { at: Instant::now(), stats, rows: Rows::of(&server.total_counters()) };
         let before = self.last.lock().replace(now).unwrap_or(Sample {
@@ -119,7 +119,7 @@ fn heading(text: &mut String, title: &str) {
     let _ = writeln!(text, "{line}\n{title}\n{line}");
 }
 
-fn transactions(text: &mut String, server: &Server, stats: &EngineStats) {
+fn transactions(text: &mut String, server: &Instance, stats: &EngineStats) {
     let _ = writeln!(text, "Trx id counter {}", stats.next_transaction);
     let _ = writeln!(text, "History list length {}", stats.history_length);
     let _ = writeln!(
@@ -242,7 +242,7 @@ fn buffer_pool(text: &mut String, span: &Span) {
     let _ = writeln!(text, "Pages read ahead {:.2}/s", span.rate(|stats| stats.pool_pages_prefetched));
 }
 
-fn row_operations(text: &mut String, server: &Server, span: &Span) {
+fn row_operations(text: &mut String, server: &Instance, span: &Span) {
     let running = server.processes().all().iter().filter(|entry| entry.is_running()).count();
     let rows = &span.now.rows;
     let _ = writeln!(

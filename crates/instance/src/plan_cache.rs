@@ -10,9 +10,9 @@ use foldhash::{HashMap, HashMapExt};
 use parking_lot::RwLock;
 use parser::Digest;
 
-use crate::result::Conversion;
-use crate::sink::ResultShape;
-use crate::status::PlanShape;
+use crate::plan_shape::PlanShape;
+use crate::result_shape::Conversion;
+use crate::result_shape::ResultShape;
 use catalog::{LockMode, LockName};
 use plan::Plan;
 use schema::TableId;

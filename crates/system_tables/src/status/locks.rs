@@ -14,9 +14,9 @@ use engine::{LockInfo, TransactionInfo};
 use schema::quote_identifier;
 
 use super::lock_text::{TreeNames, is_in_the_way, lock_id, mode_text, moment, unix_now_us};
-use crate::connection_info::ConnectionId;
-use crate::process_list::Activity;
-use crate::server::Server;
+use instance::Activity;
+use instance::ConnectionId;
+use instance::Instance;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -96,7 +96,7 @@ struct Wait {
     held: LockInfo,
 }
 
-pub(crate) fn data_locks(server: &Server, viewer: &Viewer) -> Rows {
+pub(crate) fn data_locks(server: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
@@ -134,7 +134,7 @@ fn place_values(names: &TreeNames, lock: &LockInfo) -> [Value; 3] {
 }
 
 /// Each wait once for every transaction it waits for.
-fn waits(server: &Server) -> Vec<Wait> {
+fn waits(server: &Instance) -> Vec<Wait> {
     let transactions: Vec<_> = server.engine().active_transactions().into_iter().map(Arc::new).collect();
     if transactions.iter().all(|transaction| transaction.waiting.is_none()) {
         return Vec::new();
@@ -167,7 +167,7 @@ fn waits(server: &Server) -> Vec<Wait> {
     found
 }
 
-pub(crate) fn data_lock_waits(server: &Server, viewer: &Viewer) -> Rows {
+pub(crate) fn data_lock_waits(server: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
@@ -189,7 +189,7 @@ pub(crate) fn data_lock_waits(server: &Server, viewer: &Viewer) -> Rows {
     waits(server).into_iter().map(row).collect()
 }
 
-pub(crate) fn sys_lock_waits(server: &Server, viewer: &Viewer) -> Rows {
+pub(crate) fn sys_lock_waits(server: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
@@ -199,7 +199,7 @@ pub(crate) fn sys_lock_waits(server: &Server, viewer: &Viewer) -> Rows {
     waits.iter().map(|wait| sys_row(server, viewer, wait, &names, now_us)).collect()
 }
 
-fn sys_row(server: &Server, viewer: &Viewer, wait: &Wait, names: &TreeNames, now_us: i64) -> Vec<Value> {
+fn sys_row(server: &Instance, viewer: &Viewer, wait: &Wait, names: &TreeNames, now_us: i64) -> Vec<Value> {
     let for_us = wait.waiter.waiting.as_ref().map_or(0, |waiting| waiting.for_us);
     let [schema, table, index] = place_values(names, &wait.wanted);
     let quoted = names
@@ -252,7 +252,7 @@ fn age(us: u64) -> Value {
 }
 
 /// What a transaction's connection does now.
-pub(crate) fn activity_of(server: &Server, label: u64) -> Option<Activity> {
+pub(crate) fn activity_of(server: &Instance, label: u64) -> Option<Activity> {
     let id = ConnectionId(u32::try_from(label).ok()?);
     Some(server.processes().find(id)?.activity())
 }

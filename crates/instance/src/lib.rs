@@ -1,0 +1,39 @@
+//! What all sessions of a server share: engine, catalog, accounts, global variables, plans, process list, locks of
+//! applications, XA branches, counters.
+//!
+//! Invariant: nothing here names a session. Sessions hold an [`Instance`] and enter themselves in its lists; the
+//! system tables that show it are joined by the program.
+#![forbid(unsafe_code)]
+
+mod connection_id;
+mod counters;
+mod engine_settings;
+mod gauges;
+mod instance;
+mod kill;
+mod plan_cache;
+mod plan_shape;
+mod process_list;
+mod result_shape;
+mod system_tables;
+mod user_locks;
+mod virtual_tables;
+mod xa_registry;
+mod xid;
+
+pub use connection_id::ConnectionId;
+pub use counters::{Counters, add, count};
+pub use gauges::Gauges;
+pub use instance::{EngineStatus, Instance, InstanceConfig, SleepFuture, Timer};
+pub use kill::{Handled, KillKind, KillSwitch};
+pub use plan_cache::{
+    ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, StatementText, TextKey, TypedPlan,
+};
+pub use plan_shape::PlanShape;
+pub use process_list::{Activity, OpenTransaction, ProcessEntry, ProcessList};
+pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
+pub use system_tables::{MakeSystemTables, SystemTables};
+pub use user_locks::UserLocks;
+pub use virtual_tables::VirtualTables;
+pub use xa_registry::{Deciding, XaClaim, XaRegistry, lock_owner_of};
+pub use xid::Xid;

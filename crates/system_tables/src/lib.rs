@@ -1,0 +1,27 @@
+//! The system tables: `information_schema`, `performance_schema`, `mysql` and `sys` as virtual tables over an instance.
+//!
+//! The program joins them to its instance at start through [`join`]; nothing else names them. Rows are made when a
+//! statement reads them, from what the instance and the catalog hold at that moment.
+#![forbid(unsafe_code)]
+
+mod log_tables;
+mod session_tables;
+mod status;
+mod wait_tables;
+
+use std::sync::{Arc, Weak};
+
+use catalog::Catalog;
+use instance::{Instance, SystemTables};
+
+/// Every system table, and the reports that are no tables.
+pub fn join(catalog: &Arc<Catalog>, instance: &Weak<Instance>) -> SystemTables {
+    let stored = catalog::information_schema_tables(catalog).into_iter();
+    let stored = stored.map(|table| (catalog::INFORMATION_SCHEMA, table));
+    let report = status::InnodbReport::default();
+    SystemTables {
+        tables: stored.chain(session_tables::all(instance)).collect(),
+        engine_status: Box::new(move |instance| report.text(instance)),
+        deadlocks: Arc::new(status::DeadlockWitness::new(instance)),
+    }
+}
