@@ -10,7 +10,6 @@ mod check;
 mod dictionary;
 mod first_use;
 mod global_lock;
-mod information_schema;
 mod metadata_lock;
 mod name;
 mod rebuild;
@@ -23,10 +22,6 @@ pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
 pub use global_lock::{ClosedGate, Gate, Passage};
-pub use information_schema::{
-    ENGINE_ROWS, ViewColumn, column_default, column_extra, column_key, information_schema_tables,
-    view_definition,
-};
 pub use metadata_lock::{
     Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
 };

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod column;
+mod column_text;
 mod create_text;
 mod database;
 mod foreign_key;
@@ -16,6 +17,7 @@ mod type_text;
 mod virtual_table;
 
 pub use column::{ColumnDef, ColumnDefault};
+pub use column_text::{column_default, column_extra, column_key};
 pub use create_text::create_table_text;
 pub use database::DatabaseDef;
 pub use foreign_key::{ForeignKeyDef, MatchOption, ReferentialAction, generated_name, generated_number};

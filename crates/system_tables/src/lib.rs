@@ -4,9 +4,11 @@
 //! statement reads them, from what the instance and the catalog hold at that moment.
 #![forbid(unsafe_code)]
 
+mod information_schema;
 mod log_tables;
 mod session_tables;
 mod status;
+mod view;
 mod wait_tables;
 
 use std::sync::{Arc, Weak};
@@ -16,7 +18,7 @@ use instance::{Instance, SystemTables};
 
 /// Every system table, and the reports that are no tables.
 pub fn join(catalog: &Arc<Catalog>, instance: &Weak<Instance>) -> SystemTables {
-    let stored = catalog::information_schema_tables(catalog).into_iter();
+    let stored = information_schema::all(catalog).into_iter();
     let stored = stored.map(|table| (catalog::INFORMATION_SCHEMA, table));
     let report = status::InnodbReport::default();
     SystemTables {

@@ -2,9 +2,10 @@
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
+use crate::view::ViewColumn::{NullLongText, NullNumber, NullText, Number, Signed, Text};
+use crate::view::{ViewColumn, view_definition};
 use auth::{Account, Privilege, PrivilegeSet, Scope};
-use catalog::ViewColumn::{NullLongText, NullNumber, NullText, Number, Signed, Text};
-use catalog::{INFORMATION_SCHEMA, ViewColumn, Viewer, view_definition};
+use catalog::{INFORMATION_SCHEMA, Viewer};
 use datum::{SqlError, Value};
 use schema::{LocalFuture, TableDef, VirtualTable};
 

@@ -1,7 +1,7 @@
 //! Connections as observers of waits see them: `performance_schema.threads`. The locks are in `status`.
 //!
 //! A connection is its own thread here, so `THREAD_ID` is the connection's number. Read by `session_tables`; each row is true at the moment it is made, the table as a whole is not one moment.
-use catalog::ViewColumn::{self, NullLongText, NullNumber, NullText, Text};
+use crate::view::ViewColumn::{self, NullLongText, NullNumber, NullText, Text};
 use catalog::Viewer;
 use datum::Value;
 

@@ -1,11 +1,10 @@
 //! SHOW COLUMNS and DESCRIBE.
 use std::sync::Arc;
 
-use catalog::{column_default, column_extra, column_key};
 use collation::CollationId;
 use datum::{SqlError, Value};
 use parser::ast::{ObjectName, ShowFilter};
-use schema::{ColumnDef, TableDef, type_text};
+use schema::{ColumnDef, TableDef, column_default, column_extra, column_key, type_text};
 
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;

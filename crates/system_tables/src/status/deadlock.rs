@@ -1,8 +1,8 @@
 //! Deadlocks as the session layer tells them: the statements of those involved, the text of the monitor's section and
 //! the log of `innodb_print_all_deadlocks`.
 use std::fmt::Write;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Weak;
+use std::sync::atomic::Ordering::Relaxed;
 
 use datum::TimeZone;
 use engine::{DeadlockObserver, DeadlockReport, LockInfo, TransactionInfo};

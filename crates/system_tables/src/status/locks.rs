@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use catalog::ViewColumn::{
+use crate::view::ViewColumn::{
     self, DateTime, NullDateTime, NullLongText, NullMediumText, NullNumber, NullSigned, NullText, NullTime,
     Number, Text,
 };

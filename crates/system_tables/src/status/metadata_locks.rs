@@ -1,7 +1,7 @@
 //! `performance_schema.metadata_locks`: who holds or waits for the definition of a table or database.
 //!
 //! There are four modes here, shown under the names of MySQL's that exclude the same things.
-use catalog::ViewColumn::{self, NullNumber, NullText, Number, Text};
+use crate::view::ViewColumn::{self, NullNumber, NullText, Number, Text};
 use catalog::{Gate, LockMode, LockName, Viewer};
 use datum::Value;
 

@@ -1,7 +1,7 @@
 //! `information_schema.INNODB_METRICS`: the engine's counters under InnoDB's names for the same things.
 //!
 //! Everything is always counted and never reset, so there are no minimum and maximum and no time.
-use catalog::ViewColumn::{self, NullDateTime, NullFloat, NullSigned, Signed, Text};
+use crate::view::ViewColumn::{self, NullDateTime, NullFloat, NullSigned, Signed, Text};
 use catalog::Viewer;
 use datum::Value;
 use engine::EngineStats;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use catalog::ViewColumn::{self, DateTime, Int, NullDateTime, NullNumber, NullText, Number, Text};
+use crate::view::ViewColumn::{self, DateTime, Int, NullDateTime, NullNumber, NullText, Number, Text};
 use catalog::{LockName, Viewer};
 use datum::Value;
 use engine::{Isolation, LockInfo, TransactionInfo};

@@ -3,7 +3,7 @@ use datum::Value;
 use schema::{ForeignKeyDef, ReferentialAction};
 
 use super::tables::visible_tables;
-use super::view::{ViewColumn::*, ViewSource};
+use crate::view::{ViewColumn::*, ViewSource};
 
 pub(super) const KEYS: ViewSource = ViewSource {
     name: "INNODB_FOREIGN",

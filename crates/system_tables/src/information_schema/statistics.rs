@@ -2,7 +2,7 @@
 use datum::Value;
 
 use super::tables::visible_tables;
-use super::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name, yes_no};
+use crate::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name, yes_no};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "STATISTICS",

@@ -2,7 +2,7 @@
 use collation::{PadAttribute, all_collations};
 use datum::Value;
 
-use super::view::{ViewColumn::*, ViewSource};
+use crate::view::{ViewColumn::*, ViewSource};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "COLLATIONS",

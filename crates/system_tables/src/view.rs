@@ -7,10 +7,7 @@ use datum::{ColumnType, SqlError, TypeKind, Value};
 use schema::{ColumnDef, LocalFuture, TableDef, TableId, VirtualTable};
 use table::ReadyTable;
 
-use crate::catalog::Catalog;
-use crate::metadata_lock::LockOwner;
-use crate::name::INFORMATION_SCHEMA;
-use crate::viewer::Viewer;
+use catalog::{Catalog, INFORMATION_SCHEMA, LockOwner, Viewer};
 
 /// A column of a view: name, then length or nothing. `Null..` columns may be NULL.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +67,7 @@ pub fn view_definition(database: &str, name: &str, columns: &[ViewColumn]) -> Ar
 
 /// The constant part of a view.
 #[derive(Clone, Copy)]
-pub(super) struct ViewSource {
+pub(crate) struct ViewSource {
     pub name: &'static str,
     pub columns: &'static [ViewColumn],
     pub rows: fn(&Catalog, &Viewer) -> Vec<Vec<Value>>,
@@ -80,7 +77,7 @@ pub(super) struct ViewSource {
 /// Columns that tell what only a table that is ready knows. Every row of the view is of the table that its second and
 /// third column name.
 #[derive(Clone, Copy)]
-pub(super) struct LateColumns {
+pub(crate) struct LateColumns {
     pub columns: &'static [usize],
     /// Puts the values into the row.
     pub fill: fn(&ReadyTable, &mut [Value]),
@@ -103,7 +100,7 @@ const NAMED_AS_WRITTEN: &[&str] = &[
     "TABLE_PRIVILEGES",
 ];
 
-pub(super) struct View {
+pub(crate) struct View {
     definition: Arc<TableDef>,
     catalog: Arc<Catalog>,
     source: ViewSource,
@@ -161,10 +158,10 @@ impl VirtualTable for View {
 }
 
 /// The only catalog there is.
-pub(super) fn catalog_name() -> Value {
+pub(crate) fn catalog_name() -> Value {
     Value::bytes("def")
 }
 
-pub(super) fn yes_no(condition: bool) -> Value {
+pub(crate) fn yes_no(condition: bool) -> Value {
     Value::bytes(if condition { "YES" } else { "NO" })
 }

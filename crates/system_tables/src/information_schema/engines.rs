@@ -1,10 +1,10 @@
 //! `ENGINES`
 use datum::Value;
 
-use super::view::{ViewColumn::*, ViewSource};
+use crate::view::{ViewColumn::*, ViewSource};
 
 /// Engine, support, comment, transactions, XA, savepoints.
-pub const ENGINE_ROWS: &[[&str; 6]] = &[[
+const ENGINE_ROWS: &[[&str; 6]] = &[[
     "InnoDB",
     "DEFAULT",
     "Transactions, row locks, crash recovery; the name is kept for compatibility",

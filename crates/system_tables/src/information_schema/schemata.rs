@@ -1,7 +1,7 @@
 //! `SCHEMATA`
 use datum::Value;
 
-use super::view::{ViewColumn::*, ViewSource, catalog_name};
+use crate::view::{ViewColumn::*, ViewSource, catalog_name};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "SCHEMATA",

@@ -1,5 +1,5 @@
 //! Views of what this server does not have yet: MySQL's columns, no rows.
-use super::view::{ViewColumn, ViewColumn::*, ViewSource};
+use crate::view::{ViewColumn, ViewColumn::*, ViewSource};
 
 const fn without_rows(name: &'static str, columns: &'static [ViewColumn]) -> ViewSource {
     ViewSource { name, columns, rows: |_, _| Vec::new(), late: None }

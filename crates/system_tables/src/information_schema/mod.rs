@@ -1,9 +1,7 @@
 //! The views of `information_schema` whose rows are definitions, one file for each.
 //!
 //! Views of things this server does not have are in `empty`: clients ask for them and must get no rows, not an
-//! error. Session adds the views whose rows are sessions or accounts.
-mod view;
-
+//! error. Views whose rows are sessions or accounts are in `session_tables`.
 mod character_sets;
 mod collations;
 mod columns;
@@ -17,19 +15,15 @@ mod statistics;
 mod table_constraints;
 mod tables;
 
-pub use columns::{column_default, column_extra, column_key};
-pub use engines::ENGINE_ROWS;
-pub use view::{ViewColumn, view_definition};
-
 use std::sync::Arc;
 
 use schema::VirtualTable;
 
-use crate::catalog::Catalog;
-use view::View;
+use crate::view::View;
+use catalog::Catalog;
 
 /// Every view.
-pub fn information_schema_tables(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
+pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
     let filled = [
         character_sets::VIEW,
         collations::VIEW,

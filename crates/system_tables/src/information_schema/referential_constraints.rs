@@ -2,7 +2,7 @@
 use datum::Value;
 
 use super::tables::visible_tables;
-use super::view::{ViewColumn::*, ViewSource, catalog_name};
+use crate::view::{ViewColumn::*, ViewSource, catalog_name};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "REFERENTIAL_CONSTRAINTS",

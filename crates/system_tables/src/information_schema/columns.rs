@@ -1,13 +1,12 @@
-//! `COLUMNS`, and the facts of a column that SHOW COLUMNS prints too.
+//! `COLUMNS`
 use std::sync::Arc;
 
 use collation::CollationId;
 use datum::{ColumnType, TypeKind, Value};
-use schema::{ColumnDef, ColumnDefault, IndexKind, TableDef, type_text};
+use schema::{TableDef, column_default, column_extra, column_key, type_text};
 
-use super::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
-use crate::catalog::Catalog;
-use crate::viewer::Viewer;
+use crate::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
+use catalog::{Catalog, Viewer};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "COLUMNS",
@@ -141,51 +140,4 @@ fn datetime_precision(kind: &TypeKind) -> Option<u64> {
         }
         _ => None,
     }
-}
-
-/// PRI, UNI, MUL or nothing.
-pub fn column_key(table: &TableDef, column: usize) -> &'static str {
-    let leads = |index: &&schema::IndexDef| index.parts.first().is_some_and(|part| part.column == column);
-    let is_primary = table.indexes.iter().any(|index| {
-        index.kind == IndexKind::Primary && index.parts.iter().any(|part| part.column == column)
-    });
-    let mut leading = table.indexes.iter().filter(leads).peekable();
-    if is_primary {
-        "PRI"
-    } else if leading.peek().is_none() {
-        ""
-    } else if leading.any(|index| index.kind == IndexKind::Unique && index.parts.len() == 1) {
-        "UNI"
-    } else {
-        "MUL"
-    }
-}
-
-pub fn column_default(column: &ColumnDef) -> Value {
-    match &column.default {
-        ColumnDefault::None | ColumnDefault::Null => Value::Null,
-        ColumnDefault::Value { text, .. } | ColumnDefault::Expression { text } => Value::bytes(text),
-        ColumnDefault::CurrentTimestamp { fsp: 0 } => Value::bytes("CURRENT_TIMESTAMP"),
-        ColumnDefault::CurrentTimestamp { fsp } => Value::bytes(format!("CURRENT_TIMESTAMP({fsp})")),
-    }
-}
-
-pub fn column_extra(column: &ColumnDef) -> String {
-    let mut words = Vec::new();
-    if column.auto_increment {
-        words.push("auto_increment".to_owned());
-    }
-    if matches!(column.default, ColumnDefault::CurrentTimestamp { .. } | ColumnDefault::Expression { .. }) {
-        words.push("DEFAULT_GENERATED".to_owned());
-    }
-    if column.on_update_current_timestamp {
-        words.push(match datetime_precision(&column.column_type.kind) {
-            Some(fsp @ 1..) => format!("on update CURRENT_TIMESTAMP({fsp})"),
-            _ => "on update CURRENT_TIMESTAMP".to_owned(),
-        });
-    }
-    if column.invisible {
-        words.push("INVISIBLE".to_owned());
-    }
-    words.join(" ")
 }

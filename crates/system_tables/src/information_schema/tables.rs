@@ -4,9 +4,8 @@ use std::sync::Arc;
 use datum::{TimeZone, Value};
 use table::{ReadyTable, TableHandle};
 
-use super::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name};
-use crate::catalog::Catalog;
-use crate::viewer::Viewer;
+use crate::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name};
+use catalog::{Catalog, Viewer};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "TABLES",
