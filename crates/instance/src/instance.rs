@@ -97,8 +97,8 @@ impl Instance {
             }
         };
         let mut deadlocks = None;
-        let server = Arc::new_cyclic(|server| {
-            let system = (config.system_tables)(&catalog, server);
+        let instance = Arc::new_cyclic(|instance| {
+            let system = (config.system_tables)(&catalog, instance);
             deadlocks = Some(system.deadlocks);
             Instance {
                 virtual_tables: VirtualTables::new(system.tables),
@@ -121,13 +121,13 @@ impl Instance {
             }
         });
         if let Some(observer) = deadlocks {
-            server.engine().observe_deadlocks(observer);
+            instance.engine().observe_deadlocks(observer);
         }
-        let stored = server.catalog.stored_settings();
-        let names = stored.variables.iter().chain(&server.config.variables).map(|(name, _)| name.as_str());
-        server.obey_given(names);
-        server.adopt_prepared().await?;
-        Ok(server)
+        let stored = instance.catalog.stored_settings();
+        let names = stored.variables.iter().chain(&instance.config.variables).map(|(name, _)| name.as_str());
+        instance.obey_given(names);
+        instance.adopt_prepared().await?;
+        Ok(instance)
     }
 
     /// Lists the prepared transactions that the start has found, and locks their tables against changes of definition.

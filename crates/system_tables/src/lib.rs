@@ -4,12 +4,14 @@
 //! statement reads them, from what the instance and the catalog hold at that moment.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod information_schema;
+mod instance_table;
 mod log_tables;
-mod session_tables;
+mod processes;
 mod status;
+mod variables;
 mod view;
-mod wait_tables;
 
 use std::sync::{Arc, Weak};
 
@@ -22,7 +24,7 @@ pub fn join(catalog: &Arc<Catalog>, instance: &Weak<Instance>) -> SystemTables {
     let stored = stored.map(|table| (catalog::INFORMATION_SCHEMA, table));
     let report = status::InnodbReport::default();
     SystemTables {
-        tables: stored.chain(session_tables::all(instance)).collect(),
+        tables: stored.chain(instance_table::all(instance)).collect(),
         engine_status: Box::new(move |instance| report.text(instance)),
         deadlocks: Arc::new(status::DeadlockWitness::new(instance)),
     }

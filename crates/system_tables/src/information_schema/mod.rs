@@ -1,7 +1,7 @@
 //! The views of `information_schema` whose rows are definitions, one file for each.
 //!
 //! Views of things this server does not have are in `empty`: clients ask for them and must get no rows, not an
-//! error. Views whose rows are sessions or accounts are in `session_tables`.
+//! error. Views whose rows are sessions or accounts are in `processes` and `accounts`.
 mod character_sets;
 mod collations;
 mod columns;

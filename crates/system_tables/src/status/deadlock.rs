@@ -17,38 +17,38 @@ const STATEMENT_CHARACTERS_MAX: usize = 1024;
 /// What the engine asks when it finds a deadlock.
 pub struct DeadlockWitness {
     /// The server owns the engine, which owns this.
-    server: Weak<Instance>,
+    instance: Weak<Instance>,
 }
 
 impl DeadlockWitness {
-    pub fn new(server: &Weak<Instance>) -> DeadlockWitness {
-        DeadlockWitness { server: server.clone() }
+    pub fn new(instance: &Weak<Instance>) -> DeadlockWitness {
+        DeadlockWitness { instance: instance.clone() }
     }
 }
 
 impl DeadlockObserver for DeadlockWitness {
     fn describe(&self, label: u64) -> String {
-        let server = self.server.upgrade();
-        server.and_then(|server| connection_text(&server, label)).unwrap_or_default()
+        let instance = self.instance.upgrade();
+        instance.and_then(|instance| connection_text(&instance, label)).unwrap_or_default()
     }
 
     fn detected(&self, report: &DeadlockReport) {
-        let Some(server) = self.server.upgrade() else { return };
-        if server.globals.by_name("innodb_print_all_deadlocks").as_boolean() {
-            server.log(&format!("deadlock detected\n{}", deadlock_text(&server, report)));
+        let Some(instance) = self.instance.upgrade() else { return };
+        if instance.globals.by_name("innodb_print_all_deadlocks").as_boolean() {
+            instance.log(&format!("deadlock detected\n{}", deadlock_text(&instance, report)));
         }
     }
 }
 
 /// Who runs a transaction, and with which statement: two lines.
-pub fn connection_text(server: &Instance, label: u64) -> Option<String> {
-    let entry = server.processes().find(ConnectionId(u32::try_from(label).ok()?))?;
+pub fn connection_text(instance: &Instance, label: u64) -> Option<String> {
+    let entry = instance.processes().find(ConnectionId(u32::try_from(label).ok()?))?;
     let activity = entry.activity();
     let statement: String =
         activity.info().unwrap_or_default().chars().take(STATEMENT_CHARACTERS_MAX).collect();
     let host = activity.host.split(':').next().unwrap_or_default();
     let number = entry.counters.questions.load(Relaxed);
-    let state = entry.shown_state(&activity, server.catalog().locks());
+    let state = entry.shown_state(&activity, instance.catalog().locks());
     let mut text = format!(
         "MySQL thread id {label}, OS thread handle 0, query id {number} {host} {} {state}\n",
         activity.user
@@ -91,9 +91,9 @@ pub fn lock_line(names: &TreeNames, lock: &LockInfo) -> String {
 }
 
 /// What the monitor says of a deadlock, below its heading.
-pub fn deadlock_text(server: &Instance, report: &DeadlockReport) -> String {
+pub fn deadlock_text(instance: &Instance, report: &DeadlockReport) -> String {
     let locks = report.members.iter().flat_map(|member| [&member.holds, &member.waits_for]);
-    let names = TreeNames::of(server, locks);
+    let names = TreeNames::of(instance, locks);
     let at_us = i64::try_from(report.at_unix_us).unwrap_or(i64::MAX);
     let at = TimeZone::system().to_local(at_us).map(datetime_text).unwrap_or_default();
     let mut text = format!("{at} 0\n");

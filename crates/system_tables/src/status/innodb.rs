@@ -12,11 +12,11 @@ pub fn numbers(stats: &EngineStats) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn texts(server: &Instance) -> Vec<(&'static str, String)> {
+pub fn texts(instance: &Instance) -> Vec<(&'static str, String)> {
     vec![
         ("Innodb_buffer_pool_dump_status", "Dumping of buffer pool not started".to_owned()),
-        ("Innodb_buffer_pool_load_status", server.pool_load_status()),
-        ("Innodb_buffer_pool_resize_status", server.pool_resize_status()),
+        ("Innodb_buffer_pool_load_status", instance.pool_load_status()),
+        ("Innodb_buffer_pool_resize_status", instance.pool_resize_status()),
         ("Innodb_redo_log_enabled", "ON".to_owned()),
         ("Innodb_redo_log_read_only", "OFF".to_owned()),
     ]

@@ -73,8 +73,8 @@ impl Span {
 }
 
 impl InnodbReport {
-    pub fn text(&self, server: &Instance) -> String {
-        let span = self.span(server);
+    pub fn text(&self, instance: &Instance) -> String {
+        let span = self.span(instance);
         let at = TimeZone::system().to_local(unix_now_us()).map(datetime_text).unwrap_or_default();
         let ruler = "=====================================";
         let mut text = format!(
@@ -82,12 +82,12 @@ impl InnodbReport {
              Per second averages calculated from the last {:.0} seconds\n",
             span.seconds
         );
-        if let Some(report) = server.engine().latest_deadlock() {
+        if let Some(report) = instance.engine().latest_deadlock() {
             heading(&mut text, "LATEST DETECTED DEADLOCK");
-            text.push_str(&deadlock_text(server, &report));
+            text.push_str(&deadlock_text(instance, &report));
         }
         heading(&mut text, "TRANSACTIONS");
-        transactions(&mut text, server, &span.now.stats);
+        transactions(&mut text, instance, &span.now.stats);
         heading(&mut text, "FILE I/O");
         files(&mut text, &span);
         heading(&mut text, "LOG");
@@ -95,17 +95,17 @@ impl InnodbReport {
         heading(&mut text, "BUFFER POOL AND MEMORY");
         buffer_pool(&mut text, &span);
         heading(&mut text, "ROW OPERATIONS");
-        row_operations(&mut text, server, &span);
+        row_operations(&mut text, instance, &span);
         let end = "----------------------------";
         let _ = writeln!(text, "{end}\nEND OF INNODB MONITOR OUTPUT\n{}", "=".repeat(end.len()));
         text
     }
 
-    fn span(&self, server: &Instance) -> Span {
-        let stats = server.engine().stats();
-        let now = Sample { at: Instant::now(), stats, rows: Rows::of(&server.total_counters()) };
+    fn span(&self, instance: &Instance) -> Span {
+        let stats = instance.engine().stats();
+        let now = Sample { at: Instant::now(), stats, rows: Rows::of(&instance.total_counters()) };
         let before = self.last.lock().replace(now).unwrap_or(Sample {
-            at: now.at - server.uptime(),
+            at: now.at - instance.uptime(),
             stats: EngineStats::default(),
             rows: Rows::default(),
         });
@@ -119,7 +119,7 @@ fn heading(text: &mut String, title: &str) {
     let _ = writeln!(text, "{line}\n{title}\n{line}");
 }
 
-fn transactions(text: &mut String, server: &Instance, stats: &EngineStats) {
+fn transactions(text: &mut String, instance: &Instance, stats: &EngineStats) {
     let _ = writeln!(text, "Trx id counter {}", stats.next_transaction);
     let _ = writeln!(text, "History list length {}", stats.history_length);
     let _ = writeln!(
@@ -128,12 +128,12 @@ fn transactions(text: &mut String, server: &Instance, stats: &EngineStats) {
         stats.history_bytes, stats.version_run_entries, stats.version_runs, stats.version_run_bytes
     );
     text.push_str("LIST OF TRANSACTIONS FOR EACH SESSION:\n");
-    let active = server.engine().active_transactions();
+    let active = instance.engine().active_transactions();
     let mut locks: HashMap<u64, Vec<LockInfo>> = HashMap::new();
-    for lock in server.engine().locks() {
+    for lock in instance.engine().locks() {
         locks.entry(lock.transaction).or_default().push(lock);
     }
-    for entry in server.processes().all() {
+    for entry in instance.processes().all() {
         let label = u64::from(entry.id.0);
         if active.iter().any(|transaction| transaction.label == label) {
             continue;
@@ -143,13 +143,13 @@ fn transactions(text: &mut String, server: &Instance, stats: &EngineStats) {
             .map_or("not started".to_owned(), |since| format!("ACTIVE {} sec", since.elapsed().as_secs()));
         let _ = writeln!(text, "---TRANSACTION {}, {state}", UNNUMBERED + label);
         text.push_str("0 lock struct(s), heap size 0, 0 row lock(s)\n");
-        text.push_str(&connection_text(server, label).filter(|_| since.is_some()).unwrap_or_default());
+        text.push_str(&connection_text(instance, label).filter(|_| since.is_some()).unwrap_or_default());
     }
-    let names = TreeNames::of(server, locks.values().flatten().filter(|lock| !lock.granted));
+    let names = TreeNames::of(instance, locks.values().flatten().filter(|lock| !lock.granted));
     for transaction in active.iter().rev() {
         let own = locks.get(&transaction.id).map_or(&[][..], Vec::as_slice);
         let _ = write!(text, "---{}", transaction_text(transaction, own.len() as u64));
-        text.push_str(&connection_text(server, transaction.label).unwrap_or_default());
+        text.push_str(&connection_text(instance, transaction.label).unwrap_or_default());
         let wanted = own.iter().find(|lock| !lock.granted);
         if let (Some(waiting), Some(wanted)) = (&transaction.waiting, wanted) {
             let _ = writeln!(
@@ -242,8 +242,8 @@ fn buffer_pool(text: &mut String, span: &Span) {
     let _ = writeln!(text, "Pages read ahead {:.2}/s", span.rate(|stats| stats.pool_pages_prefetched));
 }
 
-fn row_operations(text: &mut String, server: &Instance, span: &Span) {
-    let running = server.processes().all().iter().filter(|entry| entry.is_running()).count();
+fn row_operations(text: &mut String, instance: &Instance, span: &Span) {
+    let running = instance.processes().all().iter().filter(|entry| entry.is_running()).count();
     let rows = &span.now.rows;
     let _ = writeln!(
         text,

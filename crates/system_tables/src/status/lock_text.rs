@@ -27,7 +27,7 @@ struct TreeName {
 
 impl TreeNames {
     /// Looks the trees of these locks up. The dictionary's own tree has no name.
-    pub fn of<'l>(server: &Instance, locks: impl Iterator<Item = &'l LockInfo>) -> TreeNames {
+    pub fn of<'l>(instance: &Instance, locks: impl Iterator<Item = &'l LockInfo>) -> TreeNames {
         let mut wanted: Vec<TreeId> = locks.map(|lock| lock.tree).collect();
         wanted.sort_unstable();
         wanted.dedup();
@@ -35,8 +35,8 @@ impl TreeNames {
         if wanted.is_empty() {
             return TreeNames(names);
         }
-        for database in server.catalog().databases() {
-            for handle in server.catalog().tables(&database.name) {
+        for database in instance.catalog().databases() {
+            for handle in instance.catalog().tables(&database.name) {
                 let layout = handle.layout();
                 let secondary = layout.indexes.iter().enumerate().filter(|(_, index)| !index.clustered);
                 let trees = secondary.map(|(position, index)| (index.tree, Some(position)));

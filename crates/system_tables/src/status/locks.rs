@@ -96,12 +96,12 @@ struct Wait {
     held: LockInfo,
 }
 
-pub(crate) fn data_locks(server: &Instance, viewer: &Viewer) -> Rows {
+pub(crate) fn data_locks(instance: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
-    let locks = server.engine().locks();
-    let names = TreeNames::of(server, locks.iter());
+    let locks = instance.engine().locks();
+    let names = TreeNames::of(instance, locks.iter());
     locks.iter().map(|lock| lock_row(lock, &names)).collect()
 }
 
@@ -134,15 +134,15 @@ fn place_values(names: &TreeNames, lock: &LockInfo) -> [Value; 3] {
 }
 
 /// Each wait once for every transaction it waits for.
-fn waits(server: &Instance) -> Vec<Wait> {
-    let transactions: Vec<_> = server.engine().active_transactions().into_iter().map(Arc::new).collect();
+fn waits(instance: &Instance) -> Vec<Wait> {
+    let transactions: Vec<_> = instance.engine().active_transactions().into_iter().map(Arc::new).collect();
     if transactions.iter().all(|transaction| transaction.waiting.is_none()) {
         return Vec::new();
     }
     let by_id: HashMap<u64, &Arc<TransactionInfo>> =
         transactions.iter().map(|transaction| (transaction.id, transaction)).collect();
     let mut locks: HashMap<u64, Vec<LockInfo>> = HashMap::new();
-    for lock in server.engine().locks() {
+    for lock in instance.engine().locks() {
         locks.entry(lock.transaction).or_default().push(lock);
     }
     let mut found = Vec::new();
@@ -167,7 +167,7 @@ fn waits(server: &Instance) -> Vec<Wait> {
     found
 }
 
-pub(crate) fn data_lock_waits(server: &Instance, viewer: &Viewer) -> Rows {
+pub(crate) fn data_lock_waits(instance: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
@@ -186,27 +186,27 @@ pub(crate) fn data_lock_waits(server: &Instance, viewer: &Viewer) -> Rows {
         row.extend(side(&wait.held));
         row
     };
-    waits(server).into_iter().map(row).collect()
+    waits(instance).into_iter().map(row).collect()
 }
 
-pub(crate) fn sys_lock_waits(server: &Instance, viewer: &Viewer) -> Rows {
+pub(crate) fn sys_lock_waits(instance: &Instance, viewer: &Viewer) -> Rows {
     if !viewer.sees_all_sessions {
         return Rows::new();
     }
-    let waits = waits(server);
-    let names = TreeNames::of(server, waits.iter().map(|wait| &wait.wanted));
+    let waits = waits(instance);
+    let names = TreeNames::of(instance, waits.iter().map(|wait| &wait.wanted));
     let now_us = unix_now_us();
-    waits.iter().map(|wait| sys_row(server, viewer, wait, &names, now_us)).collect()
+    waits.iter().map(|wait| sys_row(instance, viewer, wait, &names, now_us)).collect()
 }
 
-fn sys_row(server: &Instance, viewer: &Viewer, wait: &Wait, names: &TreeNames, now_us: i64) -> Vec<Value> {
+fn sys_row(instance: &Instance, viewer: &Viewer, wait: &Wait, names: &TreeNames, now_us: i64) -> Vec<Value> {
     let for_us = wait.waiter.waiting.as_ref().map_or(0, |waiting| waiting.for_us);
     let [schema, table, index] = place_values(names, &wait.wanted);
     let quoted = names
         .place(wait.wanted.tree)
         .map(|(schema, table, _)| format!("{}.{}", quote_identifier(schema), quote_identifier(table)));
     let query = |label: u64| {
-        let activity = activity_of(server, label);
+        let activity = activity_of(instance, label);
         activity.as_ref().and_then(Activity::info).map_or(Value::Null, Value::bytes)
     };
     let started = |transaction: &TransactionInfo| moment(&viewer.time_zone, now_us, transaction.age_us);
@@ -252,7 +252,7 @@ fn age(us: u64) -> Value {
 }
 
 /// What a transaction's connection does now.
-pub(crate) fn activity_of(server: &Instance, label: u64) -> Option<Activity> {
+pub(crate) fn activity_of(instance: &Instance, label: u64) -> Option<Activity> {
     let id = ConnectionId(u32::try_from(label).ok()?);
-    Some(server.processes().find(id)?.activity())
+    Some(instance.processes().find(id)?.activity())
 }

@@ -21,11 +21,11 @@ pub(crate) const METADATA_LOCK_COLUMNS: &[ViewColumn] = &[
     NullNumber("OWNER_EVENT_ID"),
 ];
 
-pub(crate) fn metadata_locks(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn metadata_locks(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }
-    let mut locks = server.catalog().locks().list();
+    let mut locks = instance.catalog().locks().list();
     locks.sort_by(|left, right| left.name.cmp(&right.name).then(right.granted.cmp(&left.granted)));
     let mut rows = Vec::new();
     for (number, lock) in locks.into_iter().enumerate() {

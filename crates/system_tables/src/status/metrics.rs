@@ -41,18 +41,18 @@ use Kind::{Counter, Value as Moment};
 /// Name, kind, number, what it is.
 type Metric = (&'static str, Kind, u64, &'static str);
 
-pub(crate) fn metrics(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn metrics(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }
-    let stats = server.engine().stats();
+    let stats = instance.engine().stats();
     let groups = [
         ("lock", lock_metrics(&stats)),
         ("buffer", buffer_metrics(&stats)),
         ("os", file_metrics(&stats)),
         ("transaction", transaction_metrics(&stats)),
         ("log", log_metrics(&stats)),
-        ("dml", row_metrics(&server.total_counters())),
+        ("dml", row_metrics(&instance.total_counters())),
     ];
     groups
         .into_iter()

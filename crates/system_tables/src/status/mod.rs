@@ -34,55 +34,55 @@ use instance::Instance;
 pub type StatusValue = (&'static str, String);
 
 /// Global status, ordered by name.
-pub fn global_status(server: &Instance) -> Vec<StatusValue> {
-    let total = server.total_counters();
-    collect(server, &total, &total)
+pub fn global_status(instance: &Instance) -> Vec<StatusValue> {
+    let total = instance.total_counters();
+    collect(instance, &total, &total)
 }
 
 /// The same for one session: its own counters, and those of the whole server that no session has.
-pub fn session_status(server: &Instance, own: &Counters) -> Vec<StatusValue> {
-    collect(server, own, &server.total_counters())
+pub fn session_status(instance: &Instance, own: &Counters) -> Vec<StatusValue> {
+    collect(instance, own, &instance.total_counters())
 }
 
-fn collect(server: &Instance, own: &Counters, total: &Counters) -> Vec<StatusValue> {
-    let stats = server.engine().stats();
+fn collect(instance: &Instance, own: &Counters, total: &Counters) -> Vec<StatusValue> {
+    let stats = instance.engine().stats();
     let mut numbers: Vec<(&'static str, u64)> = own.all();
     for number in &mut numbers {
         if number.0 == "Queries" {
             number.1 = total.queries.load(Relaxed);
         }
     }
-    numbers.extend(server.gauges.values());
-    numbers.extend(server_numbers(server, total));
+    numbers.extend(instance.gauges.values());
+    numbers.extend(server_numbers(instance, total));
     numbers.extend(innodb::numbers(&stats));
     numbers.extend(row_numbers(&stats, total));
     numbers.extend(own::numbers(&stats));
     numbers.extend(absent::NAMES.iter().map(|name| (*name, 0)));
     let mut values: Vec<StatusValue> =
         numbers.into_iter().map(|(name, number)| (name, number.to_string())).collect();
-    values.extend(innodb::texts(server));
-    values.push(("Max_used_connections_time", max_used_time(server)));
+    values.extend(innodb::texts(instance));
+    values.push(("Max_used_connections_time", max_used_time(instance)));
     values.sort_by_key(|(name, _)| *name);
     values
 }
 
-fn max_used_time(server: &Instance) -> String {
-    let unix_us = server.gauges.most_sessions_unix_us();
+fn max_used_time(instance: &Instance) -> String {
+    let unix_us = instance.gauges.most_sessions_unix_us();
     let local = datum::TimeZone::system().to_local(unix_us);
     local.map(lock_text::datetime_text).unwrap_or_default()
 }
 
-fn server_numbers(server: &Instance, total: &Counters) -> Vec<(&'static str, u64)> {
-    let uptime = server.uptime().as_secs();
-    let entries = server.processes().all();
+fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u64)> {
+    let uptime = instance.uptime().as_secs();
+    let entries = instance.processes().all();
     let now = Instant::now();
     let oldest = entries.iter().filter_map(|entry| entry.in_transaction_since()).min();
-    let tables = server.catalog().table_count() as u64;
+    let tables = instance.catalog().table_count() as u64;
     vec![
         ("Flush_commands", total.com_flush.load(Relaxed)),
         ("Open_table_definitions", tables),
         ("Open_tables", tables),
-        ("Prepared_stmt_count", server.prepared_places.taken()),
+        ("Prepared_stmt_count", instance.prepared_places.taken()),
         ("Threads_connected", entries.len() as u64),
         ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
         ("Uptime", uptime),

@@ -81,34 +81,34 @@ impl Shown {
     }
 }
 
-pub(crate) fn transactions(server: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
+pub(crate) fn transactions(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Value>> {
     if !viewer.sees_all_sessions {
         return Vec::new();
     }
     let now_us = unix_now_us();
-    let tables = locked_tables(server);
+    let tables = locked_tables(instance);
     let row = |shown: &Shown| {
         // A prepared transaction is nobody's, and holds its locks itself.
         let owner = if shown.label == 0 { lock_owner_of(shown.id).0 } else { shown.label };
-        row(server, viewer, shown, now_us, tables.get(&owner).copied().unwrap_or(0))
+        row(instance, viewer, shown, now_us, tables.get(&owner).copied().unwrap_or(0))
     };
-    all(server).iter().map(row).collect()
+    all(instance).iter().map(row).collect()
 }
 
-fn all(server: &Instance) -> Vec<Shown> {
+fn all(instance: &Instance) -> Vec<Shown> {
     let mut locks: HashMap<u64, Vec<LockInfo>> = HashMap::new();
-    for lock in server.engine().locks() {
+    for lock in instance.engine().locks() {
         locks.entry(lock.transaction).or_default().push(lock);
     }
     let none = Vec::new();
-    let active = server.engine().active_transactions();
+    let active = instance.engine().active_transactions();
     let mut shown: Vec<Shown> = active
         .iter()
         .map(|transaction| Shown::of(transaction, locks.get(&transaction.id).unwrap_or(&none)))
         .collect();
     let numbered: HashSet<u64> = active.iter().map(|transaction| transaction.label).collect();
     let now = Instant::now();
-    for entry in server.processes().all() {
+    for entry in instance.processes().all() {
         let label = u64::from(entry.id.0);
         let Some(open) = entry.activity().transaction.filter(|_| !numbered.contains(&label)) else {
             continue;
@@ -129,9 +129,9 @@ fn all(server: &Instance) -> Vec<Shown> {
 }
 
 /// How many tables each connection has locked against changes of their definition.
-fn locked_tables(server: &Instance) -> HashMap<u64, u64> {
+fn locked_tables(instance: &Instance) -> HashMap<u64, u64> {
     let mut counts = HashMap::new();
-    for lock in server.catalog().locks().list() {
+    for lock in instance.catalog().locks().list() {
         if lock.granted && matches!(lock.name, LockName::Table(..)) {
             *counts.entry(lock.owner.0).or_default() += 1;
         }
@@ -139,8 +139,8 @@ fn locked_tables(server: &Instance) -> HashMap<u64, u64> {
     counts
 }
 
-fn row(server: &Instance, viewer: &Viewer, shown: &Shown, now_us: i64, tables: u64) -> Vec<Value> {
-    let activity = activity_of(server, shown.label);
+fn row(instance: &Instance, viewer: &Viewer, shown: &Shown, now_us: i64, tables: u64) -> Vec<Value> {
+    let activity = activity_of(instance, shown.label);
     let query = activity.as_ref().and_then(|activity| activity.info().map(str::to_owned));
     let checks = |read: fn(&Activity) -> bool| Value::Int(i64::from(activity.as_ref().is_none_or(read)));
     let tables_in_use = if query.is_some() { tables } else { 0 };

@@ -1,0 +1,100 @@
+//! The virtual tables over the instance: their list, and what they have in common.
+//!
+//! Rows are made by a function of the instance and of who looks; each family of tables has a file.
+use std::any::Any;
+use std::sync::{Arc, Weak};
+
+use catalog::{INFORMATION_SCHEMA, Viewer};
+use datum::{SqlError, Value};
+use instance::Instance;
+use schema::{LocalFuture, TableDef, VirtualTable};
+
+use crate::view::view_definition;
+use crate::{accounts, processes, status, variables};
+
+const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
+type Rows = Vec<Vec<Value>>;
+
+struct InstanceTable {
+    definition: Arc<TableDef>,
+    /// The instance owns the table, so the table cannot own the instance.
+    instance: Weak<Instance>,
+    rows: fn(&Instance, &Viewer) -> Rows,
+}
+
+impl VirtualTable for InstanceTable {
+    fn definition(&self) -> &Arc<TableDef> {
+        &self.definition
+    }
+
+    fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Rows, SqlError>> {
+        let rows = match (self.instance.upgrade(), viewer.downcast_ref::<Viewer>()) {
+            (Some(instance), Some(viewer)) => (self.rows)(&instance, viewer),
+            _ => Rows::new(),
+        };
+        Box::pin(async move { Ok(rows) })
+    }
+}
+
+/// Database and table of each.
+pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> {
+    let table = |database: &'static str, name: &str, columns, rows| {
+        let definition = view_definition(database, name, columns);
+        let table: Arc<dyn VirtualTable> =
+            Arc::new(InstanceTable { definition, instance: instance.clone(), rows });
+        (database, table)
+    };
+    let log = |definition: Arc<TableDef>| {
+        let rows: fn(&Instance, &Viewer) -> Rows = |_, _| Rows::new();
+        let table: Arc<dyn VirtualTable> =
+            Arc::new(InstanceTable { definition, instance: instance.clone(), rows });
+        ("mysql", table)
+    };
+    vec![
+        log(crate::log_tables::general_log()),
+        log(crate::log_tables::slow_log()),
+        table(INFORMATION_SCHEMA, "PROCESSLIST", processes::PROCESS_COLUMNS, processes::processes),
+        table(PERFORMANCE_SCHEMA, "processlist", processes::PROCESS_COLUMNS, processes::processes),
+        table(PERFORMANCE_SCHEMA, "threads", processes::THREAD_COLUMNS, processes::threads),
+        table(PERFORMANCE_SCHEMA, "data_locks", status::LOCK_COLUMNS, status::data_locks),
+        table(PERFORMANCE_SCHEMA, "data_lock_waits", status::WAIT_COLUMNS, status::data_lock_waits),
+        table(PERFORMANCE_SCHEMA, "metadata_locks", status::METADATA_LOCK_COLUMNS, status::metadata_locks),
+        table("sys", "innodb_lock_waits", status::SYS_LOCK_WAIT_COLUMNS, status::sys_lock_waits),
+        table(INFORMATION_SCHEMA, "INNODB_TRX", status::TRANSACTION_COLUMNS, status::transactions),
+        table(INFORMATION_SCHEMA, "INNODB_METRICS", status::METRIC_COLUMNS, status::metrics),
+        table(
+            PERFORMANCE_SCHEMA,
+            "global_variables",
+            variables::VARIABLE_COLUMNS,
+            variables::global_variables,
+        ),
+        table(
+            PERFORMANCE_SCHEMA,
+            "variables_metadata",
+            variables::METADATA_COLUMNS,
+            variables::variables_metadata,
+        ),
+        table(PERFORMANCE_SCHEMA, "global_status", variables::VARIABLE_COLUMNS, variables::global_status),
+        table(PERFORMANCE_SCHEMA, "session_status", variables::VARIABLE_COLUMNS, variables::session_status),
+        table(
+            INFORMATION_SCHEMA,
+            "USER_PRIVILEGES",
+            accounts::USER_PRIVILEGE_COLUMNS,
+            accounts::user_privileges,
+        ),
+        table(
+            INFORMATION_SCHEMA,
+            "SCHEMA_PRIVILEGES",
+            accounts::SCHEMA_PRIVILEGE_COLUMNS,
+            accounts::schema_privileges,
+        ),
+        table(
+            INFORMATION_SCHEMA,
+            "TABLE_PRIVILEGES",
+            accounts::TABLE_PRIVILEGE_COLUMNS,
+            accounts::table_privileges,
+        ),
+        table("mysql", "user", accounts::USER_COLUMNS, accounts::users),
+    ]
+}

@@ -1,0 +1,81 @@
+//! Connections: the process lists of `information_schema` and `performance_schema`, and `threads`.
+//!
+//! A connection is its own thread here, so `THREAD_ID` is the connection's number. Each row is true at the moment it is
+//! made, the table as a whole is not one moment.
+use crate::view::ViewColumn::{self, NullLongText, NullNumber, NullText, Number, Signed, Text};
+use catalog::Viewer;
+use datum::Value;
+
+use instance::Instance;
+
+type Rows = Vec<Vec<Value>>;
+
+pub(crate) const PROCESS_COLUMNS: &[ViewColumn] = &[
+    Number("ID"),
+    Text("USER", 32),
+    Text("HOST", 261),
+    NullText("DB", 64),
+    Text("COMMAND", 16),
+    Signed("TIME"),
+    NullText("STATE", 64),
+    NullLongText("INFO"),
+];
+pub(crate) const THREAD_COLUMNS: &[ViewColumn] = &[
+    NullNumber("THREAD_ID"),
+    Text("NAME", 128),
+    Text("TYPE", 10),
+    NullNumber("PROCESSLIST_ID"),
+    NullText("PROCESSLIST_USER", 32),
+    NullText("PROCESSLIST_HOST", 255),
+    NullText("PROCESSLIST_DB", 64),
+    NullText("PROCESSLIST_COMMAND", 16),
+    NullNumber("PROCESSLIST_TIME"),
+    NullText("PROCESSLIST_STATE", 64),
+    NullLongText("PROCESSLIST_INFO"),
+];
+
+pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
+    let mut rows = Rows::new();
+    for entry in instance.processes().all() {
+        let activity = entry.activity();
+        if !viewer.sees_all_sessions && activity.user != viewer.user {
+            continue;
+        }
+        let number = || Value::UInt(u64::from(entry.id.0));
+        rows.push(vec![
+            number(),
+            Value::bytes("thread/sql/one_connection"),
+            Value::bytes("FOREGROUND"),
+            number(),
+            Value::bytes(&activity.user),
+            Value::bytes(activity.host.split(':').next().unwrap_or_default()),
+            activity.database.as_deref().map_or(Value::Null, Value::bytes),
+            Value::bytes(activity.command),
+            Value::UInt(activity.since.elapsed().as_secs()),
+            Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
+            activity.info().map_or(Value::Null, Value::bytes),
+        ]);
+    }
+    rows
+}
+
+pub(crate) fn processes(instance: &Instance, viewer: &Viewer) -> Rows {
+    let mut rows = Rows::new();
+    for entry in instance.processes().all() {
+        let activity = entry.activity();
+        if !viewer.sees_all_sessions && activity.user != viewer.user {
+            continue;
+        }
+        rows.push(vec![
+            Value::UInt(u64::from(entry.id.0)),
+            Value::bytes(&activity.user),
+            Value::bytes(&activity.host),
+            activity.database.as_deref().map_or(Value::Null, Value::bytes),
+            Value::bytes(activity.command),
+            Value::Int(activity.since.elapsed().as_secs() as i64),
+            Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
+            activity.info().map_or(Value::Null, Value::bytes),
+        ]);
+    }
+    rows
+}
