@@ -21,19 +21,19 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    pub fn new(server: &Instance, connection: &ConnectionInfo) -> Privileges {
+    pub fn new(instance: &Instance, connection: &ConnectionInfo) -> Privileges {
         let name = AccountName::new(&connection.account_user, &connection.account_host);
         let mut privileges = Privileges { name, account: None, version: 0, is_full: false };
-        privileges.refresh(server);
+        privileges.refresh(instance);
         privileges
     }
 
     /// Looks at the account again when any account has changed; true if so.
-    pub fn refresh(&mut self, server: &Instance) -> bool {
-        let version = server.accounts_version();
+    pub fn refresh(&mut self, instance: &Instance) -> bool {
+        let version = instance.accounts_version();
         let is_outdated = version != self.version;
         if is_outdated {
-            self.account = server.accounts().get(&self.name);
+            self.account = instance.accounts().get(&self.name);
             self.is_full =
                 self.grants().is_some_and(|grants| grants.permit(PrivilegeSet::all_global(), &Scope::Global));
             self.version = version;

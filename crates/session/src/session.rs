@@ -30,7 +30,7 @@ use variables::{SessionVariables, Setting, Settings};
 pub struct StatementId(pub u32);
 
 pub struct Session {
-    pub(crate) server: Arc<Instance>,
+    pub(crate) instance: Arc<Instance>,
     pub(crate) connection: ConnectionInfo,
     pub(crate) process: Arc<ProcessEntry>,
     pub(crate) shared: Arc<SharedState>,
@@ -74,23 +74,23 @@ pub struct Session {
 
 impl Session {
     /// A session without a current database; `init_db` follows if the handshake named one.
-    pub fn new(server: Arc<Instance>, connection: ConnectionInfo) -> Session {
+    pub fn new(instance: Arc<Instance>, connection: ConnectionInfo) -> Session {
         let host = match connection.peer {
             Some(peer) => format!("{}:{}", connection.host, peer.port()),
             None => connection.host.clone(),
         };
         let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host));
-        server.processes().add(process.clone());
-        server.gauges.count_connection(server.processes().count(), connection.tls.is_some());
-        let variables = SessionVariables::new(&server.globals);
+        instance.processes().add(process.clone());
+        instance.gauges.count_connection(instance.processes().count(), connection.tls.is_some());
+        let variables = SessionVariables::new(&instance.globals);
         let settings = Arc::new(Settings::of(&variables));
         let id = process.id;
-        let shared = Arc::new(SharedState::new(process.clone(), server.clone()));
+        let shared = Arc::new(SharedState::new(process.clone(), instance.clone()));
         let mut session = Session {
             strict: Arc::new(StrictSession::new(shared.clone())),
             shared,
-            privileges: Privileges::new(&server, &connection),
-            server,
+            privileges: Privileges::new(&instance, &connection),
+            instance,
             connection,
             process,
             variables,
@@ -159,8 +159,8 @@ impl Session {
         &self.process
     }
 
-    pub fn server(&self) -> &Arc<Instance> {
-        &self.server
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
     }
 
     /// True when the connection has to close after the answer it has just been given.
@@ -212,7 +212,7 @@ impl Session {
 
     /// Another session may have changed the account.
     pub(crate) fn look_at_privileges(&mut self) {
-        if self.privileges.refresh(&self.server) {
+        if self.privileges.refresh(&self.instance) {
             self.viewer = None;
         }
     }
@@ -224,10 +224,10 @@ impl Session {
         self.xa = None;
         self.table_locks.clear();
         self.global_read_lock = None;
-        self.server.user_locks.release_all(self.process.id);
+        self.instance.user_locks.release_all(self.process.id);
         self.shared.reset();
-        self.privileges = Privileges::new(&self.server, &self.connection);
-        self.variables = SessionVariables::new(&self.server.globals);
+        self.privileges = Privileges::new(&self.instance, &self.connection);
+        self.variables = SessionVariables::new(&self.instance.globals);
         self.settings = Arc::new(Settings::of(&self.variables));
         self.forget_views();
         self.prepared.clear();
@@ -265,12 +265,12 @@ impl Session {
 
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
-        let uptime = self.server.uptime().as_secs();
-        let questions = self.server.total_counters().questions.load(Relaxed);
+        let uptime = self.instance.uptime().as_secs();
+        let questions = self.instance.total_counters().questions.load(Relaxed);
         format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 1  \
              Open tables: 0  Queries per second avg: {:.3}",
-            self.server.processes().count(),
+            self.instance.processes().count(),
             questions as f64 / uptime.max(1) as f64,
         )
     }
@@ -283,7 +283,7 @@ impl Session {
 
     pub(crate) fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
         let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
-        let entry = self.server.processes().find(id).ok_or_else(unknown)?;
+        let entry = self.instance.processes().find(id).ok_or_else(unknown)?;
         let is_own = entry.activity().user == self.connection.user;
         if !is_own && !self.privileges.has_global(auth::Privilege::Super) {
             return Err(error_code::ER_KILL_DENIED_ERROR.with(&[&id.0]));
@@ -310,7 +310,7 @@ impl Session {
     }
 
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
-        let definition = self.server.catalog().require_database(name)?;
+        let definition = self.instance.catalog().require_database(name)?;
         if !self.sees_database(&definition.name) {
             return Err(self.database_denied(&definition.name));
         }
@@ -379,8 +379,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.server.user_locks.release_all(self.process.id);
-        self.server.processes().remove(self.process.id, &self.server.ended_counters);
+        self.instance.user_locks.release_all(self.process.id);
+        self.instance.processes().remove(self.process.id, &self.instance.ended_counters);
     }
 }
 

@@ -20,7 +20,7 @@ use instance::{Instance, ProcessEntry};
 
 pub struct SharedState {
     process: Arc<ProcessEntry>,
-    server: Arc<Instance>,
+    instance: Arc<Instance>,
     /// Leaf locks, held for one access.
     pub diagnostics: Mutex<Diagnostics>,
     user_variables: Mutex<HashMap<String, (Value, ColumnType)>>,
@@ -31,10 +31,10 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    pub fn new(process: Arc<ProcessEntry>, server: Arc<Instance>) -> SharedState {
+    pub fn new(process: Arc<ProcessEntry>, instance: Arc<Instance>) -> SharedState {
         SharedState {
             process,
-            server,
+            instance,
             diagnostics: Mutex::default(),
             user_variables: Mutex::default(),
             last_insert_id: AtomicU64::new(0),
@@ -56,7 +56,7 @@ impl SharedState {
     async fn sleep(&self, time: Duration) -> bool {
         let kill = &self.process.kill;
         let _handled = kill.handle();
-        let mut sleep = self.server.timer().sleep(time);
+        let mut sleep = self.instance.timer().sleep(time);
         poll_fn(|context| {
             kill.wake_on_kill(context.waker());
             if kill.interrupt.check().is_err() {
@@ -69,14 +69,14 @@ impl SharedState {
 
     /// False when the lock is not free in time. KILL drops the wait.
     async fn get_lock(&self, name: &str, timeout: Option<Duration>) -> Result<bool, SqlError> {
-        let locks = &self.server.user_locks;
+        let locks = &self.instance.user_locks;
         if locks.try_acquire(self.process.id, name) {
             return Ok(true);
         }
         let acquiring = locks.acquire(self.process.id, name);
         match timeout {
             Some(Duration::ZERO) => Ok(false),
-            Some(limit) => within(self.server.timer(), limit, acquiring)
+            Some(limit) => within(self.instance.timer(), limit, acquiring)
                 .await
                 .map_or(Ok(false), |taken| taken.map(|()| true)),
             None => acquiring.await.map(|()| true),
@@ -127,7 +127,7 @@ impl SessionServices for SharedState {
 
     fn answer(&self, request: SessionRequest) -> AnswerFuture<'_> {
         Box::pin(async move {
-            let locks = &self.server.user_locks;
+            let locks = &self.instance.user_locks;
             let own = self.process.id;
             Ok(match request {
                 SessionRequest::Sleep(time) => Value::Int(i64::from(self.sleep(time).await)),

@@ -15,7 +15,7 @@ fn run(test: impl AsyncFnOnce(&mut Client)) {
 
 /// Removes the first entry of an index behind the table's back.
 async fn damage(client: &Client, table: &str, index: usize) {
-    let server = client.session.server().clone();
+    let server = client.session.instance().clone();
     let table = server.catalog().table("d", table).expect("the table exists");
     let tree = table.layout().indexes[index].tree;
     let mut transaction = server.engine().begin(Isolation::RepeatableRead, AccessMode::ReadWrite);

@@ -94,7 +94,7 @@ impl Conversation {
 
     /// Without the client's word.
     pub(super) async fn abort(self) {
-        self.session.server().gauges().count_aborted_client();
+        self.session.instance().gauges().count_aborted_client();
         self.close().await;
     }
 }
@@ -171,7 +171,7 @@ async fn serve_commands(
             apply_limits(client, &limits);
         }
     }
-    session.server().gauges().count_aborted_client();
+    session.instance().gauges().count_aborted_client();
     Departure::Over
 }
 
@@ -190,7 +190,7 @@ async fn let_others_go_first(session: &Session) {
     }
     let began = Instant::now();
     next_slice().await;
-    session.server().gauges().count_slice_wait(began.elapsed());
+    session.instance().gauges().count_slice_wait(began.elapsed());
 }
 
 fn count_traffic(client: &mut Client, process: &ProcessEntry) {

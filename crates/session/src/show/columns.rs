@@ -27,10 +27,10 @@ impl Session {
     /// The descriptor of a stored or virtual table that a SHOW names.
     pub(super) fn shown_table(&self, table: ObjectName<'_>) -> Result<Arc<TableDef>, SqlError> {
         let name = self.table_name(table)?;
-        if let Some(table) = self.server.virtual_tables.find(&name.database, &name.name) {
+        if let Some(table) = self.instance.virtual_tables.find(&name.database, &name.name) {
             return Ok(table.definition().clone());
         }
-        let handle = self.server.catalog().require_table(&name.database, &name.name)?;
+        let handle = self.instance.catalog().require_table(&name.database, &name.name)?;
         if !self.privileges.sees_table(&name.database, &name.name) {
             self.require_table(auth::Privilege::Select, &name.database, &name.name)?;
         }

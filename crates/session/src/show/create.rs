@@ -10,7 +10,7 @@ use crate::session::Session;
 impl Session {
     pub(super) fn show_create_table(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let definition = self.shown_table(table)?;
-        let handle = self.server.catalog().table(&definition.database, &definition.name);
+        let handle = self.instance.catalog().table(&definition.database, &definition.name);
         if handle.is_some() {
             let lock = self.table_name(table)?.lock();
             self.check_locked_tables(&[(lock, LockMode::Shared)])?;
@@ -26,7 +26,7 @@ impl Session {
     }
 
     pub(super) fn show_create_database(&self, name: &str, if_not_exists: bool) -> Result<MadeRows, SqlError> {
-        let definition = self.server.catalog().require_database(name)?;
+        let definition = self.instance.catalog().require_database(name)?;
         if !self.sees_database(&definition.name) {
             return Err(self.database_denied(name));
         }
@@ -51,7 +51,7 @@ impl Session {
     pub(super) fn show_create_user(&self, user: User<'_>) -> Result<MadeRows, SqlError> {
         let name = self.named_account(user);
         let account = self
-            .server
+            .instance
             .accounts()
             .get(&name)
             .ok_or_else(|| error_code::ER_CANNOT_USER.with(&[&"SHOW CREATE USER", &name]))?;
@@ -76,7 +76,7 @@ impl Session {
         let name =
             user.map_or_else(|| self.privileges.account_name().clone(), |user| self.named_account(user));
         let account = self
-            .server
+            .instance
             .accounts()
             .get(&name)
             .ok_or_else(|| error_code::ER_NONEXISTING_GRANT.with(&[&name.user, &name.host.as_str()]))?;

@@ -12,7 +12,7 @@ impl Session {
             rows = rows.with_name(0, format!("Database ({})", String::from_utf8_lossy(pattern)));
         }
         let shows_all = self.privileges.has_global(auth::Privilege::ShowDatabases);
-        for database in self.server.catalog().databases() {
+        for database in self.instance.catalog().databases() {
             if shows_all || self.sees_database(&database.name) {
                 rows.push(vec![Value::bytes(database.name)]);
             }

@@ -9,7 +9,7 @@ use crate::session::Session;
 impl Session {
     pub(super) fn show_indexes(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let definition = self.shown_table(table)?;
-        let handle = self.server.catalog().table(&definition.database, &definition.name);
+        let handle = self.instance.catalog().table(&definition.database, &definition.name);
         let ready = handle.and_then(|handle| handle.if_ready());
         let cardinality = ready.map_or(Value::Null, |table| Value::UInt(table.estimated_rows()));
         let mut rows = MadeRows::new(&[

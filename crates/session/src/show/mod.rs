@@ -38,7 +38,7 @@ impl Session {
     /// The rows of a system table, of which the session knows the name only.
     async fn system_rows(&mut self, database: &str, table: &str) -> Result<Vec<Vec<Value>>, SqlError> {
         let viewer = self.viewer();
-        match self.server.virtual_tables.find(database, table) {
+        match self.instance.virtual_tables.find(database, table) {
             Some(table) => table.rows(&*viewer).await,
             None => Err(error_code::ER_NO_SUCH_TABLE.with(&[&database, &table])),
         }
@@ -46,7 +46,7 @@ impl Session {
 
     /// Makes the tables ready whose counters or statistics are shown.
     async fn ready_shown(&self, show: &Show<'_>) -> Result<(), SqlError> {
-        let catalog = self.server.catalog();
+        let catalog = self.instance.catalog();
         let tables = match *show {
             Show::TableStatus { database, filter } => self.status_tables(database, filter)?,
             Show::Index { table, .. } | Show::CreateTable(table) => {

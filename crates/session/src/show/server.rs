@@ -120,7 +120,7 @@ impl Session {
         }
         // MUTEX lists latches that were waited for, and nobody counts that here; LOGS has no rows in MySQL either.
         if what == "STATUS" && known == "InnoDB" {
-            let text = self.server.engine_status();
+            let text = self.instance.engine_status();
             rows.push(vec![Value::bytes("InnoDB"), Value::bytes(""), Value::bytes(text)]);
         }
         Ok(rows)

@@ -28,7 +28,7 @@ impl Session {
     fn process_rows(&self, full: bool) -> Vec<Vec<Value>> {
         let sees_all = self.privileges.has_global(auth::Privilege::Process);
         let mut rows = Vec::new();
-        for entry in self.server.processes().all() {
+        for entry in self.instance.processes().all() {
             let activity = entry.activity();
             if !sees_all && activity.user != self.connection.user {
                 continue;
@@ -44,7 +44,7 @@ impl Session {
                 optional_text(activity.database.as_deref()),
                 Value::bytes(activity.command),
                 Value::UInt(activity.since.elapsed().as_secs()),
-                Value::bytes(entry.shown_state(&activity, self.server.catalog().locks())),
+                Value::bytes(entry.shown_state(&activity, self.instance.catalog().locks())),
                 optional_text(info),
             ]);
         }

@@ -18,7 +18,7 @@ impl Session {
             (None, Some(database)) => database.to_string(),
             (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
         };
-        let definition = self.server.catalog().require_database(&name)?;
+        let definition = self.instance.catalog().require_database(&name)?;
         match self.sees_database(&definition.name) {
             true => Ok(definition.name),
             false => Err(self.database_denied(&name)),
@@ -46,11 +46,11 @@ impl Session {
             }
             rows.push(row);
         };
-        for table in self.server.virtual_tables.of_database(&database) {
+        for table in self.instance.virtual_tables.of_database(&database) {
             let kind = if database == catalog::INFORMATION_SCHEMA { "SYSTEM VIEW" } else { "BASE TABLE" };
             push(&table.definition().name, kind);
         }
-        for table in self.server.catalog().tables(&database) {
+        for table in self.instance.catalog().tables(&database) {
             let definition = table.definition();
             if self.privileges.sees_table(&database, &definition.name) {
                 push(&definition.name, "BASE TABLE");
@@ -67,7 +67,7 @@ impl Session {
     ) -> Result<Vec<Arc<TableHandle>>, SqlError> {
         let database = self.shown_database(database)?;
         let pattern = name_pattern(filter);
-        let mut tables = self.server.catalog().tables(&database);
+        let mut tables = self.instance.catalog().tables(&database);
         tables.retain(|table| {
             let name = &table.definition().name;
             let is_asked = pattern.as_ref().is_none_or(|pattern| pattern.matches(name.as_bytes()));
@@ -98,10 +98,10 @@ impl Session {
             MadeColumn::NullableText("Create_options", 256),
             MadeColumn::Text("Comment", 2048),
         ]);
-        for table in self.server.virtual_tables.of_database(&database) {
+        for table in self.instance.virtual_tables.of_database(&database) {
             rows.push(virtual_status(table.definition()));
         }
-        for table in self.server.catalog().tables(&database) {
+        for table in self.instance.catalog().tables(&database) {
             let definition = table.definition();
             if !self.privileges.sees_table(&database, &definition.name) {
                 continue;

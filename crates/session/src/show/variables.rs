@@ -23,7 +23,7 @@ impl Session {
     pub(crate) fn shown_setting(&self, id: VariableId, is_global: bool) -> Option<String> {
         let definition = id.definition();
         match is_global {
-            true => definition.has_global().then(|| self.server.globals.get(id).display()),
+            true => definition.has_global().then(|| self.instance.globals.get(id).display()),
             false => Some(self.session_setting(id).display()),
         }
     }

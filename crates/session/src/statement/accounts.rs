@@ -22,18 +22,18 @@ impl Session {
         let _lock = self.lock_accounts().await?;
         // What it may do can have changed while it waited.
         self.look_at_privileges();
-        let before = self.server.accounts().encode();
+        let before = self.instance.accounts().encode();
         let result = self.change_accounts(request, shield).await;
         let result = match result {
             Ok(done) => {
                 shield.raise();
-                let stored = self.server.persist_accounts().await;
+                let stored = self.instance.persist_accounts().await;
                 shield.lower();
                 stored.map(|()| done)
             }
             Err(error) => Err(error),
         };
-        if result.is_err() && self.server.accounts().replace_with(&before).is_err() {
+        if result.is_err() && self.instance.accounts().replace_with(&before).is_err() {
             return Err(error_code::ER_INTERNAL_ERROR.with(&[&"accounts could not be restored"]));
         }
         self.look_at_privileges();
@@ -74,7 +74,7 @@ impl Session {
             };
             let mut account = Account::new(name.clone(), credential);
             apply_options(&mut account, statement.options)?;
-            match self.server.accounts().create(account) {
+            match self.instance.accounts().create(account) {
                 Ok(()) => {}
                 Err(AccountError::AlreadyExists) if statement.if_not_exists => {
                     self.shared.note(ER_USER_ALREADY_EXISTS.with(&[&quoted(&name)]));
@@ -100,7 +100,7 @@ impl Session {
             if name != *self.privileges.account_name() || !statement.options.is_empty() {
                 self.require_global(Privilege::CreateUser)?;
             }
-            let Some(present) = self.server.accounts().get(&name) else {
+            let Some(present) = self.instance.accounts().get(&name) else {
                 match statement.if_exists {
                     true => self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)])),
                     false => failed.push(quoted(&name)),
@@ -112,7 +112,7 @@ impl Session {
                 changed.credential = credential_of(&clause, definition, present.credential.plugin())?;
             }
             apply_options(&mut changed, statement.options)?;
-            let replaced = self.server.accounts().change(&name, |account| *account = changed);
+            let replaced = self.instance.accounts().change(&name, |account| *account = changed);
             if replaced.is_err() {
                 failed.push(quoted(&name));
             }
@@ -125,7 +125,7 @@ impl Session {
         let mut failed = Vec::new();
         for user in statement.users {
             let name = self.account_of(*user);
-            match self.server.accounts().remove(&name) {
+            match self.instance.accounts().remove(&name) {
                 Ok(()) => {}
                 Err(_) if statement.if_exists => {
                     self.shared.note(ER_USER_DOES_NOT_EXIST.with(&[&quoted(&name)]));
@@ -141,9 +141,9 @@ impl Session {
         let mut failed = Vec::new();
         for (from, to) in renames {
             let (from, to) = (self.account_of(*from), self.account_of(*to));
-            let is_free = self.server.accounts().get(&to).is_none();
-            let renamed =
-                is_free && self.server.accounts().change(&from, |account| account.name = to.clone()).is_ok();
+            let is_free = self.instance.accounts().get(&to).is_none();
+            let renamed = is_free
+                && self.instance.accounts().change(&from, |account| account.name = to.clone()).is_ok();
             if !renamed {
                 failed.push(quoted(&from));
             }
@@ -164,7 +164,7 @@ impl Session {
         for user in statement.users {
             let name = self.account_of(*user);
             let granted = self
-                .server
+                .instance
                 .accounts()
                 .change(&name, |account| account.grants.grant(scope.clone(), privileges));
             granted.map_err(|_| ER_CANT_CREATE_USER_WITH_GRANT.plain())?;
@@ -184,7 +184,7 @@ impl Session {
         }
         for user in statement.users {
             let name = self.account_of(*user);
-            let revoked = self.server.accounts().change(&name, |account| match &scope {
+            let revoked = self.instance.accounts().change(&name, |account| match &scope {
                 Some(scope) => account.grants.revoke(scope, privileges),
                 None => account.grants.revoke_all(),
             });
@@ -224,7 +224,7 @@ impl Session {
             GrantTarget::Database(name) => Ok(Scope::Database(name.name.to_owned())),
             GrantTarget::Object { kind: ObjectKind::Table, name } => {
                 let name = self.table_name(name)?;
-                if self.server.catalog().table(&name.database, &name.name).is_none() {
+                if self.instance.catalog().table(&name.database, &name.name).is_none() {
                     return Err(error_code::ER_NO_SUCH_TABLE.with(&[&name.database, &name.name]));
                 }
                 Ok(Scope::Table(name.database, name.name))
@@ -259,7 +259,7 @@ impl Session {
             return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"SET PASSWORD"]));
         };
         let password = String::from_utf8_lossy(&password).into_owned();
-        let changed = self.server.accounts().change(&name, |account| {
+        let changed = self.instance.accounts().change(&name, |account| {
             account.credential = Credential::from_password(account.credential.plugin(), &password);
         });
         changed.map_err(|_| error_code::ER_PASSWORD_NO_MATCH.plain())?;

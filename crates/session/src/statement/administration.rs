@@ -51,10 +51,10 @@ impl Session {
                 }
                 FlushTarget::Tables { tables, .. } => {
                     self.check_flushed_tables(tables)?;
-                    self.server.plan_cache.clear();
+                    self.instance.plan_cache.clear();
                 }
                 FlushTarget::Logs | FlushTarget::EngineLogs => {
-                    self.server.engine().flush_log().await.map_err(transaction_error)?;
+                    self.instance.engine().flush_log().await.map_err(transaction_error)?;
                 }
                 FlushTarget::Privileges
                 | FlushTarget::Status

@@ -90,7 +90,7 @@ impl Session {
             return Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
                 .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"]));
         }
-        let mut change = self.server.catalog().begin_change();
+        let mut change = self.instance.catalog().begin_change();
         self.put_followers(&mut change, followers).await?;
         let (table, copied) = match alteration.rebuild {
             true => self.rebuild(&mut change, alteration).await?,
@@ -123,7 +123,7 @@ impl Session {
         }
         let guards = self.lock_with_relatives(locks, || self.altered_relatives(name, specifications)).await?;
         if let Some(to) = to {
-            let catalog = self.server.catalog();
+            let catalog = self.instance.catalog();
             catalog.require_database(&to.database)?;
             if catalog.table(&to.database, &to.name).is_some() {
                 return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
@@ -138,7 +138,7 @@ impl Session {
         specifications: &[AlterSpecification<'_>],
         request: Request<'_>,
     ) -> Result<Alteration, SqlError> {
-        let catalog = self.server.catalog();
+        let catalog = self.instance.catalog();
         let before = catalog.require_table(&name.database, &name.name)?;
         let database_collation = catalog.database(&name.database).map(|database| database.collation);
         let source = self.definition_context(request);
@@ -182,7 +182,7 @@ impl Session {
         }
         let Some(to) = new_name else { return Ok((followers, added)) };
         let from = TableName::of(before);
-        for (child, _) in self.server.catalog().children_of(&from.database, &from.name) {
+        for (child, _) in self.instance.catalog().children_of(&from.database, &from.name) {
             let child = child.definition();
             if child.id != before.id {
                 followers.entry(TableName::of(child)).or_insert_with(|| (child.clone(), (**child).clone()));
@@ -216,7 +216,7 @@ impl Session {
         for key in definition.foreign_keys.iter().filter(|key| added.contains(&key.name)) {
             let parent = match key.references(&definition.database, &definition.name) {
                 true => Some(table.clone()),
-                false => self.server.catalog().table(&key.parent_database, &key.parent_table),
+                false => self.instance.catalog().table(&key.parent_database, &key.parent_table),
             };
             count = check_rows(change, table, &ParentLink::new(key, parent.as_ref())).await?;
         }
@@ -274,13 +274,13 @@ impl Session {
             // A column that takes the place of another starts anew.
             after.auto_increment_start = match old.auto_increment_column().map(ColumnSource::Old) {
                 column if column.is_some() && column == counted => {
-                    before.clone().ready(self.server.engine()).await?.auto_increment().peek()
+                    before.clone().ready(self.instance.engine()).await?.auto_increment().peek()
                 }
                 _ => 1,
             };
         }
         after.choose_clustering();
-        after.id = self.server.catalog().new_table_id();
+        after.id = self.instance.catalog().new_table_id();
         change.create_trees(&mut after).await?;
         let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
         let columns: Vec<ColumnType> =

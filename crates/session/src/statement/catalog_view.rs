@@ -10,10 +10,10 @@ use crate::session::Session;
 
 impl CatalogView for Session {
     fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
-        if let Some(table) = self.server.virtual_tables.find(database, name) {
+        if let Some(table) = self.instance.virtual_tables.find(database, name) {
             return Ok(ResolvedTable::Virtual(table));
         }
-        let handle = match self.server.catalog().require_table(database, name) {
+        let handle = match self.instance.catalog().require_table(database, name) {
             Ok(handle) => handle,
             Err(error) if canonical_database(database) == catalog::INFORMATION_SCHEMA => {
                 let known = error_code::ER_NO_SUCH_TABLE.number == error.errno;

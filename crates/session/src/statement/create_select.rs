@@ -96,7 +96,7 @@ fn column_of(session: &Session, output: &OutputColumn) -> ColumnDef {
     }
     let mut column = ColumnDef::new(output.name.clone(), column_type);
     let is_computed = output.original_name.is_empty();
-    if let Some(table) = session.server.catalog().table(&output.database, &output.table)
+    if let Some(table) = session.instance.catalog().table(&output.database, &output.table)
         && let Some(position) = table.definition().column_named(&output.original_name)
     {
         column.default = table.definition().columns[position].default.clone();

@@ -42,7 +42,7 @@ impl Session {
             return Err(ER_FOREIGN_KEY_WITH_CREATE_SELECT.plain());
         }
         let _locks = self.lock_created(&name, like.as_ref(), parents).await?;
-        self.server.catalog().require_database(&name.database)?;
+        self.instance.catalog().require_database(&name.database)?;
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
@@ -60,7 +60,7 @@ impl Session {
 
     /// Error 1050 for an existing table, a note with IF NOT EXISTS.
     fn exists_already(&self, statement: &CreateTable<'_>, name: &TableName) -> Result<bool, SqlError> {
-        if self.server.catalog().table(&name.database, &name.name).is_none() {
+        if self.instance.catalog().table(&name.database, &name.name).is_none() {
             return Ok(false);
         }
         let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);
@@ -86,7 +86,7 @@ impl Session {
 
     fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
         self.require_table(Privilege::Select, &like.database, &like.name)?;
-        let source = self.server.catalog().require_table(&like.database, &like.name)?;
+        let source = self.instance.catalog().require_table(&like.database, &like.name)?;
         Ok(TableDef {
             database: name.database.clone(),
             name: name.name.clone(),
@@ -103,7 +103,7 @@ impl Session {
         source: Option<&PreparedPlan>,
         request: Request<'_>,
     ) -> Result<TableDef, SqlError> {
-        let database = self.server.catalog().require_database(&name.database)?;
+        let database = self.instance.catalog().require_database(&name.database)?;
         let defaults = self.definition_context(request);
         let mut context = defaults.context();
         let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
@@ -122,14 +122,14 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let mut change = self.server.catalog().begin_change();
+        let mut change = self.instance.catalog().begin_change();
         let Some(source) = source else {
             change.create_table(definition).await?;
             self.commit_change(change, shield).await?;
             return Ok(Done::ok());
         };
         self.lock_plan(&source).await?;
-        definition.id = self.server.catalog().new_table_id();
+        definition.id = self.instance.catalog().new_table_id();
         change.create_trees(&mut definition).await?;
         let handle = unpublished(&definition);
         let count = self.fill_from(&mut change, &handle, &source, request.parameters.to_vec()).await?;

@@ -35,14 +35,14 @@ impl Session {
     /// The tables that foreign keys join to one of this name, which need not exist.
     pub(super) fn relatives(&self, name: &TableName) -> BTreeSet<TableName> {
         let mut relatives = self.children(name);
-        if let Some(table) = self.server.catalog().table(&name.database, &name.name) {
+        if let Some(table) = self.instance.catalog().table(&name.database, &name.name) {
             relatives.extend(table.definition().foreign_keys.iter().map(TableName::parent_of));
         }
         relatives
     }
 
     fn children(&self, name: &TableName) -> BTreeSet<TableName> {
-        let children = self.server.catalog().children_of(&name.database, &name.name).into_iter();
+        let children = self.instance.catalog().children_of(&name.database, &name.name).into_iter();
         children.map(|(child, _)| TableName::of(child.definition())).collect()
     }
 
@@ -135,7 +135,7 @@ impl Session {
                 self.require_table(Privilege::References, &key.parent_database, &key.parent_table)?;
             }
             let is_own = key.references(&own.database, &own.name);
-            let parent = self.server.catalog().table(&key.parent_database, &key.parent_table);
+            let parent = self.instance.catalog().table(&key.parent_database, &key.parent_table);
             let parent = match (is_own, &parent) {
                 (true, _) => &own,
                 (false, Some(handle)) => &**handle.definition(),
@@ -164,7 +164,7 @@ impl Session {
 
     /// Error 1826: names of foreign keys are unique in their database.
     pub(super) fn check_key_name(&self, table: &TableDef, name: &str) -> Result<(), SqlError> {
-        for other in self.server.catalog().tables(&table.database) {
+        for other in self.instance.catalog().tables(&table.database) {
             let other = other.definition();
             let is_taken = || other.foreign_keys.iter().any(|key| key.name.eq_ignore_ascii_case(name));
             if other.id != table.id && is_taken() {
@@ -209,7 +209,7 @@ impl Session {
 
     /// Checks a new table of a name that foreign keys of others reference already.
     pub(super) fn check_waiting_children(&self, parent: &TableDef) -> Result<(), SqlError> {
-        for (child, key) in self.server.catalog().children_of(&parent.database, &parent.name) {
+        for (child, key) in self.instance.catalog().children_of(&parent.database, &parent.name) {
             let fits = check_fit(&key, child.definition(), parent)
                 .and_then(|()| self.check_parent_index(&key, parent));
             match fits {
@@ -231,7 +231,7 @@ impl Session {
         new_name: impl Fn(usize) -> Option<String>,
     ) -> Result<Followers, SqlError> {
         let mut followers = Followers::new();
-        for (child, key) in self.server.catalog().children_of(&before.database, &before.name) {
+        for (child, key) in self.instance.catalog().children_of(&before.database, &before.name) {
             let child = child.definition();
             let is_own = child.id == before.id;
             if is_own && !after.foreign_keys.iter().any(|own| own.name == key.name) {
@@ -295,7 +295,7 @@ impl Session {
         if !self.settings.foreign_key_checks {
             return None;
         }
-        let children = self.server.catalog().children_of(&parent.database, &parent.name).into_iter();
+        let children = self.instance.catalog().children_of(&parent.database, &parent.name).into_iter();
         let mut children = children.map(|(child, key)| (child.definition().clone(), key));
         children.find(|(child, _)| !dropped.contains(&TableName::of(child)))
     }

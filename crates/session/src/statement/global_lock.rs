@@ -38,7 +38,7 @@ impl Session {
     }
 
     async fn close_gate(&self, gate: Gate) -> Result<ClosedGate, SqlError> {
-        let locks = self.server.catalog().locks().clone();
+        let locks = self.instance.catalog().locks().clone();
         self.settled(locks.close(self.lock_owner(), gate)).await
     }
 
@@ -82,7 +82,7 @@ impl Session {
     }
 
     async fn pass(&self, gate: Gate) -> Result<Passage, SqlError> {
-        let locks = self.server.catalog().locks();
+        let locks = self.instance.catalog().locks();
         match locks.try_pass(gate) {
             Some(passage) => Ok(passage),
             None => Ok(self.settled(locks.pass_behind(self.lock_owner(), gate)).await?.into()),
@@ -99,7 +99,7 @@ impl Session {
         request: impl Future<Output = Result<T, catalog::LockDeadlock>>,
     ) -> Result<T, SqlError> {
         let limit = Duration::from_secs(self.settings.lock_wait_timeout_s);
-        match within(self.server.timer(), limit, request).await {
+        match within(self.instance.timer(), limit, request).await {
             Some(Ok(granted)) => Ok(granted),
             Some(Err(_)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
             None => Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain()),
@@ -108,7 +108,7 @@ impl Session {
 
     /// Error 1290: `super_read_only` stops everybody, `read_only` all but administrators.
     pub(crate) fn check_write_protection(&self) -> Result<(), SqlError> {
-        let option = match self.server.globals.write_protection() {
+        let option = match self.instance.globals.write_protection() {
             WriteProtection::None => return Ok(()),
             WriteProtection::Users if self.privileges.has_global(Privilege::Super) => return Ok(()),
             WriteProtection::Users => "--read-only",
@@ -123,7 +123,7 @@ impl Session {
         id: VariableId,
         setting: Setting,
     ) -> Result<(), SqlError> {
-        if self.server.globals.get(id) == setting {
+        if self.instance.globals.get(id) == setting {
             return Ok(());
         }
         let _closed = match setting.as_boolean() {
@@ -135,7 +135,7 @@ impl Session {
             true if self.global_read_lock.is_none() => Some(self.close_gates().await?),
             _ => None,
         };
-        self.server.globals.set(id, setting);
+        self.instance.globals.set(id, setting);
         Ok(())
     }
 }

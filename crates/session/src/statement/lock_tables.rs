@@ -79,7 +79,7 @@ impl Session {
 
     pub(super) async fn lock_tables(&mut self, tables: &[LockTable<'_>]) -> Result<Done, SqlError> {
         self.table_locks.clear();
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let mut reach = Reach::new(&catalog);
         let mut wanted = Vec::with_capacity(tables.len());
         let mut handles = Vec::with_capacity(tables.len());
@@ -98,10 +98,10 @@ impl Session {
             };
             aliases.push(LockedAlias { table: name.lock(), alias: alias.to_owned(), mode });
             // The rows of virtual tables are made for each reader: nobody can change them meanwhile.
-            if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
+            if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
             }
-            let handle = self.server.catalog().require_table(&name.database, &name.name)?;
+            let handle = self.instance.catalog().require_table(&name.database, &name.name)?;
             if mode == LockMode::Exclusive && self.settings.foreign_key_checks {
                 reach.follow_table(handle.definition().id);
             }
@@ -122,7 +122,7 @@ impl Session {
         let guards = self.lock_for_change(wanted).await?;
         for handle in handles {
             // One that DDL replaced before it was locked has been made anew.
-            self.server.catalog().ready_unless_changing(&handle, self.lock_owner()).await?;
+            self.instance.catalog().ready_unless_changing(&handle, self.lock_owner()).await?;
         }
         self.table_locks = TableLocks { guards, passage: self.statement_passage.take(), aliases };
         Ok(Done::ok())

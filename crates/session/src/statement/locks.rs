@@ -40,7 +40,7 @@ impl Session {
     }
 
     async fn lock(&self, name: &LockName, mode: LockMode) -> Result<LockGuard, SqlError> {
-        let (locks, owner) = (self.server.catalog().locks(), self.lock_owner());
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
         match locks.try_acquire(owner, name, mode) {
             Some(guard) => Ok(guard),
             None => self.settled(locks.acquire(owner, name.clone(), mode)).await,

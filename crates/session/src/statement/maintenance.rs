@@ -41,7 +41,7 @@ impl Session {
         ]);
         for table in maintain.tables {
             let mut name = self.table_name(*table)?;
-            if let Some(table) = self.server.virtual_tables.find(&name.database, &name.name) {
+            if let Some(table) = self.instance.virtual_tables.find(&name.database, &name.name) {
                 name.name.clone_from(&table.definition().name);
             }
             self.require_table(Privilege::Select, &name.database, &name.name)?;
@@ -65,7 +65,7 @@ impl Session {
         shield: &Shield,
     ) -> Result<Vec<Line>, SqlError> {
         let sound = vec![("status", "OK".to_owned())];
-        if self.server.virtual_tables.find(&name.database, &name.name).is_some() {
+        if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
             return Ok(sound);
         }
         let mode = if kind == MaintenanceKind::Optimize { LockMode::Exclusive } else { LockMode::Shared };
@@ -73,19 +73,19 @@ impl Session {
         match kind {
             MaintenanceKind::Check => self.check_table(name).await,
             MaintenanceKind::Optimize => {
-                self.server.catalog().require_table(&name.database, &name.name)?;
+                self.instance.catalog().require_table(&name.database, &name.name)?;
                 let (rebuild, options) = ([AlterSpecification::Force], SchemaChangeOption::default());
                 self.alter(name.clone(), &rebuild, options, Privilege::Insert, request, shield).await?;
                 let note = "Table does not support optimize, doing recreate + analyze instead";
                 Ok(vec![("note", note.to_owned()), ("status", "OK".to_owned())])
             }
             MaintenanceKind::Repair => {
-                self.server.catalog().require_table(&name.database, &name.name)?;
+                self.instance.catalog().require_table(&name.database, &name.name)?;
                 Ok(vec![("note", "The storage engine for the table doesn't support repair".to_owned())])
             }
             // Row counts and ranges are asked of the trees for every plan, so there is nothing to collect.
             MaintenanceKind::Analyze | MaintenanceKind::Checksum => {
-                self.server.catalog().require_table(&name.database, &name.name)?;
+                self.instance.catalog().require_table(&name.database, &name.name)?;
                 Ok(sound)
             }
         }
@@ -93,7 +93,7 @@ impl Session {
 
     async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let table = catalog.require_table(&name.database, &name.name)?;
         let faults = catalog::check_table(&table, &mut catalog.begin_change()).await?;
         if faults.is_empty() {
@@ -128,7 +128,7 @@ impl Session {
     async fn checksum_table(&mut self, name: &TableName, is_quick: bool) -> Result<Value, SqlError> {
         self.check_locked_tables(&[(name.lock(), LockMode::Shared)])?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let table = catalog.require_table(&name.database, &name.name)?;
         if is_quick {
             return Ok(Value::Null);

@@ -30,13 +30,15 @@ impl Session {
         }
         self.lock_shared(&prepared.locks).await?;
         let tables = prepared.plan.tables.iter().map(|used| (used.id, &used.table));
-        let Some(not_ready) = self.server.catalog().not_ready_of(tables) else { return Err(self.outdated()) };
+        let Some(not_ready) = self.instance.catalog().not_ready_of(tables) else {
+            return Err(self.outdated());
+        };
         for table in not_ready {
-            table.ready(self.server.engine()).await?;
+            table.ready(self.instance.engine()).await?;
         }
         let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
         // What was not known of the tables while the plan was made is known now.
-        if prepared.plan.is_guess || !self.server.catalog().relates(related) {
+        if prepared.plan.is_guess || !self.instance.catalog().relates(related) {
             return Err(self.outdated());
         }
         Ok(())
@@ -69,8 +71,8 @@ impl Session {
             // No longer than it takes: the statement's own locks are taken in their order.
             let lock = vec![(lock_of(used).0, LockMode::Shared)];
             let _lock = Box::pin(self.lock_for_change(lock)).await?;
-            if let Some(table) = self.server.catalog().table_by_id(used.id) {
-                table.ready(self.server.engine()).await?;
+            if let Some(table) = self.instance.catalog().table_by_id(used.id) {
+                table.ready(self.instance.engine()).await?;
             }
         }
         make(self)

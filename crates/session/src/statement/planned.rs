@@ -37,7 +37,7 @@ impl Session {
     /// The digest of a text that may have a kept plan.
     pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
         let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
-        digest(text, mode, self.server.digest_seed(), &mut self.digest)
+        digest(text, mode, self.instance.digest_seed(), &mut self.digest)
     }
 
     /// The kept plan for a text, with the text's literals as its parameters.
@@ -47,8 +47,8 @@ impl Session {
         digest: Digest,
     ) -> Option<(Arc<PreparedPlan>, Vec<Value>)> {
         let environment = self.plan_environment();
-        let version = self.server.catalog().version();
-        let prepared = self.server.plan_cache.get(digest, &environment, version)?;
+        let version = self.instance.catalog().version();
+        let prepared = self.instance.plan_cache.get(digest, &environment, version)?;
         let mut parameters = self.literal_values(text)?;
         if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
             return None;
@@ -100,7 +100,7 @@ impl Session {
                 && ReadParameter::extend(&plan.readings, &mut values)
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
-                self.server.plan_cache.put(digest, request.text.len(), prepared.clone());
+                self.instance.plan_cache.put(digest, request.text.len(), prepared.clone());
                 let result = self.run_plan(&prepared, &mut values, shield, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     return result;
@@ -153,7 +153,7 @@ impl Session {
     }
 
     pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
-        let mut reach = Reach::new(self.server.catalog());
+        let mut reach = Reach::new(self.instance.catalog());
         if self.settings.foreign_key_checks {
             reach.follow(&plan);
         }
@@ -169,7 +169,7 @@ impl Session {
             }
             _ => (None, Vec::new()),
         };
-        let catalog_version = self.server.catalog().version();
+        let catalog_version = self.instance.catalog().version();
         let environment = self.plan_environment();
         let counted = PlanShape::of(&plan);
         let related = reach.related();
@@ -178,7 +178,7 @@ impl Session {
 
     /// Whether a plan that was kept may still run in this session.
     pub(crate) fn is_current(&self, prepared: &PreparedPlan) -> bool {
-        prepared.catalog_version == self.server.catalog().version()
+        prepared.catalog_version == self.instance.catalog().version()
             && prepared.environment == self.plan_environment()
     }
 
@@ -239,7 +239,7 @@ impl Session {
         for condition in &plan.conditions {
             self.shared.diagnostics.lock().add(condition.clone());
         }
-        let catalog = self.server.catalog();
+        let catalog = self.instance.catalog();
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         let mut context = ExecContext {
             transaction,
@@ -308,7 +308,7 @@ impl Session {
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),
             current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
             database: self.database.clone(),
-            version: self.server.version().into(),
+            version: self.instance.version().into(),
             ..self.settings.statement_settings(self.now_utc_micros())
         }
     }
@@ -317,7 +317,7 @@ impl Session {
     /// tables begins none that lasts, and leaves SET TRANSACTION to the next one that has.
     pub(crate) fn begin_statement_transaction(&mut self, uses_tables: bool) {
         if self.transaction.current.is_none() {
-            let (engine, next) = (self.server.engine(), self.transaction.next);
+            let (engine, next) = (self.instance.engine(), self.transaction.next);
             let explicit = uses_tables && !self.settings.autocommit;
             self.transaction.begin(engine, self.settings.isolation, self.settings.access, explicit);
             if !uses_tables {

@@ -90,11 +90,11 @@ impl Session {
     }
 
     pub(super) fn prepare_text(&self, text: &[u8]) -> Result<PreparedStatement, SqlError> {
-        let maximum = self.server.globals.by_name("max_prepared_stmt_count").as_unsigned();
+        let maximum = self.instance.globals.by_name("max_prepared_stmt_count").as_unsigned();
         let full = || error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]);
-        let place = self.server.prepared_places.take(maximum).ok_or_else(full)?;
+        let place = self.instance.prepared_places.take(maximum).ok_or_else(full)?;
         let key = self.text_key(text, &[]);
-        if let Some(plan) = self.server.plan_cache.get_prepared(&key, self.server.catalog().version()) {
+        if let Some(plan) = self.instance.plan_cache.get_prepared(&key, self.instance.catalog().version()) {
             self.require_plan(&plan.prepared.plan)?;
             let text = plan.text.clone();
             return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
@@ -139,7 +139,7 @@ impl Session {
         let (text, classes) = (text.clone(), key.classes.clone());
         let plan = Arc::new(TypedPlan { text, classes, prepared });
         if plan.prepared.plan.shareable {
-            self.server.plan_cache.put_prepared(key, plan.clone());
+            self.instance.plan_cache.put_prepared(key, plan.clone());
         }
         Ok(plan)
     }
@@ -232,7 +232,7 @@ impl Session {
         let text = &statement.text;
         let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
         let key = self.text_key(&text.bytes, &classes);
-        let kept = self.server.plan_cache.get_prepared(&key, self.server.catalog().version());
+        let kept = self.instance.plan_cache.get_prepared(&key, self.instance.catalog().version());
         let plan = match kept.filter(|_| !kept_is_stale) {
             Some(plan) => plan,
             None => {

@@ -153,7 +153,7 @@ impl Session {
         if limit_ms > 0 {
             count(&self.process.counters.max_execution_time_set);
         }
-        let time_limit = (limit_ms > 0).then(|| self.server.timer().sleep(Duration::from_millis(limit_ms)));
+        let time_limit = (limit_ms > 0).then(|| self.instance.timer().sleep(Duration::from_millis(limit_ms)));
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
@@ -346,7 +346,7 @@ fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
     let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
     let near = String::from_utf8_lossy(&rest[start..rest.len().min(start + 80)]).into_owned();
     let line = 1 + text[..position + start].iter().filter(|byte| **byte == b'\n').count();
-    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL instance \
                 version for the right syntax to use";
     error_code::ER_PARSE_ERROR.with(&[&what, &near, &line])
 }

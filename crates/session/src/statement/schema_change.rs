@@ -112,7 +112,7 @@ impl Session {
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
         let relatives = || names.iter().flat_map(|name| self.relatives(name)).collect();
         let _locks = self.lock_with_relatives(locks, relatives).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let is_missing =
             |name: &&TableName| statement.temporary || catalog.table(&name.database, &name.name).is_none();
         let missing: Vec<String> = names.iter().filter(is_missing).map(TableName::dotted).collect();
@@ -170,7 +170,7 @@ impl Session {
         let involved = renames.iter().flat_map(|(from, to)| [from, to]);
         let relatives = || involved.clone().flat_map(|name| self.relatives(name)).collect();
         let _locks = self.lock_with_relatives(locks, relatives).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let mut names = Names::default();
         for (from, to) in &renames {
             names.rename(&catalog, from, to)?;
@@ -197,7 +197,7 @@ impl Session {
         let mut before: BTreeMap<TableName, Arc<TableDef>> = BTreeMap::new();
         for (_, table) in moved {
             before.insert(TableName::of(table), table.clone());
-            for (child, _) in self.server.catalog().children_of(&table.database, &table.name) {
+            for (child, _) in self.instance.catalog().children_of(&table.database, &table.name) {
                 before.insert(TableName::of(child.definition()), child.definition().clone());
             }
         }
@@ -213,7 +213,7 @@ impl Session {
                 for key in &after.foreign_keys {
                     self.check_key_name(&after, &key.name)?;
                 }
-                if self.server.catalog().table(&after.database, &after.name).is_none() {
+                if self.instance.catalog().table(&after.database, &after.name).is_none() {
                     self.check_waiting_children(&after)?;
                 }
             }
@@ -229,7 +229,7 @@ impl Session {
         before: &Arc<TableDef>,
         mut after: TableDef,
     ) -> Result<Arc<TableHandle>, SqlError> {
-        let old = self.server.catalog().table_by_id(before.id);
+        let old = self.instance.catalog().table_by_id(before.id);
         // One that nobody has used knows no more than what is stored with the rows.
         if let Some(old) = old.and_then(|old| old.if_ready()) {
             after.auto_increment_start = after.auto_increment_start.max(old.auto_increment().peek());
@@ -247,7 +247,7 @@ impl Session {
         self.require_changeable(&name.database)?;
         self.require_table(Privilege::Drop, &name.database, &name.name)?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let handle = catalog.require_table(&name.database, &name.name)?;
         let before = handle.definition();
         if let Some((child, key)) = self.first_reference(&name, std::slice::from_ref(&name)) {
@@ -272,7 +272,7 @@ impl Session {
         self.require_database(Privilege::Create, name)?;
         let lock = LockName::Database(name.into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         if catalog.database(name).is_some() {
             let error = error_code::ER_DB_CREATE_EXISTS.with(&[&name]);
             if !statement.if_not_exists {
@@ -325,7 +325,7 @@ impl Session {
         self.require_database(Privilege::Alter, &name)?;
         let lock = LockName::Database(name.as_str().into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let present = catalog.database(&name).ok_or_else(|| ER_DB_DOES_NOT_EXIST.with(&[&name]))?;
         let collation = self.database_collation(statement.options, present.collation)?;
         let mut change = catalog.begin_change();
@@ -348,7 +348,7 @@ impl Session {
         }
         self.require_database(Privilege::Drop, name)?;
         let database_lock = (LockName::Database(name.into()), LockMode::Exclusive);
-        let catalog = self.server.catalog().clone();
+        let catalog = self.instance.catalog().clone();
         let _database = self.lock_for_change(vec![database_lock]).await?;
         if catalog.database(name).is_none() {
             let error = error_code::ER_DB_DROP_EXISTS.with(&[&name]);

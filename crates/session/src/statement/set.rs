@@ -130,7 +130,7 @@ impl Session {
             Some(value) => {
                 let converted = from_value(definition, &value)?;
                 let mut warnings = Vec::from_iter(converted.warning);
-                let setting = self.server.adjust(definition.name, converted.setting, &mut warnings);
+                let setting = self.instance.adjust(definition.name, converted.setting, &mut warnings);
                 for warning in warnings {
                     self.shared.diagnostics.lock().add(warning);
                 }
@@ -167,7 +167,7 @@ impl Session {
     fn default_setting(&self, id: VariableId, scope: VariableScope) -> Setting {
         let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
         if is_session && id.definition().scope == Scope::Both {
-            return self.server.globals.get(id);
+            return self.instance.globals.get(id);
         }
         id.definition().default_setting()
     }
@@ -178,7 +178,7 @@ impl Session {
             return Ok(());
         }
         let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
-        let present = if is_session { self.variables.get(id).clone() } else { self.server.globals.get(id) };
+        let present = if is_session { self.variables.get(id).clone() } else { self.instance.globals.get(id) };
         if present == *setting {
             return Ok(());
         }
@@ -200,13 +200,13 @@ impl Session {
                 Box::pin(self.set_write_protection(id, setting)).await
             }
             VariableScope::Global => {
-                self.server.obey(id, &setting, is_default);
-                self.server.globals.set(id, setting);
+                self.instance.obey(id, &setting, is_default);
+                self.instance.globals.set(id, setting);
                 Ok(())
             }
             VariableScope::Persist | VariableScope::PersistOnly => {
                 let name = id.definition().name;
-                let mut stored = self.server.catalog().begin_change();
+                let mut stored = self.instance.catalog().begin_change();
                 stored.put_variable(name, Some(&setting.display())).await?;
                 shield.raise();
                 let result = stored.commit().await;
@@ -217,8 +217,8 @@ impl Session {
                         Box::pin(self.set_write_protection(id, setting)).await?;
                     }
                     VariableScope::Persist => {
-                        self.server.obey(id, &setting, is_default);
-                        self.server.globals.set(id, setting);
+                        self.instance.obey(id, &setting, is_default);
+                        self.instance.globals.set(id, setting);
                     }
                     _ => {}
                 }
@@ -356,7 +356,7 @@ impl Session {
                         error_code::ER_INCORRECT_GLOBAL_LOCAL_VAR.with(&[&definition.name, &"SESSION"])
                     );
                 }
-                self.server.globals.get(id)
+                self.instance.globals.get(id)
             }
             _ => self.session_setting(id),
         };
@@ -367,7 +367,7 @@ impl Session {
     pub(crate) fn session_setting(&self, id: VariableId) -> Setting {
         let definition = id.definition();
         if !definition.has_session() {
-            return self.server.globals.get(id);
+            return self.instance.globals.get(id);
         }
         match definition.name {
             "last_insert_id" => Setting::Unsigned(self.shared.last_insert_id.load(Relaxed)),

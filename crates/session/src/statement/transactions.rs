@@ -30,7 +30,7 @@ impl Session {
             }
             self.transaction.next.access = Some(access);
         }
-        let engine = self.server.engine().clone();
+        let engine = self.instance.engine().clone();
         self.transaction.begin(&engine, self.settings.isolation, access, true);
         let snapshot = asked.is_some_and(|asked| asked.consistent_snapshot);
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
@@ -93,7 +93,7 @@ impl Session {
         let chain = end.chain.unwrap_or(self.settings.completion == Completion::Chain);
         let release = end.release.unwrap_or(!chain && self.settings.completion == Completion::Release);
         if chain {
-            let engine = self.server.engine().clone();
+            let engine = self.instance.engine().clone();
             self.transaction.begin(&engine, chained.0, chained.1, true);
         }
         self.release_if(if release { Completion::Release } else { Completion::Nothing });
@@ -187,7 +187,7 @@ impl Session {
         for (name, setting) in settings {
             let Some(setting) = setting else { continue };
             match asked.scope {
-                VariableScope::Global => self.server.globals.set(VariableId::known(name), setting),
+                VariableScope::Global => self.instance.globals.set(VariableId::known(name), setting),
                 _ => {
                     self.forget_next_characteristic(name);
                     self.variables.set_by_name(name, setting);

@@ -48,9 +48,9 @@ impl Session {
             }
             None => {}
         }
-        let claim = self.server.xa.begin(xid, self.process.id);
+        let claim = self.instance.xa.begin(xid, self.process.id);
         let claim = claim.ok_or_else(|| error_code::ER_XAER_DUPID.plain())?;
-        let engine = self.server.engine().clone();
+        let engine = self.instance.engine().clone();
         self.transaction.begin(&engine, self.settings.isolation, self.settings.access, true);
         self.xa = Some(XaBranch { claim, state: XaState::Active, failure: None });
         Ok(Done::ok())
@@ -94,7 +94,7 @@ impl Session {
         };
         self.commit_is_due = false;
         let id = self.transaction.current.as_ref().and_then(engine::Transaction::id);
-        let owner = self.server.xa.lock_owner(id);
+        let owner = self.instance.xa.lock_owner(id);
         shield.raise();
         let prepared = self.transaction.prepare(&xid.encode(), owner).await;
         shield.lower();
@@ -164,7 +164,7 @@ impl Session {
         if own.is_some() && !is_own || self.transaction.is_open() {
             return Err(wrong_state(own));
         }
-        let deciding = self.server.xa.decide(xid, self.process.id);
+        let deciding = self.instance.xa.decide(xid, self.process.id);
         let mut deciding = deciding.ok_or_else(|| error_code::ER_XAER_NOTA.plain())?;
         let _passage = self.pass_to_decide().await?;
         shield.raise();
@@ -202,7 +202,7 @@ impl Session {
             MadeColumn::Number("bqual_length"),
             MadeColumn::Text("data", 258),
         ]);
-        for xid in self.server.xa.prepared() {
+        for xid in self.instance.xa.prepared() {
             let data = if convert { Value::bytes(xid.hexadecimal()) } else { Value::bytes(xid.data()) };
             rows.push(vec![
                 Value::UInt(xid.format),
