@@ -139,7 +139,7 @@ fn compare_converted(
 }
 
 /// What is no moment compares as the zero date, which is before all others, with a warning.
-fn moment_or_zero(
+pub(crate) fn moment_or_zero(
     operand: Operand<'_>,
     context: &MomentContext<'_>,
     warn: &mut dyn FnMut(SqlError),
@@ -155,7 +155,7 @@ fn moment_or_zero(
 }
 
 /// Instants enter numeric comparison as the session's clock shows them.
-fn in_zone<'a>(operand: Operand<'a>, context: &MomentContext<'_>) -> std::borrow::Cow<'a, Value> {
+pub(crate) fn in_zone<'a>(operand: Operand<'a>, context: &MomentContext<'_>) -> std::borrow::Cow<'a, Value> {
     match operand.value {
         Value::Timestamp(_) => std::borrow::Cow::Owned(operand.value.in_session_zone(context.zone)),
         value => std::borrow::Cow::Borrowed(value),

@@ -5,6 +5,7 @@ pub mod error_code;
 
 mod column_type;
 mod compare;
+mod compare_key;
 mod decimal;
 mod error;
 mod json;
@@ -22,6 +23,7 @@ mod value;
 
 pub use column_type::{ColumnType, Members, TypeKind};
 pub use compare::{CompareMode, Operand, compare, compare_in_type, hash_in_type};
+pub use compare_key::write_compare_key;
 pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use json::{

@@ -2,16 +2,18 @@
 //!
 //! Evaluation takes `&EvalContext`; what it changes (warnings, user variables) goes through `SessionServices`,
 //! which the session implements. Callers: every operator of the executor.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use collation::CollationId;
-use datum::{ColumnType, Condition, SqlError, SqlMode, Value, error_code};
+use datum::{ColumnType, CompareMode, Condition, SqlError, SqlMode, Value, error_code};
 
 use crate::case_operands::CaseOperands;
+use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
+use crate::expr::Expr;
 use crate::regexp::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
@@ -109,6 +111,8 @@ pub struct EvalContext {
     refusal: Mutex<Option<SqlError>>,
     /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
     regexps: Mutex<BTreeMap<(String, Flags), Arc<Regexp>>>,
+    /// Long IN lists that have been met, by their ids.
+    constant_sets: Mutex<HashMap<u64, Arc<ConstantSet>>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     pub(crate) random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }
@@ -126,6 +130,7 @@ impl EvalContext {
             case_operands: CaseOperands::default(),
             refusal: Mutex::new(None),
             regexps: Mutex::new(BTreeMap::new()),
+            constant_sets: Mutex::default(),
             random_states: Mutex::new(BTreeMap::new()),
         }
     }
@@ -147,6 +152,22 @@ impl EvalContext {
         }
         regexps.insert(key, regexp.clone());
         Ok(regexp)
+    }
+
+    /// The set of a list, made now if it is the first time; `None` for a list that is compared one by one.
+    pub(crate) fn constant_set<'e>(
+        &self,
+        id: ListId,
+        rows: impl Iterator<Item = &'e [(CompareMode, Expr)]>,
+    ) -> Result<Option<Arc<ConstantSet>>, SqlError> {
+        let Some(id) = id.is_set() else { return Ok(None) };
+        let known = self.constant_sets.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let set = Arc::new(ConstantSet::new(rows, self)?);
+        self.constant_sets.lock().unwrap_or_else(PoisonError::into_inner).insert(id, set.clone());
+        Ok(Some(set))
     }
 
     pub(crate) fn warn(&self, error: SqlError) {

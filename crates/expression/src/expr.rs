@@ -7,6 +7,7 @@ use std::sync::Arc;
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, Value};
 
+use crate::constant_set::ListId;
 use crate::interval::IntervalUnit;
 use crate::operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};
 
@@ -93,6 +94,14 @@ pub enum ExprKind {
         negated: bool,
         operand: Box<Expr>,
         list: Vec<(CompareMode, Expr)>,
+        id: ListId,
+    },
+    /// `(a, b) IN ((1, 2), ..)`: each row equals the operands place by place. Only for long lists of constants, shorter
+    /// ones are spelled out.
+    InRows {
+        operands: Vec<Expr>,
+        rows: Vec<Vec<(CompareMode, Expr)>>,
+        id: ListId,
     },
     Between {
         negated: bool,

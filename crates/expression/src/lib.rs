@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod case_operands;
+mod constant_set;
 mod context;
 mod deferred;
 mod expr;
@@ -23,6 +24,7 @@ mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
 pub use build::{BindContext, KnownValues, ReadParameter, Reading};
+pub use constant_set::{LIST_LONG, ListId};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
 pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType};

@@ -55,7 +55,16 @@ impl Display for Shown<'_> {
             ExprKind::Compare(operator, _, left, right) => {
                 write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
-            ExprKind::In { negated, operand, list } => {
+            ExprKind::InRows { operands, rows, .. } => {
+                self.write_joined(operands, ",", formatter)?;
+                formatter.write_str(" in (")?;
+                for (number, row) in rows.iter().enumerate() {
+                    formatter.write_str(if number > 0 { "," } else { "" })?;
+                    self.write_joined(row.iter().map(|(_, member)| member), ",", formatter)?;
+                }
+                formatter.write_str(")")
+            }
+            ExprKind::In { negated, operand, list, .. } => {
                 write!(formatter, "({} {}in ", show(operand), if *negated { "not " } else { "" })?;
                 self.write_joined(list.iter().map(|(_, member)| member), ",", formatter)?;
                 formatter.write_str(")")

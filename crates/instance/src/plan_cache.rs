@@ -133,6 +133,11 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 /// A longer text is a load of rows; to plan it again costs little beside its execution.
 const ONE_TEXT_BYTES_MAX: usize = TEXT_BYTES_MAX / 8;
 
+/// Whether the plan of a text may be kept. For others it need not be made to serve other literals.
+pub fn is_kept(text: &[u8]) -> bool {
+    text.len() <= ONE_TEXT_BYTES_MAX
+}
+
 trait Versioned {
     fn catalog_version(&self) -> u64;
 }

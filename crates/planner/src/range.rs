@@ -3,7 +3,7 @@ use crate::block::{Block, Position};
 use crate::condition::split_conjuncts;
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, TypeKind};
-use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
+use expression::{ComparisonOperator, Expr, ExprKind, ExprType, TruthTest};
 use plan::{Interval, KeyCondition, RangeCondition};
 use schema::{IndexDef, TableDef};
 
@@ -25,8 +25,8 @@ pub struct RangeFinder<'a> {
     pub placed: u64,
 }
 
-/// More alternatives than this in an OR are left to the filter.
-const ALTERNATIVES_MAX: usize = 10_000;
+/// More alternatives than this in an OR or IN are left to the filter: as many ranges are not made of a product either.
+const ALTERNATIVES_MAX: usize = 65_536;
 
 impl RangeFinder<'_> {
     pub fn find(&self, index: &IndexDef, conditions: &[Expr]) -> IndexRanges {
@@ -55,15 +55,19 @@ impl RangeFinder<'_> {
         parts_min: usize,
     ) -> Option<Vec<RangeCondition>> {
         conditions.iter().find_map(|condition| {
-            let ExprKind::Or(operands) = &condition.kind else { return None };
-            if operands.len() > ALTERNATIVES_MAX {
-                return None;
-            }
+            let operands = match &condition.kind {
+                ExprKind::Or(operands) if operands.len() <= ALTERNATIVES_MAX => {
+                    operands.iter().cloned().map(split_conjuncts).collect()
+                }
+                ExprKind::InRows { operands, rows, .. } if rows.len() <= ALTERNATIVES_MAX => {
+                    rows.iter().map(|row| equalities(operands, row)).collect::<Vec<_>>()
+                }
+                _ => return None,
+            };
             let others: Vec<&Expr> =
                 conditions.iter().filter(|other| !std::ptr::eq(*other, condition)).collect();
             let mut ranges = Vec::with_capacity(operands.len());
-            for operand in operands {
-                let own = split_conjuncts(operand.clone());
+            for own in operands {
                 let mut all: Vec<(Option<usize>, &Expr)> = own.iter().map(|part| (None, part)).collect();
                 all.extend(others.iter().map(|other| (None, *other)));
                 let (range, _) = self.single(index, &all);
@@ -128,7 +132,7 @@ impl RangeFinder<'_> {
                     _ => None,
                 }
             }
-            ExprKind::In { negated: false, operand, list } if self.is_column(operand, column) => {
+            ExprKind::In { negated: false, operand, list, .. } if self.is_column(operand, column) => {
                 let usable = |(mode, value): &(CompareMode, Expr)| {
                     self.is_known(value) && index_orders(column_type, *mode)
                 };
@@ -264,6 +268,21 @@ impl RangeFinder<'_> {
             }
         }
     }
+}
+
+/// What it means that the operands equal a row of a list.
+fn equalities(operands: &[Expr], row: &[(CompareMode, Expr)]) -> Vec<Expr> {
+    let pairs = operands.iter().zip(row);
+    let equal = |(operand, (mode, member)): (&Expr, &(CompareMode, Expr))| Expr {
+        kind: ExprKind::Compare(
+            ComparisonOperator::Equal,
+            *mode,
+            Box::new(operand.clone()),
+            Box::new(member.clone()),
+        ),
+        ty: ExprType::new(ColumnType::bigint(), expression::Coercibility::Numeric),
+    };
+    pairs.map(equal).collect()
 }
 
 fn interval_is_free(interval: &Interval) -> bool {

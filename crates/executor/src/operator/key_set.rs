@@ -1,5 +1,7 @@
 //! Values as keys of hash tables: equal by SQL's comparison means equal bytes.
-use datum::{ColumnType, CompareMode, MomentContext, SqlError, Value, encode_key, no_warning};
+use datum::{
+    ColumnType, CompareMode, Date, DateTime, MomentContext, Operand, SqlError, Value, encode_key, no_warning,
+};
 use expression::{EvalContext, Expr};
 
 /// Appends the key of a group's or DISTINCT's value; NULLs are equal to each other.
@@ -43,41 +45,18 @@ pub fn write_compare_key(
     context: &EvalContext,
     key: &mut Vec<u8>,
 ) -> bool {
-    if value.is_null() {
-        return false;
+    // Documents are compared one by one: all share one key and the condition decides.
+    if mode == CompareMode::Json && !value.is_null() {
+        key.push(0);
+        return true;
     }
     let zone = &context.settings.time_zone;
-    match mode {
-        CompareMode::Integer => match value.to_integer(column_type, &mut no_warning) {
-            Some(number) => write_integer(number, key),
-            None => return false,
-        },
-        CompareMode::Decimal => match value.in_session_zone(zone).to_decimal(column_type, &mut no_warning) {
-            Some(number) => number.write_key(key),
-            None => return false,
-        },
-        CompareMode::Double => match value.in_session_zone(zone).to_f64(column_type, &mut no_warning) {
-            // Both zeros are equal.
-            Some(number) => key.extend_from_slice(&(number + 0.0).to_bits().to_be_bytes()),
-            None => return false,
-        },
-        CompareMode::Text(collation) => collation.write_sort_key(&value.to_text(column_type), key),
-        CompareMode::DateTime | CompareMode::Time => {
-            let local = zone.to_local(context.settings.now_utc_micros);
-            let Some(today) = local.map(datum::DateTime::date) else { return false };
-            let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
-            let bits = if mode == CompareMode::Time {
-                value.to_time(column_type, &moments).map(|time| time.value.to_micros() as u64)
-            } else {
-                value.to_datetime(column_type, &moments).map(|at| at.value.to_packed())
-            };
-            match bits {
-                Ok(bits) => key.extend_from_slice(&bits.to_be_bytes()),
-                Err(_) => return false,
-            }
-        }
-        // Documents are compared one by one: all share one key and the condition decides.
-        CompareMode::Json => key.push(0),
-    }
-    true
+    let local = match mode {
+        CompareMode::DateTime => zone.to_local(context.settings.now_utc_micros),
+        _ => None,
+    };
+    let today = local.map_or(Date::ZERO, DateTime::date);
+    let moments = MomentContext { zone, mode: context.settings.sql_mode, today };
+    let operand = Operand { value, column: column_type };
+    datum::write_compare_key(mode, operand, &moments, &mut no_warning, key)
 }

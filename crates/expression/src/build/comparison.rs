@@ -3,6 +3,7 @@ use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::reading::{Reading, whole_value};
 use super::{BindContext, boolean};
+use crate::constant_set::ListId;
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
 
@@ -101,7 +102,8 @@ impl BindContext {
             nullable |= member.ty.column.nullable;
             members.push((mode, member));
         }
-        Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members }, nullable))
+        let id = ListId::of(members.len(), 1, members.iter());
+        Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
     }
 
     /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different

@@ -1,6 +1,7 @@
 //! AND, OR, XOR, NOT and the IS tests.
 use datum::SqlError;
 
+use super::alternatives::with_lists;
 use super::{BindContext, boolean};
 use crate::expr::{Expr, ExprKind};
 use crate::operator::TruthTest;
@@ -30,6 +31,10 @@ impl BindContext {
                 ExprKind::Or(inner) => flat.extend(inner),
                 _ => flat.push(operand),
             }
+        }
+        let mut flat = with_lists(flat);
+        if flat.len() == 1 {
+            return Ok(flat.remove(0));
         }
         let nullable = any_nullable(&flat);
         Ok(boolean(ExprKind::Or(flat), nullable))

@@ -7,6 +7,7 @@ use datum::{ColumnType, SqlMode, TypeKind, Value};
 
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
+mod alternatives;
 mod arithmetic;
 mod call;
 mod cast;

@@ -5,6 +5,7 @@
 //! accepts, unless `is_decided`: then something asked for a value itself and the plan is for these values only.
 //! Callers: the constructors of `build` and `functions` read; the session applies the readings to each execution.
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use datum::{ColumnType, DateTime, Decimal, Time, Value};
 
@@ -12,7 +13,7 @@ use super::BindContext;
 use crate::expr::{Expr, ExprKind};
 
 /// How a constant was understood. A value that cannot be understood so needs a plan of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reading {
     /// Text that is a moment, with nothing behind it and no offset, as that moment.
     Moment { lenient: bool },
@@ -29,7 +30,7 @@ pub enum Reading {
 }
 
 /// A value that is made from a parameter before the plan runs; it stands behind all of the statement's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReadParameter {
     /// A parameter, or a read parameter before this one.
     pub source: usize,
@@ -54,6 +55,8 @@ impl ReadParameter {
 pub struct KnownValues {
     values: Vec<Value>,
     readings: RefCell<Vec<ReadParameter>>,
+    /// Where each reading is in `readings`.
+    places: RefCell<HashMap<ReadParameter, usize>>,
     decided: Cell<bool>,
 }
 
@@ -83,7 +86,7 @@ impl KnownValues {
     fn read(&self, source: usize, reading: Reading) -> usize {
         let mut readings = self.readings.borrow_mut();
         let read = ReadParameter { source, reading };
-        let position = readings.iter().position(|known| *known == read).unwrap_or_else(|| {
+        let position = *self.places.borrow_mut().entry(read).or_insert_with(|| {
             readings.push(read);
             readings.len() - 1
         });

@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 use collation::LikePattern;
 use datum::{CompareMode, Date, MomentContext, Operand, SqlError, Value, error_code};
 
+use crate::constant_set::ListId;
 use crate::context::EvalContext;
 use crate::expr::Expr;
 use crate::operator::ComparisonOperator;
 
 /// What conversions to moments need; `today` is looked up only where a TIME may have to become a date.
-pub(super) fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) -> MomentContext<'c> {
+pub(crate) fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) -> MomentContext<'c> {
     let settings = &context.settings;
     let today = if needs_today {
         settings.time_zone.to_local(settings.now_utc_micros).map_or(Date::ZERO, |local| local.date())
@@ -72,13 +73,16 @@ pub(super) fn compare(
 pub(super) fn in_list(
     negated: bool,
     operand: &Expr,
-    list: &[(CompareMode, Expr)],
+    (list, id): (&[(CompareMode, Expr)], ListId),
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Option<bool>, SqlError> {
     let value = operand.eval_ref(row, context)?;
     if value.is_null() {
         return Ok(None);
+    }
+    if let Some(set) = context.constant_set(id, list.iter().map(std::slice::from_ref))? {
+        return Ok(set.contains(&[(operand, &value)], context)?.map(|found| found != negated));
     }
     let mut unknown = false;
     for (mode, member) in list {
@@ -90,6 +94,22 @@ pub(super) fn in_list(
         }
     }
     Ok((!unknown).then_some(negated))
+}
+
+/// Whether a row of the list equals the operands.
+pub(super) fn in_rows(
+    operands: &[Expr],
+    (rows, id): (&[Vec<(CompareMode, Expr)>], ListId),
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Option<bool>, SqlError> {
+    let values: Vec<_> =
+        operands.iter().map(|operand| operand.eval_ref(row, context)).collect::<Result<_, _>>()?;
+    let set = context.constant_set(id, rows.iter().map(Vec::as_slice))?;
+    let set = set.expect("made for long lists of constants alone");
+    let operands: Vec<(&Expr, &Value)> =
+        operands.iter().zip(&values).map(|(operand, value)| (operand, &**value)).collect();
+    set.contains(&operands, context)
 }
 
 /// `operands` are the value, the lower and the upper bound.

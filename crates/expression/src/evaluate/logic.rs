@@ -56,8 +56,11 @@ impl Expr {
                 }
                 Ok(Some(test.answer(operand.truth(row, context)?)))
             }
-            ExprKind::In { negated, operand, list } => {
-                comparison::in_list(*negated, operand, list, row, context)
+            ExprKind::In { negated, operand, list, id } => {
+                comparison::in_list(*negated, operand, (list, *id), row, context)
+            }
+            ExprKind::InRows { operands, rows, id } => {
+                comparison::in_rows(operands, (rows, *id), row, context)
             }
             ExprKind::Between { negated, operand, low, high, mode } => {
                 comparison::between(*negated, *mode, [operand, low, high], row, context)

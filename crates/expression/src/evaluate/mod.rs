@@ -20,6 +20,7 @@ mod logic;
 #[cfg(test)]
 mod recorded_tests;
 
+pub(crate) use comparison::moment_context;
 pub(crate) use interval::{difference_in, part_of};
 
 /// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.
@@ -93,6 +94,7 @@ impl Expr {
             | ExprKind::TruthTest(..)
             | ExprKind::Compare(..)
             | ExprKind::In { .. }
+            | ExprKind::InRows { .. }
             | ExprKind::Between { .. }
             | ExprKind::Like { .. } => match self.eval_bool(row, context)? {
                 Some(truth) => Value::boolean(truth),

@@ -26,7 +26,7 @@ use crate::result::{ClientRows, conversions, shape_of};
 use crate::session::Session;
 use crate::sink::ResultSink;
 use crate::transaction_control::transaction_error;
-use instance::{PlanEnvironment, PlanShape, PreparedPlan, count};
+use instance::{PlanEnvironment, PlanShape, PreparedPlan, count, is_kept};
 
 /// What the sorts, groups and hash tables of one statement may take.
 pub(super) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
@@ -89,6 +89,7 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        let digest = digest.filter(|_| is_kept(request.text));
         let values = digest.and_then(|_| self.literal_values(request.text));
         if let (Some(digest), Some(mut values)) = (digest, values) {
             count(&self.process.counters.plan_cache_misses);
