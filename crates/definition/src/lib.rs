@@ -1,25 +1,43 @@
-//! From the syntax of CREATE and ALTER TABLE to the descriptor of a table, with MySQL's checks.
+//! From the syntax of CREATE, ALTER and RENAME to the descriptors of tables, with MySQL's checks.
 //!
-//! Both statements make a `TableDraft`, in which indexes still name their columns; `TableDraft::finish` checks it
-//! as a whole and turns it into a `TableDef`. Nothing here touches the catalog or the engine.
+//! CREATE and ALTER TABLE make a `TableDraft`, in which indexes still name their columns; `TableDraft::finish` checks it
+//! as a whole and turns it into a `TableDef`. `ForeignKeys` checks it against the tables that keys join to it.
+//! Nothing here changes the catalog or touches the engine: that is for the session, under its locks.
 #![forbid(unsafe_code)]
 
 mod alter;
+mod alteration;
 mod column;
 mod conditions;
+mod conversion;
 mod create;
 mod data_type;
+mod database;
 mod draft;
 mod foreign_key;
+mod foreign_key_check;
 mod index;
 mod options;
+mod query_columns;
+mod relatives;
+mod rename;
+mod table_name;
 mod text;
 
 pub use alter::{AlterContext, apply_alterations};
-pub use conditions::{
-    ER_DB_DOES_NOT_EXIST, ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
-    ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY, ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF,
+pub use alteration::{
+    Alteration, Converter, check_algorithm, is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
+pub use conditions::{
+    ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT, ER_WARN_RESTRICT_FK_DEPRECATED,
+    ER_WARN_RESTRICT_FK_OFF,
+};
+pub use conversion::Conversion;
 pub use create::draft_of_create;
-pub use data_type::choose_collation;
-pub use draft::{ColumnDraft, ColumnSource, DefinitionContext, TableDraft};
+pub use database::database_collation;
+pub use draft::{ColumnSource, DefinitionContext, TableDraft};
+pub use foreign_key_check::{Definer, Followers, ForeignKeys};
+pub use query_columns::{SourceColumns, add_query_columns};
+pub use relatives::referenced_by;
+pub use rename::{Names, follow_renames};
+pub use table_name::TableName;

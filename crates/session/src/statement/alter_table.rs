@@ -6,32 +6,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use auth::Privilege;
-use catalog::{
-    LockGuard, LockMode, RowConverter, SchemaChange, build_index, check_rows, check_table_name, copy_rows,
-};
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use catalog::{LockGuard, LockMode, SchemaChange, build_index, check_rows, check_table_name, copy_rows};
+use datum::{ColumnType, SqlError, error_code};
 use parser::ast::{
     AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
 };
-use schema::{ColumnDefault, IndexDef, TableDef};
 use table::{ParentLink, ReadyTable, TableHandle};
 
-use super::default_value::Conversion;
-use super::foreign_key::{Followers, follow_renames};
 use super::guard::Shield;
-use super::{Done, Effects, Request, TableName};
+use super::{Done, Effects, Request};
 use crate::session::Session;
-use definition::{AlterContext, ColumnSource, TableDraft, apply_alterations};
-
-/// What is to become of the table.
-struct Alteration {
-    before: Arc<TableHandle>,
-    after: TableDef,
-    /// For each column of `after`.
-    sources: Vec<ColumnSource>,
-    auto_increment: Option<u64>,
-    rebuild: bool,
-}
+use definition::{
+    AlterContext, Alteration, ColumnSource, Converter, Followers, TableDraft, TableName, apply_alterations,
+    check_algorithm, follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
+};
 
 impl Session {
     pub(super) async fn alter_table(
@@ -121,7 +109,9 @@ impl Session {
             locks.push((to.database_lock(), LockMode::Shared));
             locks.push((to.lock(), LockMode::Exclusive));
         }
-        let guards = self.lock_with_relatives(locks, || self.altered_relatives(name, specifications)).await?;
+        let guards = self
+            .lock_with_relatives(locks, || self.foreign_keys().altered_relatives(name, specifications))
+            .await?;
         if let Some(to) = to {
             let catalog = self.instance.catalog();
             catalog.require_database(&to.database)?;
@@ -175,8 +165,8 @@ impl Session {
             let position = sources.iter().position(|source| *source == ColumnSource::Old(old));
             position.map(|position| names[position].clone())
         };
-        let mut followers = self.check_children(before, after, new_column)?;
-        let added = self.check_foreign_keys(Some(before), after)?;
+        let mut followers = self.foreign_keys().check_children(before, after, new_column)?;
+        let added = self.foreign_keys().check_foreign_keys(Some(before), after)?;
         if !added.is_empty() {
             check_algorithm(options)?;
         }
@@ -191,8 +181,8 @@ impl Session {
         let renamed = |name: &TableName| (*name == from).then(|| to.clone());
         follow_renames(after, renamed);
         followers.values_mut().for_each(|(_, follower)| follow_renames(follower, renamed));
-        after.foreign_keys.iter().try_for_each(|key| self.check_key_name(after, &key.name))?;
-        self.check_waiting_children(after)?;
+        after.foreign_keys.iter().try_for_each(|key| self.foreign_keys().check_key_name(after, &key.name))?;
+        self.foreign_keys().check_waiting_children(after)?;
         Ok((followers, added))
     }
 
@@ -285,7 +275,7 @@ impl Session {
         let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
         let columns: Vec<ColumnType> =
             after.columns.iter().map(|column| column.column_type.clone()).collect();
-        let mut converter = Converter::new(self, old, &after, &sources);
+        let mut converter = Converter::new(self, self.conversion(), old, &after, &sources);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
@@ -295,194 +285,5 @@ impl Session {
         // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));
         Ok((table, if converts { copied } else { 0 }))
-    }
-}
-
-/// Error 1846: rows are checked by a way that MySQL calls a copy.
-fn check_algorithm(options: SchemaChangeOption) -> Result<(), SqlError> {
-    let (algorithm, other) = match options.algorithm {
-        Some(AlgorithmOption::InPlace) => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
-        Some(AlgorithmOption::Instant) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
-        _ => return Ok(()),
-    };
-    let reason = "Adding foreign keys needs foreign_key_checks=OFF";
-    Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON.with(&[&algorithm, &reason, &other]))
-}
-
-/// Renames and key switches report no rows at all.
-fn is_only_named(specifications: &[AlterSpecification<'_>]) -> bool {
-    specifications.iter().all(|specification| {
-        matches!(
-            specification,
-            AlterSpecification::RenameTable(_)
-                | AlterSpecification::DisableKeys
-                | AlterSpecification::EnableKeys
-        )
-    })
-}
-
-/// The types of the columns that exist before and after.
-fn old_and_new<'a>(
-    before: &'a TableHandle,
-    sources: &'a [ColumnSource],
-    columns: &'a [ColumnType],
-) -> impl Iterator<Item = (&'a ColumnType, &'a ColumnType)> {
-    columns.iter().zip(sources).filter_map(|(column, source)| match source {
-        ColumnSource::Old(position) => Some((&before.definition().columns[*position].column_type, column)),
-        ColumnSource::New => None,
-    })
-}
-
-/// The same values, which may be NULL in one of the two only.
-pub(super) fn is_same_value(before: &ColumnType, after: &ColumnType) -> bool {
-    let nullable = before.nullable;
-    is_stored_alike(before, &ColumnType { nullable, ..after.clone() })
-}
-
-impl Alteration {
-    /// The clustering index stays what it was unless the primary key changes or it is dropped: then a rebuild
-    /// chooses anew.
-    fn keep_clustering(&mut self) {
-        let old = self.before.definition();
-        let primary_before = old.primary_key().map(|index| index.id);
-        let primary_after = self.after.primary_key().map(|index| index.id);
-        let still_there = old.clustered_by.is_none_or(|id| self.after.index_by_id(id).is_some());
-        if primary_before == primary_after && still_there {
-            self.after.clustered_by = old.clustered_by;
-        } else {
-            self.rebuild = true;
-        }
-    }
-}
-
-/// Whether stored rows or entries of kept indexes would read differently under the new descriptor.
-fn needs_rebuild(alteration: &Alteration) -> bool {
-    let old = alteration.before.definition();
-    if old.columns.len() != alteration.after.columns.len() {
-        return true;
-    }
-    let columns = alteration.after.columns.iter().zip(&alteration.sources).enumerate();
-    let mut moved = columns.map(|(position, (column, source))| match source {
-        ColumnSource::Old(old_position) if *old_position == position => {
-            !is_stored_alike(&old.columns[position].column_type, &column.column_type)
-                || (column.auto_increment && !old.columns[position].auto_increment)
-        }
-        _ => true,
-    });
-    moved.any(|moved| moved) || alteration.after.indexes.iter().any(|index| changed_parts(index, old))
-}
-
-/// A kept index whose parts are no longer the same columns.
-fn changed_parts(index: &IndexDef, old: &TableDef) -> bool {
-    index.tree != 0 && old.index_by_id(index.id).is_some_and(|before| before.parts != index.parts)
-}
-
-fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
-    let grows =
-        matches!(before.kind, TypeKind::VarChar | TypeKind::VarBinary) && before.length <= after.length;
-    let is_number = matches!(
-        before.kind,
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong
-    );
-    // An integer's length is a display width, its zero fill a matter of printing.
-    before.kind == after.kind
-        && before.unsigned == after.unsigned
-        && before.nullable == after.nullable
-        && before.collation == after.collation
-        && (before.length == after.length || grows || is_number)
-}
-
-/// Where the values of one column come from.
-enum ValueSource {
-    Same(usize),
-    Converted(usize),
-    Constant(Value),
-    Counter,
-    /// A default expression, which the copy cannot compute.
-    Unsupported,
-}
-
-struct Converter<'a> {
-    conversion: Conversion<'a>,
-    session: &'a Session,
-    before: &'a TableDef,
-    after: &'a TableDef,
-    sources: Vec<ValueSource>,
-    row_number: u64,
-    next_number: u64,
-}
-
-impl<'a> Converter<'a> {
-    fn new(
-        session: &'a Session,
-        before: &'a TableDef,
-        after: &'a TableDef,
-        sources: &[ColumnSource],
-    ) -> Converter<'a> {
-        let conversion = session.conversion();
-        let sources = after.columns.iter().zip(sources).map(|(column, source)| match source {
-            ColumnSource::Old(position) => {
-                match before.columns[*position].column_type == column.column_type {
-                    true => ValueSource::Same(*position),
-                    false => ValueSource::Converted(*position),
-                }
-            }
-            ColumnSource::New if column.auto_increment => ValueSource::Counter,
-            ColumnSource::New => match &column.default {
-                ColumnDefault::None => ValueSource::Constant(column.column_type.implicit_default()),
-                ColumnDefault::Null => ValueSource::Constant(Value::Null),
-                ColumnDefault::Value { value, .. } => ValueSource::Constant(value.clone()),
-                ColumnDefault::CurrentTimestamp { .. } => {
-                    ValueSource::Constant(conversion.now(&column.column_type))
-                }
-                ColumnDefault::Expression { .. } => ValueSource::Unsupported,
-            },
-        });
-        let sources = sources.collect();
-        let had_counter = before.auto_increment_column().is_some();
-        let next_number = if had_counter { after.auto_increment_start.max(1) } else { 1 };
-        Converter { conversion, session, before, after, sources, row_number: 0, next_number }
-    }
-
-    fn convert_one(&mut self, position: usize, value: &Value) -> Result<Value, SqlError> {
-        let column = &self.after.columns[position];
-        if value.is_null() {
-            return match column.nullable() {
-                true => Ok(Value::Null),
-                false => Err(error_code::ER_INVALID_USE_OF_NULL.plain()),
-            };
-        }
-        let ValueSource::Converted(old) = &self.sources[position] else { return Ok(value.clone()) };
-        let from = &self.before.columns[*old].column_type;
-        let stored = self.conversion.column_value(value, from, column, self.row_number)?;
-        if let Some(condition) = stored.1 {
-            self.session.shared.diagnostics.lock().add(condition);
-        }
-        Ok(stored.0)
-    }
-}
-
-impl RowConverter for Converter<'_> {
-    fn convert(&mut self, row: &[Value], converted: &mut Vec<Value>) -> Result<(), SqlError> {
-        self.row_number += 1;
-        for position in 0..self.sources.len() {
-            let value = match &self.sources[position] {
-                ValueSource::Same(old) => row[*old].clone(),
-                ValueSource::Converted(old) => self.convert_one(position, &row[*old])?,
-                ValueSource::Constant(value) => value.clone(),
-                ValueSource::Counter => {
-                    let number = self.next_number;
-                    self.next_number += 1;
-                    let unsigned = self.after.columns[position].column_type.unsigned;
-                    if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }
-                }
-                ValueSource::Unsupported => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET
-                        .with(&[&"a new column with a default expression in a table that has rows"]));
-                }
-            };
-            converted.push(value);
-        }
-        Ok(())
     }
 }

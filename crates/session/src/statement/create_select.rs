@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use catalog::{RowConverter, SchemaChange};
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use datum::{SqlError, Value, error_code};
 use engine::WaitPolicy;
 use executor::RowSink;
 use parser::ast::{CreateTable, LockStrength, LockWait, Locking, Query, QueryBody, Statement, StatementKind};
-use plan::{OutputColumn, PlanKind};
+use plan::PlanKind;
 use planner::Literals;
-use schema::{ColumnDef, ColumnDefault, LocalFuture, TableDef};
+use schema::{LocalFuture, TableDef};
 use table::{ChangeOutcome, ReadyTable};
 
 use super::Request;
-use super::default_value::Conversion;
 use crate::session::Session;
-use definition::{ColumnDraft, ColumnSource, TableDraft};
+use definition::SourceColumns;
 use instance::PreparedPlan;
 
 impl Session {
@@ -61,110 +60,6 @@ impl Session {
         self.execute_plan(&source.plan, parameters, &mut rows).await?;
         rows.flush().await?;
         Ok(rows.count)
-    }
-}
-
-/// Adds the query's columns to a draft; one that the list names already takes its values instead.
-pub(super) fn add_query_columns(
-    session: &Session,
-    draft: &mut TableDraft,
-    source: &PreparedPlan,
-) -> Result<(), SqlError> {
-    let PlanKind::Query(query) = &source.plan.kind else { return Ok(()) };
-    let listed_count = draft.columns.len();
-    for column in &query.columns {
-        if draft.column_position(&column.name).is_some_and(|position| position < listed_count) {
-            continue;
-        }
-        catalog::check_column_name(&column.name)?;
-        draft.columns.push(ColumnDraft {
-            definition: column_of(session, column),
-            written_nullable: None,
-            primary: false,
-            unique: false,
-            source: ColumnSource::New,
-        });
-    }
-    Ok(())
-}
-
-/// A plain column keeps its default, a computed one that is never NULL gets its type's.
-fn column_of(session: &Session, output: &OutputColumn) -> ColumnDef {
-    let mut column_type = output.column_type.clone();
-    if column_type.kind == TypeKind::Null {
-        column_type = ColumnType { nullable: true, ..ColumnType::new(TypeKind::Binary) };
-    }
-    let mut column = ColumnDef::new(output.name.clone(), column_type);
-    let is_computed = output.original_name.is_empty();
-    if let Some(table) = session.instance.catalog().table(&output.database, &output.table)
-        && let Some(position) = table.definition().column_named(&output.original_name)
-    {
-        column.default = table.definition().columns[position].default.clone();
-    }
-    if is_computed && !column.nullable() && !column.is_large_object() {
-        let value = column.column_type.implicit_default();
-        let text = String::from_utf8_lossy(&value.to_text(&column.column_type)).into_owned();
-        column.default = ColumnDefault::Value { value, text };
-    }
-    column
-}
-
-/// Where each column of the new table gets its value from.
-struct SourceColumns<'a> {
-    table: &'a TableDef,
-    conversion: Conversion<'a>,
-    /// For each column: the query's column and its type, or the default.
-    sources: Vec<Result<(usize, ColumnType), Value>>,
-    next_number: u64,
-    row_number: u64,
-}
-
-impl<'a> SourceColumns<'a> {
-    fn new(
-        table: &'a TableDef,
-        columns: &[OutputColumn],
-        conversion: Conversion<'a>,
-    ) -> Result<SourceColumns<'a>, SqlError> {
-        let mut sources = Vec::with_capacity(table.columns.len());
-        for column in &table.columns {
-            let from = columns.iter().position(|output| output.name.eq_ignore_ascii_case(&column.name));
-            sources.push(match (from, &column.default) {
-                (Some(position), _) => Ok((position, columns[position].column_type.clone())),
-                (None, ColumnDefault::None) => Err(column.column_type.implicit_default()),
-                (None, ColumnDefault::Null) => Err(Value::Null),
-                (None, ColumnDefault::Value { value, .. }) => Err(value.clone()),
-                (None, ColumnDefault::CurrentTimestamp { .. }) => Err(conversion.now(&column.column_type)),
-                (None, ColumnDefault::Expression { .. }) => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET
-                        .with(&[&"a default expression in CREATE TABLE .. SELECT"]));
-                }
-            });
-        }
-        let next_number = table.auto_increment_start.max(1);
-        Ok(SourceColumns { table, conversion, sources, next_number, row_number: 0 })
-    }
-}
-
-impl RowConverter for SourceColumns<'_> {
-    fn convert(&mut self, row: &[Value], converted: &mut Vec<Value>) -> Result<(), SqlError> {
-        self.row_number += 1;
-        for (column, source) in self.table.columns.iter().zip(&self.sources) {
-            let value = match source {
-                Ok((position, from)) => match &row[*position] {
-                    Value::Null if column.nullable() => Value::Null,
-                    Value::Null => return Err(error_code::ER_BAD_NULL_ERROR.with(&[&column.name])),
-                    value => self.conversion.column_value(value, from, column, self.row_number)?.0,
-                },
-                Err(_) if column.auto_increment => {
-                    self.next_number += 1;
-                    let number = self.next_number - 1;
-                    if column.column_type.unsigned { Value::UInt(number) } else { Value::Int(number as i64) }
-                }
-                Err(default) => default.clone(),
-            };
-            converted.push(value);
-        }
-        Ok(())
     }
 }
 

@@ -6,13 +6,16 @@ use auth::Privilege;
 use catalog::{LockGuard, LockMode, check_table_name};
 use datum::{SqlError, error_code};
 use parser::ast::CreateTable;
+use plan::PlanKind;
 use schema::TableDef;
 
-use super::create_select::{add_query_columns, unpublished};
+use super::create_select::unpublished;
 use super::guard::Shield;
-use super::{Done, Effects, Request, TableName};
+use super::{Done, Effects, Request};
 use crate::session::Session;
-use definition::{ER_FOREIGN_KEY_WITH_CREATE_SELECT, draft_of_create};
+use definition::{
+    ER_FOREIGN_KEY_WITH_CREATE_SELECT, TableName, add_query_columns, draft_of_create, referenced_by,
+};
 use instance::PreparedPlan;
 
 impl Session {
@@ -37,7 +40,7 @@ impl Session {
         if self.exists_already(statement, &name)? {
             return Ok(Done::ok());
         }
-        let parents = self.referenced_by(&name.database, statement.elements);
+        let parents = referenced_by(&name.database, statement.elements);
         if !parents.is_empty() && statement.query.is_some() {
             return Err(ER_FOREIGN_KEY_WITH_CREATE_SELECT.plain());
         }
@@ -53,8 +56,8 @@ impl Session {
         };
         definition.created_at = seconds_now();
         definition.choose_clustering();
-        self.check_foreign_keys(None, &mut definition)?;
-        self.check_waiting_children(&definition)?;
+        self.foreign_keys().check_foreign_keys(None, &mut definition)?;
+        self.foreign_keys().check_waiting_children(&definition)?;
         self.create_and_fill(definition, source, request, shield).await
     }
 
@@ -81,7 +84,7 @@ impl Session {
         if let Some(like) = like {
             locks.push((like.lock(), LockMode::Shared));
         }
-        self.lock_with_relatives(locks, || &self.relatives(name) | &parents).await
+        self.lock_with_relatives(locks, || &self.foreign_keys().relatives(name) | &parents).await
     }
 
     fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
@@ -107,8 +110,8 @@ impl Session {
         let defaults = self.definition_context(request);
         let mut context = defaults.context();
         let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
-        if let Some(source) = source {
-            add_query_columns(self, &mut draft, source)?;
+        if let Some(PlanKind::Query(query)) = source.map(|source| &source.plan.kind) {
+            add_query_columns(self.instance.catalog(), &mut draft, &query.columns)?;
         }
         let definition = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use collation::Charset;
-use datum::{
-    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp, TypeKind, Value,
-    error_code, fraction_digits,
-};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
@@ -15,7 +12,7 @@ use schema::{ColumnDef, ColumnDefault};
 
 use super::Request;
 use crate::session::Session;
-use definition::DefinitionContext;
+use definition::{Conversion, DefinitionContext};
 use variables::Settings;
 
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
@@ -93,12 +90,7 @@ impl Session {
 
     /// The same by settings that outlive a use of the session.
     pub(super) fn conversion_of<'s>(&self, settings: &'s Settings) -> Conversion<'s> {
-        let now_utc_micros = self.now_utc_micros();
-        let zone = &settings.time_zone;
-        let today = zone.to_local(now_utc_micros).map_or(Date::ZERO, DateTime::date);
-        let moments = MomentContext { zone, mode: settings.sql_mode, today };
-        let is_strict = settings.sql_mode.is_strict();
-        Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros }
+        Conversion::new(settings, self.now_utc_micros())
     }
 
     /// What SHOW CREATE TABLE quotes.
@@ -114,47 +106,6 @@ impl Session {
         match column_type.zerofill {
             true => format!("{text:0>width$}", width = column_type.length as usize),
             false => text,
-        }
-    }
-}
-
-/// Conversion of values to the types of columns.
-pub(super) struct Conversion<'a> {
-    mode: StoreMode<'a>,
-    now_utc_micros: i64,
-}
-
-impl Conversion<'_> {
-    /// The value as the column keeps it, with a warning when it was adjusted.
-    pub fn column_value(
-        &self,
-        value: &Value,
-        from: &ColumnType,
-        column: &ColumnDef,
-        row: u64,
-    ) -> Result<(Value, Option<Condition>), SqlError> {
-        match value.cast_to_column(from, &column.column_type, &self.mode) {
-            Ok(stored) => {
-                let condition = stored.problem.map(|problem| Condition {
-                    severity: problem.severity,
-                    error: problem.to_error(&column.name, row),
-                });
-                Ok((stored.value, condition))
-            }
-            Err(problem) => Err(problem.to_error(&column.name, row)),
-        }
-    }
-
-    /// CURRENT_TIMESTAMP as a value of the column's type.
-    pub fn now(&self, column_type: &ColumnType) -> Value {
-        let fsp = fraction_digits(column_type);
-        let Some(now) = self.mode.moments.zone.to_local(self.now_utc_micros) else { return Value::Null };
-        let now = now.truncated(fsp);
-        match column_type.kind {
-            TypeKind::Timestamp { .. } => {
-                Timestamp::from_zone(now, self.mode.moments.zone).map_or(Value::Null, Value::Timestamp)
-            }
-            _ => Value::DateTime(now),
         }
     }
 }

@@ -13,8 +13,8 @@ use super::Done;
 use super::dispatch::is_account_statement;
 use super::plan_tables::lock_of;
 use super::reach::Reach;
-use super::schema_change::TableName;
 use crate::session::Session;
+use definition::TableName;
 
 /// What LOCK TABLES holds for a session.
 #[derive(Default)]

@@ -1,10 +1,29 @@
 //! The metadata locks that statements take.
+use std::collections::BTreeSet;
+
 use catalog::{LockGuard, LockMode, LockName};
 use datum::SqlError;
+use definition::TableName;
 
 use crate::session::Session;
 
 impl Session {
+    /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
+    pub(super) async fn lock_with_relatives(
+        &self,
+        locks: Vec<(LockName, LockMode)>,
+        relatives: impl Fn() -> BTreeSet<TableName>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
+        loop {
+            let wanted = relatives();
+            let others = wanted.iter().map(|name| (name.lock(), LockMode::Exclusive));
+            let guards = self.lock_for_change(locks.iter().cloned().chain(others).collect()).await?;
+            if relatives().is_subset(&wanted) {
+                return Ok(guards);
+            }
+        }
+    }
+
     /// Locks shared what a plan uses, until the transaction ends.
     pub(crate) async fn lock_shared(&mut self, locks: &[(LockName, LockMode)]) -> Result<(), SqlError> {
         for (name, mode) in locks {

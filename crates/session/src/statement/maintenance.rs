@@ -8,10 +8,10 @@ use datum::{SqlError, Value, error_code};
 use parser::ast::{AlterSpecification, MaintainTable, MaintenanceKind, SchemaChangeOption};
 
 use super::guard::Shield;
-use super::schema_change::TableName;
 use super::{Done, Request};
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
+use definition::TableName;
 
 /// A line of the answer: the kind of message and its text.
 type Line = (&'static str, String);

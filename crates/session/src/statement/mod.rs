@@ -13,7 +13,6 @@ mod default_value;
 mod dispatch;
 mod evaluate;
 mod explain;
-mod foreign_key;
 mod global_lock;
 mod guard;
 mod literals;
@@ -39,7 +38,6 @@ pub(crate) use guard::within;
 pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
 pub use prepared::{PreparedInfo, PreparedStatement};
-pub(crate) use schema_change::TableName;
 
 use std::borrow::Cow;
 

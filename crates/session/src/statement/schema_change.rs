@@ -6,43 +6,41 @@ use std::sync::Arc;
 
 use auth::Privilege;
 use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
-use collation::CollationId;
-use datum::{SqlError, error_code};
+use datum::{Condition, SqlError, error_code};
 use parser::ast::{
-    AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase, DropTable, ObjectName, RenameTable,
-    StatementKind, TruncateTable,
+    AlterDatabase, CreateDatabase, DropDatabase, DropTable, ObjectName, RenameTable, StatementKind,
+    TruncateTable,
 };
 use schema::{DatabaseDef, TableDef, quote_identifier};
 use table::TableHandle;
 
-use super::foreign_key::follow_renames;
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::session::Session;
-use definition::{ER_DB_DOES_NOT_EXIST, choose_collation};
+use definition::{
+    Definer, ER_DB_DOES_NOT_EXIST, ForeignKeys, Names, TableName, database_collation, follow_renames,
+};
 
-/// A table's full name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TableName {
-    pub database: String,
-    pub name: String,
-}
-
-impl TableName {
-    pub fn lock(&self) -> LockName {
-        LockName::Table(self.database.as_str().into(), self.name.as_str().into())
+impl Definer for Session {
+    fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
+        Session::table_name(self, name)
     }
 
-    pub fn database_lock(&self) -> LockName {
-        LockName::Database(self.database.as_str().into())
+    fn permit_reference(&self, database: &str, table: &str) -> Result<(), SqlError> {
+        self.require_table(Privilege::References, database, table)
     }
 
-    pub fn dotted(&self) -> String {
-        format!("{}.{}", self.database, self.name)
+    fn tell(&self, condition: Condition) {
+        self.shared.diagnostics.lock().add(condition);
     }
 }
 
 impl Session {
+    /// What foreign keys demand of the statement.
+    pub(super) fn foreign_keys(&self) -> ForeignKeys<'_> {
+        ForeignKeys { catalog: self.instance.catalog(), settings: &self.settings, definer: self }
+    }
+
     /// The table that a statement means; error 1046 without a database.
     pub(crate) fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError> {
         let database = match (name.database, &self.database) {
@@ -91,7 +89,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn keep_conditions(&self, conditions: Vec<datum::Condition>) {
+    pub(crate) fn keep_conditions(&self, conditions: Vec<Condition>) {
         let mut diagnostics = self.shared.diagnostics.lock();
         for condition in conditions {
             diagnostics.add(condition);
@@ -110,7 +108,7 @@ impl Session {
             names.push(name);
         }
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
-        let relatives = || names.iter().flat_map(|name| self.relatives(name)).collect();
+        let relatives = || names.iter().flat_map(|name| self.foreign_keys().relatives(name)).collect();
         let _locks = self.lock_with_relatives(locks, relatives).await?;
         let catalog = self.instance.catalog().clone();
         let is_missing =
@@ -119,7 +117,7 @@ impl Session {
         if !missing.is_empty() && !statement.if_exists {
             return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
         }
-        self.check_drop(&names)?;
+        self.foreign_keys().check_drop(&names)?;
         for name in missing {
             self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
         }
@@ -168,7 +166,7 @@ impl Session {
             renames.push((from, to));
         }
         let involved = renames.iter().flat_map(|(from, to)| [from, to]);
-        let relatives = || involved.clone().flat_map(|name| self.relatives(name)).collect();
+        let relatives = || involved.clone().flat_map(|name| self.foreign_keys().relatives(name)).collect();
         let _locks = self.lock_with_relatives(locks, relatives).await?;
         let catalog = self.instance.catalog().clone();
         let mut names = Names::default();
@@ -211,10 +209,10 @@ impl Session {
             follow_renames(&mut after, new_name);
             if new_name(&name).is_some() {
                 for key in &after.foreign_keys {
-                    self.check_key_name(&after, &key.name)?;
+                    self.foreign_keys().check_key_name(&after, &key.name)?;
                 }
                 if self.instance.catalog().table(&after.database, &after.name).is_none() {
-                    self.check_waiting_children(&after)?;
+                    self.foreign_keys().check_waiting_children(&after)?;
                 }
             }
             changed.push((table, after));
@@ -250,7 +248,7 @@ impl Session {
         let catalog = self.instance.catalog().clone();
         let handle = catalog.require_table(&name.database, &name.name)?;
         let before = handle.definition();
-        if let Some((child, key)) = self.first_reference(&name, std::slice::from_ref(&name)) {
+        if let Some((child, key)) = self.foreign_keys().first_reference(&name, std::slice::from_ref(&name)) {
             let table = format!("{}.{}", quote_identifier(&child.database), quote_identifier(&child.name));
             let what = format!("{table}, CONSTRAINT {}", quote_identifier(&key.name));
             return Err(error_code::ER_TRUNCATE_ILLEGAL_FK.with(&[&what]));
@@ -281,34 +279,11 @@ impl Session {
             self.shared.note(error);
             return Ok(Done::affected(1));
         }
-        let collation = self.database_collation(statement.options, self.settings.server_collation)?;
+        let collation = database_collation(statement.options, self.settings.server_collation)?;
         let mut change = catalog.begin_change();
         change.create_database(DatabaseDef { name: name.to_owned(), collation }).await?;
         self.commit_change(change, shield).await?;
         Ok(Done::affected(1))
-    }
-
-    fn database_collation(
-        &self,
-        options: &[DatabaseOption<'_>],
-        default: CollationId,
-    ) -> Result<CollationId, SqlError> {
-        let (mut charset, mut collation) = (None, None);
-        for option in options {
-            match *option {
-                DatabaseOption::CharacterSet(name) => charset = Some(name),
-                DatabaseOption::Collate(name) => collation = Some(name),
-                DatabaseOption::Encryption(text) if text.eq_ignore_ascii_case("n") => {}
-                DatabaseOption::Encryption(_) => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"ENCRYPTION"]));
-                }
-                DatabaseOption::ReadOnly(Some(true)) => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"READ ONLY databases"]));
-                }
-                DatabaseOption::ReadOnly(_) => {}
-            }
-        }
-        choose_collation(charset, collation, default)
     }
 
     async fn alter_database(
@@ -327,7 +302,7 @@ impl Session {
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
         let present = catalog.database(&name).ok_or_else(|| ER_DB_DOES_NOT_EXIST.with(&[&name]))?;
-        let collation = self.database_collation(statement.options, present.collation)?;
+        let collation = database_collation(statement.options, present.collation)?;
         let mut change = catalog.begin_change();
         change.create_database(DatabaseDef { collation, ..present }).await?;
         self.commit_change(change, shield).await?;
@@ -362,9 +337,9 @@ impl Session {
         let tables = catalog.tables(name).into_iter().map(|handle| TableName::of(handle.definition()));
         let tables: Vec<TableName> = tables.collect();
         let locks = tables.iter().map(|table| (table.lock(), LockMode::Exclusive)).collect();
-        let relatives = || tables.iter().flat_map(|table| self.relatives(table)).collect();
+        let relatives = || tables.iter().flat_map(|table| self.foreign_keys().relatives(table)).collect();
         let _tables = self.lock_with_relatives(locks, relatives).await?;
-        self.check_drop(&tables)?;
+        self.foreign_keys().check_drop(&tables)?;
         let mut change = catalog.begin_change();
         let table_count = change.drop_database(name).await?;
         self.commit_change(change, shield).await?;
@@ -372,44 +347,5 @@ impl Session {
             self.set_database(None);
         }
         Ok(Done::affected(table_count as u64))
-    }
-}
-
-/// The names of tables while RENAME works through its pairs.
-#[derive(Default)]
-struct Names {
-    /// New name of a table, or `None` for a name that has become free.
-    present: std::collections::BTreeMap<TableName, Option<Arc<TableDef>>>,
-}
-
-impl Names {
-    fn find(&self, catalog: &catalog::Catalog, name: &TableName) -> Option<Arc<TableDef>> {
-        match self.present.get(name) {
-            Some(definition) => definition.clone(),
-            None => catalog.table(&name.database, &name.name).map(|handle| handle.definition().clone()),
-        }
-    }
-
-    fn rename(
-        &mut self,
-        catalog: &catalog::Catalog,
-        from: &TableName,
-        to: &TableName,
-    ) -> Result<(), SqlError> {
-        let Some(definition) = self.find(catalog, from) else {
-            catalog.require_database(&from.database)?;
-            return Err(error_code::ER_NO_SUCH_TABLE.with(&[&from.database, &from.name]));
-        };
-        catalog.require_database(&to.database)?;
-        if self.find(catalog, to).is_some() {
-            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
-        }
-        self.present.insert(from.clone(), None);
-        self.present.insert(to.clone(), Some(definition));
-        Ok(())
-    }
-
-    fn moved(self) -> Vec<(TableName, Arc<TableDef>)> {
-        self.present.into_iter().filter_map(|(name, definition)| Some((name, definition?))).collect()
     }
 }

@@ -1,123 +1,48 @@
-//! Foreign keys in data definition: which other tables a statement has to lock, what parents and children forbid, and
-//! how they follow a rename.
+//! What foreign keys demand of a table that is created, altered, renamed or dropped, and of those they join to it.
 //!
 //! Invariant: of two tables that a foreign key joins and that both exist, the parent has the referenced columns, each
 //! of a kind that compares with the child's, and an index that begins with them; the child has an index that begins
 //! with its own. `foreign_key_checks=0` lets parents be missing, but not that.
-use std::collections::{BTreeMap, BTreeSet};
-
-use auth::Privilege;
-use catalog::{LockGuard, LockMode, LockName};
-use datum::{ColumnType, ErrorCode, SqlError, TypeKind, error_code};
-use parser::ast::{AlterSpecification as Spec, ColumnAttribute, ColumnDefinition, ObjectName, TableElement};
-use schema::{ForeignKeyDef, TableDef, generated_name, generated_number};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use catalog::Catalog;
+use datum::{ColumnType, Condition, ErrorCode, SqlError, TypeKind, error_code};
+use parser::ast::ObjectName;
+use schema::{ForeignKeyDef, TableDef};
 use table::StorageKind;
+use variables::Settings;
 
-use super::TableName;
-use crate::session::Session;
-use definition::{ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY};
+use super::alteration::is_same_value;
+use super::conditions::{
+    ER_DROP_INDEX_FK, ER_FK_NO_UNIQUE_INDEX_PARENT, ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY,
+};
+use super::table_name::TableName;
 
-/// Other tables whose descriptors change with the statement's own: as they were, and as they will be.
-pub(super) type Followers = BTreeMap<TableName, (Arc<TableDef>, TableDef)>;
-
-impl TableName {
-    pub fn of(table: &TableDef) -> TableName {
-        TableName { database: table.database.clone(), name: table.name.clone() }
-    }
-
-    pub fn parent_of(key: &ForeignKeyDef) -> TableName {
-        TableName { database: key.parent_database.clone(), name: key.parent_table.clone() }
-    }
+/// Who changes a definition.
+pub trait Definer {
+    /// The table that a statement means.
+    fn table_name(&self, name: ObjectName<'_>) -> Result<TableName, SqlError>;
+    /// Whether a new foreign key may reference the table.
+    fn permit_reference(&self, database: &str, table: &str) -> Result<(), SqlError>;
+    /// Takes what the client is to be told beside the answer.
+    fn tell(&self, condition: Condition);
 }
 
-impl Session {
-    /// The tables that foreign keys join to one of this name, which need not exist.
-    pub(super) fn relatives(&self, name: &TableName) -> BTreeSet<TableName> {
-        let mut relatives = self.children(name);
-        if let Some(table) = self.instance.catalog().table(&name.database, &name.name) {
-            relatives.extend(table.definition().foreign_keys.iter().map(TableName::parent_of));
-        }
-        relatives
-    }
+/// The foreign keys of all tables, as a statement that changes definitions sees them.
+pub struct ForeignKeys<'a> {
+    pub catalog: &'a Catalog,
+    pub settings: &'a Settings,
+    pub definer: &'a dyn Definer,
+}
 
-    fn children(&self, name: &TableName) -> BTreeSet<TableName> {
-        let children = self.instance.catalog().children_of(&name.database, &name.name).into_iter();
-        children.map(|(child, _)| TableName::of(child.definition())).collect()
-    }
+/// Other tables whose descriptors change with the statement's own: as they were, and as they will be.
+pub type Followers = BTreeMap<TableName, (Arc<TableDef>, TableDef)>;
 
-    /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
-    pub(super) async fn lock_with_relatives(
-        &self,
-        locks: Vec<(LockName, LockMode)>,
-        relatives: impl Fn() -> BTreeSet<TableName>,
-    ) -> Result<Vec<LockGuard>, SqlError> {
-        loop {
-            let wanted = relatives();
-            let others = wanted.iter().map(|name| (name.lock(), LockMode::Exclusive));
-            let guards = self.lock_for_change(locks.iter().cloned().chain(others).collect()).await?;
-            if relatives().is_subset(&wanted) {
-                return Ok(guards);
-            }
-        }
-    }
-
-    /// The tables that elements of CREATE or ALTER TABLE reference.
-    pub(super) fn referenced_by(&self, database: &str, elements: &[TableElement<'_>]) -> BTreeSet<TableName> {
-        let mut parents = BTreeSet::new();
-        for element in elements {
-            match element {
-                TableElement::ForeignKey(key) => {
-                    parents.insert(referenced_name(database, key.references.table));
-                }
-                TableElement::Column(column) => parents.extend(column_parents(database, column)),
-                TableElement::Index(_) | TableElement::Check(_) => {}
-            }
-        }
-        parents
-    }
-
-    /// The tables that an ALTER TABLE has to have for itself beside its own: its children, since their statements work
-    /// with its definition though they may not name it (MySQL waits even for those that have only read a child), and
-    /// the parents too if the relation may change.
-    pub(super) fn altered_relatives(
-        &self,
-        name: &TableName,
-        specifications: &[Spec<'_>],
-    ) -> BTreeSet<TableName> {
-        let mut relatives = self.children(name);
-        let mut changes = false;
-        for specification in specifications {
-            match specification {
-                Spec::AddForeignKey(key) => {
-                    relatives.insert(referenced_name(&name.database, key.references.table));
-                }
-                Spec::AddElements(elements) => {
-                    relatives.extend(self.referenced_by(&name.database, elements));
-                }
-                Spec::AddColumn { column, .. } => {
-                    relatives.extend(column_parents(&name.database, column));
-                }
-                Spec::ChangeColumn { .. }
-                | Spec::DropForeignKey(_)
-                | Spec::DropConstraint(_)
-                | Spec::RenameColumn { .. } => changes = true,
-                Spec::RenameTable(to) => {
-                    changes = true;
-                    relatives.extend(self.table_name(*to).iter().flat_map(|to| self.relatives(to)));
-                }
-                _ => {}
-            }
-        }
-        if changes {
-            relatives.extend(self.relatives(name));
-        }
-        relatives
-    }
-
+impl ForeignKeys<'_> {
     /// Checks the foreign keys of a table that is created, or altered from `before`, and fills in what their words
     /// left open. Gives the keys whose rows have to be checked: none with `foreign_key_checks=0`.
-    pub(super) fn check_foreign_keys(
+    pub fn check_foreign_keys(
         &self,
         before: Option<&TableDef>,
         after: &mut TableDef,
@@ -132,10 +57,10 @@ impl Session {
                     return Err(error_code::ER_FK_DUP_NAME.with(&[&key.name]));
                 }
                 self.check_key_name(&own, &key.name)?;
-                self.require_table(Privilege::References, &key.parent_database, &key.parent_table)?;
+                self.definer.permit_reference(&key.parent_database, &key.parent_table)?;
             }
             let is_own = key.references(&own.database, &own.name);
-            let parent = self.instance.catalog().table(&key.parent_database, &key.parent_table);
+            let parent = self.catalog.table(&key.parent_database, &key.parent_table);
             let parent = match (is_own, &parent) {
                 (true, _) => &own,
                 (false, Some(handle)) => &**handle.definition(),
@@ -163,8 +88,8 @@ impl Session {
     }
 
     /// Error 1826: names of foreign keys are unique in their database.
-    pub(super) fn check_key_name(&self, table: &TableDef, name: &str) -> Result<(), SqlError> {
-        for other in self.instance.catalog().tables(&table.database) {
+    pub fn check_key_name(&self, table: &TableDef, name: &str) -> Result<(), SqlError> {
+        for other in self.catalog.tables(&table.database) {
             let other = other.definition();
             let is_taken = || other.foreign_keys.iter().any(|key| key.name.eq_ignore_ascii_case(name));
             if other.id != table.id && is_taken() {
@@ -186,7 +111,7 @@ impl Session {
         if parent.index_led_by(&columns).is_none() {
             return Err(error_code::ER_FK_NO_INDEX_PARENT.with(&[&key.name, &parent.name]));
         }
-        self.shared.warning(ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY.with(&[&key.name]));
+        self.definer.tell(ER_WARN_FK_REFERS_TO_NON_STANDARD_KEY.with(&[&key.name]).into_warning());
         Ok(())
     }
 
@@ -199,7 +124,7 @@ impl Session {
             let Some(old) = before.foreign_keys.iter().find(|old| old.name == key.name) else { continue };
             for (&new_column, &old_column) in key.columns.iter().zip(&old.columns) {
                 let (old, new) = (&before.columns[old_column], &after.columns[new_column]);
-                if !super::alter_table::is_same_value(&old.column_type, &new.column_type) {
+                if !is_same_value(&old.column_type, &new.column_type) {
                     return Err(error_code::ER_FK_COLUMN_CANNOT_CHANGE.with(&[&old.name, &key.name]));
                 }
             }
@@ -208,8 +133,8 @@ impl Session {
     }
 
     /// Checks a new table of a name that foreign keys of others reference already.
-    pub(super) fn check_waiting_children(&self, parent: &TableDef) -> Result<(), SqlError> {
-        for (child, key) in self.instance.catalog().children_of(&parent.database, &parent.name) {
+    pub fn check_waiting_children(&self, parent: &TableDef) -> Result<(), SqlError> {
+        for (child, key) in self.catalog.children_of(&parent.database, &parent.name) {
             let fits = check_fit(&key, child.definition(), parent)
                 .and_then(|()| self.check_parent_index(&key, parent));
             match fits {
@@ -224,14 +149,14 @@ impl Session {
 
     /// Checks an altered table against those that reference it; `new_name` is what became of each old column. Gives
     /// the children that have to learn new names of columns; the table's own keys learn them at once.
-    pub(super) fn check_children(
+    pub fn check_children(
         &self,
         before: &TableDef,
         after: &mut TableDef,
         new_name: impl Fn(usize) -> Option<String>,
     ) -> Result<Followers, SqlError> {
         let mut followers = Followers::new();
-        for (child, key) in self.instance.catalog().children_of(&before.database, &before.name) {
+        for (child, key) in self.catalog.children_of(&before.database, &before.name) {
             let child = child.definition();
             let is_own = child.id == before.id;
             if is_own && !after.foreign_keys.iter().any(|own| own.name == key.name) {
@@ -276,7 +201,7 @@ impl Session {
         };
         for (old, new) in old.into_iter().zip(new) {
             let (old, new) = (&before.columns[old], &after.columns[new]);
-            let is_kept = super::alter_table::is_same_value(&old.column_type, &new.column_type);
+            let is_kept = is_same_value(&old.column_type, &new.column_type);
             if self.settings.foreign_key_checks && !is_kept {
                 let child = TableName::of(child).dotted();
                 let names: [&dyn std::fmt::Display; 3] = [&old.name, &key.name, &child];
@@ -287,7 +212,7 @@ impl Session {
     }
 
     /// The first foreign key of a table outside of `dropped` that references the table, unless nobody checks.
-    pub(super) fn first_reference(
+    pub fn first_reference(
         &self,
         parent: &TableName,
         dropped: &[TableName],
@@ -295,13 +220,13 @@ impl Session {
         if !self.settings.foreign_key_checks {
             return None;
         }
-        let children = self.instance.catalog().children_of(&parent.database, &parent.name).into_iter();
+        let children = self.catalog.children_of(&parent.database, &parent.name).into_iter();
         let mut children = children.map(|(child, key)| (child.definition().clone(), key));
         children.find(|(child, _)| !dropped.contains(&TableName::of(child)))
     }
 
     /// Error 3730 if a table outside of `dropped` references one in it.
-    pub(super) fn check_drop(&self, dropped: &[TableName]) -> Result<(), SqlError> {
+    pub fn check_drop(&self, dropped: &[TableName]) -> Result<(), SqlError> {
         for name in dropped {
             if let Some((child, key)) = self.first_reference(name, dropped) {
                 let names: [&dyn std::fmt::Display; 3] = [&name.name, &key.name, &child.name];
@@ -310,21 +235,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-fn referenced_name(database: &str, name: ObjectName<'_>) -> TableName {
-    let database = name.database.map_or(database, |database| database.name);
-    TableName { database: database.to_owned(), name: name.name.name.to_owned() }
-}
-
-fn column_parents<'a>(
-    database: &'a str,
-    column: &'a ColumnDefinition<'_>,
-) -> impl Iterator<Item = TableName> + 'a {
-    column.attributes.iter().filter_map(move |attribute| match attribute {
-        ColumnAttribute::References(references) => Some(referenced_name(database, references.table)),
-        _ => None,
-    })
 }
 
 /// Whether `before` had this key of `own` in all its words.
@@ -420,26 +330,4 @@ fn check_parent_still_indexed(
 fn needed_index(table: &TableDef, index: Option<usize>) -> SqlError {
     let code: &ErrorCode = &ER_DROP_INDEX_FK;
     code.with(&[&index.map_or("", |index| &*table.indexes[index].name)])
-}
-
-/// Tables take other names: `to` says which. The keys of `table` follow their parents, and names that were generated
-/// from the table's own name follow that.
-pub(super) fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<TableName>) {
-    let own = to(&TableName::of(table));
-    for key in &mut table.foreign_keys {
-        if let Some(parent) = to(&TableName::parent_of(key)) {
-            key.parent_database = parent.database;
-            key.parent_table = parent.name;
-        }
-        if let Some(own) = &own
-            && let Some(number) = generated_number(&key.name, &table.name)
-        {
-            key.name = generated_name(&own.name, number);
-        }
-    }
-    table.foreign_keys.sort_by_cached_key(|key| key.name.to_lowercase());
-    if let Some(own) = own {
-        table.database = own.database;
-        table.name = own.name;
-    }
 }

@@ -1,0 +1,57 @@
+//! Values as the columns of a table keep them: defaults, and rows that are copied into another form of their table.
+use datum::{
+    ColumnType, Condition, Date, DateTime, MomentContext, SqlError, StoreMode, Timestamp, TypeKind, Value,
+    fraction_digits,
+};
+use schema::ColumnDef;
+use variables::Settings;
+
+/// Conversion of values to the types of columns.
+pub struct Conversion<'a> {
+    mode: StoreMode<'a>,
+    now_utc_micros: i64,
+}
+
+impl<'a> Conversion<'a> {
+    /// By the settings of a session, at this time.
+    pub fn new(settings: &'a Settings, now_utc_micros: i64) -> Conversion<'a> {
+        let zone = &settings.time_zone;
+        let today = zone.to_local(now_utc_micros).map_or(Date::ZERO, DateTime::date);
+        let moments = MomentContext { zone, mode: settings.sql_mode, today };
+        let is_strict = settings.sql_mode.is_strict();
+        Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros }
+    }
+
+    /// The value as the column keeps it, with a warning when it was adjusted.
+    pub fn column_value(
+        &self,
+        value: &Value,
+        from: &ColumnType,
+        column: &ColumnDef,
+        row: u64,
+    ) -> Result<(Value, Option<Condition>), SqlError> {
+        match value.cast_to_column(from, &column.column_type, &self.mode) {
+            Ok(stored) => {
+                let condition = stored.problem.map(|problem| Condition {
+                    severity: problem.severity,
+                    error: problem.to_error(&column.name, row),
+                });
+                Ok((stored.value, condition))
+            }
+            Err(problem) => Err(problem.to_error(&column.name, row)),
+        }
+    }
+
+    /// CURRENT_TIMESTAMP as a value of the column's type.
+    pub fn now(&self, column_type: &ColumnType) -> Value {
+        let fsp = fraction_digits(column_type);
+        let Some(now) = self.mode.moments.zone.to_local(self.now_utc_micros) else { return Value::Null };
+        let now = now.truncated(fsp);
+        match column_type.kind {
+            TypeKind::Timestamp { .. } => {
+                Timestamp::from_zone(now, self.mode.moments.zone).map_or(Value::Null, Value::Timestamp)
+            }
+            _ => Value::DateTime(now),
+        }
+    }
+}

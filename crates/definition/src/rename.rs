@@ -1,0 +1,67 @@
+//! RENAME: the names of tables pair by pair, and what follows a name.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::Catalog;
+use datum::{SqlError, error_code};
+use schema::{TableDef, generated_name, generated_number};
+
+use super::table_name::TableName;
+
+/// The names of tables while RENAME works through its pairs.
+#[derive(Default)]
+pub struct Names {
+    /// New name of a table, or `None` for a name that has become free.
+    present: BTreeMap<TableName, Option<Arc<TableDef>>>,
+}
+
+impl Names {
+    fn find(&self, catalog: &Catalog, name: &TableName) -> Option<Arc<TableDef>> {
+        match self.present.get(name) {
+            Some(definition) => definition.clone(),
+            None => catalog.table(&name.database, &name.name).map(|handle| handle.definition().clone()),
+        }
+    }
+
+    /// One pair.
+    pub fn rename(&mut self, catalog: &Catalog, from: &TableName, to: &TableName) -> Result<(), SqlError> {
+        let Some(definition) = self.find(catalog, from) else {
+            catalog.require_database(&from.database)?;
+            return Err(error_code::ER_NO_SUCH_TABLE.with(&[&from.database, &from.name]));
+        };
+        catalog.require_database(&to.database)?;
+        if self.find(catalog, to).is_some() {
+            return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
+        }
+        self.present.insert(from.clone(), None);
+        self.present.insert(to.clone(), Some(definition));
+        Ok(())
+    }
+
+    /// The tables under their new names.
+    pub fn moved(self) -> Vec<(TableName, Arc<TableDef>)> {
+        self.present.into_iter().filter_map(|(name, definition)| Some((name, definition?))).collect()
+    }
+}
+
+/// Tables take other names: `to` says which. The keys of `table` follow their parents, and names that were generated
+/// from the table's own name follow that.
+pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<TableName>) {
+    let own = to(&TableName::of(table));
+    for key in &mut table.foreign_keys {
+        if let Some(parent) = to(&TableName::parent_of(key)) {
+            key.parent_database = parent.database;
+            key.parent_table = parent.name;
+        }
+        if let Some(own) = &own
+            && let Some(number) = generated_number(&key.name, &table.name)
+        {
+            key.name = generated_name(&own.name, number);
+        }
+    }
+    table.foreign_keys.sort_by_cached_key(|key| key.name.to_lowercase());
+    if let Some(own) = own {
+        table.database = own.database;
+        table.name = own.name;
+    }
+}
