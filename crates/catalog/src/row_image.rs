@@ -85,7 +85,7 @@ fn write_value(column: &ColumnType, value: &Value, image: &mut Vec<u8>) {
         TypeKind::Char | TypeKind::Binary => write_padded(column, value, image),
         _ if has_own_length(column) => match value {
             Value::Bytes(text) => image.extend_from_slice(text),
-            Value::Json(text) => image.extend_from_slice(text.as_bytes()),
+            Value::Json(text) => image.extend_from_slice(datum::json_shown(text).as_bytes()),
             _ if column.kind == TypeKind::Json => image.extend_from_slice(b"null"),
             _ => {}
         },

@@ -10,7 +10,7 @@ use collation::CollationId;
 use crate::column_type::{ColumnType, TypeKind};
 use crate::error::SqlError;
 use crate::error_code::ER_INCORRECT_VALUE;
-use crate::json::compare_json;
+use crate::json::{compare_json, json_key};
 use crate::moment::MomentContext;
 use crate::number::{WarningSink, is_exact_integer, no_warning, shown};
 use crate::temporal::{DateTime, Time};
@@ -134,7 +134,13 @@ fn compare_converted(
             };
             Some(time(left).cmp(&time(right)))
         }
-        CompareMode::Json => Some(compare_json(left, right)),
+        CompareMode::Json => {
+            let (left_value, right_value) = (in_zone(left, context), in_zone(right, context));
+            Some(compare_json(
+                Operand { value: &left_value, column: left.column },
+                Operand { value: &right_value, column: right.column },
+            ))
+        }
     }
 }
 
@@ -220,7 +226,7 @@ pub fn hash_in_type(value: &Value, column: &ColumnType, hasher: &mut impl Hasher
         Value::Timestamp(timestamp) => hasher.write_i64(timestamp.to_unix_micros()),
         Value::Year(number) | Value::Enum(number) => hasher.write_u16(*number),
         Value::Bit(bits) | Value::Set(bits) => hasher.write_u64(*bits),
-        Value::Json(json) => hasher.write(json.as_bytes()),
+        Value::Json(json) => hasher.write(&json_key(json)),
     }
 }
 

@@ -27,7 +27,8 @@ pub use compare_key::write_compare_key;
 pub use decimal::{Decimal, DecimalOverflow, PRECISION_MAX, ParsedDecimal, SCALE_MAX};
 pub use error::{Condition, ErrorCode, Severity, SqlError};
 pub use json::{
-    InvalidJson, Json, JsonMap, compare_documents, json_moment, json_text, normalize_json, parse_json,
+    InvalidJson, JSON_DEPTH_MAX, Json, JsonMap, compare_documents, json_key, json_of, json_of_text,
+    json_shown, json_shown_text, json_text, normalize_json, parse_json, read_json,
 };
 pub use key::{InvalidKey, decode_key, encode_key, encode_key_prefix, is_decodable};
 pub use moment::{MomentContext, NoMoment, fraction_digits};

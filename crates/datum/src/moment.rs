@@ -2,6 +2,7 @@
 //!
 //! Callers: comparison with temporals, CAST, temporal functions, storing into temporal columns.
 use crate::column_type::{ColumnType, TypeKind};
+use crate::json::json_shown;
 use crate::sql_mode::SqlMode;
 use crate::temporal::{Date, DateTime, MICROS_PER_SECOND, Parsed, Time};
 use crate::time_zone::TimeZone;
@@ -56,7 +57,9 @@ impl Value {
                 DateTime::parse(&text, context.is_lenient())
                     .and_then(|parsed| context.in_session_zone(parsed))
             }
-            Value::Json(json) => DateTime::parse(json.trim_matches('"').as_bytes(), context.is_lenient()),
+            Value::Json(json) => {
+                DateTime::parse(json_shown(json).trim_matches('"').as_bytes(), context.is_lenient())
+            }
             // A year is its first day.
             Value::Year(year) => {
                 Date::new(*year, 1, 1).filter(|_| *year > 0).map(|date| whole(date.at_midnight()))
@@ -80,7 +83,7 @@ impl Value {
             Value::Date(_) | Value::Year(_) => Some(whole(Time::ZERO)),
             Value::Timestamp(timestamp) => Some(whole(timestamp.in_zone(context.zone).time())),
             Value::Bytes(_) | Value::Enum(_) | Value::Set(_) => Time::parse(&self.to_text(column)),
-            Value::Json(json) => Time::parse(json.trim_matches('"').as_bytes()),
+            Value::Json(json) => Time::parse(json_shown(json).trim_matches('"').as_bytes()),
             number => number_to_time(number, column),
         };
         parsed.ok_or(NoMoment::Invalid)

@@ -5,6 +5,7 @@ use crate::column_type::{ColumnType, TypeKind};
 use crate::decimal::{Decimal, PRECISION_MAX};
 use crate::error::SqlError;
 use crate::error_code::ER_TRUNCATED_WRONG_VALUE;
+use crate::json::{Json, json_shown, read_json};
 use crate::value::Value;
 
 /// Takes the warnings of a conversion.
@@ -111,7 +112,7 @@ impl Value {
             Value::Year(number) | Value::Enum(number) => f64::from(*number),
             Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes) as f64,
             Value::Bytes(text) => text_to_f64(text, warn),
-            Value::Json(json) => json_number(json, warn),
+            Value::Json(json) => self.number_of_json(json).to_f64(column, warn)?,
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
                 self.to_decimal(column, warn)?.to_f64()
             }
@@ -124,14 +125,11 @@ impl Value {
             Value::Null => return None,
             Value::Int(number) => Decimal::from_i64(*number),
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => Decimal::from_u64(*number),
-            Value::Float(_) | Value::Double(_) | Value::Json(_) => match self.json_integer() {
-                Some(JsonInteger::Signed(number)) => Decimal::from_i64(number),
-                Some(JsonInteger::Unsigned(number)) => Decimal::from_u64(number),
-                None => {
-                    let number = self.to_f64(column, warn)?;
-                    Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
-                }
-            },
+            Value::Float(_) | Value::Double(_) => {
+                let number = self.to_f64(column, warn)?;
+                Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
+            }
+            Value::Json(json) => self.number_of_json(json).to_decimal(column, warn)?,
             Value::Decimal(number) => number.clone(),
             Value::Year(number) | Value::Enum(number) => Decimal::from_i64(i64::from(*number)),
             Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes)),
@@ -164,11 +162,8 @@ impl Value {
             Value::Int(number) => i128::from(*number),
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => i128::from(*number),
             Value::Year(number) | Value::Enum(number) => i128::from(*number),
-            Value::Float(_) | Value::Double(_) | Value::Json(_) => match self.json_integer() {
-                Some(JsonInteger::Signed(number)) => i128::from(number),
-                Some(JsonInteger::Unsigned(number)) => i128::from(number),
-                None => double_to_integer(self.to_f64(column, warn)?, warn),
-            },
+            Value::Float(_) | Value::Double(_) => double_to_integer(self.to_f64(column, warn)?, warn),
+            Value::Json(json) => self.number_of_json(json).to_integer(column, warn)?,
             Value::Decimal(number) => decimal_to_integer(number, warn),
             Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes)),
             Value::Bytes(text) => {
@@ -188,11 +183,18 @@ impl Value {
         })
     }
 
-    /// A document that is an integer, which keeps all its digits.
-    fn json_integer(&self) -> Option<JsonInteger> {
-        let Value::Json(text) = self else { return None };
-        let signed = text.parse().map(JsonInteger::Signed);
-        signed.or_else(|_| text.parse().map(JsonInteger::Unsigned)).ok()
+    /// The SQL value that a document is where a number is wanted: what is no scalar stays text, which is no number.
+    fn number_of_json(&self, json: &str) -> Value {
+        let is_scalar = !json.starts_with(['[', '{']);
+        match if is_scalar { read_json(json) } else { Json::Null } {
+            Json::Int(number) => Value::Int(number),
+            Json::UInt(number) => Value::UInt(number),
+            Json::Double(number) => Value::Double(number),
+            Json::Decimal(number) => Value::Decimal(number),
+            Json::Bool(truth) => Value::boolean(truth),
+            Json::String(text) => Value::Bytes(text.into_bytes()),
+            _ => Value::bytes(json_shown(json).as_bytes()),
+        }
     }
 
     /// Whether the value counts as true; `None` for NULL.
@@ -203,15 +205,16 @@ impl Value {
             Value::UInt(number) => Some(*number != 0),
             Value::Decimal(number) => Some(!number.is_zero()),
             // Whatever is not the number 0, `false` too.
-            Value::Json(text) => Some(text.parse() != Ok(0.0f64)),
+            Value::Json(text) => Some(match read_json(text) {
+                Json::Int(number) => number != 0,
+                Json::UInt(number) => number != 0,
+                Json::Double(number) => number != 0.0,
+                Json::Decimal(number) => !number.is_zero(),
+                _ => true,
+            }),
             other => other.to_f64(column, warn).map(|number| number != 0.0),
         }
     }
-}
-
-enum JsonInteger {
-    Signed(i64),
-    Unsigned(u64),
 }
 
 /// The number a hexadecimal literal is: its last eight bytes, most significant first.
@@ -226,24 +229,6 @@ fn text_to_f64(text: &[u8], warn: WarningSink<'_>) -> f64 {
         warn(truncated("DOUBLE", text));
     }
     prefix.value
-}
-
-fn json_number(json: &str, warn: WarningSink<'_>) -> f64 {
-    match json {
-        "true" => 1.0,
-        "false" => 0.0,
-        text => match text.parse() {
-            Ok(number) => number,
-            Err(_) => {
-                let inner = text.trim_matches('"');
-                if inner.len() == text.len() {
-                    warn(truncated("DOUBLE", text.as_bytes()));
-                    return 0.0;
-                }
-                text_to_f64(inner.as_bytes(), warn)
-            }
-        },
-    }
 }
 
 /// A temporal as a number with its fraction in `fsp` digits.

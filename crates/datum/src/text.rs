@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use crate::column_type::{ColumnType, TypeKind};
+use crate::json::json_shown;
 use crate::number_text::{write_double, write_float};
 use crate::value::Value;
 
@@ -43,7 +44,7 @@ impl Value {
                 }
             }
             Value::Set(mask) => write_set(*mask, column, text),
-            Value::Json(json) => text.extend_from_slice(json.as_bytes()),
+            Value::Json(json) => text.extend_from_slice(json_shown(json).as_bytes()),
         }
     }
 
@@ -51,7 +52,10 @@ impl Value {
     pub fn to_text<'a>(&'a self, column: &ColumnType) -> Cow<'a, [u8]> {
         match self {
             Value::Bytes(bytes) => Cow::Borrowed(bytes),
-            Value::Json(json) => Cow::Borrowed(json.as_bytes()),
+            Value::Json(json) => match json_shown(json) {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            },
             other => {
                 let mut text = Vec::new();
                 other.write_text(column, &mut text);

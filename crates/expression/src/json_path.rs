@@ -94,7 +94,7 @@ impl Path {
 fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
     match (leg, value) {
         (Leg::Member(key), Json::Object(members)) => next.extend(members.get(key)),
-        (Leg::AnyMember, Json::Object(members)) => next.extend(sorted_members(members)),
+        (Leg::AnyMember, Json::Object(members)) => next.extend(members.values()),
         (Leg::Element(index), Json::Array(elements)) => {
             next.extend(index.within(elements.len()).map(|index| &elements[index]));
         }
@@ -118,21 +118,12 @@ fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
     }
 }
 
-/// The members in the order that the text of the object shows them.
-fn sorted_members(members: &datum::JsonMap) -> Vec<&Json> {
-    let mut sorted: Vec<(&String, &Json)> = members.iter().collect();
-    sorted.sort_by(|(left, _), (right, _)| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
-    sorted.into_iter().map(|(_, member)| member).collect()
-}
-
 /// The value itself and everything below it; documents nest no deeper than the parser allows.
 fn descend<'d>(value: &'d Json, next: &mut Vec<&'d Json>) {
     next.push(value);
     match value {
         Json::Array(elements) => elements.iter().for_each(|element| descend(element, next)),
-        Json::Object(members) => {
-            sorted_members(members).into_iter().for_each(|member| descend(member, next));
-        }
+        Json::Object(members) => members.values().for_each(|member| descend(member, next)),
         _ => {}
     }
 }

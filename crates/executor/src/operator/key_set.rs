@@ -12,8 +12,9 @@ pub fn write_group_key(value: &Value, column_type: &ColumnType, key: &mut Vec<u8
         Value::UInt(number) => write_integer(i128::from(*number), key),
         Value::Json(text) => {
             key.push(2);
-            key.extend_from_slice(&(text.len() as u64).to_be_bytes());
-            key.extend_from_slice(text.as_bytes());
+            let bytes = datum::json_key(text);
+            key.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+            key.extend_from_slice(&bytes);
         }
         other => encode_key(other, column_type, false, key),
     }

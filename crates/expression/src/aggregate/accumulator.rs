@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use datum::{Decimal, SqlError, TypeKind, Value, error_code};
 
 use super::distinct::Seen;
+use super::document::Document;
 use super::{AggregateCall, AggregateFunction};
 use crate::context::EvalContext;
 use crate::expr::ExprType;
@@ -47,6 +48,7 @@ enum State {
         bytes: usize,
         rows: u64,
     },
+    Document(Document),
 }
 
 /// One row of GROUP_CONCAT with the values it is sorted by.
@@ -59,8 +61,8 @@ struct Piece {
 impl Accumulator {
     pub(super) fn new(call: &AggregateCall) -> Accumulator {
         use AggregateFunction::{
-            AnyValue, Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, Max, Min, StddevPop, StddevSamp, Sum,
-            VarPop, VarSamp,
+            AnyValue, Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, JsonArray, JsonObject, Max, Min,
+            StddevPop, StddevSamp, Sum, VarPop, VarSamp,
         };
         let state = match call.function {
             Count => State::Count(0),
@@ -75,6 +77,8 @@ impl Accumulator {
             StddevPop | StddevSamp | VarPop | VarSamp => {
                 State::Variance { count: 0, mean: 0.0, squares: 0.0 }
             }
+            JsonArray => State::Document(Document::Array(String::new())),
+            JsonObject => State::Document(Document::Object { members: Vec::new(), bytes: 0 }),
             GroupConcat => State::Concat { pieces: Vec::new(), bytes: 0, rows: 0 },
         };
         Accumulator { state, seen: call.distinct.then(Seen::default) }
@@ -87,6 +91,9 @@ impl Accumulator {
         row: &[Value],
         context: &EvalContext,
     ) -> Result<(), SqlError> {
+        if let State::Document(document) = &mut self.state {
+            return document.add(&call.arguments, row, context);
+        }
         if let [argument] = call.arguments.as_slice()
             && self.seen.is_none()
             && !matches!(self.state, State::Concat { .. })
@@ -163,7 +170,7 @@ impl Accumulator {
                 *mean += before / *count as f64;
                 *squares += before * (number - *mean);
             }
-            State::Concat { .. } => return Err(mistyped(value)),
+            State::Concat { .. } | State::Document(_) => return Err(mistyped(value)),
         }
         Ok(())
     }
@@ -216,6 +223,7 @@ impl Accumulator {
             State::Extreme(best) => best.take().unwrap_or(Value::Null),
             State::Bits(bits) => Value::UInt(*bits),
             State::Variance { count, squares, .. } => spread(call.function, *count, *squares),
+            State::Document(document) => document.finish()?,
             State::Concat { pieces, rows, .. } => concatenated(call, std::mem::take(pieces), *rows, context),
         })
     }
@@ -224,6 +232,7 @@ impl Accumulator {
     pub fn memory_bytes(&self) -> usize {
         let held = match &self.state {
             State::Concat { bytes, .. } => *bytes,
+            State::Document(document) => document.memory_bytes(),
             State::Extreme(Some(Value::Bytes(text))) => text.len(),
             State::Extreme(Some(Value::Json(text))) => text.len(),
             _ => 0,

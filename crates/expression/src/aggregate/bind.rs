@@ -25,6 +25,9 @@ impl AggregateCall {
                 same_type(bind, &mut arguments[0])?
             }
             AggregateFunction::GroupConcat => concat_type(bind, &mut arguments)?,
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                ExprType::new(ColumnType::new(TypeKind::Json), Coercibility::Implicit)
+            }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 cast_integer(bind, &mut arguments[0])?;
                 number(ColumnType::bigint_unsigned().not_null())
@@ -53,6 +56,7 @@ fn check_count(function: AggregateFunction, arguments: &[Expr], distinct: bool) 
         AggregateFunction::Count if distinct => !arguments.is_empty(),
         AggregateFunction::Count => arguments.len() <= 1,
         AggregateFunction::GroupConcat => !arguments.is_empty(),
+        AggregateFunction::JsonObject => arguments.len() == 2,
         _ => arguments.len() == 1,
     };
     if valid { Ok(()) } else { Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain()) }

@@ -64,7 +64,7 @@ fn write_key(value: &Value, ty: &ExprType, key: &mut Vec<u8>) {
         Value::Bit(bits) => tagged(10, &bits.to_le_bytes()),
         Value::Enum(member) => tagged(11, &member.to_le_bytes()),
         Value::Set(members) => tagged(12, &members.to_le_bytes()),
-        Value::Json(text) => tagged(13, text.as_bytes()),
+        Value::Json(text) => tagged(13, &datum::json_key(text)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Aggregate functions: the bound call and the accumulator that gathers one group.
 //!
-//! `bind` infers types and casts arguments, `accumulator` gathers rows, `distinct` remembers what was seen.
+//! `bind` infers types and casts arguments, `accumulator` gathers rows, `distinct` remembers what was seen, `document`
+//! gathers JSON.
 use crate::expr::{Expr, ExprType};
 
 mod accumulator;
 mod bind;
 mod distinct;
+mod document;
 
 pub use accumulator::Accumulator;
 
@@ -26,6 +28,8 @@ pub enum AggregateFunction {
     VarPop,
     VarSamp,
     AnyValue,
+    JsonArray,
+    JsonObject,
 }
 
 impl AggregateFunction {
@@ -45,6 +49,8 @@ impl AggregateFunction {
             "variance" | "var_pop" => AggregateFunction::VarPop,
             "var_samp" => AggregateFunction::VarSamp,
             "any_value" => AggregateFunction::AnyValue,
+            "json_arrayagg" => AggregateFunction::JsonArray,
+            "json_objectagg" => AggregateFunction::JsonObject,
             _ => return None,
         };
         Some(function)

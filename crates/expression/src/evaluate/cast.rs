@@ -1,9 +1,9 @@
 //! CAST and implicit conversions of a value to a type.
 use std::borrow::Cow;
 
-use collation::Charset;
+use collation::{Charset, CollationId};
 use datum::{
-    ColumnType, Decimal, NoMoment, SqlError, SqlMode, TypeKind, Value, error_code, shown, truncated,
+    ColumnType, Decimal, Json, NoMoment, SqlError, SqlMode, TypeKind, Value, error_code, shown, truncated,
 };
 
 use super::comparison::moment_context;
@@ -193,33 +193,17 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
     Value::Bytes(converted[..kept].to_vec())
 }
 
+/// Text is parsed, ENUM and SET are strings, other values become JSON values.
 fn to_json(value: &Value, source: &ExprType) -> Result<Value, SqlError> {
-    let (source, is_truth) = (&source.column, source.is_truth);
-    match value {
+    let is_text = source.column.collation != CollationId::BINARY;
+    let document = match value {
         Value::Json(_) => return Ok(value.clone()),
-        Value::Int(number) if is_truth => {
-            return Ok(Value::Json((*number != 0).to_string().into_boxed_str()));
+        Value::Int(number) if source.is_truth => Json::Bool(*number != 0),
+        Value::Bytes(_) if is_text => {
+            let text = datum::json_of_text(value, &source.column);
+            datum::parse_json(text.as_bytes()).map_err(|invalid| invalid.in_function(1, "cast_as_json"))?
         }
-        // A DECIMAL keeps the digits it has.
-        Value::Decimal(number) => return Ok(Value::Json(number.to_string().into_boxed_str())),
-        _ => {}
-    }
-    let text = match value {
-        // Moments become JSON strings, numbers JSON numbers.
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
-            Cow::Owned(datum::json_text(&datum::json_moment(value)).into_bytes())
-        }
-        Value::Double(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
-            Cow::Owned(format!("{number:.1}").into_bytes())
-        }
-        _ => value.to_text(source),
+        _ => datum::json_of(value, &source.column),
     };
-    datum::normalize_json(&text).map(Value::Json).map_err(|invalid| {
-        error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[
-            &1,
-            &"cast_as_json",
-            &invalid.reason,
-            &invalid.position,
-        ])
-    })
+    Ok(Value::Json(datum::json_text(&document).into_boxed_str()))
 }

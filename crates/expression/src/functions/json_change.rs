@@ -75,7 +75,7 @@ fn change(name: &str, arguments: &Arguments<'_>, change: Change) -> Result<Value
             None => {}
         }
     }
-    Ok(json(&document))
+    json(&document)
 }
 
 /// Adds a member to an object or an element to the end of an array, if what would hold it exists.
@@ -114,7 +114,7 @@ fn json_remove(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             _ => {}
         }
     }
-    Ok(json(&document))
+    json(&document)
 }
 
 fn json_array_append(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -131,7 +131,7 @@ fn json_array_append(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             None => {}
         }
     }
-    Ok(json(&document))
+    json(&document)
 }
 
 fn json_array_insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -147,7 +147,7 @@ fn json_array_insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             elements.insert(at, value);
         }
     }
-    Ok(json(&document))
+    json(&document)
 }
 
 fn merge(name: &str, arguments: &Arguments<'_>, join: fn(Json, Json) -> Json) -> Result<Value, SqlError> {
@@ -156,7 +156,7 @@ fn merge(name: &str, arguments: &Arguments<'_>, join: fn(Json, Json) -> Json) ->
         let Some(next) = arguments.document(name, index)? else { return Ok(Value::Null) };
         merged = join(merged, next);
     }
-    Ok(json(&merged))
+    json(&merged)
 }
 
 /// RFC 7396: members of the patch win, null removes.

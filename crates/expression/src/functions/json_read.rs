@@ -1,8 +1,8 @@
 //! JSON functions that make documents or look into them.
-use collation::{Charset, CollationId};
+use collation::CollationId;
 use datum::{
-    ColumnType, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code, json_moment,
-    json_text, parse_json,
+    ColumnType, JSON_DEPTH_MAX, Json, JsonMap, SqlError, TypeKind, Value, compare_documents, error_code,
+    json_of, json_of_text, json_shown_text, json_text, parse_json, read_json,
 };
 
 use super::infer::{integer_type, text_column};
@@ -75,12 +75,7 @@ impl Arguments<'_> {
         if value.is_null() {
             return Ok(None);
         }
-        let column = &self.exprs[index].ty.column;
-        let text = value.to_text(column);
-        let is_text = matches!(*value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_));
-        let charset = if is_text { column.collation.charset() } else { Charset::Utf8mb4 };
-        let utf8 = charset.convert_to(Charset::Utf8mb4, &text).bytes;
-        Ok(Some(String::from_utf8_lossy(&utf8).into_owned()))
+        Ok(Some(json_of_text(&value, &self.exprs[index].ty.column)))
     }
 
     /// A document argument: a JSON value or text that is parsed, error 3141 when it cannot be.
@@ -88,36 +83,20 @@ impl Arguments<'_> {
         let value = self.value(index)?;
         match &*value {
             Value::Null => return Ok(None),
-            Value::Json(_) | Value::Bytes(_) => {}
+            Value::Json(text) => return Ok(Some(read_json(text))),
+            Value::Bytes(_) if self.collation(index) == CollationId::BINARY => {
+                return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
+            }
+            Value::Bytes(_) => {}
             _ => return Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&(index + 1), &name])),
         }
-        let text = self.utf8(index)?.unwrap_or_default();
-        parse_json(text.as_bytes()).map(Some).map_err(|invalid| {
-            let (reason, position) = (&invalid.reason, &invalid.position);
-            error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[&(index + 1), &name, reason, position])
-        })
+        let text = json_of_text(&value, &self.exprs[index].ty.column);
+        parse_json(text.as_bytes()).map(Some).map_err(|invalid| invalid.in_function(index + 1, name))
     }
 
     /// Any value as a JSON value: text as a string, NULL as null.
     pub(super) fn json_value(&self, index: usize) -> Result<Json, SqlError> {
-        let value = self.value(index)?;
-        let is_truth = self.exprs[index].ty.is_truth;
-        Ok(match &*value {
-            Value::Null => Json::Null,
-            Value::Int(number) if is_truth => Json::Bool(*number != 0),
-            Value::Int(number) => Json::from(*number),
-            Value::UInt(number) => Json::from(*number),
-            Value::Double(number) => Json::from(*number),
-            Value::Float(number) => Json::from(f64::from(*number)),
-            Value::Decimal(number) => match number.to_i64().filter(|_| number.scale() == 0) {
-                Some(integer) => Json::from(integer),
-                None => Json::from(number.to_f64()),
-            },
-            Value::Year(number) => Json::from(*number),
-            Value::Date(_) | Value::DateTime(_) | Value::Time(_) => json_moment(&value),
-            Value::Json(text) => parse_json(text.as_bytes()).unwrap_or(Json::Null),
-            _ => Json::String(self.utf8(index)?.unwrap_or_default()),
-        })
+        Ok(document_of(&*self.value(index)?, &self.exprs[index].ty))
     }
 
     pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
@@ -125,28 +104,40 @@ impl Arguments<'_> {
     }
 }
 
-pub(super) fn json(document: &Json) -> Value {
-    Value::Json(json_text(document).into_boxed_str())
+/// The JSON value of an expression's value, which is no stored instant any more.
+pub(crate) fn document_of(value: &Value, ty: &ExprType) -> Json {
+    match value {
+        Value::Int(number) if ty.is_truth => Json::Bool(*number != 0),
+        _ => json_of(value, &ty.column),
+    }
+}
+
+/// The document as a result; error 3157 when it nests too deep.
+pub(crate) fn json(document: &Json) -> Result<Value, SqlError> {
+    if document.depth() > JSON_DEPTH_MAX {
+        return Err(error_code::ER_JSON_DOCUMENT_TOO_DEEP.plain());
+    }
+    Ok(Value::Json(json_text(document).into_boxed_str()))
 }
 
 fn json_array(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let elements: Vec<Json> =
         (0..arguments.len()).map(|index| arguments.json_value(index)).collect::<Result<_, _>>()?;
-    Ok(json(&Json::Array(elements)))
+    json(&Json::Array(elements))
 }
 
 fn json_object(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let mut members = JsonMap::new();
+    let mut members = Vec::with_capacity(arguments.len() / 2);
     for pair in (0..arguments.len()).step_by(2) {
         let key = arguments.utf8(pair)?.ok_or_else(|| error_code::ER_JSON_DOCUMENT_NULL_KEY.plain())?;
-        members.insert(key, arguments.json_value(pair + 1)?);
+        members.push((key, arguments.json_value(pair + 1)?));
     }
-    Ok(json(&Json::Object(members)))
+    json(&Json::Object(members.into_iter().collect::<JsonMap>()))
 }
 
 fn json_quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let text = arguments.utf8(0)?;
-    Ok(text.map_or(Value::Null, |text| Value::bytes(json_text(&Json::String(text)))))
+    Ok(text.map_or(Value::Null, |text| Value::bytes(json_shown_text(&Json::String(text)))))
 }
 
 fn json_unquote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -158,12 +149,7 @@ fn json_unquote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     match parse_json(text.as_bytes()) {
         Ok(Json::String(inner)) => Ok(Value::bytes(inner)),
         Ok(_) => Ok(Value::bytes(text)),
-        Err(invalid) => Err(error_code::ER_INVALID_JSON_TEXT_IN_PARAM.with(&[
-            &1,
-            &"json_unquote",
-            &invalid.reason,
-            &invalid.position,
-        ])),
+        Err(invalid) => Err(invalid.in_function(1, "json_unquote")),
     }
 }
 
@@ -190,11 +176,11 @@ fn json_extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         is_single &= !path.has_wildcard();
         found.extend(path.select(&document));
     }
-    Ok(match found.as_slice() {
-        [] => Value::Null,
+    match found.as_slice() {
+        [] => Ok(Value::Null),
         [value] if is_single => json(value),
         values => json(&Json::Array(values.iter().map(|value| (*value).clone()).collect())),
-    })
+    }
 }
 
 fn contains(target: &Json, candidate: &Json) -> bool {
@@ -206,10 +192,7 @@ fn contains(target: &Json, candidate: &Json) -> bool {
         (Json::Object(members), Json::Object(candidates)) => candidates
             .iter()
             .all(|(key, candidate)| members.get(key).is_some_and(|member| contains(member, candidate))),
-        (target, candidate) => {
-            std::mem::discriminant(target) == std::mem::discriminant(candidate)
-                && compare_documents(target, candidate).is_eq()
-        }
+        (target, candidate) => compare_documents(target, candidate).is_eq(),
     }
 }
 
@@ -271,15 +254,8 @@ fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if candidate.is_null() {
         return Ok(Value::Null);
     }
-    // Dates and binary strings stay what they are in JSON, and text that is parsed has none of them.
-    let is_binary = arguments.exprs[0].ty.column.collation == CollationId::BINARY;
-    let is_foreign = match &*candidate {
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => true,
-        Value::Bytes(_) => is_binary,
-        _ => false,
-    };
     let candidate = arguments.json_value(0)?;
-    let is_equal = |element: &Json| !is_foreign && compare_documents(element, &candidate).is_eq();
+    let is_equal = |element: &Json| compare_documents(element, &candidate).is_eq();
     Ok(Value::boolean(match &target {
         Json::Array(elements) => elements.iter().any(is_equal),
         other => is_equal(other),
@@ -301,9 +277,7 @@ fn document_at(name: &str, arguments: &Arguments<'_>) -> Result<Option<Json>, Sq
 
 fn json_keys(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(Json::Object(members)) = document_at("json_keys", arguments)? else { return Ok(Value::Null) };
-    let mut keys: Vec<&String> = members.keys().collect();
-    keys.sort_by(|left, right| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
-    Ok(json(&Json::Array(keys.into_iter().cloned().map(Json::String).collect())))
+    json(&Json::Array(members.keys().cloned().map(Json::String).collect()))
 }
 
 fn json_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -316,31 +290,15 @@ fn json_length(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }))
 }
 
-fn depth(document: &Json) -> i64 {
-    1 + match document {
-        Json::Array(elements) => elements.iter().map(depth).max().unwrap_or(0),
-        Json::Object(members) => members.values().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
 fn json_depth(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.document("json_depth", 0)?.map_or(Value::Null, |document| Value::Int(depth(&document))))
+    Ok(arguments
+        .document("json_depth", 0)?
+        .map_or(Value::Null, |document| Value::Int(document.depth() as i64)))
 }
 
 fn json_type(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.document("json_type", 0)?.map_or(Value::Null, |document| {
-        Value::bytes(match &document {
-            Json::Null => "NULL",
-            Json::Bool(_) => "BOOLEAN",
-            Json::Number(number) if number.is_i64() => "INTEGER",
-            Json::Number(number) if number.is_u64() => "UNSIGNED INTEGER",
-            Json::Number(_) => "DOUBLE",
-            Json::String(_) => "STRING",
-            Json::Array(_) => "ARRAY",
-            Json::Object(_) => "OBJECT",
-        })
-    }))
+    let document = arguments.document("json_type", 0)?;
+    Ok(document.map_or(Value::Null, |document| Value::bytes(document.type_name())))
 }
 
 fn json_pretty(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -367,20 +325,17 @@ fn write_pretty(document: &Json, indent: usize, text: &mut String) {
             text.push(']');
         }
         Json::Object(members) if !members.is_empty() => {
-            let mut sorted: Vec<(&String, &Json)> = members.iter().collect();
-            sorted
-                .sort_by(|(left, _), (right, _)| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
             text.push('{');
-            for (index, (key, member)) in sorted.into_iter().enumerate() {
+            for (index, (key, member)) in members.iter().enumerate() {
                 text.push_str(if index > 0 { "," } else { "" });
                 new_line(indent + 1, text);
-                text.push_str(&json_text(&Json::String(key.clone())));
+                text.push_str(&json_shown_text(&Json::String(key.clone())));
                 text.push_str(": ");
                 write_pretty(member, indent + 1, text);
             }
             new_line(indent, text);
             text.push('}');
         }
-        scalar => text.push_str(&json_text(scalar)),
+        scalar => text.push_str(&json_shown_text(scalar)),
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, chara
 mod information;
 mod json_change;
 mod json_read;
+pub(crate) use json_read::{document_of, json};
 mod network;
 mod numeric_exact;
 mod numeric_real;

@@ -89,8 +89,8 @@ fn aggregate_function(kind: AggregateKind) -> Result<AggregateFunction, SqlError
         AggregateKind::VarianceSample => AggregateFunction::VarSamp,
         AggregateKind::GroupConcat => AggregateFunction::GroupConcat,
         AggregateKind::AnyValue => AggregateFunction::AnyValue,
-        AggregateKind::JsonArray => return Err(not_supported("JSON_ARRAYAGG")),
-        AggregateKind::JsonObject => return Err(not_supported("JSON_OBJECTAGG")),
+        AggregateKind::JsonArray => AggregateFunction::JsonArray,
+        AggregateKind::JsonObject => AggregateFunction::JsonObject,
         AggregateKind::StCollect => return Err(not_supported("ST_Collect")),
     })
 }

@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use datum::{Date, DateTime, Time, TimeZone, Value, write_double, write_float};
+use datum::{Date, DateTime, Time, TimeZone, Value, json_shown, write_double, write_float};
 use instance::ColumnMeta;
 use wire::{BinaryRow, ColumnFlags, ColumnType, DateTimeValue, TextRow, TimeValue};
 
@@ -22,7 +22,7 @@ pub(super) fn text_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Valu
             Value::Int(value) if !is_zerofill(column) => row.signed(*value),
             Value::UInt(value) if !is_zerofill(column) => row.unsigned(*value),
             Value::Bytes(bytes) => row.bytes(bytes),
-            Value::Json(text) => row.bytes(text.as_bytes()),
+            Value::Json(text) => row.bytes(json_shown(text).as_bytes()),
             value => row.formatted(|out| write_text(value, column, out)),
         }
     }
@@ -70,7 +70,7 @@ fn binary_cell(row: &mut BinaryRow<'_>, column: &ColumnMeta, value: &Value, scra
         | ColumnType::Blob
         | ColumnType::Geometry => match value {
             Value::Bytes(bytes) => row.bytes(bytes),
-            Value::Json(text) => row.bytes(text.as_bytes()),
+            Value::Json(text) => row.bytes(json_shown(text).as_bytes()),
             value => {
                 scratch.clear();
                 write_text(value, column, scratch);
@@ -108,7 +108,7 @@ fn write_text(value: &Value, column: &ColumnMeta, out: &mut Vec<u8>) {
         // The session turns members into text; what remains are their numbers.
         Value::Enum(index) => write!(out, "{index}").expect(VECTOR),
         Value::Set(members) => write!(out, "{members}").expect(VECTOR),
-        Value::Json(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Json(text) => out.extend_from_slice(json_shown(text).as_bytes()),
     }
 }
 

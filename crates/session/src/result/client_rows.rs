@@ -103,7 +103,7 @@ fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone
             None => value.clone(),
         },
         (Conversion::Text(stored), Value::Json(text)) => match client {
-            Some(client) => Value::Bytes(stored.convert_to(client, text.as_bytes()).bytes),
+            Some(client) => Value::Bytes(stored.convert_to(client, datum::json_shown(text).as_bytes()).bytes),
             None => value.clone(),
         },
         (_, other) => other.clone(),
