@@ -20,6 +20,7 @@ mod sort;
 mod table_scan;
 mod union;
 mod virtual_scan;
+mod window;
 
 use crate::batch::RowBatch;
 use crate::context::ExecContext;

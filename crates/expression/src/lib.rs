@@ -22,7 +22,7 @@ mod collations;
 mod evaluate;
 mod functions;
 
-pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder};
+pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder, SlidingAggregate};
 pub use build::{BindContext, KnownValues, ReadParameter, Reading};
 pub use constant_set::{LIST_LONG, ListId};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};

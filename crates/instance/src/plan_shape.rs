@@ -84,6 +84,10 @@ impl PlanShape {
                 self.kept_sets += u64::from(!aggregate.ordered && !aggregate.single);
                 self.visit(&aggregate.input, is_inner);
             }
+            NodeKind::Window(window) => {
+                self.kept_sets += 1;
+                self.visit(&window.input, is_inner);
+            }
             NodeKind::Filter { input, .. }
             | NodeKind::Project { input, .. }
             | NodeKind::Limit { input, .. } => self.visit(input, is_inner),

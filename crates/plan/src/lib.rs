@@ -15,6 +15,7 @@ mod node;
 mod output;
 mod statement;
 mod subquery;
+mod window;
 
 pub use access::{
     AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess,
@@ -31,3 +32,6 @@ pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
 pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Quantifier};
+pub use window::{
+    Distance, Frame, FrameBound, UNNAMED_WINDOW, Window, WindowColumn, WindowFunction, window_keys,
+};

@@ -3,6 +3,7 @@ use crate::access::{TableAccess, VirtualAccess};
 use crate::aggregate::Aggregate;
 use crate::join::{HashJoin, NestedLoop};
 use crate::subquery::{Apply, Initialise};
+use crate::window::Window;
 use expression::Expr;
 
 #[derive(Debug, Clone)]
@@ -68,6 +69,7 @@ pub enum NodeKind {
         keys: Vec<Expr>,
     },
     Aggregate(Box<Aggregate>),
+    Window(Box<Window>),
     NestedLoop(Box<NestedLoop>),
     HashJoin(Box<HashJoin>),
     /// The inputs' rows one after the other; a distinct union is this below `Distinct`.

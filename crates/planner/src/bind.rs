@@ -3,10 +3,12 @@ mod aggregate;
 mod column;
 mod comparison;
 mod expression;
+mod frame;
 mod function;
 mod literal;
 mod subquery;
 mod type_name;
+mod window;
 
 pub use column::full_name;
 pub use type_name::cast_type;

@@ -3,9 +3,10 @@
 //! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
 //! expressions bound early stay valid while later ones add positions.
 use crate::catalog_view::TableStatistics;
+use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
-use plan::{ApplyKind, Initialiser, Node};
+use plan::{ApplyKind, Frame, Initialiser, Node, WindowFunction};
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub enum Clause {
     Group,
     Having,
     Order,
+    WindowPartition,
+    WindowOrder,
 }
 
 impl Clause {
@@ -29,11 +32,20 @@ impl Clause {
             Clause::Group => "group statement",
             Clause::Having => "having clause",
             Clause::Order => "order clause",
+            Clause::WindowPartition => "window partition by",
+            Clause::WindowOrder => "window order by",
         }
     }
 
     pub fn allows_aggregates(self) -> bool {
-        matches!(self, Clause::FieldList | Clause::Having | Clause::Order)
+        matches!(
+            self,
+            Clause::FieldList
+                | Clause::Having
+                | Clause::Order
+                | Clause::WindowPartition
+                | Clause::WindowOrder
+        )
     }
 }
 
@@ -93,6 +105,8 @@ pub enum Position {
     },
     /// Filled by an `Apply`.
     Subquery,
+    /// Filled by a window.
+    Computed,
 }
 
 /// A subquery whose value is found row by row.
@@ -104,6 +118,15 @@ pub struct PendingSubquery {
     pub correlation: Vec<(usize, Expr)>,
     /// It has its position and its `Apply`.
     pub placed: bool,
+}
+
+/// A window function of a block.
+#[derive(PartialEq)]
+pub struct WindowCall {
+    /// Among the block's windows.
+    pub window: usize,
+    pub function: WindowFunction,
+    pub frame: Frame,
 }
 
 #[derive(Default)]
@@ -125,6 +148,14 @@ pub struct Block {
     /// the table.
     pub new_row: Option<usize>,
     pub inside_aggregate: bool,
+    /// In the arguments of a window function.
+    pub inside_window: bool,
+    /// Window functions may stand in the select list and ORDER BY.
+    pub allows_windows: bool,
+    pub windows: Vec<BlockWindow>,
+    pub window_calls: Vec<WindowCall>,
+    /// The window whose keys are being bound, if it has a name.
+    pub window_name: Option<String>,
     /// One list for each subquery being bound right now, innermost last: the values it takes from this block.
     pub correlations: Vec<Vec<(usize, Expr)>>,
 }
@@ -211,7 +242,7 @@ impl Block {
         crate::walk::positions(expr, &mut positions);
         positions.iter().fold(0, |set, &position| match self.frame[position] {
             Position::Column { source, .. } | Position::RowKey { source } => set | 1 << source,
-            Position::Subquery => set,
+            Position::Subquery | Position::Computed => set,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! The frame after aggregation: group expressions, aggregates, carried columns, subqueries' values.
 use crate::block::{Block, Position};
 use crate::dependence::Equalities;
-use crate::walk::{aggregate_number, for_each_operand_mut, subquery_number};
+use crate::walk::{aggregate_number, for_each_operand_mut, subquery_number, window_number};
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
 
@@ -40,7 +40,7 @@ impl Grouping<'_> {
             expr.kind = ExprKind::Column(self.groups.len() + number);
             return Ok(());
         }
-        if subquery_number(expr).is_some() {
+        if subquery_number(expr).is_some() || window_number(expr).is_some() {
             return Ok(());
         }
         if let ExprKind::Column(position) = expr.kind {
@@ -95,7 +95,7 @@ impl Grouping<'_> {
                     false => format!("{}.{}.{column}", source.database, source.alias),
                 }
             }
-            Position::RowKey { .. } | Position::Subquery => String::new(),
+            Position::RowKey { .. } | Position::Subquery | Position::Computed => String::new(),
         }
     }
 }

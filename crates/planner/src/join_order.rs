@@ -325,7 +325,7 @@ fn is_connected(block: &Block, source: usize, build: &Build) -> bool {
 fn positions_of(block: &Block, set: u64) -> Vec<usize> {
     let in_set = |position: &Position| match position {
         Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
-        Position::Subquery => false,
+        Position::Subquery | Position::Computed => false,
     };
     block.frame.iter().enumerate().filter(|(_, position)| in_set(position)).map(|(at, _)| at).collect()
 }

@@ -17,7 +17,10 @@ mod dependence;
 mod from;
 mod grouping;
 mod select_build;
+mod select_grouped;
 mod select_items;
+mod select_subquery;
+mod window;
 
 mod insert;
 mod update;

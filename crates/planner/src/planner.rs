@@ -21,6 +21,8 @@ pub struct Planner<'p> {
     pub conditions: Vec<Condition>,
     /// WITH clauses in scope, innermost last.
     pub common_tables: Vec<&'p ast::CommonTable<'p>>,
+    /// The WINDOW clause of the block being bound.
+    pub named_windows: &'p [(ast::Ident<'p>, ast::WindowSpecification<'p>)],
     /// Derived tables and subqueries being planned, to bound recursion through WITH.
     pub depth: usize,
     /// Plain reads of blocks planned now lock their rows (INSERT .. SELECT).
@@ -50,6 +52,7 @@ impl<'p> Planner<'p> {
             is_guess: false,
             conditions: Vec::new(),
             common_tables: Vec::new(),
+            named_windows: &[],
             depth: 0,
             lock_reads: None,
             value_initialisers: Vec::new(),

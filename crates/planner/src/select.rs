@@ -7,7 +7,7 @@ use crate::planner::{Planner, not_supported};
 use crate::query::{PlannedQuery, Tail};
 use crate::select_build::BoundSelect;
 use crate::select_items::SelectItem;
-use crate::set_operation::ordinal;
+pub use crate::set_operation::ordinal;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
 use parser::ast;
@@ -19,11 +19,13 @@ impl<'p> Planner<'p> {
         select: &ast::Select<'p>,
         tail: Tail<'p>,
     ) -> Result<PlannedQuery, SqlError> {
-        if !select.windows.is_empty() || select.qualify.is_some() {
-            return Err(not_supported("window functions"));
+        if select.qualify.is_some() {
+            return Err(not_supported("QUALIFY"));
         }
-        self.blocks.push(Block::default());
+        self.blocks.push(Block { allows_windows: true, ..Block::default() });
+        let named_windows = std::mem::replace(&mut self.named_windows, select.windows);
         let bound = self.bind_select(select, tail);
+        self.named_windows = named_windows;
         let block = self.blocks.pop().expect("pushed above");
         let (bound, joined) = bound?;
         self.build_select(block, bound, joined)
@@ -64,6 +66,7 @@ impl<'p> Planner<'p> {
         }
         let star = joined.as_ref().map(|joined| joined.star.as_slice());
         let items = self.bind_select_items(select.items, star)?;
+        self.check_named_windows()?;
         let conditions = match select.filter {
             Some(filter) => {
                 self.block().clause = Some(Clause::Where);
@@ -185,7 +188,7 @@ impl<'p> Planner<'p> {
                     (self.bind(&item.expr)?, name)
                 }
             };
-            if crate::walk::has_aggregate(&expr) {
+            if crate::walk::has_aggregate(&expr) || crate::walk::has_window(&expr) {
                 return Err(error_code::ER_WRONG_GROUP_FIELD.with(&[&name]));
             }
             if crate::walk::has_subquery(&expr) {

@@ -214,11 +214,11 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
-        let applies = crate::select_build::place_subqueries(&mut block, values);
+        let applies = crate::select_subquery::place_subqueries(&mut block, values);
         let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
-        let mut node = crate::select_build::apply_all(rows?, applies);
+        let mut node = crate::select_subquery::apply_all(rows?, applies);
         if !initialisers.is_empty() {
             let (width, rows) = (node.width, node.estimate.rows);
             let initialise = Initialise { input: Box::new(node), initialisers };

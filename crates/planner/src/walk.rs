@@ -9,6 +9,11 @@ pub const AGGREGATE_BASE: usize = 1 << 40;
 /// Slot numbers from here on stand for the block's n-th subquery.
 pub const SUBQUERY_BASE: usize = 1 << 41;
 
+/// Slot numbers from here on mark positions of a projected row while sort keys are rewritten.
+pub const PROJECTED_BASE: usize = 1 << 42;
+/// Slot numbers from here on stand for the block's n-th window function.
+pub const WINDOW_BASE: usize = 1 << 43;
+
 pub fn aggregate_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
         ExprKind::Slot(slot) if (AGGREGATE_BASE..SUBQUERY_BASE).contains(&slot) => {
@@ -20,7 +25,14 @@ pub fn aggregate_number(expr: &Expr) -> Option<usize> {
 
 pub fn subquery_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
-        ExprKind::Slot(slot) if slot >= SUBQUERY_BASE => Some(slot - SUBQUERY_BASE),
+        ExprKind::Slot(slot) if (SUBQUERY_BASE..PROJECTED_BASE).contains(&slot) => Some(slot - SUBQUERY_BASE),
+        _ => None,
+    }
+}
+
+pub fn window_number(expr: &Expr) -> Option<usize> {
+    match expr.kind {
+        ExprKind::Slot(slot) if slot >= WINDOW_BASE => Some(slot - WINDOW_BASE),
         _ => None,
     }
 }
@@ -180,6 +192,10 @@ pub fn has_subquery(expr: &Expr) -> bool {
     any(expr, &|part| subquery_number(part).is_some())
 }
 
+pub fn has_window(expr: &Expr) -> bool {
+    any(expr, &|part| window_number(part).is_some())
+}
+
 /// The frame positions the expression reads.
 pub fn positions(expr: &Expr, out: &mut Vec<usize>) {
     if let ExprKind::Column(position) = expr.kind {
@@ -194,6 +210,7 @@ pub fn is_row_independent(expr: &Expr) -> bool {
         matches!(part.kind, ExprKind::Column(_) | ExprKind::SetUserVariable(..))
             || aggregate_number(part).is_some()
             || subquery_number(part).is_some()
+            || window_number(part).is_some()
             || is_volatile(part)
     })
 }

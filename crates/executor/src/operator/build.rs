@@ -16,6 +16,7 @@ use super::sort::SortRows;
 use super::table_scan::TableScan;
 use super::union::UnionRows;
 use super::virtual_scan::VirtualScan;
+use super::window::WindowRows;
 use plan::{Node, NodeKind};
 
 /// The operator tree borrows the plan.
@@ -38,6 +39,7 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         }
         NodeKind::Distinct { input, keys } => Box::new(DistinctRows::new(build(input), keys)),
         NodeKind::Aggregate(aggregate) => Box::new(AggregateRows::new(aggregate, width)),
+        NodeKind::Window(window) => Box::new(WindowRows::new(window)),
         NodeKind::NestedLoop(join) => Box::new(NestedLoopRows::new(join, width)),
         NodeKind::HashJoin(join) => Box::new(HashJoinRows::new(join, width)),
         NodeKind::UnionAll { inputs } => Box::new(UnionRows::new(inputs)),

@@ -241,7 +241,7 @@ impl Accumulator {
     }
 }
 
-fn integer(value: &Value) -> Result<i128, SqlError> {
+pub(super) fn integer(value: &Value) -> Result<i128, SqlError> {
     match value {
         Value::Int(number) => Ok(i128::from(*number)),
         Value::UInt(number) => Ok(i128::from(*number)),
@@ -249,7 +249,7 @@ fn integer(value: &Value) -> Result<i128, SqlError> {
     }
 }
 
-fn double(value: &Value) -> Result<f64, SqlError> {
+pub(super) fn double(value: &Value) -> Result<f64, SqlError> {
     match value {
         Value::Double(number) => Ok(*number),
         wrong => Err(mistyped(wrong)),
@@ -257,16 +257,16 @@ fn double(value: &Value) -> Result<f64, SqlError> {
 }
 
 /// Binding gave the argument another type than the accumulator was made for: a defect that is told.
-fn mistyped(value: &Value) -> SqlError {
+pub(super) fn mistyped(value: &Value) -> SqlError {
     error_code::ER_INTERNAL_ERROR.with(&[&format!("an aggregate cannot take {value:?}")])
 }
 
-fn overflow(call: &AggregateCall) -> SqlError {
+pub(super) fn overflow(call: &AggregateCall) -> SqlError {
     error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DECIMAL", &format!("{:?}", call.function).to_lowercase()])
 }
 
 /// Orders two values of the aggregate's type that are not NULL.
-fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
+pub(super) fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::UInt(left), Value::UInt(right)) => left.cmp(right),
@@ -292,7 +292,7 @@ fn order(left: &Value, right: &Value, ty: &ExprType) -> Ordering {
     }
 }
 
-fn quotient(sum: &Decimal, count: u64, call: &AggregateCall) -> Result<Value, SqlError> {
+pub(super) fn quotient(sum: &Decimal, count: u64, call: &AggregateCall) -> Result<Value, SqlError> {
     let TypeKind::Decimal { scale, .. } = call.ty.column.kind else { return Err(mistyped(&Value::Null)) };
     // One digit more than shown, so that the last one is rounded once.
     let increment = scale.saturating_sub(sum.scale()) + 1;
@@ -301,7 +301,7 @@ fn quotient(sum: &Decimal, count: u64, call: &AggregateCall) -> Result<Value, Sq
     Ok(Value::Decimal(divided.rescale(scale).map_err(|_| overflow(call))?))
 }
 
-fn spread(function: AggregateFunction, count: u64, squares: f64) -> Value {
+pub(super) fn spread(function: AggregateFunction, count: u64, squares: f64) -> Value {
     let sample = matches!(function, AggregateFunction::StddevSamp | AggregateFunction::VarSamp);
     let divisor = if sample { count.saturating_sub(1) } else { count };
     if divisor == 0 {

@@ -1,15 +1,17 @@
 //! Aggregate functions: the bound call and the accumulator that gathers one group.
 //!
 //! `bind` infers types and casts arguments, `accumulator` gathers rows, `distinct` remembers what was seen, `document`
-//! gathers JSON.
+//! gathers JSON, `sliding` is the state over a frame of rows that moves.
 use crate::expr::{Expr, ExprType};
 
 mod accumulator;
 mod bind;
 mod distinct;
 mod document;
+mod sliding;
 
 pub use accumulator::Accumulator;
+pub use sliding::SlidingAggregate;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AggregateFunction {

@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
         let mut below = highest(aggregate.arguments).max(highest_item(aggregate.order_by));
         if self.at_keyword(K::Over) {
             if matches!(kind, AggregateKind::GroupConcat) {
-                return Err(self.not_supported("GROUP_CONCAT() OVER"));
+                return Err(self.not_supported("group_concat as window function"));
             }
             aggregate.over = Some(self.over(&mut below)?);
         }
@@ -140,19 +140,17 @@ impl<'a> Parser<'a> {
         let start = self.start();
         self.advance();
         self.expect(T::LeftParen)?;
-        let arguments = match function {
+        let arguments: &[Expr<'a>] = match function {
             RowNumber | Rank | DenseRank | PercentRank | CumulativeDistribution => &[],
-            _ => self.comma_list(Self::expr)?,
+            NthTile => self.arena.alloc_slice_copy(&[self.row_independent_number()?]),
+            FirstValue | LastValue => self.arena.alloc_slice_copy(&[self.expr()?]),
+            NthValue => {
+                let value = self.expr()?;
+                self.expect(T::Comma)?;
+                self.arena.alloc_slice_copy(&[value, self.expr()?])
+            }
+            Lag | Lead => self.neighbour_arguments()?,
         };
-        let allowed = match function {
-            Lag | Lead => 1..=3,
-            NthValue => 2..=2,
-            NthTile | FirstValue | LastValue => 1..=1,
-            _ => 0..=0,
-        };
-        if !allowed.contains(&arguments.len()) {
-            return Err(self.syntax_error());
-        }
         self.expect(T::RightParen)?;
         let mut from_last = false;
         if function == NthValue && self.accept_keyword(K::From) {
@@ -164,6 +162,29 @@ impl<'a> Parser<'a> {
         let over = self.over(&mut below)?;
         let call = self.alloc(WindowCall { function, arguments, from_last, nulls, over });
         self.node(ExprKind::Window(call), start, below)
+    }
+
+    /// `value [, distance [, default]]`
+    fn neighbour_arguments(&mut self) -> Result<&'a [Expr<'a>]> {
+        let value = self.expr()?;
+        if !self.accept(T::Comma) {
+            return Ok(self.arena.alloc_slice_copy(&[value]));
+        }
+        let distance = self.row_independent_number()?;
+        if !self.accept(T::Comma) {
+            return Ok(self.arena.alloc_slice_copy(&[value, distance]));
+        }
+        Ok(self.arena.alloc_slice_copy(&[value, distance, self.expr()?]))
+    }
+
+    /// A whole number, `?`, `@variable` or the name of a stored program's variable.
+    fn row_independent_number(&mut self) -> Result<Expr<'a>> {
+        if matches!(self.peek().kind, T::Integer | T::Question | T::AtName) || self.at_ident() {
+            // The number is looked at before the first row.
+            self.literal_use.structural = true;
+            return self.primary();
+        }
+        Err(self.syntax_error())
     }
 
     fn null_treatment(&mut self) -> Result<Option<NullTreatment>> {

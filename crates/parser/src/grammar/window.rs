@@ -67,8 +67,10 @@ impl<'a> Parser<'a> {
         let (amount, unit): (Expr<'a>, Option<IntervalUnit>) = if self.at_keyword(K::Interval) {
             let (amount, unit) = self.interval()?;
             (amount, Some(unit))
-        } else {
+        } else if matches!(self.peek().kind, T::Integer | T::Decimal | T::Float | T::Question) {
             (self.primary()?, None)
+        } else {
+            return Err(self.syntax_error());
         };
         *below = (*below).max(amount.height);
         // Planners want to know how wide a frame is.

@@ -124,6 +124,9 @@ impl Walk {
                 let temporary = above.temporary || !(aggregate.ordered || aggregate.single);
                 self.node(&aggregate.input, id, select_type, Above { temporary, ..above });
             }
+            NodeKind::Window(window) => {
+                self.node(&window.input, id, select_type, Above { temporary: true, ..above });
+            }
             NodeKind::NestedLoop(join) => {
                 self.node(&join.outer, id, select_type, above);
                 self.node(
@@ -251,6 +254,7 @@ fn is_simple(node: &Node) -> bool {
         | NodeKind::Limit { input, .. }
         | NodeKind::Distinct { input, .. } => is_simple(input),
         NodeKind::Aggregate(aggregate) => is_simple(&aggregate.input),
+        NodeKind::Window(window) => is_simple(&window.input),
         NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::Derived { .. }
@@ -270,6 +274,7 @@ fn node_is_empty(node: &Node) -> bool {
         | NodeKind::Limit { input, .. }
         | NodeKind::Distinct { input, .. } => node_is_empty(input),
         NodeKind::Aggregate(aggregate) => node_is_empty(&aggregate.input),
+        NodeKind::Window(window) => node_is_empty(&window.input),
         _ => false,
     }
 }

@@ -65,6 +65,7 @@ fn line(text: &mut String, node: &Node, depth: usize) {
             };
             (how.to_owned(), vec![&aggregate.input])
         }
+        NodeKind::Window(window) => ("Window aggregate".to_owned(), vec![&window.input]),
         NodeKind::NestedLoop(join) => {
             (format!("Nested loop {}{rows}", kind_text(join.kind)), vec![&join.outer, &join.inner])
         }

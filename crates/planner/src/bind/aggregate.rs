@@ -7,8 +7,8 @@ use parser::ast::{self, AggregateKind};
 
 impl<'p> Planner<'p> {
     pub fn bind_aggregate(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<Expr, SqlError> {
-        if aggregate.over.is_some() {
-            return Err(not_supported("window functions"));
+        if let Some(over) = aggregate.over {
+            return self.bind_window_aggregate(aggregate, over);
         }
         let block = self.block();
         let allowed = block.clause.is_some_and(|clause| clause.allows_aggregates());
@@ -34,7 +34,7 @@ impl<'p> Planner<'p> {
         Ok(expr)
     }
 
-    fn bind_aggregate_call(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<AggregateCall, SqlError> {
+    pub fn bind_aggregate_call(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<AggregateCall, SqlError> {
         let function = aggregate_function(aggregate.kind)?;
         let mut arguments = self.bind_all(aggregate.arguments)?;
         if aggregate.kind == AggregateKind::CountAll {

@@ -1,5 +1,6 @@
 //! Column names: from the innermost block outwards, and through the select list's aliases where a clause allows.
-use crate::block::AliasUse;
+use crate::block::{AliasUse, Clause};
+use crate::error_codes::ER_WINDOW_OUTER_REFERENCE;
 use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use expression::Expr;
@@ -11,11 +12,23 @@ impl Planner<'_> {
         let table = reference.qualifier.map(|qualifier| qualifier.name.name);
         for depth in (0..self.blocks.len()).rev() {
             if let Some(expr) = self.find_in_block(depth, database, table, reference.name)? {
+                self.check_window_reference(depth, &expr)?;
                 return Ok(self.carry_inward(depth, expr));
             }
         }
         let clause = self.blocks.last().map_or("field list", |block| block.clause_text());
         Err(error_code::ER_BAD_FIELD_ERROR.with(&[&full_name(database, table, reference.name), &clause]))
+    }
+
+    /// Windows are partitioned and ordered by columns of their own block.
+    fn check_window_reference(&self, depth: usize, expr: &Expr) -> Result<(), SqlError> {
+        let clause = self.blocks.last().and_then(|block| block.clause);
+        let is_key = matches!(clause, Some(Clause::WindowPartition | Clause::WindowOrder));
+        if is_key && depth + 1 < self.blocks.len() {
+            let name = expr.ty.name.as_deref().unwrap_or_default().replace('`', "");
+            return Err(ER_WINDOW_OUTER_REFERENCE.with(&[&name]));
+        }
+        Ok(())
     }
 
     fn find_in_block(
@@ -33,7 +46,7 @@ impl Planner<'_> {
             && !block.inside_aggregate
             && let Some(expr) = find_alias(&block.aliases, name)
         {
-            return Ok(Some(expr));
+            return check_alias(Some(expr), name, block.clause);
         }
         if let Some((source, column)) = block.find_column(database, table, name)? {
             let expr = block.column_expr(source, column);
@@ -50,7 +63,7 @@ impl Planner<'_> {
         if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        Ok(found)
+        check_alias(found, name, block.clause)
     }
 
     /// An expression of block `depth` as the innermost block reads it: itself, or a slot that the subquery's `Apply`
@@ -79,6 +92,16 @@ impl Planner<'_> {
         outer.ty.name = name;
         outer
     }
+}
+
+/// An alias of a window function means something in ORDER BY only.
+fn check_alias(found: Option<Expr>, name: &str, clause: Option<Clause>) -> Result<Option<Expr>, SqlError> {
+    if found.as_ref().is_some_and(crate::walk::has_window)
+        && !matches!(clause, Some(Clause::Order | Clause::Group))
+    {
+        return Err(error_code::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE.with(&[&name]));
+    }
+    Ok(found)
 }
 
 fn find_alias(aliases: &[(String, Expr)], name: &str) -> Option<Expr> {

@@ -1,5 +1,5 @@
 //! The dispatch over all kinds of expressions.
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
 use crate::walk;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, error_code};
@@ -36,7 +36,7 @@ impl<'p> Planner<'p> {
             | Kind::ConvertUsing { .. }
             | Kind::Collate { .. } => self.bind_apart(expr),
             Kind::Aggregate(aggregate) => self.bind_aggregate(aggregate),
-            Kind::Window(_) => Err(not_supported("window functions")),
+            Kind::Window(call) => self.bind_window_call(call),
             Kind::DefaultValue => Err(error_code::ER_WRONG_USAGE.with(&[&"DEFAULT", &"expression"])),
             Kind::DefaultOf(reference) => self.bind_default_of(&reference),
             Kind::ValuesOf(reference) => self.bind_values_of(&reference),

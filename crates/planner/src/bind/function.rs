@@ -148,7 +148,7 @@ fn values_is_deprecated() -> Condition {
     error_code::ER_WARN_DEPRECATED_SYNTAX.with(&[&"VALUES function", &instead]).into_warning()
 }
 
-fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
     use ast::IntervalUnit as From;
     match unit {
         From::Microsecond => IntervalUnit::Microsecond,

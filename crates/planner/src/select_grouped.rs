@@ -1,0 +1,170 @@
+//! A grouped SELECT block: rows, groups, HAVING, window functions, order, limit, projection.
+use crate::block::{Block, PendingSubquery, Position};
+use crate::dependence::Equalities;
+use crate::from::JoinTree;
+use crate::grouping::{Grouping, Place};
+use crate::join_order::WantedOrder;
+use crate::planner::Planner;
+use crate::select_build::{BoundSelect, filter, limit, project, sort, sort_limit, wanted_order};
+use crate::select_subquery::{apply_all, pending_of, place_mapped};
+use crate::window::{PlacedWindows, starts_with, take_windows};
+use datum::{SqlError, error_code};
+use expression::{AggregateFunction, Expr, ExprKind, TruthTest};
+use plan::{Aggregate, AggregateColumn, Node, NodeKind, SortKey};
+
+impl Planner<'_> {
+    pub fn build_grouped(
+        &mut self,
+        block: &mut Block,
+        tree: Option<JoinTree>,
+        bound: &mut BoundSelect,
+    ) -> Result<Node, SqlError> {
+        let groups = bound.groups.take().unwrap_or_default();
+        let explicit = !groups.is_empty();
+        let single = !explicit;
+        let conditions = std::mem::take(&mut bound.conditions);
+        let extreme = if single { lone_extreme(block) } else { None };
+        let wanted = match &extreme {
+            Some((position, descending)) => wanted_column(block, *position, *descending),
+            None => wanted_groups(block, &groups),
+        };
+        let equalities = Equalities::of(tree.as_ref(), &conditions);
+        let has_extreme_order = extreme.is_some() && wanted.is_some();
+        let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
+        let mut input = source.node;
+        if let (true, true, Some((position, _))) = (has_extreme_order, source.ordered, extreme) {
+            input = self.first_not_null(block, input, position)?;
+        }
+        let mut windows = take_windows(block);
+        let aggregates = std::mem::take(&mut block.aggregates);
+        let mut grouping = Grouping {
+            block,
+            groups,
+            aggregate_count: aggregates.len(),
+            carried: Vec::new(),
+            explicit,
+            sql_mode: self.context.bind.sql_mode,
+            equalities: &equalities,
+            determined: None,
+        };
+        let subqueries = map_bound(&mut grouping, bound, &mut windows)?;
+        let base = grouping.width();
+        let Grouping { groups, carried, .. } = grouping;
+        let width = base + subqueries.len() + windows.count();
+        let rows = group_estimate(&input, &groups);
+        if bound.rollup && !explicit {
+            return Err(error_code::ER_WRONG_USAGE.with(&[&"ROLLUP", &"no GROUP BY"]));
+        }
+        let aggregate = Aggregate {
+            ordered: source.ordered && explicit && !bound.rollup,
+            input: Box::new(self.rollup_input(input, &groups, bound.rollup)),
+            aggregates: aggregates.into_iter().map(|call| AggregateColumn { call }).collect(),
+            groups,
+            carried,
+            single,
+            rollup: bound.rollup,
+        };
+        let is_sorted = single || aggregate.ordered && sorted_by_groups(&bound.order_by);
+        let node = Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows);
+        windows.place(bound, base + subqueries.len());
+        let applies = place_mapped(subqueries, base, bound, &mut windows);
+        let node = filter(apply_all(node, applies), std::mem::take(&mut bound.having));
+        let is_sorted = is_sorted && windows.is_empty();
+        let (mut node, mut ordering) = (node, Vec::new());
+        if windows.follow_order_by(bound) {
+            node = sort(node, bound.order_by.clone(), None);
+            ordering = bound.order_by.clone();
+        }
+        let (mut node, ordering) = windows.stack(node, ordering);
+        if bound.distinct {
+            return self.finish_distinct(block, node, bound);
+        }
+        if !is_sorted && !starts_with(&ordering, &bound.order_by) {
+            node = sort(node, std::mem::take(&mut bound.order_by), sort_limit(bound));
+        }
+        node = limit(node, bound.limit.take());
+        Ok(project(node, bound.items.drain(..).map(|item| item.expr).collect()))
+    }
+
+    /// ROLLUP works on sorted input.
+    fn rollup_input(&self, input: Node, groups: &[Expr], rollup: bool) -> Node {
+        if !rollup {
+            return input;
+        }
+        let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false };
+        sort(input, groups.iter().map(key).collect(), None)
+    }
+
+    /// MIN or MAX by an index: the first row in that order which is not NULL.
+    fn first_not_null(&self, block: &Block, input: Node, position: usize) -> Result<Node, SqlError> {
+        let Position::Column { source, column } = block.frame[position] else { return Ok(input) };
+        let column_type = block.sources[source].columns[column].column_type.clone();
+        let is_set = self.context.bind.truth_test(TruthTest::NotNull, Expr::column(position, column_type))?;
+        Ok(limit(filter(input, vec![is_set]), Some((Expr::int(1), None))))
+    }
+}
+
+/// Maps everything after the groups; a select item or clause that names an ungrouped column is an error there.
+/// Answers the subqueries of these clauses, with their numbers.
+fn map_bound(
+    grouping: &mut Grouping<'_>,
+    bound: &mut BoundSelect,
+    windows: &mut PlacedWindows,
+) -> Result<Vec<(usize, PendingSubquery)>, SqlError> {
+    for (number, item) in bound.items.iter_mut().enumerate() {
+        grouping.map(&mut item.expr, Place { number: number + 1, clause: "SELECT list" })?;
+    }
+    for (number, having) in bound.having.iter_mut().enumerate() {
+        grouping.map(having, Place { number: number + 1, clause: "HAVING clause" })?;
+    }
+    for (number, key) in bound.order_by.iter_mut().enumerate() {
+        grouping.map(&mut key.expr, Place { number: number + 1, clause: "ORDER BY clause" })?;
+    }
+    for expr in windows.exprs_mut() {
+        grouping.map(expr, Place { number: 1, clause: "SELECT list" })?;
+    }
+    let mut subqueries = pending_of(grouping.block);
+    for (_, subquery) in &mut subqueries {
+        for (_, expr) in subquery.left.iter_mut().chain(&mut subquery.correlation) {
+            grouping.map(expr, Place { number: 1, clause: "SELECT list" })?;
+        }
+    }
+    Ok(subqueries)
+}
+
+fn group_estimate(input: &Node, groups: &[Expr]) -> f64 {
+    if groups.is_empty() { 1.0 } else { (input.estimate.rows / 10.0).max(1.0) }
+}
+
+fn wanted_groups(block: &Block, groups: &[Expr]) -> Option<WantedOrder> {
+    let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false };
+    let keys: Vec<SortKey> = groups.iter().map(key).collect();
+    wanted_order(block, &keys, &None).map(|wanted| WantedOrder { for_groups: true, ..wanted })
+}
+
+fn wanted_column(block: &Block, position: usize, descending: bool) -> Option<WantedOrder> {
+    let Position::Column { source, column } = block.frame[position] else { return None };
+    let columns = vec![(column, descending)];
+    Some(WantedOrder { source, columns, for_groups: false, limit: Some(1.0) })
+}
+
+/// The only aggregate is MIN or MAX of a column: (frame position, descending).
+fn lone_extreme(block: &Block) -> Option<(usize, bool)> {
+    let [call] = block.aggregates.as_slice() else { return None };
+    let descending = match call.function {
+        AggregateFunction::Min => false,
+        AggregateFunction::Max => true,
+        _ => return None,
+    };
+    match call.arguments.as_slice() {
+        [Expr { kind: ExprKind::Column(position), .. }] if block.sources.len() == 1 => {
+            Some((*position, descending))
+        }
+        _ => None,
+    }
+}
+
+/// Groups that come in ascending order of their expressions need no sort by the same.
+fn sorted_by_groups(keys: &[SortKey]) -> bool {
+    keys.iter().enumerate().all(|(number, key)| !key.descending && key.expr.kind == ExprKind::Column(number))
+}
