@@ -10,6 +10,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if companion::is_command(&arguments) {
+        return companion::run(&arguments);
+    }
     let result = match parse_command_line(&arguments) {
         Ok(Command::Help) => {
             print!("{}", help_text());

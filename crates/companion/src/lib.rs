@@ -1,0 +1,89 @@
+//! The companion: `evenkeel bench|record|report|compare|top|watch|doctor|device`, for any MySQL-speaking server.
+//!
+//! Invariant: nothing here needs a feature of one server; what a server lacks is left out and said. Called by
+//! `server`'s main, which hands over the arguments.
+//!
+//! Reading order: `arguments` has what all commands share, then one file per command.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod bench_command;
+mod device_command;
+mod history_command;
+mod output;
+mod sweep_command;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The names of the commands, as the first argument of the program.
+pub const COMMANDS: [&str; 8] = ["bench", "record", "report", "compare", "top", "watch", "doctor", "device"];
+
+/// Whether the arguments are for this crate.
+#[must_use]
+pub fn is_command(arguments: &[String]) -> bool {
+    arguments.first().is_some_and(|first| COMMANDS.contains(&first.as_str()))
+}
+
+#[derive(Parser)]
+#[command(name = "evenkeel", disable_version_flag = true, disable_help_subcommand = true)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Load data, run workloads, sweep connections, keep a history.
+    #[command(subcommand)]
+    Bench(Bench),
+    /// Measure what a disk does, as a profile that reports embed.
+    Device(device_command::Device),
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// The workloads there are.
+    List,
+    /// Create and fill a workload's tables.
+    Load(bench_command::Load),
+    /// Run a workload.
+    Run(bench_command::Run),
+    /// Ask a workload's consistency questions.
+    Check(bench_command::Check),
+    /// Run a workload with ever more connections, as one table.
+    Sweep(sweep_command::Sweep),
+    /// The runs kept so far.
+    History(history_command::List),
+}
+
+/// Does what the arguments say. 0 is good; 1 is a run that failed or met a `--fail-if`; 2 is a wrong argument.
+pub fn run(arguments: &[String]) -> ExitCode {
+    let line =
+        match Line::try_parse_from(std::iter::once("evenkeel".to_owned()).chain(arguments.iter().cloned())) {
+            Ok(line) => line,
+            Err(error) => {
+                // It goes to standard output when it is the help that was asked for.
+                let _ = error.print();
+                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            }
+        };
+    let result = match line.command {
+        Command::Bench(Bench::List) => bench_command::list(),
+        Command::Bench(Bench::Load(load)) => load.run(),
+        Command::Bench(Bench::Run(run)) => run.run(),
+        Command::Bench(Bench::Check(check)) => check.run(),
+        Command::Bench(Bench::Sweep(sweep)) => sweep.run(),
+        Command::Bench(Bench::History(list)) => list.run(),
+        Command::Device(device) => device.run(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("evenkeel: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What the commands print: progress, a line per second, the summary as text, and JSON lines.
+//!
+//! Invariant: figures go to standard output, progress to standard error; a bar is drawn on a terminal only.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bench::{Progress, Result, Run, Second, Summary};
+use serde_json::Value;
+
+/// A bar that is drawn again in place, or a line now and then where there is no terminal.
+pub struct Bar {
+    is_terminal: bool,
+    last: Option<Instant>,
+}
+
+impl Bar {
+    pub fn new() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), last: None }
+    }
+
+    pub fn show(&mut self, progress: Progress) {
+        let pause = Duration::from_millis(if self.is_terminal { 200 } else { 10_000 });
+        let is_end = progress.done == progress.all;
+        if !is_end && self.last.is_some_and(|last| last.elapsed() < pause) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let share = if progress.all == 0 { 1.0 } else { progress.done as f64 / progress.all as f64 };
+        let seconds = progress.elapsed.as_secs_f64();
+        let left = if share > 0.02 && share < 1.0 {
+            format!(", {:.0} s left", seconds / share - seconds)
+        } else {
+            String::new()
+        };
+        let rate = progress.rows as f64 / seconds.max(0.001);
+        let text = format!(
+            "{:7} {:3.0} % {} rows, {} rows/s, {seconds:.0} s{left}",
+            progress.step,
+            share * 100.0,
+            grouped(progress.rows),
+            grouped(rate as u64),
+        );
+        if self.is_terminal {
+            let filled = (share * 30.0) as usize;
+            let bar = "#".repeat(filled) + &"-".repeat(30 - filled);
+            eprint!("\r[{bar}] {text}\x1b[K{}", if is_end { "\n" } else { "" });
+            // A progress bar that cannot be drawn is not worth an error.
+            let _ = std::io::stderr().flush();
+        } else {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Microseconds as milliseconds with what digits matter.
+pub fn ms(micros: u64) -> String {
+    let ms = micros as f64 / 1000.0;
+    if ms < 10.0 {
+        format!("{ms:.2}")
+    } else if ms < 100.0 {
+        format!("{ms:.1}")
+    } else {
+        format!("{ms:.0}")
+    }
+}
+
+/// One line of a second, for people.
+pub fn second_line(second: &Second) -> String {
+    let mut line = format!(
+        "{:5} s  {:>9.0} tps {:>9.0} qps  p50 {:>7} p95 {:>7} p99 {:>7} max {:>7} ms",
+        second.t,
+        second.rate(),
+        second.queries as f64 / second.length.max(1e-9),
+        ms(second.p50),
+        ms(second.p95),
+        ms(second.p99),
+        ms(second.max),
+    );
+    for (count, name) in [
+        (second.conflicts, "conflicts"),
+        (second.errors, "errors"),
+        (second.reconnects, "reconnects"),
+        (second.backlog, "waiting"),
+    ] {
+        if count > 0 {
+            line.push_str(&format!("  {count} {name}"));
+        }
+    }
+    line
+}
+
+/// The summary, for people.
+pub fn summary_text(run: &Run, connections: usize) -> String {
+    let summary = &run.summary;
+    let seconds = summary.seconds.max(1e-9);
+    let mut text = format!(
+        "\n{} transactions in {:.1} s over {connections} connections: {:.1} tps, {:.1} qps, {:.1} commits/s\n",
+        grouped(summary.events),
+        summary.seconds,
+        summary.rate(),
+        summary.queries as f64 / seconds,
+        summary.commits as f64 / seconds,
+    );
+    text.push_str(&format!(
+        "latency ms: mean {:.2}, p50 {}, p95 {}, p99 {}, p99.9 {}, max {}\n",
+        summary.mean / 1000.0,
+        ms(summary.p50),
+        ms(summary.p95),
+        ms(summary.p99),
+        ms(summary.p999),
+        ms(summary.max)
+    ));
+    text.push_str(&format!(
+        "seconds: median {:.1} tps, {} below half of it, {} with none, longest gap {} s\n",
+        summary.median_rate, summary.low_seconds, summary.zero_seconds, summary.longest_gap
+    ));
+    text.push_str(&format!(
+        "statements: {} reads, {} writes, {} others, {} rows; {} conflicts, {} errors, {} reconnects\n",
+        grouped(summary.reads),
+        grouped(summary.writes),
+        grouped(summary.queries - summary.reads - summary.writes),
+        grouped(summary.rows),
+        summary.conflicts,
+        summary.errors,
+        summary.reconnects
+    ));
+    text.push_str(&generator_text(summary));
+    if summary.kinds.len() > 1 {
+        for kind in &summary.kinds {
+            let share = 100.0 * kind.events as f64 / summary.events.max(1) as f64;
+            text.push_str(&format!(
+                "  {:18} {:>10} {share:5.1} %  p50 {:>7} p95 {:>7} p99 {:>7} max {:>7} ms\n",
+                kind.name,
+                grouped(kind.events),
+                ms(kind.p50),
+                ms(kind.p95),
+                ms(kind.p99),
+                ms(kind.max)
+            ));
+        }
+    }
+    if let Some((name, figure)) = &summary.headline {
+        let share =
+            summary.kinds.first().map_or(0.0, |kind| kind.events as f64 / summary.events.max(1) as f64);
+        text.push_str(&format!("{name} {figure:.1} (new orders are {:.1} % of all)\n", share * 100.0));
+    }
+    text
+}
+
+fn generator_text(summary: &Summary) -> String {
+    let per_query = summary.generator_cpu * 1e6 / summary.queries.max(1) as f64;
+    format!("generator: {:.2} s of processor, {per_query:.1} us per statement\n", summary.generator_cpu)
+}
+
+/// JSON lines, to a file as they come.
+pub struct Lines(Option<std::fs::File>);
+
+impl Lines {
+    pub fn to(path: Option<&Path>) -> Result<Self> {
+        let open =
+            |path: &Path| std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        Ok(Self(path.map(open).transpose()?))
+    }
+
+    pub fn put(&mut self, value: &Value) -> Result<()> {
+        match &mut self.0 {
+            Some(file) => file.write_all(format!("{value}\n").as_bytes()).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([0, 12, 1234, 1_234_567].map(grouped), ["0", "12", "1,234", "1,234,567"]);
+        assert_eq!([999, 10_000, 123_456].map(ms), ["1.00", "10.0", "123"]);
+    }
+}
