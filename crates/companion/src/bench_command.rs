@@ -12,6 +12,7 @@ use workload::Workload;
 
 use crate::arguments::{DriveArguments, WorkloadArguments, default_database, default_history, dsn};
 use crate::output::{Bar, Lines, grouped, second_line, summary_text};
+use crate::record_command::Beside;
 
 /// Prints the workloads.
 pub fn list() -> Result<bool> {
@@ -157,6 +158,7 @@ impl Run {
             "connections": self.connections, "threads": plan.threads, "rate": self.drive.rate,
             "warmup": self.drive.warmup, "time": self.drive.time,
         }))?;
+        let recorder = self.record.as_deref().map(|path| Beside::start(&dsn, path));
         let mut failure = None;
         let result = run(&plan, &*workload, &stop, &mut |event| {
             if let Event::Second(second) = event {
@@ -167,7 +169,10 @@ impl Run {
                     failure.get_or_insert(error);
                 }
             }
-        })?;
+        });
+        let recorded = recorder.map_or(Ok(()), Beside::end);
+        let result = result?;
+        recorded?;
         lines.put(&result.summary.json())?;
         if self.json {
             println!("{}", result.summary.json());

@@ -11,6 +11,7 @@ mod bench_command;
 mod device_command;
 mod history_command;
 mod output;
+mod record_command;
 mod sweep_command;
 
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ enum Command {
     /// Load data, run workloads, sweep connections, keep a history.
     #[command(subcommand)]
     Bench(Bench),
+    /// Record a server and its host every second into one file.
+    Record(record_command::Record),
     /// Measure what a disk does, as a profile that reports embed.
     Device(device_command::Device),
 }
@@ -76,6 +79,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Bench(Bench::Check(check)) => check.run(),
         Command::Bench(Bench::Sweep(sweep)) => sweep.run(),
         Command::Bench(Bench::History(list)) => list.run(),
+        Command::Record(record) => record.run(),
         Command::Device(device) => device.run(),
     };
     match result {

@@ -1,0 +1,309 @@
+//! What the host does: processors, the server's process, disks, cgroup and pressure, from /proc and /sys.
+//!
+//! Invariant: a file that is absent or not readable takes nothing from the rest. Counters are as the kernel has them,
+//! in hundredths of a second, sectors of 512 bytes and microseconds. Used by `recorder`, `bench`, `companion`.
+
+use std::fs;
+use std::path::Path;
+
+use client::Dsn;
+use serde_json::{Value, json};
+
+use crate::Values;
+
+/// Every so many samples all processes are looked at.
+const ALL_PROCESSES_EVERY: u64 = 10;
+const PROCESSES_SHOWN: usize = 5;
+
+/// The host, and the process of the server if it is here.
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    server: Option<u32>,
+    cgroup: Option<String>,
+    turn: u64,
+    processes: Vec<(u32, f64)>,
+    /// The busiest, as they were found last.
+    shown: Values,
+}
+
+impl Host {
+    /// Looks for the process that listens where the server is.
+    #[must_use]
+    pub fn of(dsn: &Dsn) -> Self {
+        let server = listening_process(dsn);
+        Self { server, cgroup: server.and_then(cgroup_of), ..Self::default() }
+    }
+
+    /// The server's process.
+    #[must_use]
+    pub fn server(&self) -> Option<u32> {
+        self.server
+    }
+
+    /// One sample.
+    pub fn sample(&mut self) -> Values {
+        let mut values = Values::new();
+        processors(&mut values);
+        disks(&mut values);
+        pressure("/proc/pressure", "psi", &mut values);
+        memory(&mut values);
+        if let Some(process) = self.server {
+            process_values(process, &mut values);
+        }
+        if let Some(cgroup) = &self.cgroup {
+            cgroup_values(cgroup, &mut values);
+        }
+        if self.turn % ALL_PROCESSES_EVERY == 0 {
+            self.shown = self.busiest();
+        }
+        values.extend(self.shown.clone());
+        self.turn += 1;
+        values
+    }
+
+    /// The processes that used the processors most since they were looked at last.
+    fn busiest(&mut self) -> Values {
+        let mut values = Values::new();
+        let mut now = Vec::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            if let Some((name, ticks)) = ticks_of(process) {
+                now.push((process, name, ticks));
+            }
+        }
+        let before =
+            |process| self.processes.iter().find(|(other, _)| *other == process).map(|(_, ticks)| *ticks);
+        if !self.processes.is_empty() {
+            let mut used: Vec<(f64, String)> = now
+                .iter()
+                .map(|(process, name, ticks)| {
+                    (ticks - before(*process).unwrap_or(0.0), format!("{name}[{process}]"))
+                })
+                .collect();
+            used.sort_by(|left, right| right.0.total_cmp(&left.0));
+            for (ticks, name) in used.into_iter().take(PROCESSES_SHOWN).filter(|(ticks, _)| *ticks > 0.0) {
+                values.insert(format!("process.{name}"), ticks / ALL_PROCESSES_EVERY as f64);
+            }
+        }
+        self.processes = now.into_iter().map(|(process, _, ticks)| (process, ticks)).collect();
+        values
+    }
+
+    /// What stays the same: name, kernel, processors, memory.
+    #[must_use]
+    pub fn describe(&self) -> Value {
+        let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+        let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("");
+        let count = processors.lines().filter(|line| line.starts_with("processor")).count();
+        let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap_or("0");
+        json!({
+            "name": word("/proc/sys/kernel/hostname"), "kernel": word("/proc/sys/kernel/osrelease"),
+            "processors": count, "model": model.trim_start_matches(['\t', ' ', ':']),
+            "memory_kb": total.split_whitespace().next().and_then(|kb| kb.parse::<u64>().ok()),
+            "server_process": self.server, "cgroup": self.cgroup,
+        })
+    }
+}
+
+/// Operations that all disks of this host have done.
+#[must_use]
+pub fn host_operations() -> Option<u64> {
+    let mut values = Values::new();
+    disks(&mut values);
+    let ends = [".reads", ".writes", ".flushes"];
+    let operations = values.iter().filter(|(name, _)| ends.iter().any(|end| name.ends_with(end)));
+    let sum: f64 = operations.map(|(_, value)| value).sum();
+    (!values.is_empty()).then_some(sum as u64)
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = f64> + '_ {
+    text.split_whitespace().filter_map(|word| word.parse().ok())
+}
+
+fn processors(values: &mut Values) {
+    const NAMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+    for line in fs::read_to_string("/proc/stat").unwrap_or_default().lines() {
+        if let Some(rest) = line.strip_prefix("cpu ") {
+            for (name, value) in NAMES.iter().zip(numbers(rest)) {
+                values.insert(format!("cpu.{name}"), value);
+            }
+        }
+        for (head, name) in
+            [("procs_running", "cpu.running"), ("procs_blocked", "cpu.blocked"), ("ctxt", "cpu.switches")]
+        {
+            if let Some(value) = line.strip_prefix(head).and_then(|rest| numbers(rest).next()) {
+                values.insert(name.into(), value);
+            }
+        }
+    }
+}
+
+fn disks(values: &mut Values) {
+    const NAMES: [(usize, &str); 9] = [
+        (0, "reads"),
+        (2, "read_sectors"),
+        (3, "read_ms"),
+        (4, "writes"),
+        (6, "write_sectors"),
+        (7, "write_ms"),
+        (8, "in_flight"),
+        (9, "busy_ms"),
+        (15, "flushes"),
+    ];
+    for line in fs::read_to_string("/proc/diskstats").unwrap_or_default().lines() {
+        let mut words = line.split_whitespace().skip(2);
+        let Some(name) = words.next() else { continue };
+        // Partitions and made-up disks would count the same operation twice.
+        let is_disk = Path::new("/sys/block").join(name).exists();
+        if !is_disk || ["loop", "ram", "dm-", "md", "zram"].iter().any(|head| name.starts_with(head)) {
+            continue;
+        }
+        let figures: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+        if figures.iter().all(|figure| *figure == 0.0) {
+            continue;
+        }
+        for (place, what) in NAMES {
+            if let Some(value) = figures.get(place) {
+                values.insert(format!("disk.{name}.{what}"), *value);
+            }
+        }
+    }
+}
+
+/// Microseconds for which something (`some`) or everything (`full`) waited.
+fn pressure(folder: &str, prefix: &str, values: &mut Values) {
+    for what in ["cpu", "io", "memory"] {
+        let file =
+            if prefix == "psi" { format!("{folder}/{what}") } else { format!("{folder}/{what}.pressure") };
+        for line in fs::read_to_string(file).unwrap_or_default().lines() {
+            let kind = line.split(' ').next().unwrap_or("");
+            if let Some(total) = line.split("total=").nth(1).and_then(|total| total.trim().parse().ok()) {
+                values.insert(format!("{prefix}.{what}.{kind}_us"), total);
+            }
+        }
+    }
+}
+
+fn memory(values: &mut Values) {
+    for line in fs::read_to_string("/proc/meminfo").unwrap_or_default().lines() {
+        for name in ["MemAvailable", "Dirty", "Writeback", "Cached"] {
+            if let Some(value) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')) {
+                values.insert(format!("memory.{name}_kb"), numbers(value).next().unwrap_or(0.0));
+            }
+        }
+    }
+}
+
+/// A process's name and the processor time that it has used.
+fn ticks_of(process: u32) -> Option<(String, f64)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (head, tail) = stat.rsplit_once(')')?;
+    let name = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    Some((name, fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?))
+}
+
+fn process_values(process: u32, values: &mut Values) {
+    if let Some((_, ticks)) = ticks_of(process) {
+        values.insert("server.cpu".into(), ticks);
+    }
+    for line in fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default().lines() {
+        if let Some((name @ ("read_bytes" | "write_bytes" | "syscr" | "syscw"), value)) =
+            line.split_once(": ")
+        {
+            values.insert(format!("server.{name}"), value.parse().unwrap_or(0.0));
+        }
+    }
+    for line in fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default().lines() {
+        for (head, name) in [("VmRSS:", "server.rss_kb"), ("Threads:", "server.threads")] {
+            if let Some(value) = line.strip_prefix(head) {
+                values.insert(name.into(), numbers(value).next().unwrap_or(0.0));
+            }
+        }
+    }
+}
+
+fn cgroup_of(process: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let folder = format!("/sys/fs/cgroup{path}");
+    // The root group is the host itself, which is sampled anyway.
+    (path != "/" && Path::new(&folder).exists()).then_some(folder)
+}
+
+fn cgroup_values(folder: &str, values: &mut Values) {
+    for line in fs::read_to_string(format!("{folder}/cpu.stat")).unwrap_or_default().lines() {
+        if let Some((name, value)) = line.split_once(' ') {
+            values.insert(format!("cgroup.cpu.{name}"), value.parse().unwrap_or(0.0));
+        }
+    }
+    for line in fs::read_to_string(format!("{folder}/io.stat")).unwrap_or_default().lines() {
+        for (name, value) in line.split_whitespace().filter_map(|word| word.split_once('=')) {
+            *values.entry(format!("cgroup.io.{name}")).or_default() += value.parse().unwrap_or(0.0);
+        }
+    }
+    if let Ok(text) = fs::read_to_string(format!("{folder}/memory.current")) {
+        values.insert("cgroup.memory".into(), text.trim().parse().unwrap_or(0.0));
+    }
+    pressure(folder, "cgroup.psi", values);
+}
+
+/// The process that has the socket on which the server listens.
+fn listening_process(dsn: &Dsn) -> Option<u32> {
+    let inode = match &dsn.socket {
+        Some(path) => {
+            let table = fs::read_to_string("/proc/net/unix").ok()?;
+            let path = path.to_str()?;
+            let line = table.lines().find(|line| line.ends_with(path))?;
+            line.split_whitespace().nth(6)?.to_owned()
+        }
+        None if dsn.is_local() => {
+            let port = format!(":{:04X}", dsn.port);
+            let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+            tables.iter().find_map(|table| {
+                let table = fs::read_to_string(table).ok()?;
+                let line = table.lines().find(|line| {
+                    let mut words = line.split_whitespace().skip(1);
+                    // 0A is the state of a socket that listens.
+                    words.next().is_some_and(|address| address.ends_with(&port)) && words.nth(1) == Some("0A")
+                })?;
+                Some(line.split_whitespace().nth(9)?.to_owned())
+            })?
+        }
+        None => return None,
+    };
+    let wanted = format!("socket:[{inode}]");
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let files = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
+        let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
+        if links.any(|link| link.to_str() == Some(&wanted)) {
+            return Some(process);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listening_process_is_found_and_sampled() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let dsn = Dsn::parse(&format!("127.0.0.1:{port}")).unwrap();
+        let mut host = Host::of(&dsn);
+        assert_eq!(host.server(), Some(std::process::id()));
+        let values = host.sample();
+        assert!(values["cpu.idle"] > 0.0);
+        assert!(values["server.rss_kb"] > 0.0);
+        assert!(host.describe()["processors"].as_u64().unwrap() > 0);
+    }
+}

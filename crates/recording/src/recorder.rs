@@ -1,0 +1,224 @@
+//! Records until it is told to stop: the host every second, the server as often as it answers.
+//!
+//! Invariant: a server that is slow or gone does not hold up the samples of the host, and its absence is a gap in the
+//! file. Called by `companion`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use client::Dsn;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::host::Host;
+use crate::server::{Sampler, describe_server, why};
+use crate::writer::Writer;
+use crate::{Values, now_ms};
+
+const SECOND: Duration = Duration::from_secs(1);
+const FLUSH_EVERY: u32 = 5;
+/// An answer that takes longer is a gap.
+const SLOW: Duration = Duration::from_millis(1500);
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Longer than this the server is given up on and connected to anew.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
+
+/// What to record.
+#[derive(Debug, Clone)]
+pub struct RecordPlan {
+    pub dsn: Dsn,
+    pub path: PathBuf,
+    pub time: Option<Duration>,
+    /// The profile that `device` wrote.
+    pub device: Option<Value>,
+}
+
+enum Said {
+    /// The server's description; it is new, or it was restarted.
+    Header(Value),
+    Sample(u64, Values),
+    Gap {
+        at: u64,
+        why: String,
+    },
+}
+
+/// Records. `is_over` is asked every second; `tell` hears of troubles. Answers the bytes of the file.
+pub fn record(
+    plan: &RecordPlan,
+    is_over: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<u64, String> {
+    let mut writer = Writer::create(&plan.path)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let bytes = runtime.block_on(async {
+        let (say, mut heard) = mpsc::unbounded_channel();
+        let task = tokio::spawn(ask_server(plan.dsn.clone(), say));
+        let mut lines = Lines::new(plan);
+        let start = Instant::now();
+        let mut ticks = interval(SECOND);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut turn = 0;
+        loop {
+            tokio::select! {
+                said = heard.recv() => match said {
+                    Some(said) => lines.take(said, &mut writer, tell),
+                    None => break,
+                },
+                _ = ticks.tick() => {
+                    lines.host(&mut writer);
+                    turn += 1;
+                    if turn % FLUSH_EVERY == 0 && let Some(trouble) = writer.flush(now_ms()) {
+                        tell(&trouble);
+                    }
+                    if is_over() || plan.time.is_some_and(|time| start.elapsed() >= time) {
+                        break;
+                    }
+                }
+            }
+        }
+        task.abort();
+        lines.end_gap(&mut writer);
+        if let Some(trouble) = writer.flush(now_ms()) {
+            return Err(trouble);
+        }
+        Ok(writer.length())
+    })?;
+    Ok(bytes)
+}
+
+/// What was written last, so that only changes are written.
+struct Lines {
+    plan: RecordPlan,
+    host: Host,
+    is_local: bool,
+    host_values: Values,
+    server_values: Values,
+    gap: Option<(u64, String)>,
+}
+
+impl Lines {
+    fn new(plan: &RecordPlan) -> Self {
+        Self {
+            plan: plan.clone(),
+            host: Host::of(&plan.dsn),
+            is_local: plan.dsn.is_local(),
+            host_values: Values::new(),
+            server_values: Values::new(),
+            gap: None,
+        }
+    }
+
+    fn host(&mut self, writer: &mut Writer) {
+        if self.is_local {
+            let values = self.host.sample();
+            put_changes("host", now_ms(), &mut self.host_values, values, writer);
+        }
+    }
+
+    fn take(&mut self, said: Said, writer: &mut Writer, tell: &mut dyn FnMut(&str)) {
+        match said {
+            Said::Header(server) => {
+                self.end_gap(writer);
+                self.host = Host::of(&self.plan.dsn);
+                // Everything is written anew behind a header: it begins a file, or a server with counters of its own.
+                self.server_values.clear();
+                self.host_values.clear();
+                let host = if self.is_local { self.host.describe() } else { Value::Null };
+                writer.put(&json!({
+                    "type": "recording", "format": 1, "at": now_ms(), "dsn": self.plan.dsn.to_string(),
+                    "recorder": env!("CARGO_PKG_VERSION"), "server": server, "host": host, "device": self.plan.device,
+                }));
+            }
+            Said::Sample(at, values) => {
+                self.end_gap(writer);
+                put_changes("server", at, &mut self.server_values, values, writer);
+            }
+            Said::Gap { at, why } => {
+                if self.gap.is_none() {
+                    tell(&format!("no answer from the server: {why}"));
+                    self.gap = Some((at, why));
+                }
+            }
+        }
+    }
+
+    fn end_gap(&mut self, writer: &mut Writer) {
+        if let Some((at, why)) = self.gap.take() {
+            writer.put(&json!({ "type": "gap", "at": at, "until": now_ms(), "why": why }));
+        }
+    }
+}
+
+fn put_changes(kind: &str, at: u64, old: &mut Values, new: Values, writer: &mut Writer) {
+    let mut set = Map::new();
+    for (name, value) in &new {
+        if old.get(name) != Some(value) {
+            // Most are whole numbers, which are shorter without a point.
+            let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
+            set.insert(name.clone(), if is_whole { json!(*value as i64) } else { json!(value) });
+        }
+    }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        set.insert(name.clone(), Value::Null);
+    }
+    writer.put(&json!({ "type": kind, "at": at, "set": set }));
+    *old = new;
+}
+
+/// Asks until nobody listens.
+async fn ask_server(dsn: Dsn, say: mpsc::UnboundedSender<Said>) {
+    loop {
+        let at = now_ms();
+        let why = match timeout(CONNECT_MAX, Sampler::connect(&dsn)).await {
+            Ok(Ok(sampler)) => match ask_while_it_answers(sampler, &say).await {
+                Some(why) => why,
+                None => return,
+            },
+            Ok(Err(error)) => why(&error),
+            Err(_) => format!("no connection within {} s", CONNECT_MAX.as_secs()),
+        };
+        if say.send(Said::Gap { at, why }).is_err() {
+            return;
+        }
+        tokio::time::sleep(SECOND).await;
+    }
+}
+
+/// Answers why it ended; `None` when nobody listens any more.
+async fn ask_while_it_answers(mut sampler: Sampler, say: &mpsc::UnboundedSender<Said>) -> Option<String> {
+    match describe_server(sampler.connection()).await {
+        Ok(header) => say.send(Said::Header(header)).ok()?,
+        Err(error) => return Some(why(&error)),
+    }
+    let mut ticks = interval(SECOND);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        ticks.tick().await;
+        let (at, begin) = (now_ms(), Instant::now());
+        let sample = sampler.sample();
+        tokio::pin!(sample);
+        let result = match timeout(SLOW, &mut sample).await {
+            Ok(result) => result,
+            Err(_) => {
+                let why = format!("no answer within {} s", SLOW.as_secs_f64());
+                say.send(Said::Gap { at, why }).ok()?;
+                match timeout(ANSWER_MAX, sample).await {
+                    Ok(result) => result,
+                    Err(_) => return Some(format!("no answer within {} s", ANSWER_MAX.as_secs())),
+                }
+            }
+        };
+        match result {
+            Ok(mut values) => {
+                values.insert("recorder.answer_ms".into(), begin.elapsed().as_millis() as f64);
+                // A late answer tells of the time at which it came.
+                let at = if begin.elapsed() > SLOW { now_ms() } else { at };
+                say.send(Said::Sample(at, values)).ok()?;
+            }
+            Err(error) => return Some(why(&error)),
+        }
+    }
+}

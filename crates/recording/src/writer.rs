@@ -1,0 +1,123 @@
+//! Writes lines to the file in frames, and keeps them when the disk is full.
+//!
+//! Invariant: the file is whole frames at any time (a frame that did not fit is cut off again), and what waits for room
+//! is bounded; what must be dropped is told as a gap. Used by `recorder`.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+const LEVEL: i32 = 3;
+/// Bytes of frames that may wait for room on the disk.
+const WAITING_MAX: usize = 64 << 20;
+
+/// The file.
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole frames in the file.
+    length: u64,
+    lines: Vec<u8>,
+    waiting: VecDeque<Vec<u8>>,
+    waiting_bytes: usize,
+    dropped_since: Option<u64>,
+    /// The last trouble, told once.
+    trouble: Option<String>,
+}
+
+impl Writer {
+    pub fn create(path: &Path) -> Result<Self, String> {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            length: 0,
+            lines: Vec::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            dropped_since: None,
+            trouble: None,
+        })
+    }
+
+    pub fn put(&mut self, line: &Value) {
+        // A write to memory cannot fail.
+        let _ = writeln!(self.lines, "{line}");
+    }
+
+    /// Writes a frame of the lines so far; answers a trouble once, when it begins.
+    pub fn flush(&mut self, now: u64) -> Option<String> {
+        if !self.lines.is_empty() {
+            match zstd::bulk::compress(&self.lines, LEVEL) {
+                Ok(frame) => self.keep(frame, now),
+                Err(error) => return Some(format!("a frame cannot be packed: {error}")),
+            }
+            self.lines.clear();
+        }
+        while let Some(frame) = self.waiting.front() {
+            let written =
+                self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(frame));
+            if let Err(error) = written {
+                // What was written of it is cut off, so that the file still reads. Cutting needs no room.
+                let _ = self.file.set_len(self.length);
+                let trouble =
+                    format!("{}: {error}; samples are kept in memory meanwhile", self.path.display());
+                return self.trouble.replace(trouble.clone()).is_none().then_some(trouble);
+            }
+            self.length += frame.len() as u64;
+            self.waiting_bytes -= frame.len();
+            self.waiting.pop_front();
+        }
+        self.trouble = None;
+        if let Some(since) = self.dropped_since.take() {
+            self.put(
+                &json!({ "type": "gap", "at": since, "until": now, "why": "there was no room on the disk" }),
+            );
+        }
+        None
+    }
+
+    fn keep(&mut self, frame: Vec<u8>, now: u64) {
+        self.waiting_bytes += frame.len();
+        self.waiting.push_back(frame);
+        while self.waiting_bytes > WAITING_MAX {
+            let Some(oldest) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= oldest.len();
+            self.dropped_since.get_or_insert(now);
+        }
+    }
+
+    /// Bytes in the file.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_follow_each_other_and_a_full_disk_loses_nothing() {
+        let path = std::env::temp_dir().join(format!("evenkeel-writer-{}", std::process::id()));
+        let mut writer = Writer::create(&path).unwrap();
+        writer.put(&json!({"a": 1}));
+        assert_eq!(writer.flush(0), None);
+        // Every write to this device says that there is no room.
+        let real =
+            std::mem::replace(&mut writer.file, OpenOptions::new().write(true).open("/dev/full").unwrap());
+        writer.put(&json!({"a": 2}));
+        assert!(writer.flush(0).unwrap().contains("kept in memory"));
+        writer.put(&json!({"a": 3}));
+        assert_eq!(writer.flush(0), None);
+        writer.file = real;
+        assert_eq!(writer.flush(0), None);
+        let text = zstd::decode_all(File::open(&path).unwrap()).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+        std::fs::remove_file(path).unwrap();
+    }
+}
