@@ -9,9 +9,11 @@
 mod arguments;
 mod bench_command;
 mod device_command;
+mod doctor_command;
 mod history_command;
 mod output;
 mod record_command;
+mod report_command;
 mod sweep_command;
 
 use std::process::ExitCode;
@@ -41,6 +43,10 @@ enum Command {
     Bench(Bench),
     /// Record a server and its host every second into one file.
     Record(record_command::Record),
+    /// Draw recordings and runs: HTML, SVG, CSV.
+    Report(report_command::Report),
+    /// Look for what hurts a server, by rules of thumb.
+    Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
     Device(device_command::Device),
 }
@@ -80,6 +86,8 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Bench(Bench::Sweep(sweep)) => sweep.run(),
         Command::Bench(Bench::History(list)) => list.run(),
         Command::Record(record) => record.run(),
+        Command::Report(report) => report.run(),
+        Command::Doctor(doctor) => doctor.run(),
         Command::Device(device) => device.run(),
     };
     match result {

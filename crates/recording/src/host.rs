@@ -143,7 +143,7 @@ fn processors(values: &mut Values) {
 }
 
 fn disks(values: &mut Values) {
-    const NAMES: [(usize, &str); 9] = [
+    const NAMES: [(usize, &str); 10] = [
         (0, "reads"),
         (2, "read_sectors"),
         (3, "read_ms"),
@@ -152,6 +152,7 @@ fn disks(values: &mut Values) {
         (7, "write_ms"),
         (8, "in_flight"),
         (9, "busy_ms"),
+        (10, "queue_ms"),
         (15, "flushes"),
     ];
     for line in fs::read_to_string("/proc/diskstats").unwrap_or_default().lines() {

@@ -83,6 +83,18 @@ impl Recording {
         true
     }
 
+    /// Adds a sample of the server (or of the host) that was taken just now, as a file of them would give it.
+    pub fn add_sample(&mut self, is_server: bool, at: u64, values: crate::Values) {
+        if is_server {
+            self.server_times.push(at)
+        } else {
+            self.host_times.push(at)
+        }
+        for (name, value) in values {
+            self.series.entry(name).or_default().push((at, value));
+        }
+    }
+
     /// The value of a name at a time: the last one set before or then.
     #[must_use]
     pub fn at(&self, name: &str, time: u64) -> Option<f64> {

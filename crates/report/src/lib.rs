@@ -1,2 +1,26 @@
-//! Draws recordings and runs: one HTML page, SVG and CSV; dips and findings.
+//! Draws recordings and runs: one HTML page without outside resources, SVG and CSV; dips and findings.
+//!
+//! ```text
+//! Recording ──▶ Subject (a name, a grid of seconds) ──▶ panels ──▶ page (HTML) | svg | csv
+//!                                                  └──▶ dips      findings (doctor)
+//! ```
+//!
+//! Invariant: a second without a sample is a hole in every line, never a line drawn across. Callers: `companion`.
 #![forbid(unsafe_code)]
+
+mod csv;
+mod dips;
+mod findings;
+mod grid;
+mod page;
+mod panels;
+mod subject;
+mod svg;
+
+pub use csv::csv;
+pub use dips::{Dip, dips};
+pub use findings::{Finding, findings};
+pub use page::html;
+pub use panels::{Line, Panel, panels};
+pub use subject::Subject;
+pub use svg::svg;

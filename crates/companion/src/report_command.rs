@@ -1,0 +1,76 @@
+//! `evenkeel report FILE..`: recordings and runs as one HTML page, as SVG and as CSV.
+//!
+//! Invariant: files without a name are one subject; `NAME=FILE,FILE` makes several, side by side.
+
+use std::path::{Path, PathBuf};
+
+use bench::Result;
+use clap::Args;
+use report::Subject;
+
+#[derive(Args)]
+pub struct Report {
+    /// Recordings and JSON lines of runs; NAME=FILE,FILE to put several side by side.
+    #[arg(required = true)]
+    files: Vec<String>,
+    /// The page to write.
+    #[arg(long, default_value = "report.html", value_name = "FILE")]
+    out: PathBuf,
+    /// Write the graphs as one SVG picture too.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the values as CSV too.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// The page's title.
+    #[arg(long)]
+    title: Option<String>,
+}
+
+impl Report {
+    pub fn run(&self) -> Result<bool> {
+        let subjects = subjects(&self.files)?;
+        let title = self.title.clone().unwrap_or_else(|| title(&subjects));
+        write(&self.out, &report::html(&title, None, &subjects))?;
+        if let Some(path) = &self.svg {
+            write(path, &report::svg(&subjects))?;
+        }
+        if let Some(path) = &self.csv {
+            write(path, &report::csv(&subjects))?;
+        }
+        for subject in &subjects {
+            let low = report::dips(subject).len();
+            println!("{}: {low} seconds below half of the median", subject.name);
+        }
+        println!("{}", self.out.display());
+        Ok(true)
+    }
+}
+
+fn title(subjects: &[Subject]) -> String {
+    let workload =
+        subjects.iter().find_map(|subject| subject.recording.bench.as_ref()?.get("workload")?.as_str());
+    workload.map_or_else(|| "Recording".into(), str::to_owned)
+}
+
+fn subjects(files: &[String]) -> Result<Vec<Subject>> {
+    let mut alone = Vec::new();
+    let mut subjects = Vec::new();
+    for file in files {
+        match file.split_once('=') {
+            Some((name, list)) if !Path::new(file).exists() => {
+                subjects.push(Subject::read(name, &list.split(',').collect::<Vec<_>>())?);
+            }
+            _ => alone.push(file.as_str()),
+        }
+    }
+    if !alone.is_empty() {
+        subjects.insert(0, Subject::read("run", &alone)?);
+    }
+    Ok(subjects)
+}
+
+/// Writes a text to a file.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,169 @@
+'use strict';
+// Draws PAGE.panels on canvases; zoom and hover are shared by all of them.
+(() => {
+  const root = document.documentElement, graphs = document.getElementById('graphs');
+  const all = () => [0, Math.max(1, PAGE.places - 1)];
+  let view = all(), hover = null, drag = null, pending = false;
+  const style = name => getComputedStyle(root).getPropertyValue(name).trim();
+  const short = v => {
+    const s = Math.abs(v);
+    if (s >= 1e9) return (v / 1e9).toFixed(1) + 'G';
+    if (s >= 1e6) return (v / 1e6).toFixed(1) + 'M';
+    if (s >= 1e4) return (v / 1e3).toFixed(1) + 'k';
+    if (s >= 100 || v === 0) return v.toFixed(0);
+    if (s >= 1) return v.toFixed(1);
+    return v.toFixed(3);
+  };
+  const time = place => {
+    const s = Math.round(place * PAGE.step);
+    if (PAGE.places * PAGE.step < 600) return s + ' s';
+    const two = n => String(n).padStart(2, '0');
+    const h = Math.floor(s / 3600);
+    return (h ? h + ':' : '') + two(Math.floor(s / 60) % 60) + ':' + two(s % 60);
+  };
+  const nice = top => {
+    const power = 10 ** Math.floor(Math.log10(top));
+    for (const m of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) if (m * power >= top) return m * power;
+    return 10 * power;
+  };
+  const panels = PAGE.panels.map(panel => {
+    const box = document.createElement('div'), head = document.createElement('h3'), unit = document.createElement('small');
+    const canvas = document.createElement('canvas'), legend = document.createElement('div');
+    box.className = 'graph'; legend.className = 'legend';
+    head.append(panel.title + ' '); unit.textContent = panel.unit; head.append(unit);
+    const marks = panel.lines.map((line, n) => {
+      const item = document.createElement('span'), colour = document.createElement('i'), value = document.createElement('b');
+      colour.style.background = `var(--c${n % 8})`;
+      item.append(colour, line.name + ' ', value); legend.append(item);
+      return value;
+    });
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', panel.title + ' over time');
+    box.append(head, canvas, legend); graphs.append(box);
+    return { panel, canvas, marks, box };
+  });
+  const LEFT = 50, RIGHT = 8, TOP = 8, FOOT = 18;
+  const placeAt = (canvas, clientX) => {
+    const r = canvas.getBoundingClientRect(), share = (clientX - r.left - LEFT) / (r.width - LEFT - RIGHT);
+    return Math.min(Math.max(view[0] + share * (view[1] - view[0]), view[0]), view[1]);
+  };
+  function draw({ panel, canvas, marks }) {
+    const ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
+    if (!w) return;
+    canvas.width = w * ratio; canvas.height = h * ratio;
+    const c = canvas.getContext('2d');
+    c.scale(ratio, ratio);
+    const first = Math.floor(view[0]), last = Math.ceil(view[1]), width = w - LEFT - RIGHT, height = h - TOP - FOOT;
+    let top = 0, low = Infinity;
+    for (const { points } of panel.lines) for (let i = first; i <= last; i++) {
+      const v = points[i];
+      if (v == null) continue;
+      if (v > top) top = v;
+      if (v > 0 && v < low) low = v;
+    }
+    if (!(top > 0)) top = 1;
+    const log = panel.log && low < top;
+    if (log) { low = 10 ** Math.floor(Math.log10(low)); top = 10 ** Math.ceil(Math.log10(top)); } else top = nice(top);
+    const X = i => LEFT + (i - view[0]) / (view[1] - view[0]) * width;
+    const Y = v => TOP + height * (1 - (log ? Math.log(Math.max(v, low) / low) / Math.log(top / low) : v / top));
+    c.font = '11px system-ui, sans-serif'; c.fillStyle = style('--soft'); c.strokeStyle = style('--line'); c.lineWidth = 1;
+    c.textAlign = 'right'; c.textBaseline = 'middle';
+    const ticks = [];
+    if (log) for (let v = low; v <= top * 1.01; v *= 10) ticks.push(v); else for (let n = 0; n <= 4; n++) ticks.push(top * n / 4);
+    for (const v of ticks) {
+      c.beginPath(); c.moveTo(LEFT, Y(v)); c.lineTo(w - RIGHT, Y(v)); c.stroke(); c.fillText(short(v), LEFT - 5, Y(v));
+    }
+    c.textBaseline = 'alphabetic';
+    const count = Math.max(2, Math.floor(width / 90));
+    for (let n = 0; n <= count; n++) {
+      c.textAlign = n === 0 ? 'left' : n === count ? 'right' : 'center';
+      const i = view[0] + (view[1] - view[0]) * n / count;
+      c.fillText(time(i), X(i), h - 4);
+    }
+    c.save(); c.beginPath(); c.rect(LEFT, TOP - 4, width, height + 8); c.clip();
+    c.fillStyle = style('--line');
+    for (const [from, to] of PAGE.gaps) c.fillRect(X(from), TOP, Math.max(1, X(to) - X(from)), height);
+    const step = Math.max(1, Math.floor((last - first) / (width * 2)));
+    panel.lines.forEach(({ points }, n) => {
+      c.strokeStyle = style('--c' + n % 8); c.fillStyle = c.strokeStyle; c.lineWidth = 1.4; c.beginPath();
+      let open = false;
+      for (let i = first; i <= last; i += step) {
+        let lo = null, hi = null;
+        for (let j = i; j < i + step && j <= last; j++) {
+          const v = points[j];
+          if (v == null) continue;
+          if (lo == null || v < lo) lo = v;
+          if (hi == null || v > hi) hi = v;
+        }
+        if (lo == null) { open = false; continue; }
+        if (open) c.lineTo(X(i), Y(hi)); else c.moveTo(X(i), Y(hi));
+        if (lo !== hi) c.lineTo(X(i), Y(lo));
+        // A value between two holes has no line; it is a dot.
+        if (!open && (points[i + step] == null)) c.fillRect(X(i) - 1, Y(hi) - 1, 2.5, 2.5);
+        open = true;
+      }
+      c.stroke();
+    });
+    if (drag) {
+      c.fillStyle = style('--ink'); c.globalAlpha = 0.12;
+      c.fillRect(X(Math.min(drag[0], drag[1])), TOP, Math.abs(X(drag[1]) - X(drag[0])), height); c.globalAlpha = 1;
+    }
+    if (hover != null) {
+      c.strokeStyle = style('--soft'); c.lineWidth = 1; c.beginPath(); c.moveTo(X(hover), TOP); c.lineTo(X(hover), TOP + height); c.stroke();
+      panel.lines.forEach(({ points }, n) => {
+        const v = points[hover];
+        if (v == null) return;
+        c.fillStyle = style('--c' + n % 8); c.beginPath(); c.arc(X(hover), Y(v), 3, 0, 7); c.fill();
+      });
+    }
+    c.restore();
+    panel.lines.forEach(({ points }, n) => {
+      const v = hover == null ? null : points[hover];
+      marks[n].textContent = v == null ? '' : short(v);
+    });
+  }
+  function show() {
+    if (pending) return;
+    pending = true;
+    requestAnimationFrame(() => {
+      pending = false;
+      panels.forEach(draw);
+      const where = document.getElementById('where');
+      where.textContent = hover != null ? 'at ' + time(hover) : view[0] > 0 || view[1] < PAGE.places - 1
+        ? `from ${time(view[0])} to ${time(view[1])}; double click shows all` : 'drag to zoom, all graphs follow';
+    });
+  }
+  for (const { canvas } of panels) {
+    canvas.addEventListener('pointermove', e => {
+      hover = Math.round(placeAt(canvas, e.clientX));
+      if (drag) drag[1] = placeAt(canvas, e.clientX);
+      show();
+    });
+    canvas.addEventListener('pointerleave', () => { if (!drag) { hover = null; show(); } });
+    canvas.addEventListener('pointerdown', e => {
+      const at = placeAt(canvas, e.clientX);
+      drag = [at, at]; canvas.setPointerCapture(e.pointerId);
+    });
+    const end = () => {
+      if (drag && Math.abs(drag[1] - drag[0]) >= 2) view = [Math.min(...drag), Math.max(...drag)];
+      drag = null; show();
+    };
+    canvas.addEventListener('pointerup', end);
+    canvas.addEventListener('pointercancel', () => { drag = null; hover = null; show(); });
+    canvas.addEventListener('dblclick', () => { view = all(); show(); });
+  }
+  for (const row of document.querySelectorAll('tr.dip')) row.addEventListener('click', () => {
+    const at = Number(row.dataset.place);
+    view = [Math.max(0, at - 20), Math.min(PAGE.places - 1, at + 20)]; hover = at;
+    graphs.scrollIntoView({ behavior: 'smooth' }); show();
+  });
+  document.getElementById('theme').addEventListener('click', () => {
+    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    root.dataset.theme = dark ? 'light' : 'dark'; show();
+  });
+  if (location.hash === '#dark' || location.hash === '#light') root.dataset.theme = location.hash.slice(1);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
+  new ResizeObserver(show).observe(graphs);
+  window.PAGE_REDRAW = () => { view = all(); show(); };
+  show();
+})();
