@@ -57,7 +57,8 @@ impl Counts {
     fn clear(&mut self) {
         for latencies in &mut self.latencies {
             if !latencies.is_empty() {
-                latencies.clear();
+                // Clearing alone would keep the largest value.
+                latencies.reset();
             }
         }
         self.tally = Tally::default();
@@ -106,5 +107,24 @@ impl Bucket {
 
     fn with<T>(&self, change: impl FnOnce(&mut Counts) -> T) -> T {
         change(&mut self.0.lock().expect("nobody panics while counting"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_second_stays_for_the_next() {
+        let bucket = Bucket::new(1);
+        let tally = Tally { reads: 2, events: 1, ..Tally::default() };
+        bucket.done(Duration::from_millis(500), &tally);
+        let mut first = Counts::new(1);
+        bucket.take_into(&mut first);
+        bucket.done(Duration::from_millis(1), &tally);
+        let mut second = Counts::new(1);
+        bucket.take_into(&mut second);
+        assert_eq!((first.events(), second.events(), second.tally.reads), (1, 1, 2));
+        assert!(second.latencies[0].max() < 2000, "{}", second.latencies[0].max());
     }
 }

@@ -159,7 +159,8 @@ fn measure(
                     let mut random = Random::new(start.elapsed().as_nanos() as u64, number as u64);
                     let mut buffer = Aligned::new(size, number as u64);
                     let mut latencies = histogram();
-                    while !is_over.load(Ordering::Relaxed) {
+                    // Each does one at least, so that a very slow disk has a figure too.
+                    while latencies.is_empty() || !is_over.load(Ordering::Relaxed) {
                         let block = match does {
                             Does::RandomRead | Does::RandomWrite => random.below(blocks),
                             _ => next.fetch_add(1, Ordering::Relaxed) % blocks,
@@ -200,7 +201,7 @@ fn measure_sync(folder: &Path, size: usize, plan: &DevicePlan, stop: &Stop) -> R
     file.sync_all().map_err(failed)?;
     let mut latencies = histogram();
     let (start, mut at) = (Instant::now(), 0);
-    while start.elapsed() < plan.duration && !stop.is_wanted() {
+    while latencies.is_empty() || start.elapsed() < plan.duration && !stop.is_wanted() {
         let begin = Instant::now();
         file.write_all_at(&bytes, at % (FILL_BYTES as u64 * 8 - size as u64)).map_err(failed)?;
         file.sync_data().map_err(failed)?;

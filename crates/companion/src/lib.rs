@@ -8,6 +8,7 @@
 
 mod arguments;
 mod bench_command;
+mod compare_command;
 mod device_command;
 mod doctor_command;
 mod history_command;
@@ -45,6 +46,8 @@ enum Command {
     Record(record_command::Record),
     /// Draw recordings and runs: HTML, SVG, CSV.
     Report(report_command::Report),
+    /// Run the same work on several servers in turn, and say which does more and how sure that is.
+    Compare(compare_command::Compare),
     /// Look for what hurts a server, by rules of thumb.
     Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
@@ -88,6 +91,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Record(record) => record.run(),
         Command::Report(report) => report.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Device(device) => device.run(),
     };
     match result {

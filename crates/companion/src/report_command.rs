@@ -31,7 +31,7 @@ impl Report {
     pub fn run(&self) -> Result<bool> {
         let subjects = subjects(&self.files)?;
         let title = self.title.clone().unwrap_or_else(|| title(&subjects));
-        write(&self.out, &report::html(&title, None, &subjects))?;
+        write(&self.out, &report::html(&title, None, &[], &subjects))?;
         if let Some(path) = &self.svg {
             write(path, &report::svg(&subjects))?;
         }

@@ -95,6 +95,19 @@ impl Recording {
         }
     }
 
+    /// Forgets what was before a time, but for what values were then.
+    pub fn forget_before(&mut self, time: u64) {
+        for times in [&mut self.server_times, &mut self.host_times] {
+            let gone = times.partition_point(|at| *at < time);
+            times.drain(..gone);
+        }
+        for series in self.series.values_mut() {
+            let gone = series.partition_point(|(at, _)| *at < time);
+            series.drain(..gone.saturating_sub(1));
+        }
+        self.gaps.retain(|gap| gap.until >= time);
+    }
+
     /// The value of a name at a time: the last one set before or then.
     #[must_use]
     pub fn at(&self, name: &str, time: u64) -> Option<f64> {

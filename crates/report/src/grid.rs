@@ -48,10 +48,12 @@ impl Grid {
     /// The last value of a gauge in each place.
     pub fn gauge(&self, recording: &Recording, name: &str, times: &[u64]) -> Points {
         let mut points = vec![None; self.places];
+        // A state that nobody is in is not told at all.
+        let is_count = name.starts_with("state.");
         if recording.series.contains_key(name) {
             for &time in times {
                 if let Some(place) = self.place(time) {
-                    points[place] = recording.at(name, time);
+                    points[place] = recording.at(name, time).or(is_count.then_some(0.0));
                 }
             }
         }

@@ -20,7 +20,7 @@ mod svg;
 pub use csv::csv;
 pub use dips::{Dip, dips};
 pub use findings::{Finding, findings};
-pub use page::html;
+pub use page::{Table, data, html, live_html};
 pub use panels::{Line, Panel, panels};
 pub use subject::Subject;
 pub use svg::svg;

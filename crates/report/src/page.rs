@@ -12,9 +12,17 @@ use crate::svg::escape;
 
 const DIPS_SHOWN: usize = 200;
 
+/// A table of text; all columns but the first are numbers.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    pub title: String,
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
 /// The page; `verdict` is a sentence that stands first, as of a comparison.
 #[must_use]
-pub fn html(title: &str, verdict: Option<&str>, subjects: &[Subject]) -> String {
+pub fn html(title: &str, verdict: Option<&str>, tables: &[Table], subjects: &[Subject]) -> String {
     let mut body = format!(
         "<header><div><h1>{}</h1><p class=\"note\" id=\"where\"></p></div>\
          <button id=\"theme\" type=\"button\">light / dark</button></header>\n",
@@ -22,6 +30,9 @@ pub fn html(title: &str, verdict: Option<&str>, subjects: &[Subject]) -> String 
     );
     if let Some(verdict) = verdict {
         body.push_str(&format!("<p class=\"verdict\">{}</p>\n", escape(verdict)));
+    }
+    for table in tables {
+        put_table(table, &mut body);
     }
     for subject in subjects {
         if subjects.len() > 1 {
@@ -40,7 +51,7 @@ pub fn html(title: &str, verdict: Option<&str>, subjects: &[Subject]) -> String 
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>\n\
-         <style>{}</style></head>\n<body>\n{body}\n<script>const PAGE = {};\n{}</script>\n</body></html>\n",
+         <style>{}</style></head>\n<body>\n{body}\n<script>let PAGE = {};\n{}</script>\n</body></html>\n",
         escape(title),
         include_str!("assets/page.css"),
         // A closing tag inside a text would end the script.
@@ -49,8 +60,44 @@ pub fn html(title: &str, verdict: Option<&str>, subjects: &[Subject]) -> String 
     )
 }
 
+fn put_table(table: &Table, body: &mut String) {
+    body.push_str(&format!("<h2>{}</h2>\n<div class=\"scroll\"><table><tr>", escape(&table.title)));
+    let class = |column: usize| if column == 0 { "" } else { " class=\"n\"" };
+    for (column, name) in table.head.iter().enumerate() {
+        body.push_str(&format!("<th{}>{}</th>", class(column), escape(name)));
+    }
+    body.push_str("</tr>\n");
+    for row in &table.rows {
+        body.push_str("<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            body.push_str(&format!("<td{}>{}</td>", class(column), escape(cell)));
+        }
+        body.push_str("</tr>\n");
+    }
+    body.push_str("</table></div>\n");
+}
+
+/// A page whose graphs and tables come anew each second from `/data` of whoever serves it.
+#[must_use]
+pub fn live_html(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{0}</title>\n\
+         <style>{1}</style></head>\n<body>\n<header><div><h1>{0}</h1><p class=\"note\" id=\"where\"></p></div>\
+         <button id=\"theme\" type=\"button\">light / dark</button></header>\n<p id=\"state\" class=\"verdict\"></p>\n\
+         <section class=\"graphs\" id=\"graphs\"></section>\n<div id=\"tables\"></div>\n\
+         <script>let PAGE = {2};\n{3}\n{4}</script>\n</body></html>\n",
+        escape(title),
+        include_str!("assets/page.css"),
+        data(&[]),
+        include_str!("assets/page.js"),
+        include_str!("assets/live.js"),
+    )
+}
+
 /// What the script draws.
-fn data(subjects: &[Subject]) -> Value {
+#[must_use]
+pub fn data(subjects: &[Subject]) -> Value {
     let panels: Vec<Value> = panels(subjects)
         .into_iter()
         .map(|panel| {
@@ -302,7 +349,7 @@ mod tests {
             .push(json!({"server": {"version": "9.7<script>", "variables": {"a": "</script>"}}}));
         recording.add_sample(true, 1000, [("Questions".to_owned(), 1.0)].into());
         recording.add_sample(true, 2000, [("Questions".to_owned(), 9.0)].into());
-        let page = html("x & y", None, &[Subject::new("s", recording)]);
+        let page = html("x & y", None, &[], &[Subject::new("s", recording)]);
         assert!(!page.contains("9.7<script>") && !page.contains("<td></script>"));
         assert!(!page.contains("http://") && !page.contains("https://"));
         assert_eq!(page.matches("</script>").count(), 1);

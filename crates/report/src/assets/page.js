@@ -23,10 +23,11 @@
   };
   const nice = top => {
     const power = 10 ** Math.floor(Math.log10(top));
-    for (const m of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) if (m * power >= top) return m * power;
+    for (const m of [1, 2, 4, 6, 8, 10]) if (m * power >= top) return m * power;
     return 10 * power;
   };
-  const panels = PAGE.panels.map(panel => {
+  let panels = [];
+  const build = () => { graphs.replaceChildren(); panels = PAGE.panels.map(panel => {
     const box = document.createElement('div'), head = document.createElement('h3'), unit = document.createElement('small');
     const canvas = document.createElement('canvas'), legend = document.createElement('div');
     box.className = 'graph'; legend.className = 'legend';
@@ -40,8 +41,9 @@
     canvas.setAttribute('role', 'img');
     canvas.setAttribute('aria-label', panel.title + ' over time');
     box.append(head, canvas, legend); graphs.append(box);
-    return { panel, canvas, marks, box };
-  });
+    listen(canvas);
+    return { panel, canvas, marks };
+  }); };
   const LEFT = 50, RIGHT = 8, TOP = 8, FOOT = 18;
   const placeAt = (canvas, clientX) => {
     const r = canvas.getBoundingClientRect(), share = (clientX - r.left - LEFT) / (r.width - LEFT - RIGHT);
@@ -133,7 +135,7 @@
         ? `from ${time(view[0])} to ${time(view[1])}; double click shows all` : 'drag to zoom, all graphs follow';
     });
   }
-  for (const { canvas } of panels) {
+  function listen(canvas) {
     canvas.addEventListener('pointermove', e => {
       hover = Math.round(placeAt(canvas, e.clientX));
       if (drag) drag[1] = placeAt(canvas, e.clientX);
@@ -164,6 +166,15 @@
   if (location.hash === '#dark' || location.hash === '#light') root.dataset.theme = location.hash.slice(1);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
   new ResizeObserver(show).observe(graphs);
-  window.PAGE_REDRAW = () => { view = all(); show(); };
+  const shape = page => page.panels.map(panel => panel.title + panel.lines.map(line => line.name)).join();
+  // A live page brings new values each second; the view moves along unless one has zoomed.
+  window.UPDATE = page => {
+    const was = view[0] <= 0 && view[1] >= PAGE.places - 1, same = shape(page) === shape(PAGE) && panels.length;
+    PAGE = page;
+    if (was) view = all();
+    if (same) panels.forEach((entry, n) => { entry.panel = PAGE.panels[n]; }); else build();
+    show();
+  };
+  build();
   show();
 })();
