@@ -137,6 +137,7 @@ fn several_statements_end_at_the_first_error() {
         client.session.set_multi_statements(false);
         let answer = client.query("select 1; select 2").await;
         assert!(answer.starts_with("ERROR 1064") && answer.contains("near 'select 2'"), "{answer}");
+        assert!(answer.contains("your MySQL server version"), "{answer}");
     });
 }
 

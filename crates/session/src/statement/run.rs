@@ -346,7 +346,7 @@ fn syntax_error_at(text: &[u8], position: usize) -> SqlError {
     let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
     let near = String::from_utf8_lossy(&rest[start..rest.len().min(start + 80)]).into_owned();
     let line = 1 + text[..position + start].iter().filter(|byte| **byte == b'\n').count();
-    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL instance \
+    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
                 version for the right syntax to use";
     error_code::ER_PARSE_ERROR.with(&[&what, &near, &line])
 }
