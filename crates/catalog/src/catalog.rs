@@ -1,8 +1,8 @@
 //! The databases and tables that exist: an in-memory copy of the dictionary, shared by all sessions.
 //!
 //! Invariant: the copy shows what is committed in the catalog tree; only `SchemaChange::commit` changes it, under
-//! the exclusive metadata locks of the names it touches. `version` grows with each change, so that a plan kept
-//! from an earlier version can be told.
+//! the exclusive metadata locks of the names it touches. A table that changes has another descriptor (another `Arc`), one
+//! that does not keeps its own; `version` grows with each change, so that nobody need compare while nothing changes.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,12 @@
 //! Plans that all sessions share: of plain statements by their digest, of prepared ones by their text.
 //!
 //! Invariant: a plan is returned only to a session whose mode, collations and database are those it was made
-//! with, and only while the catalog has the version it was made from. What both caches keep is bounded in number
-//! and in bytes of statement text, because a plan grows with its text. Used by `statement::{planned, prepared}`.
+//! with. Whether its names still mean what they meant is for that session to say, once for each version of the catalog
+//! (`PreparedPlan::known_at`): a change of one table leaves the plans of all others as they are. What both caches keep
+//! is bounded in number and in bytes of statement text, because a plan grows with its text.
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use foldhash::{HashMap, HashMapExt};
 use parking_lot::RwLock;
@@ -31,7 +33,9 @@ pub struct PreparedPlan {
     pub locks: Vec<(LockName, LockMode)>,
     /// The tables that change with what their foreign keys said; none with `foreign_key_checks=0`.
     pub related: Vec<(TableId, Option<Arc<Relations>>)>,
-    pub catalog_version: u64,
+    /// The version of the catalog for which the plan's names were last found to mean what they meant when it was made;
+    /// 0 before anybody has looked.
+    pub known_at: AtomicU64,
     pub environment: PlanEnvironment,
 }
 
@@ -97,27 +101,24 @@ pub struct PlanCache {
 }
 
 impl PlanCache {
-    pub fn get(
-        &self,
-        digest: Digest,
-        environment: &PlanEnvironment,
-        catalog_version: u64,
-    ) -> Option<Arc<PreparedPlan>> {
+    pub fn get(&self, digest: Digest, environment: &PlanEnvironment) -> Option<Arc<PreparedPlan>> {
         // The key's clone is one reference count.
-        self.by_digest.get(&(digest, environment.clone()), catalog_version)
+        self.by_digest.get(&(digest, environment.clone()))
     }
 
-    pub fn put(&self, digest: Digest, text_bytes: usize, plan: Arc<PreparedPlan>) {
-        self.by_digest.put((digest, plan.environment.clone()), text_bytes, plan);
+    /// `version` is the catalog's: if there is no room, plans that nobody has looked at since go first.
+    pub fn put(&self, digest: Digest, text_bytes: usize, plan: Arc<PreparedPlan>, version: u64) {
+        self.by_digest.put((digest, plan.environment.clone()), text_bytes, plan, version);
     }
 
-    pub fn get_prepared(&self, key: &TextKey, catalog_version: u64) -> Option<Arc<TypedPlan>> {
-        self.by_text.get(key, catalog_version)
+    pub fn get_prepared(&self, key: &TextKey) -> Option<Arc<TypedPlan>> {
+        self.by_text.get(key)
     }
 
-    pub fn put_prepared(&self, key: TextKey, plan: Arc<TypedPlan>) {
+    /// See `put`.
+    pub fn put_prepared(&self, key: TextKey, plan: Arc<TypedPlan>, version: u64) {
         let text_bytes = key.text.len();
-        self.by_text.put(key, text_bytes, plan);
+        self.by_text.put(key, text_bytes, plan, version);
     }
 
     pub fn clear(&self) {
@@ -139,18 +140,18 @@ pub fn is_kept(text: &[u8]) -> bool {
 }
 
 trait Versioned {
-    fn catalog_version(&self) -> u64;
+    fn known_at(&self) -> u64;
 }
 
 impl Versioned for PreparedPlan {
-    fn catalog_version(&self) -> u64 {
-        self.catalog_version
+    fn known_at(&self) -> u64 {
+        self.known_at.load(Relaxed)
     }
 }
 
 impl Versioned for TypedPlan {
-    fn catalog_version(&self) -> u64 {
-        self.prepared.catalog_version
+    fn known_at(&self) -> u64 {
+        self.prepared.known_at()
     }
 }
 
@@ -173,12 +174,11 @@ struct Plans<Key, Entry> {
 }
 
 impl<Key: Eq + Hash, Entry: Versioned> Kept<Key, Entry> {
-    fn get(&self, key: &Key, catalog_version: u64) -> Option<Arc<Entry>> {
-        let plan = self.plans.read().entries.get(key).map(|(plan, _)| plan.clone())?;
-        (plan.catalog_version() == catalog_version).then_some(plan)
+    fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.plans.read().entries.get(key).map(|(plan, _)| plan.clone())
     }
 
-    fn put(&self, key: Key, text_bytes: usize, plan: Arc<Entry>) {
+    fn put(&self, key: Key, text_bytes: usize, plan: Arc<Entry>, version: u64) {
         if text_bytes > ONE_TEXT_BYTES_MAX {
             return;
         }
@@ -187,7 +187,7 @@ impl<Key: Eq + Hash, Entry: Versioned> Kept<Key, Entry> {
             plans.text_bytes -= text_bytes;
         }
         if !plans.has_room(text_bytes) {
-            plans.keep_version(plan.catalog_version());
+            plans.keep_known_at(version);
             if !plans.has_room(text_bytes) {
                 plans.clear();
             }
@@ -202,8 +202,8 @@ impl<Key: Eq + Hash, Entry: Versioned> Plans<Key, Entry> {
         self.entries.len() < PLANS_MAX && self.text_bytes + text_bytes <= TEXT_BYTES_MAX
     }
 
-    fn keep_version(&mut self, catalog_version: u64) {
-        self.entries.retain(|_, (plan, _)| plan.catalog_version() == catalog_version);
+    fn keep_known_at(&mut self, version: u64) {
+        self.entries.retain(|_, (plan, _)| plan.known_at() == version);
         self.text_bytes = self.entries.values().map(|(_, text_bytes)| text_bytes).sum();
     }
 }
@@ -222,7 +222,7 @@ mod tests {
     struct Fake(u64);
 
     impl Versioned for Fake {
-        fn catalog_version(&self) -> u64 {
+        fn known_at(&self) -> u64 {
             self.0
         }
     }
@@ -231,18 +231,22 @@ mod tests {
     fn plans_are_bounded_by_number_and_by_text() {
         let kept = Kept::<usize, Fake>::default();
         let count = || kept.plans.read().entries.len();
-        kept.put(0, ONE_TEXT_BYTES_MAX + 1, Arc::new(Fake(1)));
+        kept.put(0, ONE_TEXT_BYTES_MAX + 1, Arc::new(Fake(1)), 1);
         assert_eq!(count(), 0, "a load of rows is not kept");
         for key in 0..8 {
-            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)));
-            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)));
+            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)), 1);
+            kept.put(key, ONE_TEXT_BYTES_MAX, Arc::new(Fake(1)), 1);
         }
         assert_eq!((count(), kept.plans.read().text_bytes), (8, TEXT_BYTES_MAX));
-        kept.put(8, 1, Arc::new(Fake(2)));
-        assert_eq!((count(), kept.plans.read().text_bytes), (1, 1), "outdated plans go first");
-        assert!(kept.get(&8, 2).is_some() && kept.get(&8, 3).is_none());
+        kept.put(8, 1, Arc::new(Fake(2)), 2);
+        assert_eq!(
+            (count(), kept.plans.read().text_bytes),
+            (1, 1),
+            "plans of which nothing is known go first"
+        );
+        assert!(kept.get(&8).is_some() && kept.get(&7).is_none());
         for key in 0..PLANS_MAX {
-            kept.put(100 + key, 1, Arc::new(Fake(2)));
+            kept.put(100 + key, 1, Arc::new(Fake(2)), 2);
         }
         assert!(count() <= PLANS_MAX);
     }

@@ -8,7 +8,7 @@ use schema::{ColumnDef, TableDef, column_default, column_extra, column_key, type
 
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
-use crate::statement::{Done, Request, Shield};
+use crate::statement::{Done, Named, Request, Shield};
 
 impl Session {
     pub(crate) async fn describe(
@@ -27,10 +27,11 @@ impl Session {
     /// The descriptor of a stored or virtual table that a SHOW names.
     pub(super) fn shown_table(&self, table: ObjectName<'_>) -> Result<Arc<TableDef>, SqlError> {
         let name = self.table_name(table)?;
-        if let Some(table) = self.instance.virtual_tables.find(&name.database, &name.name) {
-            return Ok(table.definition().clone());
-        }
-        let handle = self.instance.catalog().require_table(&name.database, &name.name)?;
+        let handle = match self.resolve(&name.database, &name.name) {
+            Some(Named::Virtual(table)) => return Ok(table.definition().clone()),
+            Some(Named::Stored(handle)) => handle,
+            None => self.instance.catalog().require_table(&name.database, &name.name)?,
+        };
         if !self.privileges.sees_table(&name.database, &name.name) {
             self.require_table(auth::Privilege::Select, &name.database, &name.name)?;
         }

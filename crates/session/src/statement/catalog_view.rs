@@ -1,36 +1,81 @@
 //! The session as the planner sees it: the tables it may name and the values of its variables.
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
 use catalog::{LockMode, LockName, canonical_database};
 use datum::{ColumnType, SqlError, Value, error_code};
-use parser::ast::VariableScope;
-use planner::{CatalogView, ResolvedTable, SessionValues, TableStatistics};
-
 use expression::SessionServices;
+use instance::PreparedPlan;
+use parser::ast::VariableScope;
+use plan::TableUse;
+use planner::{CatalogView, ResolvedTable, SessionValues, TableStatistics};
+use schema::VirtualTable;
+use table::TableHandle;
 
 use crate::session::Session;
 
+/// What the name of a table means.
+pub(crate) enum Named {
+    Virtual(Arc<dyn VirtualTable>),
+    Stored(Arc<TableHandle>),
+}
+
+impl Session {
+    /// The one place where the name of a table becomes what it means to this session: plans are made by it, and kept
+    /// ones are held against it.
+    pub(crate) fn resolve(&self, database: &str, name: &str) -> Option<Named> {
+        if let Some(table) = self.instance.virtual_tables.find(database, name) {
+            return Some(Named::Virtual(table));
+        }
+        self.instance.catalog().table(database, name).map(Named::Stored)
+    }
+
+    /// Whether the names of a kept plan mean what they meant when it was made. Asked anew only when some definition has
+    /// changed since; a change of other tables than the plan's leaves it as it is.
+    pub(crate) fn means_the_same(&self, prepared: &PreparedPlan) -> bool {
+        let catalog = self.instance.catalog();
+        // Read before the names: a change in between makes the next one who asks look again.
+        let version = catalog.version();
+        if prepared.known_at.load(Relaxed) == version {
+            return true;
+        }
+        let is_same = |used: &TableUse| match self.resolve(&used.table.database, &used.table.name) {
+            Some(Named::Stored(handle)) => Arc::ptr_eq(handle.definition(), &used.table),
+            _ => false,
+        };
+        let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
+        let same = prepared.plan.tables.iter().all(is_same) && catalog.relates(related);
+        if same {
+            prepared.known_at.store(version, Relaxed);
+        }
+        same
+    }
+
+    /// Why a name means nothing.
+    fn unresolved(&self, database: &str, name: &str) -> SqlError {
+        if canonical_database(database) == catalog::INFORMATION_SCHEMA {
+            return error_code::ER_UNKNOWN_TABLE.with(&[&name, &"information_schema"]);
+        }
+        let lock = LockName::Table(database.into(), name.into());
+        let missing = || error_code::ER_NO_SUCH_TABLE.with(&[&database, &name]);
+        match self.check_locked_tables(&[(lock, LockMode::Shared)]) {
+            Err(error) => error,
+            Ok(()) => self.instance.catalog().require_database(database).err().unwrap_or_else(missing),
+        }
+    }
+}
+
 impl CatalogView for Session {
     fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
-        if let Some(table) = self.instance.virtual_tables.find(database, name) {
-            return Ok(ResolvedTable::Virtual(table));
+        match self.resolve(database, name) {
+            Some(Named::Virtual(table)) => Ok(ResolvedTable::Virtual(table)),
+            Some(Named::Stored(handle)) => {
+                let rows = handle.if_ready().map(|table| table.estimated_rows());
+                let statistics = TableStatistics { rows, indexes: Vec::new() };
+                Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })
+            }
+            None => Err(self.unresolved(database, name)),
         }
-        let handle = match self.instance.catalog().require_table(database, name) {
-            Ok(handle) => handle,
-            Err(error) if canonical_database(database) == catalog::INFORMATION_SCHEMA => {
-                let known = error_code::ER_NO_SUCH_TABLE.number == error.errno;
-                return Err(match known {
-                    true => error_code::ER_UNKNOWN_TABLE.with(&[&name, &"information_schema"]),
-                    false => error,
-                });
-            }
-            Err(error) => {
-                let name = LockName::Table(database.into(), name.into());
-                self.check_locked_tables(&[(name, LockMode::Shared)])?;
-                return Err(error);
-            }
-        };
-        let rows = handle.if_ready().map(|table| table.estimated_rows());
-        let statistics = TableStatistics { rows, indexes: Vec::new() };
-        Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })
     }
 }
 

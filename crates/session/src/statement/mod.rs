@@ -31,6 +31,7 @@ mod set;
 mod transactions;
 mod xa;
 
+pub(crate) use catalog_view::Named;
 pub use cursor::CursorKind;
 pub(crate) use global_lock::GlobalReadLock;
 pub use guard::Shield;

@@ -1,10 +1,10 @@
 //! Queries and changes: planned or taken from the plan cache, locked, run in a transaction.
 //!
-//! A plan is made without locks from the catalog's present copy, then its tables are locked and the catalog's
-//! version is looked at again: if it moved, the plan is made anew. So no lock is held on a guess.
+//! A plan is made without locks from the catalog's present copy, then its tables are locked and looked at again: if one
+//! of them is another one now, the plan is made anew. So no lock is held on a guess.
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::{LockMode, LockName};
@@ -47,8 +47,10 @@ impl Session {
         digest: Digest,
     ) -> Option<(Arc<PreparedPlan>, Vec<Value>)> {
         let environment = self.plan_environment();
-        let version = self.instance.catalog().version();
-        let prepared = self.instance.plan_cache.get(digest, &environment, version)?;
+        let prepared = self.instance.plan_cache.get(digest, &environment)?;
+        if !self.means_the_same(&prepared) {
+            return None;
+        }
         let mut parameters = self.literal_values(text)?;
         if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
             return None;
@@ -101,7 +103,8 @@ impl Session {
                 && ReadParameter::extend(&plan.readings, &mut values)
             {
                 let prepared = Arc::new(self.prepare_plan(plan));
-                self.instance.plan_cache.put(digest, request.text.len(), prepared.clone());
+                let version = self.instance.catalog().version();
+                self.instance.plan_cache.put(digest, request.text.len(), prepared.clone(), version);
                 let result = self.run_plan(&prepared, &mut values, shield, sink).await;
                 if result.is_ok() || !self.plan_is_stale {
                     return result;
@@ -170,17 +173,24 @@ impl Session {
             }
             _ => (None, Vec::new()),
         };
-        let catalog_version = self.instance.catalog().version();
         let environment = self.plan_environment();
         let counted = PlanShape::of(&plan);
         let related = reach.related();
-        PreparedPlan { plan, counted, shape, conversions, locks, related, catalog_version, environment }
+        PreparedPlan {
+            plan,
+            counted,
+            shape,
+            conversions,
+            locks,
+            related,
+            known_at: AtomicU64::new(0),
+            environment,
+        }
     }
 
     /// Whether a plan that was kept may still run in this session.
     pub(crate) fn is_current(&self, prepared: &PreparedPlan) -> bool {
-        prepared.catalog_version == self.instance.catalog().version()
-            && prepared.environment == self.plan_environment()
+        prepared.environment == self.plan_environment() && self.means_the_same(prepared)
     }
 
     /// Runs a plan and writes its rows; a plan made from an outdated catalog is error 1412 here, because the

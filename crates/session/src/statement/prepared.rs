@@ -94,7 +94,8 @@ impl Session {
         let full = || error_code::ER_MAX_PREPARED_STMT_COUNT_REACHED.with(&[&maximum]);
         let place = self.instance.prepared_places.take(maximum).ok_or_else(full)?;
         let key = self.text_key(text, &[]);
-        if let Some(plan) = self.instance.plan_cache.get_prepared(&key, self.instance.catalog().version()) {
+        let kept = self.instance.plan_cache.get_prepared(&key);
+        if let Some(plan) = kept.filter(|plan| self.means_the_same(&plan.prepared)) {
             self.require_plan(&plan.prepared.plan)?;
             let text = plan.text.clone();
             return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
@@ -139,7 +140,7 @@ impl Session {
         let (text, classes) = (text.clone(), key.classes.clone());
         let plan = Arc::new(TypedPlan { text, classes, prepared });
         if plan.prepared.plan.shareable {
-            self.instance.plan_cache.put_prepared(key, plan.clone());
+            self.instance.plan_cache.put_prepared(key, plan.clone(), self.instance.catalog().version());
         }
         Ok(plan)
     }
@@ -213,8 +214,7 @@ impl Session {
     }
 
     /// The plan for these parameters: the statement's own, another session's or a new one. `kept_is_stale` says
-    /// that the kept one was refused: a change of the schema while it was made can leave a plan that is older than
-    /// it says.
+    /// that the kept one was refused: its tables are those it was made for, but what it guessed of them is known now.
     fn current_plan(
         &self,
         statement: &mut PreparedStatement,
@@ -232,8 +232,8 @@ impl Session {
         let text = &statement.text;
         let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
         let key = self.text_key(&text.bytes, &classes);
-        let kept = self.instance.plan_cache.get_prepared(&key, self.instance.catalog().version());
-        let plan = match kept.filter(|_| !kept_is_stale) {
+        let kept = self.instance.plan_cache.get_prepared(&key);
+        let plan = match kept.filter(|plan| !kept_is_stale && self.means_the_same(&plan.prepared)) {
             Some(plan) => plan,
             None => {
                 let arena = Bump::new();
