@@ -8,6 +8,7 @@ mod charset;
 mod registry;
 
 mod unicode;
+mod weight_string;
 mod weight_table;
 mod weights;
 

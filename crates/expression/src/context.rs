@@ -14,6 +14,7 @@ use crate::case_operands::CaseOperands;
 use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
 use crate::expr::Expr;
+use crate::locale::Locale;
 use crate::regexp::{Flags, Regexp, RegexpError};
 
 /// Compiled patterns kept per statement.
@@ -69,6 +70,10 @@ pub struct StatementSettings {
     pub group_concat_max_len: u64,
     /// `default_week_format`, 0..=7.
     pub default_week_format: u8,
+    /// Of AES_ENCRYPT and AES_DECRYPT, like `aes-128-ecb`.
+    pub block_encryption_mode: Arc<str>,
+    /// The language of names of months and days.
+    pub locale: &'static Locale,
 }
 
 impl Default for StatementSettings {
@@ -87,6 +92,8 @@ impl Default for StatementSettings {
             max_allowed_packet: 64 * 1024 * 1024,
             group_concat_max_len: 1024,
             default_week_format: 0,
+            block_encryption_mode: Arc::from("aes-128-ecb"),
+            locale: Locale::english(),
         }
     }
 }

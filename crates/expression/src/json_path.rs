@@ -33,6 +33,21 @@ impl Index {
     }
 }
 
+impl Index {
+    /// The elements of `[from to to]` in an array of a length.
+    pub(crate) fn range(from: Index, to: Index, length: usize) -> std::ops::Range<usize> {
+        let start = match from {
+            Index::FromStart(index) => index,
+            Index::FromEnd(index) => length.saturating_sub(index + 1),
+        };
+        let end = match to {
+            Index::FromStart(index) => (index + 1).min(length),
+            Index::FromEnd(index) => length.saturating_sub(index),
+        };
+        start..end.max(start)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Path {
     pub legs: Vec<Leg>,
@@ -100,16 +115,8 @@ fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
         }
         (Leg::AnyElement, Json::Array(elements)) => next.extend(elements),
         (Leg::Range(from, to), Json::Array(elements)) => {
-            let length = elements.len();
-            let start = match from {
-                Index::FromStart(index) => *index,
-                Index::FromEnd(index) => length.saturating_sub(index + 1),
-            };
-            let end = match to {
-                Index::FromStart(index) => (index + 1).min(length),
-                Index::FromEnd(index) => length.saturating_sub(*index),
-            };
-            next.extend(elements.get(start..end.max(start)).unwrap_or_default());
+            let range = Index::range(*from, *to, elements.len());
+            next.extend(elements.get(range).unwrap_or_default());
         }
         (Leg::Element(index), _) if index.within(1) == Some(0) => next.push(value),
         (Leg::Range(from, _), _) if from.within(1) == Some(0) => next.push(value),

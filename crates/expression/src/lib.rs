@@ -12,6 +12,7 @@ mod expr;
 mod function;
 mod interval;
 mod json_path;
+mod locale;
 mod operator;
 mod regexp;
 mod text;
@@ -29,5 +30,7 @@ pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings}
 pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType};
 pub use function::{Arguments, Function, Volatility};
+pub use functions::JsonBehaviour;
 pub use interval::IntervalUnit;
+pub use locale::{LOCALE_NAMES, Locale};
 pub use operator::{ArithmeticOperator, BitOperator, ComparisonOperator, TruthTest};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use collation::{Charset, CollationId};
 use datum::{SqlMode, TimeZone};
 use engine::{AccessMode, Isolation};
-use expression::{BindContext, StatementSettings};
+use expression::{BindContext, Locale, StatementSettings};
 
 use super::store::SessionVariables;
 
@@ -32,6 +32,10 @@ pub struct Settings {
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
     pub group_concat_max_len: u64,
+    pub default_week_format: u8,
+    pub division_precision_increment: u8,
+    pub block_encryption_mode: Arc<str>,
+    pub locale: &'static Locale,
     pub max_allowed_packet: u64,
     pub max_error_count: usize,
     pub keeps_notes: bool,
@@ -81,6 +85,10 @@ impl Settings {
             auto_increment_increment: number("auto_increment_increment"),
             auto_increment_offset: number("auto_increment_offset"),
             group_concat_max_len: number("group_concat_max_len"),
+            default_week_format: number("default_week_format") as u8,
+            division_precision_increment: number("div_precision_increment") as u8,
+            block_encryption_mode: Arc::from(text("block_encryption_mode")),
+            locale: Locale::by_name(text("lc_time_names")).unwrap_or_else(Locale::english),
             max_allowed_packet: number("max_allowed_packet"),
             max_error_count: number("max_error_count") as usize,
             keeps_notes: truth("sql_notes"),
@@ -125,6 +133,7 @@ impl Settings {
             sql_mode: self.sql_mode,
             connection_collation: self.literal_collation(),
             max_allowed_packet: self.max_allowed_packet,
+            division_precision_increment: self.division_precision_increment,
             ..BindContext::default()
         }
     }
@@ -138,6 +147,10 @@ impl Settings {
             connection_collation: self.literal_collation(),
             max_allowed_packet: self.max_allowed_packet,
             group_concat_max_len: self.group_concat_max_len,
+            default_week_format: self.default_week_format,
+            division_precision_increment: self.division_precision_increment,
+            block_encryption_mode: self.block_encryption_mode.clone(),
+            locale: self.locale,
             ..StatementSettings::default()
         }
     }

@@ -2,7 +2,7 @@
 //! kind; numbers of all kinds by value.
 use std::cmp::Ordering;
 
-use super::{Json, json_of, key_order};
+use super::{Json, json_of};
 use crate::compare::Operand;
 use crate::decimal::Decimal;
 use crate::value::Value;
@@ -52,7 +52,7 @@ pub fn compare_documents(left: &Json, right: &Json) -> Ordering {
         (Json::Object(left), Json::Object(right)) => left.len().cmp(&right.len()).then_with(|| {
             let members = left.iter().zip(right.iter());
             let differences = members.map(|((key, value), (other_key, other))| {
-                key_order(key, other_key).then_with(|| compare_documents(value, other))
+                key.cmp(other_key).then_with(|| compare_documents(value, other))
             });
             differences.fold(Ordering::Equal, Ordering::then)
         }),

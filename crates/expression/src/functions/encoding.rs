@@ -121,7 +121,7 @@ fn hex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Value::Null => Value::Null,
         Value::Int(number) => Value::bytes(format!("{number:X}")),
         Value::UInt(number) => Value::bytes(format!("{number:X}")),
-        _ => text_or_null(arguments.text(0)?.map(|text| hex_digits(&text, b"0123456789ABCDEF"))),
+        other => Value::Bytes(hex_digits(&other.to_text(&arguments.exprs[0].ty.column), b"0123456789ABCDEF")),
     })
 }
 

@@ -24,8 +24,8 @@ const ANY: u8 = u8::MAX;
 pub(super) static FUNCTIONS: &[Function] = &[
     entry("json_array", (0, ANY), infer_json, json_array),
     entry("json_object", (0, ANY), infer_object, json_object),
-    entry("json_quote", (1, 1), infer_text, json_quote),
-    entry("json_unquote", (1, 1), infer_text, json_unquote),
+    entry("json_quote", (1, 1), infer_quoted, json_quote),
+    entry("json_unquote", (1, 1), infer_quoted, json_unquote),
     entry("json_valid", (1, 1), infer_condition, json_valid),
     entry("json_extract", (2, ANY), infer_json, json_extract),
     entry("json_contains", (2, 3), infer_condition, json_contains),
@@ -66,6 +66,23 @@ fn infer_condition(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<E
 fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
     let column = text_column(u64::from(u32::MAX), CollationId::UTF8MB4_BIN);
     Ok(ExprType::new(column, Coercibility::Implicit))
+}
+
+/// Takes text, JSON_UNQUOTE also a document.
+fn infer_quoted(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let is_allowed = match &arguments[0].ty.column.kind {
+        TypeKind::Null => true,
+        TypeKind::Json => name == "json_unquote",
+        kind => kind.is_string() || kind.has_members(),
+    };
+    if !is_allowed {
+        return Err(error_code::ER_INCORRECT_TYPE.with(&[&1, &name]));
+    }
+    infer_text(bind, name, arguments)
 }
 
 impl Arguments<'_> {

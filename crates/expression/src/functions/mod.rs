@@ -6,20 +6,30 @@ use std::sync::OnceLock;
 
 use crate::function::Function;
 
+mod aes;
 mod arguments;
 mod choice;
+mod compression;
 mod encoding;
+mod gtid;
 mod infer;
 pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
 mod information;
 mod json_change;
 mod json_read;
 pub(crate) use json_read::{document_of, json};
+mod json_schema;
+mod json_search;
+mod json_storage;
+mod json_value;
+pub use json_value::JsonBehaviour;
 mod network;
 mod numeric_exact;
 mod numeric_real;
 mod rare;
 mod regexp;
+mod server_calls;
+mod str_to_date;
 mod string_build;
 mod string_case;
 mod string_measure;
@@ -30,18 +40,27 @@ mod temporal_now;
 mod temporal_parts;
 mod temporal_unit;
 mod waiting;
+mod weight_string;
 
 static FAMILIES: &[&[Function]] = &[
+    aes::FUNCTIONS,
     choice::FUNCTIONS,
+    compression::FUNCTIONS,
     encoding::FUNCTIONS,
+    gtid::FUNCTIONS,
     information::FUNCTIONS,
     json_change::FUNCTIONS,
     json_read::FUNCTIONS,
+    json_schema::FUNCTIONS,
+    json_search::FUNCTIONS,
+    json_storage::FUNCTIONS,
     network::FUNCTIONS,
     numeric_exact::FUNCTIONS,
     numeric_real::FUNCTIONS,
     rare::FUNCTIONS,
     regexp::FUNCTIONS,
+    server_calls::FUNCTIONS,
+    str_to_date::FUNCTIONS,
     string_build::FUNCTIONS,
     string_case::FUNCTIONS,
     string_measure::FUNCTIONS,
@@ -52,6 +71,7 @@ static FAMILIES: &[&[Function]] = &[
     temporal_parts::FUNCTIONS,
     temporal_unit::FUNCTIONS,
     waiting::FUNCTIONS,
+    weight_string::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.

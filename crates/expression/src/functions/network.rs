@@ -20,6 +20,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("inet_ntoa", (1, 1), infer_ntoa, inet_ntoa),
     entry("is_ipv4", (1, 1), truth_of_each_text, is_ipv4),
     entry("is_ipv6", (1, 1), truth_of_each_text, is_ipv6),
+    entry("is_ipv4_compat", (1, 1), truth_of_each_text, |arguments| has_form(arguments, is_compatible)),
+    entry("is_ipv4_mapped", (1, 1), truth_of_each_text, |arguments| has_form(arguments, is_mapped)),
     entry("is_uuid", (1, 1), truth_of_each_text, is_uuid),
     entry("uuid_to_bin", (1, 2), infer_uuid_to_bin, uuid_to_bin),
     entry("bin_to_uuid", (1, 2), infer_bin_to_uuid, bin_to_uuid),
@@ -81,6 +83,23 @@ fn parses<T: std::str::FromStr>(arguments: &Arguments<'_>) -> Result<Value, SqlE
     Ok(Value::boolean(
         text.is_some_and(|text| std::str::from_utf8(&text).is_ok_and(|text| text.parse::<T>().is_ok())),
     ))
+}
+
+/// Whether an address in binary form, as INET6_ATON gives it, has a form; NULL for NULL.
+fn has_form(arguments: &Arguments<'_>, form: fn(&[u8; 16]) -> bool) -> Result<Value, SqlError> {
+    let Some(bytes) = arguments.text(0)? else { return Ok(Value::Null) };
+    let is_binary = arguments.charset(0) == collation::Charset::Binary;
+    Ok(Value::boolean(is_binary && <&[u8; 16]>::try_from(&*bytes).is_ok_and(form)))
+}
+
+/// `::a.b.c.d`, but neither `::` nor `::1`.
+fn is_compatible(address: &[u8; 16]) -> bool {
+    address[..12] == [0; 12] && u32::from_be_bytes([address[12], address[13], address[14], address[15]]) > 1
+}
+
+/// `::ffff:a.b.c.d`
+fn is_mapped(address: &[u8; 16]) -> bool {
+    address[..10] == [0; 10] && address[10..12] == [0xFF, 0xFF]
 }
 
 fn is_ipv4(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -6,6 +6,7 @@ use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
+use crate::locale::Locale;
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
@@ -260,10 +261,7 @@ fn shorten_double(number: f64, digits: i32, rounds: bool) -> f64 {
 /// FORMAT(number, digits) with thousands separated; locales other than en_US are refused.
 fn format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(digits) = arguments.integer(1)? else { return Ok(Value::Null) };
-    if arguments.len() == 3 && arguments.text(2)?.is_some_and(|locale| !locale.eq_ignore_ascii_case(b"en_US"))
-    {
-        return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"FORMAT with a locale other than en_US"]));
-    }
+    let locale = format_locale(arguments)?;
     let digits = digits.clamp(0, i64::from(datum::SCALE_MAX)) as u8;
     let number = match &*arguments.value(0)? {
         Value::Null => return Ok(Value::Null),
@@ -276,20 +274,39 @@ fn format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let rounded = number.round(i32::from(digits)).and_then(|number| number.rescale(digits));
     let mut plain = Vec::new();
     rounded.map_err(|_| out_of_range("DECIMAL"))?.write_text(&mut plain);
-    Ok(Value::Bytes(with_separators(&plain)))
+    Ok(Value::bytes(in_locale(&String::from_utf8_lossy(&plain), locale)))
 }
 
-fn with_separators(plain: &[u8]) -> Vec<u8> {
-    let (sign, unsigned) = if plain.starts_with(b"-") { plain.split_at(1) } else { plain.split_at(0) };
-    let point = unsigned.iter().position(|byte| *byte == b'.').unwrap_or(unsigned.len());
-    let mut text = sign.to_vec();
-    for (index, digit) in unsigned[..point].iter().enumerate() {
-        if index > 0 && (point - index).is_multiple_of(3) {
-            text.push(b',');
-        }
-        text.push(*digit);
+/// The locale of FORMAT's third argument; an unknown one is en_US, with warning 1649.
+fn format_locale(arguments: &Arguments<'_>) -> Result<&'static Locale, SqlError> {
+    if arguments.len() < 3 {
+        return Ok(Locale::english());
     }
-    text.extend_from_slice(&unsigned[point..]);
+    let name = arguments.text(2)?;
+    let shown = name.as_deref().map_or_else(|| "null".to_owned(), datum::shown);
+    Ok(name.and_then(|_| Locale::by_name(&shown)).unwrap_or_else(|| {
+        arguments.context.warn(error_code::ER_UNKNOWN_LOCALE.with(&[&shown]));
+        Locale::english()
+    }))
+}
+
+/// The point and the groups of digits as the locale has them.
+fn in_locale(plain: &str, locale: &Locale) -> String {
+    let (sign, unsigned) = plain.split_at(usize::from(plain.starts_with('-')));
+    let (integer, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let (last, others) = locale.groups;
+    let mut text = sign.to_owned();
+    for (index, digit) in integer.chars().enumerate() {
+        let left = integer.len() - index;
+        if index > 0 && last > 0 && left >= last && (left - last).is_multiple_of(others) {
+            text.push_str(locale.separator);
+        }
+        text.push(digit);
+    }
+    if !fraction.is_empty() {
+        text.push_str(locale.decimal_point);
+        text.push_str(fraction);
+    }
     text
 }
 

@@ -192,7 +192,7 @@ fn from_unixtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::DateTime(local));
     }
     let Some(format) = arguments.text(1)? else { return Ok(Value::Null) };
-    Ok(Value::Bytes(format_datetime(local, &format)))
+    Ok(Value::Bytes(format_datetime(local, &format, arguments.context.settings.locale)))
 }
 
 fn infer_convert_tz(

@@ -2,7 +2,6 @@
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
 use super::infer::{cast_allowed_datetime, cast_datetime, cast_integer, cast_time, integer_type, made_text};
-use super::temporal_format::{DAY_NAMES, MONTH_NAMES};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -155,12 +154,14 @@ fn to_seconds(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn day_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let moment = arguments.real_datetime(0)?;
-    Ok(moment.map_or(Value::Null, |moment| Value::bytes(DAY_NAMES[usize::from(moment.date().weekday())])))
+    Ok(moment.map_or(Value::Null, |moment| {
+        Value::bytes(arguments.context.settings.locale.days[usize::from(moment.date().weekday())])
+    }))
 }
 
 fn month_name(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let month = arguments.datetime(0)?.map_or(0, |moment| usize::from(moment.date().month()));
-    Ok(MONTH_NAMES.get(month.wrapping_sub(1)).map_or(Value::Null, Value::bytes))
+    Ok(arguments.context.settings.locale.months.get(month.wrapping_sub(1)).map_or(Value::Null, Value::bytes))
 }
 
 fn of_time(arguments: &Arguments<'_>, part: impl Fn(datum::Time) -> i64) -> Result<Value, SqlError> {

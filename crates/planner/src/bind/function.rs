@@ -3,7 +3,7 @@ use crate::bind::expression::charset_named;
 use crate::block::{SourceColumn, same_name};
 use crate::planner::{Planner, not_supported};
 use datum::{ColumnType, Condition, SqlError, error_code};
-use expression::{Expr, IntervalUnit};
+use expression::{Expr, IntervalUnit, JsonBehaviour};
 use parser::ast::{self, ExprKind as Kind};
 use schema::ColumnDefault;
 
@@ -58,9 +58,14 @@ impl<'p> Planner<'p> {
                 let value = self.context.bind.call("json_extract", arguments)?;
                 if extract.unquote { self.context.bind.call("json_unquote", vec![value]) } else { Ok(value) }
             }
-            Kind::WeightString(_) => Err(not_supported("WEIGHT_STRING")),
+            Kind::WeightString(weight) => {
+                let operand = self.bind(&weight.operand)?;
+                let connection = self.context.bind.connection_collation;
+                let target = weight.cast.map(|cast| super::cast_type(&cast, connection)).transpose()?;
+                self.context.bind.weight_string(operand, target)
+            }
             Kind::Match(_) => Err(not_supported("MATCH .. AGAINST")),
-            Kind::JsonValue(_) => Err(not_supported("JSON_VALUE")),
+            Kind::JsonValue(call) => self.bind_json_value(call),
             _ => Err(not_supported("this expression")),
         }
     }
@@ -83,6 +88,38 @@ impl<'p> Planner<'p> {
             return Ok(bound);
         }
         Ok(bound)
+    }
+
+    /// Without RETURNING the text, of at most 512 characters.
+    fn bind_json_value(&mut self, call: &ast::JsonValue<'p>) -> Result<Expr, SqlError> {
+        const TEXT_LENGTH: u32 = 512;
+        let document = self.bind(&call.document)?;
+        let path = self.bind_literal(&call.path)?;
+        let utf8 = collation::CollationId::UTF8MB4_0900_BIN;
+        let column = match call.returning {
+            None => ColumnType::varchar(TEXT_LENGTH, utf8),
+            Some(target) => {
+                let column = super::cast_type(&target, utf8)?;
+                let is_plain = column.is_text() && target.charset.is_none();
+                if is_plain { ColumnType { collation: utf8, ..column } } else { column }
+            }
+        };
+        let on_empty = self.json_behaviour(call.on_empty)?;
+        let on_error = self.json_behaviour(call.on_error)?;
+        self.context.bind.json_value(document, path, column, on_empty, on_error)
+    }
+
+    fn json_behaviour(
+        &mut self,
+        behaviour: Option<ast::JsonBehaviour<'p>>,
+    ) -> Result<JsonBehaviour, SqlError> {
+        Ok(match behaviour {
+            None | Some(ast::JsonBehaviour::Null) => JsonBehaviour::Null,
+            Some(ast::JsonBehaviour::Error) => JsonBehaviour::Error,
+            Some(ast::JsonBehaviour::Default(literal)) => {
+                JsonBehaviour::Default(self.bind_literal(&literal)?)
+            }
+        })
     }
 
     /// `DEFAULT(column)`

@@ -1,0 +1,125 @@
+//! What a client can ask of the server that no table holds: CURRENT_ROLE, UUID_SHORT, ICU_VERSION, waits for a
+//! replication source, the strength of passwords; and NAME_CONST, which gives a constant a name.
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datum::{SqlError, Value, error_code};
+
+use super::infer::{cast_double, cast_text, integer_type, system_text, unsigned_type};
+use crate::build::BindContext;
+use crate::expr::{Expr, ExprKind, ExprType};
+use crate::function::Volatility::{Pure, Statement, Volatile};
+use crate::function::{Arguments, Function, Volatility};
+
+type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
+type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
+
+const fn entry(
+    name: &'static str,
+    counts: (u8, u8),
+    volatility: Volatility,
+    infer: Infer,
+    evaluate: Evaluate,
+) -> Function {
+    Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility, infer, evaluate }
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    entry("current_role", (0, 0), Statement, |_, _, _| Ok(system_text(288)), current_role),
+    entry("uuid_short", (0, 0), Volatile, |_, _, _| Ok(unsigned_type()), uuid_short),
+    entry("icu_version", (0, 0), Statement, |_, _, _| Ok(system_text(4)), icu_version),
+    entry("name_const", (2, 2), Pure, infer_name_const, |arguments| Ok(arguments.value(1)?.into_owned())),
+    entry("source_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
+    entry("master_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
+    entry("validate_password_strength", (1, 1), Pure, infer_texts, validate_password_strength),
+    entry("format_pico_time", (1, 1), Pure, infer_pico_time, format_pico_time),
+];
+
+fn infer_texts(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_text(bind, &mut arguments[0])?;
+    Ok(integer_type())
+}
+
+fn infer_pico_time(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    cast_double(bind, &mut arguments[0])?;
+    Ok(system_text(11))
+}
+
+/// Both arguments are literals, the second perhaps with a sign or a collation.
+fn infer_name_const(
+    bind: &BindContext,
+    _: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    fn is_constant(expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
+            ExprKind::Negate(inner) | ExprKind::Relabel(inner) => is_constant(inner),
+            _ => false,
+        }
+    }
+    if !is_constant(&arguments[0]) || !is_constant(&arguments[1]) {
+        return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"NAME_CONST"]));
+    }
+    if matches!(bind.decisive(&arguments[0]), Some(Value::Null)) {
+        return Err(error_code::ER_RESERVED_SYNTAX.with(&[&"NAME_CONST"]));
+    }
+    Ok(arguments[1].ty.clone())
+}
+
+/// The roles that are active, which are none until a session can have some.
+fn current_role(_: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes("NONE"))
+}
+
+/// The version of the library whose rules for regular expressions these are.
+fn icu_version(_: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes("78.3"))
+}
+
+/// `server_id` in the highest byte, then the second of the server's start, then a counter of 24 bits.
+fn uuid_short(_: &Arguments<'_>) -> Result<Value, SqlError> {
+    const SERVER_ID: u64 = 1;
+    const SECONDS: u64 = 0xFFFF_FFFF;
+    static START: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let start = START.get_or_init(|| {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        (SERVER_ID << 56) + (since_epoch.map_or(0, |passed| passed.as_secs() & SECONDS) << 24)
+    });
+    Ok(Value::UInt(start.wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed))))
+}
+
+/// 0: no component that judges passwords is installed.
+fn validate_password_strength(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.text(0)?.map_or(Value::Null, |_| Value::Int(0)))
+}
+
+/// A time of the performance schema, in the unit that suits it.
+fn format_pico_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const UNITS: [(f64, &str); 7] = [
+        (86_400e12, "d"),
+        (3_600e12, "h"),
+        (60e12, "min"),
+        (1e12, "s"),
+        (1e9, "ms"),
+        (1e6, "us"),
+        (1e3, "ns"),
+    ];
+    let Some(picoseconds) = arguments.double(0)? else { return Ok(Value::Null) };
+    let Some((divisor, unit)) = UNITS.iter().find(|(divisor, _)| picoseconds.abs() >= *divisor) else {
+        return Ok(Value::bytes(format!("{:>3} ps", picoseconds as i64)));
+    };
+    let scaled = picoseconds / divisor;
+    Ok(Value::bytes(if scaled.abs() >= 100_000.0 {
+        let text = format!("{scaled:.2e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        format!("{digits}e+{exponent:0>2} {unit}")
+    } else {
+        format!("{scaled:.2} {unit}")
+    }))
+}
