@@ -1,4 +1,5 @@
 //! What an execution needs from outside the plan.
+use crate::kept::KeptRows;
 use crate::memory::MemoryBudget;
 use crate::strict::StrictSession;
 use crate::work::Work;
@@ -25,6 +26,8 @@ pub struct ExecContext<'a> {
     pub interrupt: &'a Interrupt,
     pub settings: ExecSettings,
     pub memory: MemoryBudget,
+    /// Starts empty.
+    pub kept: KeptRows,
     /// Starts at nothing.
     pub work: Work,
 }
@@ -47,6 +50,8 @@ pub struct ExecSettings {
     pub share_reads: bool,
     /// `sql_select_limit`-like cap of result rows; `u64::MAX` for none.
     pub select_limit: u64,
+    /// `cte_max_recursion_depth`.
+    pub recursion_depth_max: u64,
 }
 
 impl Default for ExecSettings {
@@ -60,6 +65,7 @@ impl Default for ExecSettings {
             foreign_key_checks: true,
             share_reads: false,
             select_limit: u64::MAX,
+            recursion_depth_max: 1000,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod aggregate;
 mod apply;
 mod build;
+mod common_table;
 mod derived;
 mod distinct;
 mod filter;
@@ -14,6 +15,7 @@ mod key_set;
 mod limit;
 mod nested_loop;
 mod project;
+mod recursive;
 mod row_source;
 mod set_difference;
 mod sort;

@@ -72,6 +72,16 @@ impl PlanShape {
                 self.kept_sets += 1;
                 self.visit(input, false);
             }
+            NodeKind::Common(table) => {
+                self.has_sources = true;
+                self.kept_sets += 1;
+                self.visit(&table.input, false);
+            }
+            NodeKind::Round(_) => self.has_sources = true,
+            NodeKind::Recursive(recursive) => {
+                self.visit(&recursive.seed, false);
+                recursive.branches.iter().for_each(|branch| self.visit(&branch.query, false));
+            }
             NodeKind::Sort { input, .. } => {
                 *if is_by_range(input) { &mut self.sorted_ranges } else { &mut self.sorted_scans } += 1;
                 self.visit(input, is_inner);

@@ -9,6 +9,7 @@
 mod access;
 mod aggregate;
 mod change;
+mod common;
 mod explain;
 mod join;
 mod node;
@@ -26,6 +27,7 @@ pub use change::{
     Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource,
     InsertValue, UpdatePlan, UpdateTarget,
 };
+pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use explain::{ExplainRow, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use node::{Estimate, Node, NodeKind, SortKey};

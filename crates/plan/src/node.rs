@@ -1,6 +1,7 @@
 //! The tree of operators of a query.
 use crate::access::{TableAccess, VirtualAccess};
 use crate::aggregate::Aggregate;
+use crate::common::{CommonTable, Recursive, RoundScan};
 use crate::join::{HashJoin, NestedLoop};
 use crate::subquery::{Apply, Initialise};
 use crate::window::Window;
@@ -42,6 +43,9 @@ pub enum NodeKind {
         projection: Vec<(usize, usize)>,
         filter: Vec<Expr>,
     },
+    Common(Box<CommonTable>),
+    Recursive(Box<Recursive>),
+    Round(Box<RoundScan>),
     Filter {
         input: Box<Node>,
         /// All must be true.

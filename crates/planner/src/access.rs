@@ -79,6 +79,8 @@ impl Planner<'_> {
                 let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
                 computed(rows, usable.len())
             }
+            SourceKind::Common(planned) => computed(planned.node.estimate.rows, usable.len()),
+            SourceKind::Round(_) => computed(10.0, usable.len()),
             SourceKind::Virtual(_) => computed(100.0, usable.len()),
         }
     }

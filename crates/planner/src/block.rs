@@ -3,6 +3,7 @@
 //! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
 //! expressions bound early stay valid while later ones add positions.
 use crate::catalog_view::TableStatistics;
+use crate::common_table::PlannedCommon;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
@@ -67,6 +68,10 @@ pub enum SourceKind {
     Virtual(Arc<dyn VirtualTable>),
     /// The plan of the derived table; taken when the block's own plan is made.
     Derived(Option<Box<Node>>),
+    /// A table of WITH.
+    Common(Arc<PlannedCommon>),
+    /// The round before of a recursive table, by its number.
+    Round(usize),
 }
 
 /// Which indexes USE, FORCE and IGNORE INDEX leave, by position.

@@ -1,8 +1,9 @@
 //! The FROM clause: table references become sources of the block and a tree of joins over them.
 use crate::block::{Clause, IndexHints, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::ResolvedTable;
+use crate::common_table::named_columns;
 use crate::condition::split_conjuncts;
-use crate::error_codes::{ER_TOO_MANY_TABLES, ER_VIEW_WRONG_LIST};
+use crate::error_codes::ER_TOO_MANY_TABLES;
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
@@ -102,8 +103,10 @@ impl<'p> Planner<'p> {
         }
         let alias = named.alias.unwrap_or(named.name.name).name.to_owned();
         if named.name.database.is_none()
-            && let Some(position) =
-                self.common_tables.iter().rposition(|table| same_name(table.name.name, named.name.name.name))
+            && let Some(position) = self
+                .common_tables
+                .iter()
+                .rposition(|scope| same_name(scope.table.name.name, named.name.name.name))
         {
             return self.bind_common_table(position, alias);
         }
@@ -158,15 +161,6 @@ impl<'p> Planner<'p> {
         self.bind_query_source(derived.query, derived.alias.name.to_owned(), derived.columns)
     }
 
-    fn bind_common_table(&mut self, position: usize, alias: String) -> Result<Joined, SqlError> {
-        let table = self.common_tables[position];
-        // Inside its own definition only earlier members of WITH are visible.
-        let later = self.common_tables.split_off(position);
-        let bound = self.bind_query_source(table.query, alias, table.columns);
-        self.common_tables.extend(later);
-        bound
-    }
-
     fn bind_query_source(
         &mut self,
         query: &'p ast::Query<'p>,
@@ -180,22 +174,17 @@ impl<'p> Planner<'p> {
         self.derived_depth -= 1;
         self.blocks = outer;
         let planned = planned?;
-        if !names.is_empty() && names.len() != planned.columns.len() {
-            return Err(ER_VIEW_WRONG_LIST.plain());
-        }
-        let mut columns: Vec<SourceColumn> = Vec::with_capacity(planned.columns.len());
-        for (position, column) in planned.columns.into_iter().enumerate() {
-            let name = names.get(position).map_or(column.name, |name| name.name.to_owned());
-            if columns.iter().any(|known| same_name(&known.name, &name)) {
-                return Err(error_code::ER_DUP_FIELDNAME.with(&[&name]));
-            }
-            let column_type = column.column_type;
-            columns.push(SourceColumn { name, column_type, hidden: false, invisible: false });
-        }
+        let columns = named_columns(planned.columns, names)?.into_iter();
+        let columns = columns.map(|(name, column_type)| SourceColumn {
+            name,
+            column_type,
+            hidden: false,
+            invisible: false,
+        });
         self.add_source(Source {
             alias,
             database: String::new(),
-            columns,
+            columns: columns.collect(),
             names_results: is_merged(query, &planned.node),
             kind: SourceKind::Derived(Some(Box::new(planned.node))),
             optional: false,
@@ -350,7 +339,7 @@ fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHin
 }
 
 /// Whether MySQL would merge the derived table into the statement, which shows in the names of result columns.
-fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
+pub fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
     let ast::QueryBody::Select(select) = query.body else { return false };
     if select.having.is_some() || select.group_by.is_some() {
         return false;
@@ -366,6 +355,7 @@ fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
             NodeKind::Table(_)
             | NodeKind::Virtual(_)
             | NodeKind::Derived { .. }
+            | NodeKind::Common(_)
             | NodeKind::NestedLoop(_)
             | NodeKind::HashJoin(_) => return true,
             _ => return false,

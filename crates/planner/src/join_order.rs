@@ -9,7 +9,7 @@ use crate::join_list::{Item, JoinList};
 use crate::planner::Planner;
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
-use plan::{Estimate, HashJoin, JoinKind, NestedLoop, Node, NodeKind, VirtualAccess};
+use plan::{CommonTable, Estimate, HashJoin, JoinKind, NestedLoop, Node, NodeKind, RoundScan, VirtualAccess};
 
 /// An order that saves a sort when the first table delivers it.
 #[derive(Clone, Debug)]
@@ -273,6 +273,16 @@ impl Planner<'_> {
                 projection,
                 filter: conditions,
             },
+            SourceKind::Common(planned) => NodeKind::Common(Box::new(CommonTable {
+                number: planned.number,
+                input: planned.node.clone(),
+                alias,
+                projection,
+                filter: conditions,
+            })),
+            SourceKind::Round(round) => {
+                NodeKind::Round(Box::new(RoundScan { round: *round, alias, projection, filter: conditions }))
+            }
         };
         Ok(Node { kind, width, estimate })
     }

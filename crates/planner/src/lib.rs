@@ -13,6 +13,7 @@ mod query;
 mod select;
 mod set_operation;
 
+mod common_table;
 mod dependence;
 mod from;
 mod grouping;

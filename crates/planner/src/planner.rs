@@ -1,6 +1,7 @@
 //! The state of planning one statement.
 use crate::block::Block;
 use crate::catalog_view::{CatalogView, ResolvedTable};
+use crate::common_table::CommonScope;
 use crate::context::PlannerContext;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
@@ -20,7 +21,9 @@ pub struct Planner<'p> {
     pub is_guess: bool,
     pub conditions: Vec<Condition>,
     /// WITH clauses in scope, innermost last.
-    pub common_tables: Vec<&'p ast::CommonTable<'p>>,
+    pub common_tables: Vec<CommonScope<'p>>,
+    /// Numbers of kept rows given out.
+    pub kept_count: usize,
     /// The WINDOW clause of the block being bound.
     pub named_windows: &'p [(ast::Ident<'p>, ast::WindowSpecification<'p>)],
     /// Derived tables and subqueries being planned, to bound recursion through WITH.
@@ -52,6 +55,7 @@ impl<'p> Planner<'p> {
             is_guess: false,
             conditions: Vec::new(),
             common_tables: Vec::new(),
+            kept_count: 0,
             named_windows: &[],
             depth: 0,
             lock_reads: None,

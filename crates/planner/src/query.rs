@@ -27,10 +27,7 @@ impl<'p> Planner<'p> {
         self.enter()?;
         let common_before = self.common_tables.len();
         if let Some(with) = query.with {
-            if with.recursive && with.tables.iter().any(mentions_itself) {
-                return Err(not_supported("WITH RECURSIVE"));
-            }
-            self.common_tables.extend(with.tables);
+            self.enter_with(with)?;
         }
         let planned = self.plan_query_body(query).and_then(|planned| self.check_counted(planned));
         self.common_tables.truncate(common_before);
@@ -119,33 +116,4 @@ impl<'p> Planner<'p> {
             counted_limit: None,
         })
     }
-}
-
-/// Whether a member of WITH RECURSIVE reads its own name anywhere in its FROM clauses.
-fn mentions_itself(table: &ast::CommonTable<'_>) -> bool {
-    fn in_reference(reference: &ast::TableReference<'_>, name: &str) -> bool {
-        match reference {
-            ast::TableReference::Table(table) => {
-                table.name.database.is_none() && crate::block::same_name(table.name.name.name, name)
-            }
-            ast::TableReference::Derived(derived) => in_body(&derived.query.body, name),
-            ast::TableReference::JsonTable(_) => false,
-            ast::TableReference::Join(join) => {
-                in_reference(&join.left, name) || in_reference(&join.right, name)
-            }
-            ast::TableReference::List(members) => members.iter().any(|member| in_reference(member, name)),
-        }
-    }
-    fn in_body(body: &ast::QueryBody<'_>, name: &str) -> bool {
-        match body {
-            ast::QueryBody::Select(select) => select.from.iter().any(|member| in_reference(member, name)),
-            ast::QueryBody::Table(table) => crate::block::same_name(table.name.name, name),
-            ast::QueryBody::Values(_) => false,
-            ast::QueryBody::Parenthesized(query) => in_body(&query.body, name),
-            ast::QueryBody::Set(chain) => {
-                in_body(&chain.first, name) || chain.rest.iter().any(|branch| in_body(&branch.body, name))
-            }
-        }
-    }
-    in_body(&table.query.body, table.name.name)
 }

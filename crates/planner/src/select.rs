@@ -92,6 +92,7 @@ impl<'p> Planner<'p> {
         };
         let order_by = self.bind_order(tail.order_by, &items)?;
         let limit = self.bind_limit(tail.limit)?;
+        self.check_recursive_block(select, joined.as_ref())?;
         let bound = BoundSelect {
             items,
             conditions,

@@ -17,14 +17,14 @@ impl<'p> Planner<'p> {
         Ok(left)
     }
 
-    fn plan_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn plan_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
         self.enter()?;
         let planned = self.plan_body(body);
         self.leave();
         planned
     }
 
-    fn combine(
+    pub fn combine(
         &mut self,
         left: PlannedQuery,
         right: PlannedQuery,

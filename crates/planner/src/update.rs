@@ -25,7 +25,9 @@ struct Clauses<'p> {
 
 impl<'p> Planner<'p> {
     pub fn plan_update(&mut self, update: &ast::Update<'p>) -> Result<UpdatePlan, SqlError> {
-        self.enter_with(update.with)?;
+        if let Some(with) = update.with {
+            self.enter_with(with)?;
+        }
         self.blocks.push(Block::default());
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
@@ -63,7 +65,9 @@ impl<'p> Planner<'p> {
     }
 
     pub fn plan_delete(&mut self, delete: &ast::Delete<'p>) -> Result<DeletePlan, SqlError> {
-        self.enter_with(delete.with)?;
+        if let Some(with) = delete.with {
+            self.enter_with(with)?;
+        }
         self.blocks.push(Block::default());
         let (joined, sources, is_single) = match delete.target {
             ast::DeleteTarget::Single(table) => {
@@ -107,16 +111,6 @@ impl<'p> Planner<'p> {
             ast::DeleteTarget::Multiple { from, .. } => !matches!(from, [ast::TableReference::Table(_)]),
         };
         Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first })
-    }
-
-    fn enter_with(&mut self, with: Option<&'p ast::With<'p>>) -> Result<(), SqlError> {
-        if let Some(with) = with {
-            if with.recursive {
-                return Err(not_supported("WITH RECURSIVE"));
-            }
-            self.common_tables.extend(with.tables);
-        }
-        Ok(())
     }
 
     fn delete_sources(&mut self, targets: &[ast::ObjectName<'_>]) -> Result<Vec<usize>, SqlError> {
@@ -248,7 +242,7 @@ impl<'p> Planner<'p> {
 fn stored_table(block: &Block, source: usize) -> Result<Arc<TableDef>, SqlError> {
     match &block.sources[source].kind {
         SourceKind::Stored { table, .. } => Ok(table.clone()),
-        SourceKind::Virtual(_) | SourceKind::Derived(_) => {
+        SourceKind::Virtual(_) | SourceKind::Derived(_) | SourceKind::Common(_) | SourceKind::Round(_) => {
             Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &"UPDATE"]))
         }
     }

@@ -2,6 +2,7 @@
 use super::Operator;
 use super::aggregate::AggregateRows;
 use super::apply::ApplyRows;
+use super::common_table::KeptScan;
 use super::derived::DerivedScan;
 use super::distinct::DistinctRows;
 use super::filter::FilterRows;
@@ -10,6 +11,7 @@ use super::initialise::InitialiseRows;
 use super::limit::LimitRows;
 use super::nested_loop::NestedLoopRows;
 use super::project::ProjectRows;
+use super::recursive::RecursiveRows;
 use super::row_source::{BaseRow, NoRow, ValueRows};
 use super::set_difference::SetDifferenceRows;
 use super::sort::SortRows;
@@ -31,6 +33,9 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         NodeKind::Derived { input, projection, filter, .. } => {
             Box::new(DerivedScan::new(input, projection, filter))
         }
+        NodeKind::Common(table) => Box::new(KeptScan::of_table(table)),
+        NodeKind::Round(round) => Box::new(KeptScan::of_round(round)),
+        NodeKind::Recursive(recursive) => Box::new(RecursiveRows::new(recursive)),
         NodeKind::Filter { input, predicates } => Box::new(FilterRows::new(build(input), predicates)),
         NodeKind::Project { input, expressions } => Box::new(ProjectRows::new(input, expressions)),
         NodeKind::Sort { input, keys, limit } => Box::new(SortRows::new(input, keys, limit.as_ref())),

@@ -259,6 +259,7 @@ impl Database {
             interrupt: &interrupt,
             settings: self.settings.clone(),
             memory: MemoryBudget::new(self.memory_bytes),
+            kept: executor::KeptRows::default(),
             work: executor::Work::default(),
         };
         let mut sink = CollectRows::default();

@@ -1,5 +1,6 @@
 //! Traditional EXPLAIN: a row for each table of each query block, in the order they are read.
 use crate::access::{AccessPath, TableAccess, key_length};
+use crate::common::CommonTable;
 use crate::node::{Node, NodeKind};
 use crate::statement::{Plan, PlanKind};
 use expression::{Expr, ExprKind};
@@ -21,7 +22,7 @@ pub struct ExplainRow {
 }
 
 pub fn explain_rows(plan: &Plan) -> Vec<ExplainRow> {
-    let mut walk = Walk { rows: Vec::new(), last_id: 1 };
+    let mut walk = Walk { rows: Vec::new(), last_id: 1, common: Vec::new() };
     match &plan.kind {
         PlanKind::Query(query) => {
             let select_type = if is_simple(&query.root) { "SIMPLE" } else { "PRIMARY" };
@@ -49,6 +50,8 @@ pub fn explain_rows(plan: &Plan) -> Vec<ExplainRow> {
 struct Walk {
     rows: Vec<ExplainRow>,
     last_id: u64,
+    /// Tables of WITH that are shown already, with their ids.
+    common: Vec<(usize, u64)>,
 }
 
 /// Work that a node does on the rows of the tables below it, shown at the block's first table.
@@ -107,6 +110,27 @@ impl Walk {
                     ..ExplainRow::default()
                 });
                 self.block(input, inner, "DERIVED");
+            }
+            NodeKind::Common(table) => self.common_table(table, node, id, select_type, above),
+            NodeKind::Round(round) => self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_owned(),
+                table: Some(round.alias.clone()),
+                access_type: Some("ALL"),
+                rows: Some(whole(node.estimate.rows)),
+                filtered: Some(node.estimate.filtered),
+                extra: extra(&[
+                    (true, "Recursive"),
+                    (!round.filter.is_empty() || above.filter, "Using where"),
+                ]),
+                ..ExplainRow::default()
+            }),
+            NodeKind::Recursive(recursive) => {
+                self.block(&recursive.seed, id, select_type);
+                for branch in &recursive.branches {
+                    let inner = self.next_id();
+                    self.block(&branch.query, inner, "UNION");
+                }
             }
             NodeKind::Filter { input, .. } => {
                 self.node(input, id, select_type, Above { filter: true, ..above })
@@ -168,6 +192,26 @@ impl Walk {
                     self.block(&initialiser.query, inner, "SUBQUERY");
                 }
             }
+        }
+    }
+
+    /// The first reference shows how the rows are made, all show where they are kept.
+    fn common_table(&mut self, table: &CommonTable, node: &Node, id: u64, select_type: &str, above: Above) {
+        let known = self.common.iter().find(|(number, _)| *number == table.number).map(|(_, id)| *id);
+        let inner = known.unwrap_or_else(|| self.next_id());
+        self.rows.push(ExplainRow {
+            id: Some(id),
+            select_type: select_type.to_owned(),
+            table: Some(format!("<derived{inner}>")),
+            access_type: Some("ALL"),
+            rows: Some(whole(node.estimate.rows)),
+            filtered: Some(node.estimate.filtered),
+            extra: extra(&[(!table.filter.is_empty() || above.filter, "Using where")]),
+            ..ExplainRow::default()
+        });
+        if known.is_none() {
+            self.common.push((table.number, inner));
+            self.block(&table.input, inner, "DERIVED");
         }
     }
 
@@ -258,6 +302,9 @@ fn is_simple(node: &Node) -> bool {
         NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::Derived { .. }
+        | NodeKind::Common(_)
+        | NodeKind::Recursive(_)
+        | NodeKind::Round(_)
         | NodeKind::UnionAll { .. }
         | NodeKind::SetDifference { .. }
         | NodeKind::Apply(_)

@@ -45,6 +45,17 @@ fn line(text: &mut String, node: &Node, depth: usize) {
         NodeKind::Derived { input, alias, .. } => {
             (format!("Table scan on {alias}: Materialize"), vec![input])
         }
+        NodeKind::Common(table) => {
+            (format!("Table scan on {}: Materialize CTE once", table.alias), vec![&*table.input])
+        }
+        NodeKind::Recursive(recursive) => {
+            let branches = recursive.branches.iter().map(|branch| &branch.query);
+            (format!("Repeat until convergence: {}", recursive.name), {
+                let seed: &Node = &recursive.seed;
+                [seed].into_iter().chain(branches).collect()
+            })
+        }
+        NodeKind::Round(round) => (format!("Scan new records on {}", round.alias), vec![]),
         NodeKind::Filter { input, predicates } => {
             (format!("Filter: {} condition(s){rows}", predicates.len()), vec![input])
         }

@@ -261,6 +261,7 @@ impl Session {
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
+            kept: executor::KeptRows::default(),
             work: Work::default(),
         };
         let outcome = pin!(executor::execute(plan, &mut context, rows)).await;
@@ -288,6 +289,7 @@ impl Session {
             locks_row_by_row: false,
             foreign_key_checks: self.settings.foreign_key_checks,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
+            recursion_depth_max: self.variables.by_name("cte_max_recursion_depth").as_unsigned(),
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
         }
     }

@@ -1,0 +1,187 @@
+//! WITH RECURSIVE: the seed's rows, then round by round what the branches make of the round before.
+//!
+//! Rows are passed on as they are made, so a LIMIT above ends an endless recursion; only the last round's are kept.
+use super::key_set::write_group_key;
+use super::{BATCH_ROWS, Operator, build};
+use crate::batch::RowBatch;
+use crate::context::ExecContext;
+use crate::cooperate::Pace;
+use crate::memory::{Held, row_bytes};
+use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
+use plan::{Recursive, RecursiveBranch};
+use schema::LocalFuture;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// What a key costs beside its bytes.
+const ENTRY_BYTES: usize = 48;
+
+pub struct RecursiveRows<'p> {
+    plan: &'p Recursive,
+    seed: Box<dyn Operator + 'p>,
+    branches: Vec<Box<dyn Operator + 'p>>,
+    /// The branch that runs, or `None` for the seed.
+    running: Option<usize>,
+    rounds: u64,
+    /// Rows made in this round.
+    made: RowBatch,
+    batch: RowBatch,
+    seen: HashSet<Vec<u8>>,
+    /// Memory of the round before, of this round, and of `seen`.
+    held_before: Held,
+    held_made: Held,
+    held_seen: Held,
+    rows_stored: u64,
+    pace: Pace,
+}
+
+impl<'p> RecursiveRows<'p> {
+    pub fn new(plan: &'p Recursive) -> RecursiveRows<'p> {
+        let width = plan.columns.len();
+        RecursiveRows {
+            plan,
+            seed: build(&plan.seed),
+            branches: plan.branches.iter().map(|branch| build(&branch.query)).collect(),
+            running: None,
+            rounds: 0,
+            made: RowBatch::new(width),
+            batch: RowBatch::new(width),
+            seen: HashSet::new(),
+            held_before: Held::default(),
+            held_made: Held::default(),
+            held_seen: Held::default(),
+            rows_stored: 0,
+            pace: Pace::default(),
+        }
+    }
+
+    /// Ends the seed or a round; false when there is no other.
+    fn begin_round(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        self.held_before.release(&mut context.memory);
+        std::mem::swap(&mut self.held_before, &mut self.held_made);
+        if self.made.is_empty() {
+            return Ok(false);
+        }
+        self.rounds += 1;
+        if self.rounds > context.settings.recursion_depth_max {
+            return Err(error_code::ER_CTE_MAX_RECURSION_DEPTH.with(&[&self.rounds]));
+        }
+        let made = std::mem::replace(&mut self.made, RowBatch::new(self.plan.columns.len()));
+        context.kept.set(self.plan.round, Rc::new(made));
+        self.running = Some(0);
+        self.branches[0].start(&[]);
+        Ok(true)
+    }
+
+    /// Stores a row into the seed's types; false for one that was there before.
+    fn accept(&mut self, row: Vec<Value>, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        let row = match self.running {
+            Some(branch) => {
+                self.rows_stored += 1;
+                stored(row, &self.plan.branches[branch], self.plan, self.rows_stored, context)?
+            }
+            None => row,
+        };
+        if self.plan.distinct {
+            let mut key = Vec::new();
+            for (value, (_, column_type)) in row.iter().zip(&self.plan.columns) {
+                write_group_key(value, column_type, &mut key);
+            }
+            if self.seen.contains(&key) {
+                return Ok(false);
+            }
+            self.held_seen.take(key.len() + ENTRY_BYTES, &mut context.memory)?;
+            self.seen.insert(key);
+        }
+        self.held_made.take(row_bytes(&row), &mut context.memory)?;
+        self.made.push_row(row);
+        Ok(true)
+    }
+}
+
+/// The row in the types of the seed's columns, with the errors of an INSERT.
+fn stored(
+    row: Vec<Value>,
+    branch: &RecursiveBranch,
+    plan: &Recursive,
+    number: u64,
+    context: &ExecContext<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let types = branch.types.iter().zip(&plan.columns);
+    row.into_iter()
+        .zip(types)
+        .map(|(value, (from, (name, to)))| store(value, from, (name, to), number, context))
+        .collect()
+}
+
+fn store(
+    value: Value,
+    from: &ColumnType,
+    (name, to): (&str, &ColumnType),
+    number: u64,
+    context: &ExecContext<'_>,
+) -> Result<Value, SqlError> {
+    let settings = &context.eval.settings;
+    let now = settings.time_zone.to_local(settings.now_utc_micros);
+    let today = now.map_or(Date::ZERO, DateTime::date);
+    let moments = MomentContext { zone: &settings.time_zone, mode: settings.sql_mode, today };
+    let mode = StoreMode { moments, is_strict: settings.sql_mode.is_strict() };
+    match value.cast_to_column(from, to, &mode) {
+        Ok(stored) => {
+            if let Some(problem) = stored.problem {
+                context.eval.session.warn(problem.to_condition(name, number));
+            }
+            Ok(stored.value)
+        }
+        Err(problem) => Err(problem.to_error(name, number)),
+    }
+}
+
+impl Operator for RecursiveRows<'_> {
+    fn start(&mut self, base: &[Value]) {
+        self.seed.start(base);
+        self.running = None;
+        self.rounds = 0;
+        self.made.clear();
+        self.seen.clear();
+        self.rows_stored = 0;
+    }
+
+    fn next_batch<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        wanted: usize,
+        out: &'a mut RowBatch,
+    ) -> LocalFuture<'a, Result<bool, SqlError>> {
+        Box::pin(async move {
+            context.interrupt.check()?;
+            if self.seen.is_empty() {
+                self.held_seen.release(&mut context.memory);
+            }
+            self.batch.clear();
+            let asked = wanted.min(BATCH_ROWS);
+            let more = match self.running {
+                None => self.seed.next_batch(context, asked, &mut self.batch).await?,
+                Some(branch) => self.branches[branch].next_batch(context, asked, &mut self.batch).await?,
+            };
+            self.pace.count(self.batch.len() + 1).await;
+            for index in 0..self.batch.len() {
+                let row = self.batch.take_row(index);
+                if self.accept(row, context)? {
+                    out.push_copy(self.made.row(self.made.len() - 1));
+                }
+            }
+            if more {
+                return Ok(true);
+            }
+            match self.running {
+                Some(branch) if branch + 1 < self.branches.len() => {
+                    self.running = Some(branch + 1);
+                    self.branches[branch + 1].start(&[]);
+                    Ok(true)
+                }
+                _ => self.begin_round(context),
+            }
+        })
+    }
+}
