@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use server::options::{Command, help_text, parse_command_line};
+use server::options::{Command, help_text, long_help_text, parse_command_line};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -16,6 +16,18 @@ fn main() -> ExitCode {
     let result = match parse_command_line(&arguments) {
         Ok(Command::Help) => {
             print!("{}", help_text());
+            Ok(())
+        }
+        Ok(Command::LongHelp) => {
+            print!("{}", long_help_text());
+            Ok(())
+        }
+        Ok(Command::PrintOptions(options)) => {
+            println!("{}", options.join(" "));
+            Ok(())
+        }
+        Ok(Command::Valid(notes)) => {
+            notes.iter().for_each(|note| eprintln!("evenkeel: {note}"));
             Ok(())
         }
         Ok(Command::Version) => {

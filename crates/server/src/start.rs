@@ -28,7 +28,8 @@ const FAILURE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const PASSWORD_VARIABLE: &str = "EVENKEEL_ROOT_PASSWORD";
 
 /// Serves until a signal comes.
-pub fn run(settings: Settings) -> Result<(), String> {
+pub fn run(mut settings: Settings) -> Result<(), String> {
+    settings.fit_to_machine(machine_memory_bytes());
     if let Some(path) = &settings.log_error {
         log::open_file(path)?;
     }

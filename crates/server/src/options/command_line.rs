@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use engine::Inspected;
 
-use super::settings::{Given, Settings};
+use super::settings::{Given, Settings, with_option_files};
 use super::table::{Kind, OPTIONS};
 
 /// What the user asked for.
@@ -18,6 +18,12 @@ pub enum Command {
     /// Shows one thing of a data directory.
     Inspect(PathBuf, Inspected),
     Help,
+    /// `--verbose --help`: the names of other servers as well, with what becomes of them.
+    LongHelp,
+    /// `--print-defaults`: the options that a start would have.
+    PrintOptions(Vec<String>),
+    /// `--validate-config`: the options are sound; these are the notes on them.
+    Valid(Vec<String>),
     Version,
 }
 
@@ -37,7 +43,11 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         match argument.as_str() {
             "serve" if was_first => continue,
             "help" if was_first => return Ok(Command::Help),
+            "--help" | "-?" if arguments.iter().any(|word| matches!(word.as_str(), "--verbose" | "-v")) => {
+                return Ok(Command::LongHelp);
+            }
             "--help" | "-?" => return Ok(Command::Help),
+            "--verbose" | "-v" | "--validate-config" | "--print-defaults" | "--no-defaults" => continue,
             "--version" | "-V" => return Ok(Command::Version),
             _ => {}
         }
@@ -54,7 +64,18 @@ pub fn parse_command_line(arguments: &[String]) -> Result<Command, String> {
         }
         given.push(Given { name: name.to_owned(), value, place: "command line".to_owned() });
     }
-    Settings::from_given(given).map(|settings| Command::Serve(Box::new(settings)))
+    if arguments.iter().any(|word| word == "--print-defaults") {
+        let shown = |given: &Given| match &given.value {
+            Some(value) => format!("--{}={value}", given.name),
+            None => format!("--{}", given.name),
+        };
+        return Ok(Command::PrintOptions(with_option_files(given)?.iter().map(shown).collect()));
+    }
+    let settings = Settings::from_given(given)?;
+    Ok(match arguments.iter().any(|word| word == "--validate-config") {
+        true => Command::Valid(settings.warnings),
+        false => Command::Serve(Box::new(settings)),
+    })
 }
 
 fn verify_command(arguments: &[String]) -> Result<Command, String> {

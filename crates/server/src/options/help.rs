@@ -1,5 +1,7 @@
 //! The text of `--help`, made from the declarations.
 
+use super::known;
+use super::mapped;
 use super::table::{Kind, OPTIONS, OptionSpec, Section};
 
 const INTRODUCTION: &str = "\
@@ -14,12 +16,15 @@ Start a server with its data in ./evenkeel-data and connect to it:
   mysql -h 127.0.0.1 -P 3306 -u root
 
 Options are written as mysqld's: --name=value or --name value; '-' and '_' are the same; sizes may end in
-K, M, G or T; skip-name turns a switch off; loose-name is no error when unknown. They may also stand in an
+K, M, G or T; skip-name turns a switch off; loose-name is no error when unknown. Options of mysqld 5.0 to 9.7, Percona
+Server and MariaDB that have no effect here are accepted and named in the log. Options may also stand in an
 option file (--defaults-file) under [mysqld], [server] or [evenkeel]. What comes last wins.
 ";
 
 const ENDING: &str = "
-  --help, -?      This text.
+  --help, -?      This text; with --verbose also the options of other servers, and what becomes of them here.
+  --validate-config  Checks the options, says what would have no effect, and does not start.
+  --print-defaults   The options of the option files and the command line.
   --version, -V   The version.
 
 verify checks everything in the data directory of a stopped server (superblocks, log, every page, every tree, the
@@ -45,6 +50,37 @@ pub fn help_text() -> String {
     }
     text.push_str(ENDING);
     text
+}
+
+/// `--verbose --help`: the names of mysqld, Percona Server and MariaDB too, by what becomes of them.
+pub fn long_help_text() -> String {
+    let mut text = help_text();
+    text.push_str("\nOptions of mysqld, Percona Server and MariaDB that have another name here:\n");
+    let renamed =
+        mapped::names().filter_map(|old| Some(format!("{old} -> {}", mapped::renamed(old, None)?.0)));
+    push_lines(&mut text, renamed);
+    text.push_str("  innodb-log-file-size, innodb-log-files-in-group -> innodb-redo-log-capacity\n");
+    text.push_str("\nOptions that set the system variable of their name (SHOW VARIABLES has the values):\n");
+    let is_variable = |name: &str| variables::VariableId::by_name(&name.replace('-', "_")).is_some();
+    push_lines(&mut text, known::all().map(|known| known.name.to_owned()).filter(|name| is_variable(name)));
+    let mut reason = "";
+    let mut names = Vec::new();
+    let others = known::all().filter(|known| !is_variable(known.name));
+    for known in others {
+        if known.reason != reason {
+            push_lines(&mut text, names.drain(..));
+            reason = known.reason;
+            let outcome = if known.is_refused { "Refused" } else { "Without effect" };
+            text.push_str(&format!("\n{outcome}: {reason}:\n"));
+        }
+        names.push(known.name.to_owned());
+    }
+    push_lines(&mut text, names.drain(..));
+    text
+}
+
+fn push_lines(text: &mut String, names: impl Iterator<Item = String>) {
+    names.for_each(|name| text.push_str(&format!("  {name}\n")));
 }
 
 fn describe(spec: &OptionSpec) -> String {
@@ -77,6 +113,20 @@ fn describe(spec: &OptionSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// docs/options.txt is this text, so that the outcome of each name can be read without the program.
+    #[test]
+    fn the_committed_table_of_options_is_current() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/options.txt");
+        if std::env::var_os("EVENKEEL_WRITE_OPTIONS").is_some() {
+            std::fs::write(&path, long_help_text()).expect("writable");
+        }
+        let committed = std::fs::read_to_string(path).expect("docs/options.txt exists");
+        assert!(
+            committed == long_help_text(),
+            "write it anew with EVENKEEL_WRITE_OPTIONS=1 cargo test -p server --lib"
+        );
+    }
 
     #[test]
     fn help_teaches_every_option() {

@@ -1,13 +1,13 @@
 //! Option files in the form of my.cnf.
 //!
-//! Read: the groups [mysqld], [server] and [evenkeel]; `name`, `name = value`, quoted values, the escapes of
+//! Read: the groups [mysqld], [mysqld-9.7], [server] and [evenkeel]; `name`, `name = value`, quoted values, the escapes of
 //! mysqld, comments, `!include file` and `!includedir directory`. Invariant: an error names file and line.
 //! Called by `settings`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const GROUPS: &[&str] = &["mysqld", "server", "evenkeel"];
+const GROUPS: &[&str] = &["mysqld", "mysqld-9.7", "server", "evenkeel"];
 /// Files may include files; a circle ends here.
 const DEPTH_MAX: usize = 10;
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::nearest::nearest;
 use super::option_file;
-use super::table::{Kind, OPTIONS, OptionSpec, Target};
-use super::value::{normalise, parse_size};
+use super::resolve::{Meaning, canonical, resolve};
+use super::table::{OPTIONS, OptionSpec, Target};
+use super::value::{Normalised, normalise, parse_size};
 
 /// An option as it was written somewhere.
 #[derive(Clone, Debug)]
@@ -58,31 +58,70 @@ pub struct Settings {
     pub flush_log_at_commit: u8,
     /// For the session's registry: only what was given, plus what this program alone knows.
     pub variables: Vec<(String, String)>,
-    /// Unknown options that were marked `loose-`.
+    /// Options that were renamed, limited, or have no effect, each with its place and the reason.
     pub warnings: Vec<String>,
 }
 
+/// The size of a log file where `innodb_log_file_size` is not given, and their number, as in MySQL 8.4.
+const LOG_FILE_BYTES: u64 = 48 << 20;
+const LOG_FILES: u64 = 2;
+
+/// Of the machine's memory, how much the buffer pool may have.
+const POOL_SHARE_PERCENT: u64 = 75;
+
 impl Settings {
+    /// Everything that is wrong is reported at once.
     pub(super) fn from_given(command_line: Vec<Given>) -> Result<Self, String> {
-        let mut all = Vec::new();
-        for given in command_line.iter().filter(|given| canonical(&given.name) == "defaults-file") {
-            let path = given.value.clone().unwrap_or_default();
-            for option in option_file::read(path.as_ref())? {
-                all.push(Given { name: option.name, value: option.value, place: option.place });
-            }
-        }
-        all.extend(command_line);
+        let all = with_option_files(command_line)?;
         let mut values = BTreeMap::new();
-        let mut warnings = Vec::new();
+        let mut variables = BTreeMap::new();
+        let (mut log_file_bytes, mut log_files) = (None, None);
+        let mut notes = Vec::new();
+        let mut mistakes = Vec::new();
         for given in &all {
-            match resolve(given)? {
-                Some((spec, value)) => {
+            match resolve(given, &mut notes) {
+                Ok(Meaning::Option(spec, value)) => {
                     values.insert(spec.name, value);
                 }
-                None => warnings.push(format!("{}: unknown option '{}' ignored", given.place, given.name)),
+                Ok(Meaning::Variable(name, value)) => {
+                    variables.insert(name, value);
+                }
+                Ok(Meaning::LogFileBytes(bytes)) => log_file_bytes = Some(bytes),
+                Ok(Meaning::LogFiles(count)) => log_files = Some(count),
+                Ok(Meaning::Nothing) => {}
+                Err(mistake) => mistakes.push(mistake),
             }
         }
-        Ok(Self::from_values(&values, warnings))
+        if !mistakes.is_empty() {
+            return Err(mistakes.join("\nevenkeel: "));
+        }
+        if log_file_bytes.is_some() || log_files.is_some() {
+            let count = log_files.unwrap_or(LOG_FILES).max(1);
+            let bytes =
+                log_file_bytes.unwrap_or(LOG_FILE_BYTES).saturating_mul(count).clamp(8 << 20, 1 << 40);
+            let capacity = values.entry("innodb-redo-log-capacity").or_insert_with(|| bytes.to_string());
+            notes.push(format!(
+                "innodb_log_file_size and innodb_log_files_in_group are innodb_redo_log_capacity now: {capacity} bytes"
+            ));
+        }
+        let mut settings = Self::from_values(&values, notes);
+        settings.variables.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        Ok(settings)
+    }
+
+    /// A buffer pool that the machine has no memory for would end in swapping or in the program's end.
+    pub fn fit_to_machine(&mut self, memory_bytes: u64) {
+        let most = memory_bytes / 100 * POOL_SHARE_PERCENT;
+        if memory_bytes == 0 || self.buffer_pool_bytes <= most {
+            return;
+        }
+        let asked = std::mem::replace(&mut self.buffer_pool_bytes, most);
+        let name = "innodb_buffer_pool_size";
+        self.variables.retain(|(variable, _)| variable != name);
+        self.variables.push((name.to_owned(), most.to_string()));
+        self.warnings.push(format!(
+            "'{name}={asked}' is adjusted to {most}, {POOL_SHARE_PERCENT} % of the machine's {memory_bytes} bytes of memory"
+        ));
     }
 
     fn from_values(values: &BTreeMap<&'static str, String>, warnings: Vec<String>) -> Self {
@@ -139,8 +178,19 @@ fn variable_name(spec: &OptionSpec) -> String {
     }
 }
 
-fn canonical(name: &str) -> String {
-    name.to_ascii_lowercase().replace('_', "-")
+/// The options of the files that the command line names, then its own.
+pub(super) fn with_option_files(command_line: Vec<Given>) -> Result<Vec<Given>, String> {
+    let mut all = Vec::new();
+    for given in &command_line {
+        if matches!(canonical(&given.name).as_str(), "defaults-file" | "defaults-extra-file") {
+            let path = given.value.clone().unwrap_or_default();
+            for option in option_file::read(path.as_ref())? {
+                all.push(Given { name: option.name, value: option.value, place: option.place });
+            }
+        }
+    }
+    all.extend(command_line);
+    Ok(all)
 }
 
 fn default_of(name: &str) -> String {
@@ -148,53 +198,9 @@ fn default_of(name: &str) -> String {
     if spec.default.is_empty() {
         return String::new();
     }
-    normalise(spec, spec.default).expect("a test checks every default")
-}
-
-/// Finds the declaration behind a name with its prefixes; `None` for an unknown option marked `loose-`.
-fn resolve(given: &Given) -> Result<Option<(&'static OptionSpec, String)>, String> {
-    let whole = canonical(&given.name);
-    let (name, is_loose) = match whole.strip_prefix("loose-") {
-        Some(name) => (name, true),
-        None => (whole.as_str(), false),
-    };
-    if let Some(spec) = find(name) {
-        let value = match &given.value {
-            Some(value) => value.clone(),
-            None if matches!(spec.kind, Kind::Boolean | Kind::Choice(_) | Kind::Only(_)) => "ON".to_owned(),
-            None => return Err(format!("{}: option '--{name}' needs a value", given.place)),
-        };
-        return check(spec, &value, given).map(Some);
-    }
-    for (prefix, value) in [("skip-", "OFF"), ("disable-", "OFF"), ("enable-", "ON")] {
-        let Some(spec) = name.strip_prefix(prefix).and_then(find) else { continue };
-        if given.value.is_some() {
-            return Err(format!("{}: option '--{name}' takes no value", given.place));
-        }
-        return check(spec, value, given).map(Some);
-    }
-    if is_loose {
-        return Ok(None);
-    }
-    let hint = match nearest(name, OPTIONS.iter().map(|spec| spec.name)) {
-        Some(known) => format!("did you mean '--{known}'?"),
-        None => "--help lists the options".to_owned(),
-    };
-    Err(format!("{}: unknown option '--{name}'; {hint}", given.place))
-}
-
-fn find(name: &str) -> Option<&'static OptionSpec> {
-    OPTIONS.iter().find(|spec| spec.name == name)
-}
-
-fn check(
-    spec: &'static OptionSpec,
-    value: &str,
-    given: &Given,
-) -> Result<(&'static OptionSpec, String), String> {
-    match normalise(spec, value) {
-        Ok(value) => Ok((spec, value)),
-        Err(reason) => Err(format!("{}: option '--{}': {reason}", given.place, spec.name)),
+    match normalise(spec, spec.default) {
+        Ok(Normalised::Exact(value)) => value,
+        other => unreachable!("a test checks every default: {other:?}"),
     }
 }
 
@@ -257,8 +263,43 @@ mod tests {
         check(&["--port"], "'--port' needs a value");
         check(&["--skip-tls=1"], "takes no value");
         check(&["start"], "unexpected argument 'start'");
-        check(&["--log-bin=bin"], "only OFF is supported");
+        check(&["--frobnicate", "--port=x"], "'x' is not a number");
+        check(&["--initialize"], "the first start creates the data directory");
+        check(&["--lower_case_table_names=x"], "lower-case-table-names");
+        check(&["--offline-mode"], "only OFF");
         check(&["--defaults-file=/nonexistent/my.cnf"], "/nonexistent/my.cnf");
         assert_eq!(parse(&["--loose-frobnicate=1"]).expect("ignored").warnings.len(), 1);
+    }
+
+    #[test]
+    fn what_takes_no_effect_is_noted() {
+        let check = |argument: &str, expected: &str| {
+            let settings = parse(&[argument]).unwrap_or_else(|error| panic!("{argument}: {error}"));
+            assert!(settings.warnings.iter().any(|note| note.contains(expected)), "{:?}", settings.warnings);
+            settings
+        };
+        check("--log-bin=bin", "There is no binary log yet");
+        check("--query_cache_size=64M", "there is no query cache");
+        check("--skip-innodb-adaptive-hash-index", "has no effect");
+        check("--maximum-sort-buffer-size=1M", "no maximum");
+        check("--gtid-mode=ON", "it stays OFF");
+        check("--port=70000", "adjusted to 65535");
+        assert_eq!(check("--table_cache=300", "is called 'table-open-cache' now").variables.len(), 1);
+        let sized = check("--innodb_log_file_size=512M", "innodb_redo_log_capacity now");
+        assert_eq!(sized.redo_capacity_bytes, 1 << 30);
+        let mode = check("--sql-mode=ANSI_QUOTES,NO_AUTO_CREATE_USER", "does not exist any more");
+        assert_eq!(mode.variables, [("sql_mode".to_owned(), "ANSI_QUOTES".to_owned())]);
+        let long = parse(&["--long_query_time=0.5"]).expect("a variable");
+        assert_eq!(long.variables.len(), 1);
+    }
+
+    #[test]
+    fn a_pool_fits_into_the_machine() {
+        let mut settings = parse(&["--innodb-buffer-pool-size=32G"]).expect("valid");
+        settings.fit_to_machine(8 << 30);
+        assert_eq!(settings.buffer_pool_bytes, (8u64 << 30) / 100 * 75);
+        assert!(settings.warnings[0].contains("75 %"));
+        let bytes = settings.buffer_pool_bytes.to_string();
+        assert!(settings.variables.contains(&("innodb_buffer_pool_size".to_owned(), bytes)));
     }
 }

@@ -1,37 +1,50 @@
 //! Values of options: checked against their declaration and brought to one form.
 //!
-//! Called by `settings`. The one form is what the session's registry reads: decimal digits, ON or OFF, the word
+//! Called by `resolve`. The one form is what the session's registry reads: decimal digits, ON or OFF, the word
 //! as declared.
 
 use super::table::{Kind, OptionSpec};
 
+/// A value in the form that its readers expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Normalised {
+    Exact(String),
+    /// The nearest value within the limits, as mysqld takes it.
+    Limited(String),
+    /// The server has only the other state.
+    WithoutEffect,
+}
+
 /// The checked value, or what is wrong with it.
-pub(super) fn normalise(spec: &OptionSpec, value: &str) -> Result<String, String> {
+pub(super) fn normalise(spec: &OptionSpec, value: &str) -> Result<Normalised, String> {
     let value = value.trim();
     match spec.kind {
-        Kind::Text => Ok(value.to_owned()),
+        Kind::Text => Ok(Normalised::Exact(value.to_owned())),
         Kind::Boolean => parse_boolean(value)
-            .map(|on| if on { "ON" } else { "OFF" }.to_owned())
+            .map(|on| Normalised::Exact(if on { "ON" } else { "OFF" }.to_owned()))
             .ok_or_else(|| format!("'{value}' is neither ON nor OFF")),
         Kind::Integer { min, max } => in_range(value.parse().ok(), value, min, max, "a number"),
-        Kind::Size { min, max } => in_range(parse_size(value), value, min, max, "a size such as 512M"),
-        Kind::Choice(words) => parse_choice(value, words),
+        Kind::Size { min, max } => {
+            in_range(parse_size(value).map(i128::from), value, min, max, "a size such as 512M")
+        }
+        Kind::Choice(words) => parse_choice(value, words).map(Normalised::Exact),
         Kind::Only(word) => {
             let same_boolean = parse_boolean(value).is_some() && parse_boolean(value) == parse_boolean(word);
             if same_boolean || value.eq_ignore_ascii_case(word) {
-                Ok(word.to_owned())
+                Ok(Normalised::Exact(word.to_owned()))
             } else {
-                Err(format!("only {word} is supported: {}", spec.help))
+                Ok(Normalised::WithoutEffect)
             }
         }
     }
 }
 
-fn in_range(parsed: Option<u64>, value: &str, min: u64, max: u64, what: &str) -> Result<String, String> {
-    match parsed {
-        Some(number) if (min..=max).contains(&number) => Ok(number.to_string()),
-        Some(_) => Err(format!("'{value}' is not between {min} and {max}")),
-        None => Err(format!("'{value}' is not {what}")),
+fn in_range(parsed: Option<i128>, value: &str, min: u64, max: u64, what: &str) -> Result<Normalised, String> {
+    let number = parsed.ok_or_else(|| format!("'{value}' is not {what}"))?;
+    let limited = number.clamp(i128::from(min), i128::from(max));
+    match limited == number {
+        true => Ok(Normalised::Exact(number.to_string())),
+        false => Ok(Normalised::Limited(limited.to_string())),
     }
 }
 
@@ -72,27 +85,30 @@ mod tests {
     use super::*;
     use crate::options::table::OPTIONS;
 
-    fn check(name: &str, value: &str, expected: Option<&str>) {
+    fn check(name: &str, value: &str, expected: Option<Normalised>) {
         let spec = OPTIONS.iter().find(|spec| spec.name == name).expect("declared");
-        assert_eq!(normalise(spec, value).ok().as_deref(), expected, "{name}={value}");
+        assert_eq!(normalise(spec, value).ok(), expected, "{name}={value}");
     }
 
     #[test]
     fn values_are_checked() {
-        check("innodb-buffer-pool-size", "1G", Some("1073741824"));
-        check("innodb-buffer-pool-size", "64m", Some("67108864"));
-        check("innodb-buffer-pool-size", "1", None);
+        let exact = |text: &str| Some(Normalised::Exact(text.to_owned()));
+        let limited = |text: &str| Some(Normalised::Limited(text.to_owned()));
+        check("innodb-buffer-pool-size", "1G", exact("1073741824"));
+        check("innodb-buffer-pool-size", "64m", exact("67108864"));
+        check("innodb-buffer-pool-size", "1", limited("5242880"));
         check("innodb-buffer-pool-size", "9999999999999T", None);
         check("innodb-buffer-pool-size", "1X", None);
-        check("port", "65536", None);
-        check("port", "-1", None);
-        check("autocommit", "false", Some("OFF"));
-        check("transaction-isolation", "read-committed", Some("READ-COMMITTED"));
+        check("port", "65536", limited("65535"));
+        check("port", "-1", limited("0"));
+        check("port", "x", None);
+        check("autocommit", "false", exact("OFF"));
+        check("transaction-isolation", "read-committed", exact("READ-COMMITTED"));
         check("transaction-isolation", "NONE", None);
-        check("innodb-doublewrite", "true", Some("ON"));
-        check("page-packing", "0", Some("off"));
+        check("innodb-doublewrite", "true", exact("ON"));
+        check("page-packing", "0", exact("off"));
         check("page-packing", "ON", None);
-        check("log-bin", "0", Some("OFF"));
-        check("log-bin", "mysql-bin", None);
+        check("log-bin", "0", exact("OFF"));
+        check("log-bin", "mysql-bin", Some(Normalised::WithoutEffect));
     }
 }
