@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use bumpalo::Bump;
 use datum::{SqlError, error_code};
-use engine::Savepoint;
 use executor::StrictSession;
 use expression::StatementSettings;
 use parser::DigestOutput;
@@ -19,7 +18,7 @@ use crate::connection_info::ConnectionInfo;
 use crate::privileges::Privileges;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
-use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, TableLocks};
+use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, Statements, TableLocks};
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
@@ -53,8 +52,7 @@ pub struct Session {
     pub(crate) statement_passage: Option<catalog::Passage>,
     /// A commit has begun that may not happen: what is left of the transaction is rolled back.
     pub(crate) commit_is_due: bool,
-    /// Where the running statement began, to undo it alone.
-    pub(crate) statement_savepoint: Option<Savepoint>,
+    pub(crate) statements: Statements,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
     pub(crate) named_statements: HashMap<String, NamedStatement>,
@@ -66,8 +64,6 @@ pub struct Session {
     pub(crate) changes: Vec<StateChange>,
     /// The running statement shows the conditions of the one before it, and has none itself.
     pub(crate) reads_conditions: bool,
-    /// The statement failed before it did anything because its plan's tables have changed: plan again.
-    pub(crate) plan_is_stale: bool,
     /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
     pub(crate) ends: bool,
 }
@@ -104,7 +100,7 @@ impl Session {
             global_read_lock: None,
             statement_passage: None,
             commit_is_due: false,
-            statement_savepoint: None,
+            statements: Statements::default(),
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),
             next_statement_id: 0,
@@ -112,7 +108,6 @@ impl Session {
             digest: DigestOutput::default(),
             changes: Vec::new(),
             reads_conditions: false,
-            plan_is_stale: false,
             ends: false,
         };
         session.apply_handshake();

@@ -110,23 +110,12 @@ impl Session {
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
         let request = Request { statement: &statement, ..request };
-        let make = |session: &Session| session.plan_request(request, planner::Literals::Inline, Vec::new());
-        let plan = self.plan_knowing(make).await?;
-        let prepared = self.prepare_plan(plan);
-        let types: Vec<_> = match &prepared.plan.kind {
-            plan::PlanKind::Query(query) => {
-                query.columns.iter().map(|column| column.column_type.clone()).collect()
-            }
-            _ => Vec::new(),
-        };
-        if types.len() != targets.len() {
-            return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
-        }
-        count(&self.process.counters.com_select);
-        prepared.counted.count(&self.process.counters);
-        self.lock_plan(&prepared).await?;
         let mut rows = executor::CollectRows::default();
-        self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;
+        let fits = |plan: &plan::Plan| match &plan.kind {
+            plan::PlanKind::Query(query) if query.columns.len() == targets.len() => Ok(()),
+            _ => Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain()),
+        };
+        let types = self.run_nested(request, fits, shield, &mut rows).await?;
         self.end_statement_transaction(shield).await?;
         if rows.rows.len() > 1 {
             return Err(error_code::ER_TOO_MANY_ROWS.plain());

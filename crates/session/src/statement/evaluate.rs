@@ -2,7 +2,6 @@
 use datum::{ColumnType, SqlError, Value};
 use executor::CollectRows;
 use parser::ast::Expr;
-use plan::PlanKind;
 use planner::Literals;
 
 use super::Request;
@@ -21,15 +20,8 @@ impl Session {
             let context = session.planner_context(Literals::Inline, request.parameter_types);
             planner::plan_expressions(expressions, session, &context)
         };
-        let plan = self.plan_knowing(make).await?;
-        let types: Vec<ColumnType> = match &plan.kind {
-            PlanKind::Query(query) => query.columns.iter().map(|column| column.column_type.clone()).collect(),
-            _ => Vec::new(),
-        };
-        let prepared = self.prepare_plan(plan);
-        self.lock_plan(&prepared).await?;
         let mut rows = CollectRows::default();
-        self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;
+        let types = self.run_nested_plan(make, |_, _| {}, request.parameters, shield, &mut rows).await?;
         self.end_statement_transaction(shield).await?;
         let row = rows.rows.pop().unwrap_or_default();
         Ok(row.into_iter().zip(types).collect())

@@ -20,6 +20,7 @@ mod lock_tables;
 mod locks;
 mod maintenance;
 mod named;
+mod nested;
 mod plan_tables;
 mod planned;
 mod prepared;
@@ -38,6 +39,7 @@ pub use guard::Shield;
 pub(crate) use guard::within;
 pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
+pub(crate) use nested::Statements;
 pub use prepared::{PreparedInfo, PreparedStatement};
 
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ use instance::{PlanShape, PreparedPlan};
 impl Session {
     /// Whether the plan may change what it changes, and its tables' locks.
     pub(super) async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
-        self.plan_is_stale = false;
+        self.statements.set_plan_is_stale(false);
         if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
             self.require_write_access()?;
         }
@@ -23,7 +23,7 @@ impl Session {
 
     /// Locks a plan's tables and makes sure that they are ready and still those it was made for.
     pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
-        self.plan_is_stale = false;
+        self.statements.set_plan_is_stale(false);
         self.admit_plan(&prepared.plan, prepared.counted.has_sources)?;
         if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
             self.pass_to_change().await?;
@@ -80,7 +80,7 @@ impl Session {
 
     /// The plan has to be made again.
     fn outdated(&mut self) -> SqlError {
-        self.plan_is_stale = true;
+        self.statements.set_plan_is_stale(true);
         error_code::ER_TABLE_DEF_CHANGED.plain()
     }
 }

@@ -106,7 +106,7 @@ impl Session {
                 let version = self.instance.catalog().version();
                 self.instance.plan_cache.put(digest, request.text.len(), prepared.clone(), version);
                 let result = self.run_plan(&prepared, &mut values, shield, sink).await;
-                if result.is_ok() || !self.plan_is_stale {
+                if result.is_ok() || !self.statements.plan_is_stale() {
                     return result;
                 }
             }
@@ -115,7 +115,7 @@ impl Session {
         for _ in 0..PLAN_ATTEMPTS_MAX {
             let prepared = self.prepare_request(request)?;
             let result = self.run_plan(&prepared, &mut parameters, shield, sink).await;
-            if result.is_ok() || !self.plan_is_stale {
+            if result.is_ok() || !self.statements.plan_is_stale() {
                 return result;
             }
         }
@@ -204,7 +204,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let locked = self.enter_plan(prepared).await;
-        if locked.is_ok() || !self.plan_is_stale {
+        if locked.is_ok() || !self.statements.plan_is_stale() {
             // Once: a plan that is made anew comes here again.
             let counters = &self.process.counters;
             count(counter_of_plan(&prepared.plan, counters));
@@ -341,12 +341,13 @@ impl Session {
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         transaction.begin_statement();
         transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
-        self.statement_savepoint = Some(transaction.savepoint());
+        let savepoint = transaction.savepoint();
+        self.statements.begin_at(savepoint);
     }
 
     /// Commits the transaction of an autocommit statement.
     pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
-        self.statement_savepoint = None;
+        self.statements.forget_savepoints();
         if self.transaction.explicit {
             return Ok(());
         }

@@ -203,7 +203,7 @@ impl Session {
                 let prepared = self.current_plan(statement, parameters, attempt > 0)?;
                 let work = SavedPlan { prepared, parameters: &mut *parameters };
                 let result = self.run_guarded_statement(statement.text.is_query, work, sink).await;
-                if result.is_ok() || !self.plan_is_stale {
+                if result.is_ok() || !self.statements.plan_is_stale() {
                     return result;
                 }
             }

@@ -64,7 +64,7 @@ impl Session {
                 let limited = !prepared.plan.is_change();
                 let work = SavedPlan { prepared, parameters: &mut parameters };
                 let result = self.run_guarded_statement(limited, work, sink).await;
-                if result.is_ok() || !self.plan_is_stale {
+                if result.is_ok() || !self.statements.plan_is_stale() {
                     self.finish(result, false, sink).await;
                     return;
                 }
@@ -132,7 +132,7 @@ impl Session {
         self.look_at_privileges();
         count(&self.process.counters.queries);
         count(&self.process.counters.questions);
-        self.statement_savepoint = None;
+        self.statements.begin();
         self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
             let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
@@ -148,6 +148,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let process = self.process.clone();
+        let depth = self.statements.depth();
         let shield = Shield::default();
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
         if limit_ms > 0 {
@@ -159,6 +160,7 @@ impl Session {
             let run = pin!(work.run(self, &shield, sink));
             run_guarded(&process.kill, &shield, time_limit, run).await
         };
+        self.statements.leave_to(depth);
         let result = match ended {
             Ended::ByItself(result) => result,
             Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
@@ -229,12 +231,13 @@ impl Session {
         }
     }
 
-    /// Undoes a failed statement: alone inside a transaction, else with its whole transaction.
+    /// Undoes a failed statement: alone inside a transaction or another statement, else with its whole transaction.
     pub(crate) async fn undo_statement(&mut self, error: SqlError) -> SqlError {
-        let savepoint = self.statement_savepoint.take();
+        let savepoint = self.statements.savepoint();
+        let is_inner = self.statements.depth() > 0;
         let commit_failed = std::mem::take(&mut self.commit_is_due);
         let ends_transaction = commit_failed
-            || !self.transaction.explicit
+            || (!self.transaction.explicit && !is_inner)
             || error.is(&error_code::ER_LOCK_DEADLOCK)
             || error.is(&error_code::ER_CHECKREAD);
         if ends_transaction && self.transaction.explicit {
@@ -245,12 +248,16 @@ impl Session {
                 transaction.rollback_to(savepoint).await
             }
             (Some(_), None) if !ends_transaction => Ok(()),
-            _ => self.transaction.rollback().await,
+            _ => {
+                self.statements.forget_savepoints();
+                self.transaction.rollback().await
+            }
         };
         match undone {
             Ok(()) => error,
             // What could not be undone must not be committed later.
             Err(cause) => {
+                self.statements.forget_savepoints();
                 let _ = self.transaction.rollback().await;
                 crate::transaction_control::transaction_error(cause)
             }

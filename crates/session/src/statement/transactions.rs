@@ -55,7 +55,7 @@ impl Session {
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
-        self.statement_savepoint = None;
+        self.statements.forget_savepoints();
         result
     }
 
@@ -75,7 +75,7 @@ impl Session {
         shield.raise();
         let result = self.transaction.rollback().await.map_err(transaction_error);
         shield.lower();
-        self.statement_savepoint = None;
+        self.statements.forget_savepoints();
         result?;
         self.complete(end, chained);
         Ok(Done::ok())
@@ -104,7 +104,7 @@ impl Session {
         if self.transaction.current.is_none() && !self.settings.autocommit {
             self.begin_statement_transaction(true);
             self.transaction.touched = false;
-            self.statement_savepoint = None;
+            self.statements.forget_savepoints();
         }
         if self.transaction.current.is_some() && self.transaction.touched {
             count(&self.process.counters.handler_savepoint);
