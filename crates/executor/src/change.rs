@@ -9,6 +9,7 @@ mod duplicate;
 mod foreign_key;
 mod input;
 mod insert;
+mod rows;
 mod update;
 
 pub use delete::execute_delete;

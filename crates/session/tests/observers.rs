@@ -127,6 +127,17 @@ fn mysqls_status_names_are_there() {
 }
 
 #[test]
+fn deleted_rows_that_may_have_children_are_counted() {
+    run(async |server| {
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d; create table p (a int primary key)").await;
+        client.query("create table c (a int primary key, foreign key (a) references p (a))").await;
+        client.query("insert into p values (1), (2); delete from p where a = 1").await;
+        assert_eq!(number(&mut client, "Handler_delete").await, 1);
+    });
+}
+
+#[test]
 fn commands_and_rows_of_living_sessions_are_counted() {
     run(async |server| {
         let mut watcher = Client::connect(&server).await;

@@ -54,9 +54,7 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
                 for &(column, position) in &target.plan.index_columns {
                     row[column] = frame[position].clone();
                 }
-                let wait = context.settings.lock_wait;
-                context.work.deletes += 1;
-                target.handle.delete_row(context.transaction, row_key, &row, wait).await?;
+                context.delete_row(&target.handle, row_key, &row).await?;
                 outcome.affected_rows += 1;
                 pace.count_change().await;
             }
@@ -122,8 +120,7 @@ impl Target<'_> {
             pardon(error, ignore, row_begin, handle, context).await?;
             return Ok(false);
         }
-        let wait = context.settings.lock_wait;
-        handle.delete_row(context.transaction, row_key, &row, wait).await?;
+        context.delete_row(handle, row_key, &row).await?;
         Ok(true)
     }
 }

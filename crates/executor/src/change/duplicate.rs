@@ -27,7 +27,6 @@ pub async fn replace_existing(
     row: &[Value],
     context: &mut ExecContext<'_>,
 ) -> Result<(), SqlError> {
-    let wait = context.settings.lock_wait;
     let (mut index, mut conflicting) = (index, row_key);
     // Each unique index can refuse once.
     for _ in 0..=inserter.plan.table.indexes.len() {
@@ -38,13 +37,11 @@ pub async fn replace_existing(
             inserter.outcome.affected_rows += 1;
             return Ok(());
         }
-        context.work.deletes += 1;
-        context.work.inserts += 1;
         let Inserter { handle, foreign_keys, .. } = &*inserter;
         foreign_keys.before_delete(handle, &conflicting, &existing, Some(row), context).await?;
-        handle.delete_row(context.transaction, &conflicting, &existing, wait).await?;
+        context.delete_row(handle, &conflicting, &existing).await?;
         inserter.outcome.affected_rows += 1;
-        match inserter.handle.insert_row(context.transaction, row, wait).await? {
+        match context.insert_row(&inserter.handle, row).await? {
             ChangeOutcome::Done => {
                 inserter.outcome.affected_rows += 1;
                 return Ok(());
@@ -86,9 +83,7 @@ pub async fn update_existing(
     if let Err(error) = foreign_keys.before_update(handle, row_key, &existing, &frame, context).await {
         return pardon(error, inserter.plan.ignore, row_begin, handle, context).await;
     }
-    let wait = context.settings.lock_wait;
-    context.work.updates += 1;
-    let changed = inserter.handle.update_row(context.transaction, row_key, &existing, &frame, wait).await?;
+    let changed = context.update_row(&inserter.handle, row_key, &existing, &frame).await?;
     match changed {
         ChangeOutcome::Done => {
             inserter.outcome.affected_rows += 2;

@@ -152,9 +152,7 @@ impl Inserter<'_> {
                 return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
             }
         }
-        let wait = context.settings.lock_wait;
-        context.work.inserts += 1;
-        let done = self.handle.insert_row(context.transaction, &row, wait).await?;
+        let done = context.insert_row(&self.handle, &row).await?;
         match done {
             ChangeOutcome::Done => {
                 self.outcome.affected_rows += 1;

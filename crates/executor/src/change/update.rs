@@ -146,9 +146,7 @@ async fn write_row(
     if let Err(error) = foreign_keys.before_update(handle, row_key, &old, &new, context).await {
         return pardon(error, plan.ignore, row_begin, handle, context).await;
     }
-    let wait = context.settings.lock_wait;
-    context.work.updates += 1;
-    match handle.update_row(context.transaction, row_key, &old, &new, wait).await? {
+    match context.update_row(handle, row_key, &old, &new).await? {
         ChangeOutcome::Done => {
             outcome.affected_rows += 1;
             if target.plan.table.auto_increment_column().is_some_and(is_assigned) {
