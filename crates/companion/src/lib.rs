@@ -12,10 +12,13 @@ mod compare_command;
 mod device_command;
 mod doctor_command;
 mod history_command;
+mod live;
 mod output;
 mod record_command;
 mod report_command;
 mod sweep_command;
+mod top_command;
+mod watch_command;
 
 use std::process::ExitCode;
 
@@ -48,6 +51,10 @@ enum Command {
     Report(report_command::Report),
     /// Run the same work on several servers in turn, and say which does more and how sure that is.
     Compare(compare_command::Compare),
+    /// Watch a server on a terminal: statements, waits, input and output, locks.
+    Top(top_command::Top),
+    /// The same as a live page on 127.0.0.1.
+    Watch(watch_command::Watch),
     /// Look for what hurts a server, by rules of thumb.
     Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
@@ -92,6 +99,8 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Report(report) => report.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Compare(compare) => compare.run(),
+        Command::Top(top) => top.run(),
+        Command::Watch(watch) => watch.run(),
         Command::Device(device) => device.run(),
     };
     match result {
