@@ -16,7 +16,7 @@ use crate::arrivals::{Arrivals, Rates};
 use crate::bucket::{Bucket, Counts};
 use crate::outcome::{Run, Second, Summary};
 use crate::stop::Stop;
-use crate::worker::{Shared, Worker};
+use crate::worker::{Open, Shared, Worker};
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -61,6 +61,7 @@ pub fn run(
     let workers: Vec<Worker> =
         (0..shared.plan.threads).map(|number| Worker::new(number, &shared, workload)).collect();
     let buckets: Vec<Arc<Bucket>> = workers.iter().map(|worker| Arc::clone(&worker.bucket)).collect();
+    let open: Vec<Arc<Open>> = workers.iter().map(|worker| Arc::clone(&worker.open)).collect();
     let arrivals: Vec<Arc<Arrivals>> = workers.iter().map(|worker| Arc::clone(&worker.arrivals)).collect();
     let threads: Vec<_> =
         workers.into_iter().map(|worker| std::thread::spawn(move || worker.run())).collect();
@@ -74,7 +75,7 @@ pub fn run(
     if !stop.is_wanted() {
         // The workers hold receivers as long as they live.
         let _ = go.send(Some(start));
-        gathered.until_the_end(&shared.plan, start, stop, &buckets, &arrivals, tell);
+        gathered.until_the_end(&shared.plan, start, stop, Watched { buckets, arrivals, open }, tell);
     }
     stop.now();
     drop(go);
@@ -94,6 +95,13 @@ pub fn run(
     }
 }
 
+/// What the threads show of themselves.
+struct Watched {
+    buckets: Vec<Arc<Bucket>>,
+    arrivals: Vec<Arc<Arrivals>>,
+    open: Vec<Arc<Open>>,
+}
+
 struct Gathered {
     seconds: Vec<Second>,
     sum: Counts,
@@ -111,8 +119,7 @@ impl Gathered {
         plan: &Plan,
         start: Instant,
         stop: &Stop,
-        buckets: &[Arc<Bucket>],
-        arrivals: &[Arc<Arrivals>],
+        watched: Watched,
         tell: &mut dyn FnMut(Event<'_>),
     ) {
         let warmup = plan.warmup.as_secs() as i64;
@@ -130,9 +137,14 @@ impl Gathered {
             }
             let now = Instant::now();
             let mut counts = Counts::new(self.kinds);
-            buckets.iter().for_each(|bucket| bucket.take_into(&mut counts));
-            let backlog = arrivals.iter().map(|arrivals| arrivals.backlog()).sum();
-            let second = Second::new(t, now_ms(), (now - last).as_secs_f64(), backlog, &counts);
+            watched.buckets.iter().for_each(|bucket| bucket.take_into(&mut counts));
+            let backlog = watched.arrivals.iter().map(|arrivals| arrivals.backlog()).sum();
+            let mut second = Second::new(t, now_ms(), (now - last).as_secs_f64(), backlog, &counts);
+            for open in &watched.open {
+                let (count, oldest) = open.look(now - start);
+                second.open += count;
+                second.oldest = second.oldest.max(oldest);
+            }
             last = now;
             if t == -1 {
                 cpu = own_cpu();

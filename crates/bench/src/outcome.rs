@@ -27,6 +27,10 @@ pub struct Second {
     pub max: u64,
     /// Arrivals that waited at its end.
     pub backlog: u64,
+    /// Transactions under way at its end.
+    pub open: u64,
+    /// For how long the oldest of them has been, in microseconds.
+    pub oldest: u64,
     /// How long it really was, in seconds.
     pub length: f64,
 }
@@ -48,6 +52,8 @@ impl Second {
             p99: all.value_at_quantile(0.99),
             max: all.max(),
             backlog,
+            open: 0,
+            oldest: 0,
             length,
         }
     }
@@ -64,7 +70,7 @@ impl Second {
             "type": "second", "t": self.t, "at": self.at, "events": self.events, "queries": self.queries,
             "commits": self.commits, "conflicts": self.conflicts, "errors": self.errors,
             "reconnects": self.reconnects, "p50_us": self.p50, "p95_us": self.p95, "p99_us": self.p99,
-            "max_us": self.max, "backlog": self.backlog, "length": (self.length * 1000.0).round() / 1000.0,
+            "max_us": self.max, "backlog": self.backlog, "open": self.open, "oldest_us": self.oldest, "length": (self.length * 1000.0).round() / 1000.0,
         })
     }
 }
@@ -106,6 +112,10 @@ pub struct Summary {
     pub low_seconds: u64,
     /// The longest row of seconds without an event.
     pub longest_gap: u64,
+    /// Transactions under way at the end, which no latency tells of.
+    pub unfinished: u64,
+    /// The longest that one was seen under way, in microseconds.
+    pub oldest: u64,
     /// Processor seconds of this program.
     pub generator_cpu: f64,
     pub kinds: Vec<KindResult>,
@@ -148,6 +158,8 @@ impl Summary {
             median_rate,
             zero_seconds: seconds.iter().filter(|second| second.events == 0).count() as u64,
             low_seconds: rates.iter().filter(|rate| **rate < median_rate / 2.0).count() as u64,
+            unfinished: seconds.last().map_or(0, |second| second.open),
+            oldest: seconds.iter().map(|second| second.oldest).max().unwrap_or(0),
             longest_gap: gaps.max().unwrap_or(0) as u64,
             generator_cpu,
             kinds: kinds.map(|(name, latencies)| kind(name, latencies)).collect(),
@@ -174,7 +186,8 @@ impl Summary {
             "errors": self.errors, "reconnects": self.reconnects, "mean_us": self.mean, "p50_us": self.p50,
             "p95_us": self.p95, "p99_us": self.p99, "p999_us": self.p999, "max_us": self.max,
             "median_tps": self.median_rate, "zero_seconds": self.zero_seconds, "low_seconds": self.low_seconds,
-            "longest_gap": self.longest_gap, "generator_cpu_seconds": self.generator_cpu, "kinds": kinds,
+            "longest_gap": self.longest_gap, "unfinished": self.unfinished, "oldest_us": self.oldest,
+            "generator_cpu_seconds": self.generator_cpu, "kinds": kinds,
         });
         if let (Some((name, figure)), Some(map)) = (&self.headline, object.as_object_mut()) {
             map.insert(name.clone(), json!(figure));

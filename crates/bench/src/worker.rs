@@ -3,7 +3,7 @@
 //! Invariant: all connections stand before the first transaction begins. Started by `driver`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use client::{Connection, Error};
@@ -17,6 +17,8 @@ use crate::stop::Stop;
 
 /// Connections that one thread makes at the same time.
 const CONNECTING_MAX: usize = 32;
+/// The server holds as many prepared statements as it may.
+const TOO_MANY_STATEMENTS: u16 = 1461;
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 /// How long a transaction under way is waited for at the end.
 const END_PAUSE: Duration = Duration::from_secs(3);
@@ -30,8 +32,29 @@ pub struct Shared {
     pub go: watch::Receiver<Option<Instant>>,
 }
 
+/// Since when each connection's transaction is under way, in microseconds since the run began and one; 0 is none.
+///
+/// Latencies are known of what has ended only: who waits for an answer that does not come is seen here.
+#[derive(Debug, Default)]
+pub struct Open(Vec<AtomicU64>);
+
+impl Open {
+    fn new(connections: usize) -> Self {
+        Self((0..connections).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// How many are under way, and for how long the oldest, in microseconds.
+    pub fn look(&self, now: Duration) -> (u64, u64) {
+        let begun = self.0.iter().map(|begin| begin.load(Ordering::Relaxed)).filter(|begin| *begin > 0);
+        begun.fold((0, 0), |(count, oldest), begin| {
+            (count + 1, oldest.max((now.as_micros() as u64 + 1).saturating_sub(begin)))
+        })
+    }
+}
+
 /// One thread's part.
 pub struct Worker {
+    pub open: Arc<Open>,
     pub number: usize,
     pub shared: Arc<Shared>,
     pub bucket: Arc<Bucket>,
@@ -44,6 +67,7 @@ impl Worker {
     pub fn new(number: usize, shared: &Arc<Shared>, workload: &dyn Workload) -> Self {
         let numbers = (number..shared.plan.connections).step_by(shared.plan.threads);
         Self {
+            open: Arc::new(Open::new(numbers.len())),
             number,
             shared: Arc::clone(shared),
             bucket: Arc::new(Bucket::new(workload.kinds().len())),
@@ -64,9 +88,14 @@ impl Worker {
 
     async fn serve(self) {
         let doors = Arc::new(Semaphore::new(CONNECTING_MAX));
+        // Its own tasks are woken by this thread: those woken by another one wait behind all that are busy.
+        let (here, go_here) = watch::channel(None);
         let mut tasks = Vec::new();
-        for session in self.sessions {
+        for (place, session) in self.sessions.into_iter().enumerate() {
             let client = Client {
+                open: Arc::clone(&self.open),
+                place,
+                go: go_here.clone(),
                 shared: Arc::clone(&self.shared),
                 bucket: Arc::clone(&self.bucket),
                 arrivals: Arc::clone(&self.arrivals),
@@ -83,6 +112,8 @@ impl Worker {
                 return;
             }
         };
+        // The tasks hold receivers as long as they live.
+        let _ = here.send(Some(start));
         if let Some(rates) = &self.shared.plan.rates {
             let mut random = Random::new(self.shared.plan.seed, 1 << 60 | self.number as u64);
             let threads = self.shared.plan.threads;
@@ -104,6 +135,9 @@ impl Worker {
 
 /// A connection with its session.
 struct Client {
+    open: Arc<Open>,
+    place: usize,
+    go: watch::Receiver<Option<Instant>>,
     shared: Arc<Shared>,
     bucket: Arc<Bucket>,
     arrivals: Arc<Arrivals>,
@@ -117,8 +151,12 @@ impl Client {
         for statement in &plan.on_connect {
             connection.ask(statement).await?;
         }
-        self.session.prepare(&mut connection, plan.is_prepared).await?;
-        Ok(connection)
+        match self.session.prepare(&mut connection, plan.is_prepared).await {
+            Err(error) if error.code() == Some(TOO_MANY_STATEMENTS) => Err(Error::Usage(format!(
+                "{error}: SET GLOBAL max_prepared_stmt_count higher, or use --text"
+            ))),
+            other => other.map(|()| connection),
+        }
     }
 
     async fn work(mut self, doors: Arc<Semaphore>) {
@@ -135,12 +173,14 @@ impl Client {
             Err(error) => return shared.stop.because(format!("a connection cannot be made: {error}")),
         };
         shared.ready.fetch_add(1, Ordering::Relaxed);
-        let mut go = shared.go.clone();
-        while go.borrow_and_update().is_none() {
-            if go.changed().await.is_err() {
+        let start = loop {
+            if let Some(start) = *self.go.borrow_and_update() {
+                break start;
+            }
+            if self.go.changed().await.is_err() {
                 return;
             }
-        }
+        };
         while !shared.stop.is_wanted() {
             let begin = if shared.plan.rates.is_some() {
                 match self.arrivals.next(&shared.stop).await {
@@ -150,8 +190,11 @@ impl Client {
             } else {
                 Instant::now()
             };
-            if self.once(&mut connection, begin).await.is_err() && !self.connect_again(&mut connection).await
-            {
+            let since = begin.saturating_duration_since(start).as_micros() as u64 + 1;
+            self.open.0[self.place].store(since, Ordering::Relaxed);
+            let result = self.once(&mut connection, begin).await;
+            self.open.0[self.place].store(0, Ordering::Relaxed);
+            if result.is_err() && !self.connect_again(&mut connection).await {
                 return;
             }
         }

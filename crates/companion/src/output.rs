@@ -129,6 +129,13 @@ pub fn summary_text(run: &Run, connections: usize) -> String {
         "seconds: median {:.1} tps, {} below half of it, {} with none, longest gap {} s\n",
         summary.median_rate, summary.low_seconds, summary.zero_seconds, summary.longest_gap
     ));
+    if summary.oldest > 2 * summary.max.max(100_000) {
+        text.push_str(&format!(
+            "unanswered: {} transactions at the end, the oldest for {} ms, longer than any that ended\n",
+            grouped(summary.unfinished),
+            ms(summary.oldest)
+        ));
+    }
     text.push_str(&format!(
         "statements: {} reads, {} writes, {} others, {} rows; {} conflicts, {} errors, {} reconnects\n",
         grouped(summary.reads),

@@ -31,7 +31,10 @@ const STATES_SHOWN: usize = 6;
 pub fn panels(subjects: &[Subject]) -> Vec<Panel> {
     let mut all: Vec<Panel> = Vec::new();
     for subject in subjects {
-        for panel in of_subject(subject) {
+        for mut panel in of_subject(subject) {
+            if subjects.len() > 1 && panel.title == "Latency" {
+                panel.lines.retain(|line| ["p50", "p99"].contains(&line.name.as_str()));
+            }
             let prefix =
                 |name: String| if subjects.len() > 1 { format!("{} {name}", subject.name) } else { name };
             let lines = panel.lines.into_iter().map(|line| Line { name: prefix(line.name), ..line });
@@ -85,7 +88,13 @@ fn work(subject: &Subject, gathered: &mut Gathered) {
         "Latency",
         "ms",
         true,
-        vec![("p50", ms("p50_us")), ("p95", ms("p95_us")), ("p99", ms("p99_us")), ("max", ms("max_us"))],
+        vec![
+            ("p50", ms("p50_us")),
+            ("p95", ms("p95_us")),
+            ("p99", ms("p99_us")),
+            ("max", ms("max_us")),
+            ("oldest under way", ms("oldest_us")),
+        ],
     );
     if !subject.recording.seconds.is_empty() {
         gathered.add("Statements at the server", "per s", vec![("statements", subject.rate("Questions"))]);
