@@ -97,6 +97,11 @@ impl Bucket {
         self.with(|counts| counts.reconnects += 1);
     }
 
+    /// How many transactions it holds.
+    pub fn events(&self) -> u64 {
+        self.with(|counts| counts.events())
+    }
+
     /// Adds what was counted to `sum` and begins anew.
     pub fn take_into(&self, sum: &mut Counts) {
         self.with(|counts| {

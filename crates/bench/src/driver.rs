@@ -130,10 +130,16 @@ impl Gathered {
         while !stop.is_wanted() && (t as f64) < length {
             let step = (length - t as f64).min(1.0);
             let end = start + Duration::from_secs_f64((t + warmup) as f64 + step);
-            while Instant::now() < end && !stop.is_wanted() {
+            let mut has_all = false;
+            while Instant::now() < end && !stop.is_wanted() && !has_all {
                 std::thread::sleep(
                     end.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)),
                 );
+                has_all = t >= 0
+                    && plan.events_max.is_some_and(|events| {
+                        let new: u64 = watched.buckets.iter().map(|bucket| bucket.events()).sum();
+                        self.sum.events() + new >= events
+                    });
             }
             let now = Instant::now();
             let mut counts = Counts::new(self.kinds);
@@ -149,16 +155,16 @@ impl Gathered {
             if t == -1 {
                 cpu = own_cpu();
             }
-            if t >= 0 {
-                self.sum.add(&counts);
-            }
-            // What Ctrl-C has cut short is no second like the others.
-            if second.length > 0.5 * step {
+            // What Ctrl-C has cut short is no second like the others, unless there is no other.
+            if second.length > 0.5 * step || has_all || self.sum.events() == 0 {
+                if t >= 0 {
+                    self.sum.add(&counts);
+                }
                 tell(Event::Second(&second));
                 self.seconds.push(second);
             }
             t += 1;
-            if plan.events_max.is_some_and(|events| self.sum.events() >= events) {
+            if has_all {
                 break;
             }
         }
