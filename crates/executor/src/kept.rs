@@ -2,22 +2,34 @@
 //!
 //! Invariant: rows are complete before anybody but their maker sees them, and they do not change afterwards.
 use crate::batch::RowBatch;
+use datum::Value;
 use std::rc::Rc;
 
 #[derive(Default)]
 pub struct KeptRows {
-    tables: Vec<Option<Rc<RowBatch>>>,
+    tables: Vec<Option<Kept>>,
+}
+
+struct Kept {
+    rows: Rc<RowBatch>,
+    /// Values of the slots that the rows were made for.
+    values: Vec<Value>,
+    bytes: usize,
 }
 
 impl KeptRows {
-    pub fn get(&self, number: usize) -> Option<Rc<RowBatch>> {
-        self.tables.get(number)?.clone()
+    /// The rows, if they were made for these values.
+    pub fn get(&self, number: usize, values: &[Value]) -> Option<Rc<RowBatch>> {
+        let kept = self.tables.get(number)?.as_ref()?;
+        (kept.values == values).then(|| kept.rows.clone())
     }
 
-    pub fn set(&mut self, number: usize, rows: Rc<RowBatch>) {
+    /// Answers the bytes that rows kept before took.
+    pub fn set(&mut self, number: usize, rows: Rc<RowBatch>, values: Vec<Value>, bytes: usize) -> usize {
         if self.tables.len() <= number {
             self.tables.resize_with(number + 1, || None);
         }
-        self.tables[number] = Some(rows);
+        let before = self.tables[number].replace(Kept { rows, values, bytes });
+        before.map_or(0, |kept| kept.bytes)
     }
 }

@@ -72,6 +72,11 @@ impl PlanShape {
                 self.kept_sets += 1;
                 self.visit(input, false);
             }
+            NodeKind::Lateral(lateral) => {
+                self.has_sources = true;
+                self.kept_sets += 1;
+                self.visit(&lateral.input, false);
+            }
             NodeKind::Common(table) => {
                 self.has_sources = true;
                 self.kept_sets += 1;

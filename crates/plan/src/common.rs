@@ -10,6 +10,8 @@ pub struct CommonTable {
     /// References with one number share their rows.
     pub number: usize,
     pub input: Arc<Node>,
+    /// Slots from outside that it reads: the kept rows are good for these values only.
+    pub slots: Vec<usize>,
     pub alias: String,
     /// (column of the input, frame position).
     pub projection: Vec<(usize, usize)>,

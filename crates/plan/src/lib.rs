@@ -33,7 +33,9 @@ pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
 pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
-pub use subquery::{Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Quantifier};
+pub use subquery::{
+    Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Lateral, Quantifier,
+};
 pub use window::{
     Distance, Frame, FrameBound, UNNAMED_WINDOW, Window, WindowColumn, WindowFunction, window_keys,
 };

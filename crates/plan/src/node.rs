@@ -3,7 +3,7 @@ use crate::access::{TableAccess, VirtualAccess};
 use crate::aggregate::Aggregate;
 use crate::common::{CommonTable, Recursive, RoundScan};
 use crate::join::{HashJoin, NestedLoop};
-use crate::subquery::{Apply, Initialise};
+use crate::subquery::{Apply, Initialise, Lateral};
 use crate::window::Window;
 use expression::Expr;
 
@@ -43,6 +43,7 @@ pub enum NodeKind {
         projection: Vec<(usize, usize)>,
         filter: Vec<Expr>,
     },
+    Lateral(Box<Lateral>),
     Common(Box<CommonTable>),
     Recursive(Box<Recursive>),
     Round(Box<RoundScan>),

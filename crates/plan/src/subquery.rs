@@ -42,6 +42,23 @@ pub struct Apply {
     /// (slot, expression over the input's frame). Empty for a query that is the same for all rows: its rows
     /// are then kept.
     pub correlation: Vec<(usize, Expr)>,
+    /// Over the input's frame: where one of these is not true, nobody asks for the value and the query does not run.
+    pub guard: Vec<Expr>,
+}
+
+/// A query in FROM that reads columns of tables before it (LATERAL), or of a query around its own: its rows are made anew
+/// whenever one of these has another value.
+#[derive(Debug, Clone)]
+pub struct Lateral {
+    pub input: Box<Node>,
+    pub alias: String,
+    /// (slot, expression over the base frame).
+    pub correlation: Vec<(usize, Expr)>,
+    /// All slots from outside that the query reads.
+    pub slots: Vec<usize>,
+    /// (column of the input, frame position).
+    pub projection: Vec<(usize, usize)>,
+    pub filter: Vec<Expr>,
 }
 
 #[derive(Debug, Clone)]

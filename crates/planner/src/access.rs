@@ -80,6 +80,11 @@ impl Planner<'_> {
                 computed(rows, usable.len())
             }
             SourceKind::Common(planned) => computed(planned.node.estimate.rows, usable.len()),
+            SourceKind::Lateral(lateral) => {
+                let rows = lateral.as_ref().map_or(10.0, |lateral| lateral.node.estimate.rows);
+                let needs = lateral.as_ref().map_or(0, |lateral| lateral.needs);
+                Choice { reads_outer: needs != 0, ..computed(rows, usable.len()) }
+            }
             SourceKind::Round(_) => computed(10.0, usable.len()),
             SourceKind::Virtual(_) => computed(100.0, usable.len()),
         }

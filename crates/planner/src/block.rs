@@ -7,7 +7,7 @@ use crate::common_table::PlannedCommon;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
-use plan::{ApplyKind, Frame, Initialiser, Node, WindowFunction};
+use plan::{Apply, ApplyKind, Frame, Initialiser, Node, WindowFunction};
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
 
@@ -72,6 +72,16 @@ pub enum SourceKind {
     Common(Arc<PlannedCommon>),
     /// The round before of a recursive table, by its number.
     Round(usize),
+    /// A query that reads what is outside of it.
+    Lateral(Option<Box<LateralSource>>),
+}
+
+pub struct LateralSource {
+    pub node: Node,
+    pub correlation: Vec<(usize, Expr)>,
+    pub slots: Vec<usize>,
+    /// The sources of its own FROM that it reads.
+    pub needs: u64,
 }
 
 /// Which indexes USE, FORCE and IGNORE INDEX leave, by position.
@@ -110,6 +120,10 @@ pub enum Position {
     },
     /// Filled by an `Apply`.
     Subquery,
+    /// Filled by an `Apply` among the joins; what that reads, as a bit set.
+    OnSubquery {
+        sources: u64,
+    },
     /// Filled by a window.
     Computed,
 }
@@ -143,7 +157,15 @@ pub struct Block {
     pub initialisers: Vec<Initialiser>,
     /// Names of select items that are visible now, with the bound expressions.
     pub aliases: Vec<(String, Expr)>,
+    /// Aliases of select items that are not bound yet.
+    pub later_aliases: Vec<String>,
     pub alias_use: AliasUse,
+    /// While a query of its FROM is bound, which sees only what is around the block.
+    pub hidden: bool,
+    /// In a branch of CASE or the like, which need not be evaluated.
+    pub optional_depth: usize,
+    /// What fills the positions of subqueries in ON; taken as they are stacked.
+    pub on_applies: Vec<Apply>,
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
@@ -200,11 +222,6 @@ impl Block {
         }
     }
 
-    pub fn new_subquery_position(&mut self) -> usize {
-        self.frame.push(Position::Subquery);
-        self.frame.len() - 1
-    }
-
     /// A column of a source as an expression over the frame.
     pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
         let mut column_type = self.sources[source].columns[column].column_type.clone();
@@ -247,6 +264,7 @@ impl Block {
         crate::walk::positions(expr, &mut positions);
         positions.iter().fold(0, |set, &position| match self.frame[position] {
             Position::Column { source, .. } | Position::RowKey { source } => set | 1 << source,
+            Position::OnSubquery { sources } => set | sources,
             Position::Subquery | Position::Computed => set,
         })
     }

@@ -12,11 +12,13 @@ use std::sync::Arc;
 /// A table of WITH in scope.
 pub struct CommonScope<'p> {
     pub table: &'p ast::CommonTable<'p>,
+    /// The blocks around the WITH clause.
+    block_count: usize,
     /// WITH RECURSIVE was written.
-    pub may_recurse: bool,
-    pub planned: Option<Arc<PlannedCommon>>,
+    may_recurse: bool,
+    planned: Option<Arc<PlannedCommon>>,
     /// Its own definition is being planned.
-    pub recursion: Option<Recursion>,
+    recursion: Option<Recursion>,
 }
 
 pub struct PlannedCommon {
@@ -24,6 +26,8 @@ pub struct PlannedCommon {
     pub node: Arc<Node>,
     pub columns: Vec<(String, ColumnType)>,
     pub names_results: bool,
+    /// Columns from outside that it reads: (block, slot).
+    pub references: Vec<(usize, usize)>,
 }
 
 /// The definition of a table that may name itself.
@@ -54,9 +58,10 @@ impl<'p> Planner<'p> {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&table.name.name]));
             }
         }
-        let may_recurse = with.recursive;
+        let (may_recurse, block_count) = (with.recursive, self.blocks.len());
         let scopes = with.tables.iter();
         self.common_tables.extend(scopes.map(|table| CommonScope {
+            block_count,
             table,
             may_recurse,
             planned: None,
@@ -70,7 +75,11 @@ impl<'p> Planner<'p> {
             return self.bind_recursive_reference(position, alias);
         }
         let planned = match &self.common_tables[position].planned {
-            Some(planned) => planned.clone(),
+            Some(planned) => {
+                let planned = planned.clone();
+                self.outer_references.extend(&planned.references);
+                planned
+            }
             None => {
                 let planned = Arc::new(self.plan_common_table(position)?);
                 self.common_tables[position].planned = Some(planned.clone());
@@ -90,11 +99,12 @@ impl<'p> Planner<'p> {
 
     fn plan_common_table(&mut self, position: usize) -> Result<PlannedCommon, SqlError> {
         let scope = &mut self.common_tables[position];
-        let (table, may_recurse) = (scope.table, scope.may_recurse);
+        let (table, may_recurse, block_count) = (scope.table, scope.may_recurse, scope.block_count);
         let branches = if may_recurse { split(table)? } else { None };
         // Inside its own definition only earlier members of WITH are visible, and itself if it recurses.
         let later = self.common_tables.split_off(position + usize::from(may_recurse));
-        let outer = std::mem::take(&mut self.blocks);
+        let inner = self.blocks.split_off(block_count);
+        let first = self.outer_references.len();
         let named_windows = std::mem::take(&mut self.named_windows);
         self.derived_depth += 1;
         let number = self.kept_count;
@@ -105,7 +115,7 @@ impl<'p> Planner<'p> {
                 is_union: is_union(table.query),
                 round: number + 1,
                 references: 0,
-                block_count: 1,
+                block_count: block_count + 1,
                 derived_depth: self.derived_depth,
             });
         }
@@ -114,7 +124,7 @@ impl<'p> Planner<'p> {
             None => self.plan_query(table.query),
         };
         self.derived_depth -= 1;
-        self.blocks = outer;
+        self.blocks.extend(inner);
         self.named_windows = named_windows;
         if may_recurse {
             self.common_tables[position].recursion = None;
@@ -123,7 +133,9 @@ impl<'p> Planner<'p> {
         let planned = planned?;
         let names_results = crate::from::is_merged(table.query, &planned.node);
         let columns = named_columns(planned.columns, table.columns)?;
-        Ok(PlannedCommon { number, node: Arc::new(planned.node), columns, names_results })
+        let mut references = self.outer_references[first..].to_vec();
+        references.retain(|(block, _)| *block < block_count);
+        Ok(PlannedCommon { number, node: Arc::new(planned.node), columns, names_results, references })
     }
 
     fn plan_recursive(

@@ -1,7 +1,6 @@
 //! The FROM clause: table references become sources of the block and a tree of joins over them.
 use crate::block::{Clause, IndexHints, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::ResolvedTable;
-use crate::common_table::named_columns;
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_TOO_MANY_TABLES;
 use crate::planner::{Planner, not_supported};
@@ -25,6 +24,19 @@ pub struct Joined {
 }
 
 impl JoinTree {
+    /// Every condition of ON.
+    pub fn conditions_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            JoinTree::Source(_) => Vec::new(),
+            JoinTree::Inner { left, right, on, .. } | JoinTree::Left { left, right, on } => {
+                let mut all = left.conditions_mut();
+                all.extend(right.conditions_mut());
+                all.extend(on);
+                all
+            }
+        }
+    }
+
     /// The sources in it as a bit set.
     pub fn sources(&self) -> u64 {
         match self {
@@ -155,46 +167,17 @@ impl<'p> Planner<'p> {
     }
 
     fn bind_derived(&mut self, derived: &ast::DerivedTable<'p>) -> Result<Joined, SqlError> {
-        if derived.lateral {
-            return Err(not_supported("LATERAL"));
-        }
-        self.bind_query_source(derived.query, derived.alias.name.to_owned(), derived.columns)
-    }
-
-    fn bind_query_source(
-        &mut self,
-        query: &'p ast::Query<'p>,
-        alias: String,
-        names: &[ast::Ident<'p>],
-    ) -> Result<Joined, SqlError> {
-        // A derived table sees nothing of the statement around it.
-        let outer = std::mem::take(&mut self.blocks);
-        self.derived_depth += 1;
-        let planned = self.plan_query(query);
-        self.derived_depth -= 1;
-        self.blocks = outer;
-        let planned = planned?;
-        let columns = named_columns(planned.columns, names)?.into_iter();
-        let columns = columns.map(|(name, column_type)| SourceColumn {
-            name,
-            column_type,
-            hidden: false,
-            invisible: false,
-        });
-        self.add_source(Source {
-            alias,
-            database: String::new(),
-            columns: columns.collect(),
-            names_results: is_merged(query, &planned.node),
-            kind: SourceKind::Derived(Some(Box::new(planned.node))),
-            optional: false,
-            lock: None,
-        })
+        self.bind_query_source(derived)
     }
 
     fn bind_join(&mut self, join: &ast::Join<'p>, usage: TableUsage) -> Result<Joined, SqlError> {
         let left = self.bind_reference(&join.left, usage)?;
+        if join.kind == ast::JoinKind::Right {
+            // Its right side is read first, so a LATERAL query there does not see the left one.
+            self.block().joined = Some(!left.tree.sources());
+        }
         let right = self.bind_reference(&join.right, usage)?;
+        self.block().joined = None;
         let both = || [&left.star[..], &right.star[..]].concat();
         let Merged { on, star } = match join.constraint {
             ast::JoinConstraint::None => Merged { on: Vec::new(), star: both() },
@@ -231,11 +214,7 @@ impl<'p> Planner<'p> {
         (block.clause, block.joined) = (Some(Clause::On), Some(set));
         let bound = self.bind(condition);
         self.block().joined = None;
-        let bound = bound?;
-        if crate::walk::has_subquery(&bound) {
-            return Err(not_supported("a correlated subquery in ON"));
-        }
-        Ok(split_conjuncts(bound))
+        Ok(split_conjuncts(bound?))
     }
 
     fn make_optional(&mut self, set: u64) {
@@ -356,6 +335,7 @@ pub fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
             | NodeKind::Virtual(_)
             | NodeKind::Derived { .. }
             | NodeKind::Common(_)
+            | NodeKind::Lateral(_)
             | NodeKind::NestedLoop(_)
             | NodeKind::HashJoin(_) => return true,
             _ => return false,

@@ -95,7 +95,10 @@ impl Grouping<'_> {
                     false => format!("{}.{}.{column}", source.database, source.alias),
                 }
             }
-            Position::RowKey { .. } | Position::Subquery | Position::Computed => String::new(),
+            Position::RowKey { .. }
+            | Position::Subquery
+            | Position::OnSubquery { .. }
+            | Position::Computed => String::new(),
         }
     }
 }

@@ -7,9 +7,13 @@ use crate::condition::constant_truth;
 use crate::from::JoinTree;
 use crate::join_list::{Item, JoinList};
 use crate::planner::Planner;
+use crate::select_subquery::apply_all;
+use crate::walk::{any, positions};
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
-use plan::{CommonTable, Estimate, HashJoin, JoinKind, NestedLoop, Node, NodeKind, RoundScan, VirtualAccess};
+use plan::{
+    CommonTable, Estimate, HashJoin, JoinKind, Lateral, NestedLoop, Node, NodeKind, RoundScan, VirtualAccess,
+};
 
 /// An order that saves a sort when the first table delivers it.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ struct Build {
     placed: u64,
     /// Conditions not yet checked anywhere.
     waiting: Vec<Expr>,
+    /// The same, of conditions with subqueries, whose values are found once their tables are there.
+    late: Vec<Expr>,
     ordered: bool,
 }
 
@@ -60,7 +66,8 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
-        let mut build = Build { node: None, placed: outer, waiting: list.conditions, ordered: false };
+        let (late, waiting) = list.conditions.into_iter().partition(|condition| is_late(block, condition));
+        let mut build = Build { node: None, placed: outer, waiting, late, ordered: false };
         let (mut sources, mut lefts) = (Vec::new(), Vec::new());
         for item in list.items {
             match item {
@@ -68,17 +75,26 @@ impl Planner<'_> {
                 left => lefts.push(left),
             }
         }
-        while !sources.is_empty() {
-            let next = if list.straight { 0 } else { self.cheapest(block, &sources, &build, wanted) };
-            let source = sources.remove(next);
-            self.place_source(block, &mut build, source, wanted)?;
-        }
-        for left in lefts {
+        let mut lefts = lefts.into_iter();
+        loop {
+            let ready: Vec<usize> =
+                sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
+            if !ready.is_empty() {
+                let next = if list.straight { 0 } else { self.cheapest(block, &ready, &build, wanted) };
+                sources.retain(|source| *source != ready[next]);
+                self.place_source(block, &mut build, ready[next], wanted)?;
+                continue;
+            }
+            let Some(left) = lefts.next() else { break };
             let Item::Left { inner, on, needs } = left else { unreachable!("sources were taken out") };
             debug_assert_eq!(needs & !build.placed, 0, "an outer join's left side comes first");
             self.place_left(block, &mut build, inner, on)?;
         }
-        assert!(build.waiting.is_empty(), "every condition reads only tables of its block");
+        assert!(sources.is_empty(), "a query in FROM reads only tables before it");
+        assert!(
+            build.waiting.is_empty() && build.late.is_empty(),
+            "every condition reads only tables of its block"
+        );
         Ok((build.node.expect("a list has at least one item"), build.ordered))
     }
 
@@ -133,6 +149,7 @@ impl Planner<'_> {
             Some(outer) => self.join_source(block, outer, source, choice, usable, before, JoinKind::Inner)?,
         };
         build.node = Some(node);
+        check_late(block, build);
         Ok(())
     }
 
@@ -147,7 +164,9 @@ impl Planner<'_> {
         let inner_sources = inner.sources();
         let before = build.placed;
         let node = match inner.items.as_slice() {
-            [Item::Source(source)] => {
+            [Item::Source(source)]
+                if !inner.conditions.iter().chain(&on).any(|condition| is_late(block, condition)) =>
+            {
                 let source = *source;
                 let mut conditions = std::mem::take(&mut inner.conditions);
                 conditions.extend(on);
@@ -171,6 +190,7 @@ impl Planner<'_> {
         build.placed |= inner_sources;
         let usable = take_covered(block, build);
         build.node = Some(crate::select_build::filter(node, usable));
+        check_late(block, build);
         Ok(())
     }
 
@@ -276,10 +296,22 @@ impl Planner<'_> {
             SourceKind::Common(planned) => NodeKind::Common(Box::new(CommonTable {
                 number: planned.number,
                 input: planned.node.clone(),
+                slots: planned.references.iter().map(|(_, slot)| *slot).collect(),
                 alias,
                 projection,
                 filter: conditions,
             })),
+            SourceKind::Lateral(lateral) => {
+                let lateral = *lateral.take().expect("each derived table is placed once");
+                NodeKind::Lateral(Box::new(Lateral {
+                    input: Box::new(lateral.node),
+                    alias,
+                    correlation: lateral.correlation,
+                    slots: lateral.slots,
+                    projection,
+                    filter: conditions,
+                }))
+            }
             SourceKind::Round(round) => {
                 NodeKind::Round(Box::new(RoundScan { round: *round, alias, projection, filter: conditions }))
             }
@@ -315,6 +347,49 @@ fn late_last(
     (early, Some(early_count))
 }
 
+/// Whether everything is placed that a source reads.
+fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
+    match &block.sources[source].kind {
+        SourceKind::Lateral(Some(lateral)) => lateral.needs & !placed == 0,
+        _ => true,
+    }
+}
+
+/// Whether a condition reads the value of a subquery in ON that is not found yet.
+fn is_late(block: &Block, condition: &Expr) -> bool {
+    any(condition, &|part| {
+        part.as_column().is_some_and(|position| matches!(block.frame[position], Position::OnSubquery { .. }))
+    })
+}
+
+/// Stacks the conditions with subqueries whose tables are all placed, and what finds the subqueries' values.
+fn check_late(block: &mut Block, build: &mut Build) {
+    let placed = build.placed;
+    let (covered, late): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut build.late)
+        .into_iter()
+        .partition(|condition| block.sources_of(condition) & !placed == 0);
+    build.late = late;
+    if covered.is_empty() {
+        return;
+    }
+    let mut wanted = Vec::new();
+    covered.iter().for_each(|condition| positions(condition, &mut wanted));
+    let mut taken = Vec::new();
+    for apply in std::mem::take(&mut block.on_applies).into_iter().rev() {
+        if wanted.contains(&apply.position) {
+            let inner = apply.left.iter().chain(&apply.correlation).map(|(_, expr)| expr);
+            inner.chain(&apply.guard).for_each(|expr| positions(expr, &mut wanted));
+            taken.push(apply);
+        } else {
+            block.on_applies.push(apply);
+        }
+    }
+    block.on_applies.reverse();
+    taken.reverse();
+    let node = build.node.take().expect("a table is placed");
+    build.node = Some(crate::select_build::filter(apply_all(node, taken), covered));
+}
+
 /// Takes out the waiting conditions whose tables are all placed.
 fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     let placed = build.placed;
@@ -335,7 +410,7 @@ fn is_connected(block: &Block, source: usize, build: &Build) -> bool {
 fn positions_of(block: &Block, set: u64) -> Vec<usize> {
     let in_set = |position: &Position| match position {
         Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
-        Position::Subquery | Position::Computed => false,
+        Position::Subquery | Position::OnSubquery { .. } | Position::Computed => false,
     };
     block.frame.iter().enumerate().filter(|(_, position)| in_set(position)).map(|(at, _)| at).collect()
 }

@@ -15,6 +15,7 @@ mod set_operation;
 
 mod common_table;
 mod dependence;
+mod derived;
 mod from;
 mod grouping;
 mod select_build;

@@ -22,6 +22,8 @@ pub struct Planner<'p> {
     pub conditions: Vec<Condition>,
     /// WITH clauses in scope, innermost last.
     pub common_tables: Vec<CommonScope<'p>>,
+    /// (block, slot) of every column that was carried into an inner query, as they were met.
+    pub outer_references: Vec<(usize, usize)>,
     /// Numbers of kept rows given out.
     pub kept_count: usize,
     /// The WINDOW clause of the block being bound.
@@ -55,6 +57,7 @@ impl<'p> Planner<'p> {
             is_guess: false,
             conditions: Vec::new(),
             common_tables: Vec::new(),
+            outer_references: Vec::new(),
             kept_count: 0,
             named_windows: &[],
             depth: 0,

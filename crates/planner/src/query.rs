@@ -3,7 +3,7 @@ use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
-use plan::{Node, NodeKind, OutputColumn};
+use plan::{Initialise, Initialiser, Node, NodeKind, OutputColumn};
 
 /// A query's plan; its rows are exactly the columns.
 pub struct PlannedQuery {
@@ -87,7 +87,7 @@ impl<'p> Planner<'p> {
         if let Some(position) = branches.iter().position(|row| row.len() != width) {
             return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&(position + 1)]));
         }
-        if !block.initialisers.is_empty() || !block.subqueries.is_empty() {
+        if !block.subqueries.is_empty() {
             return Err(not_supported("a subquery in a VALUES statement"));
         }
         let mut rows = branches.into_iter();
@@ -110,10 +110,23 @@ impl<'p> Planner<'p> {
         let columns = types.iter().enumerate().map(named).collect();
         let count = unified.len() as f64;
         Ok(PlannedQuery {
-            node: Node::new(NodeKind::Values { rows: unified }, width, count),
+            node: initialised(
+                Node::new(NodeKind::Values { rows: unified }, width, count),
+                block.initialisers,
+            ),
             columns,
             count_found_rows: false,
             counted_limit: None,
         })
     }
+}
+
+/// The node behind the subqueries that run once before it.
+pub fn initialised(node: Node, initialisers: Vec<Initialiser>) -> Node {
+    if initialisers.is_empty() {
+        return node;
+    }
+    let (width, rows) = (node.width, node.estimate.rows);
+    let initialise = Initialise { input: Box::new(node), initialisers };
+    Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows)
 }

@@ -192,9 +192,6 @@ impl<'p> Planner<'p> {
             if crate::walk::has_aggregate(&expr) || crate::walk::has_window(&expr) {
                 return Err(error_code::ER_WRONG_GROUP_FIELD.with(&[&name]));
             }
-            if crate::walk::has_subquery(&expr) {
-                return Err(not_supported("a correlated subquery in GROUP BY"));
-            }
             groups.push(expr);
         }
         Ok(groups)

@@ -3,14 +3,14 @@ use crate::block::{Block, Position};
 use crate::from::{JoinTree, Joined};
 use crate::join_order::WantedOrder;
 use crate::planner::{Planner, not_supported};
-use crate::query::PlannedQuery;
+use crate::query::{PlannedQuery, initialised};
 use crate::select_items::{SelectItem, output_column};
-use crate::select_subquery::{apply_all, place_subqueries};
+use crate::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
 use crate::walk::{PROJECTED_BASE, has_subquery, replace};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
-use plan::{Initialise, Node, NodeKind, OutputColumn, SortKey};
+use plan::{Node, NodeKind, OutputColumn, SortKey};
 
 pub struct BoundSelect {
     pub items: Vec<SelectItem>,
@@ -26,6 +26,14 @@ pub struct BoundSelect {
 }
 
 impl BoundSelect {
+    /// What is evaluated after rows are grouped.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        let mut exprs: Vec<&mut Expr> = self.items.iter_mut().map(|item| &mut item.expr).collect();
+        exprs.extend(&mut self.having);
+        exprs.extend(self.order_by.iter_mut().map(|key| &mut key.expr));
+        exprs
+    }
+
     pub fn of_items(items: Vec<SelectItem>) -> BoundSelect {
         BoundSelect {
             items,
@@ -62,16 +70,12 @@ impl Planner<'_> {
         let initialisers = std::mem::take(&mut block.initialisers);
         let count_found_rows = bound.count_found_rows;
         let counted_limit = if count_found_rows { bound.limit.take() } else { None };
-        let mut node = if aggregated {
+        let node = if aggregated {
             self.build_grouped(&mut block, tree, &mut bound)?
         } else {
             self.build_plain(&mut block, tree, &mut bound)?
         };
-        if !initialisers.is_empty() {
-            let (width, rows) = (node.width, node.estimate.rows);
-            let initialise = Initialise { input: Box::new(node), initialisers };
-            node = Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows);
-        }
+        let node = initialised(node, initialisers);
         Ok(PlannedQuery { node, columns, count_found_rows, counted_limit })
     }
 
@@ -136,6 +140,10 @@ impl Planner<'_> {
         let (mut with_subquery, plain): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(has_subquery);
         let applies = place_subqueries(block, with_subquery.iter_mut().collect());
+        let mut tree = tree;
+        if let Some(tree) = &mut tree {
+            place_on_subqueries(block, tree.conditions_mut());
+        }
         let (mut node, ordered) = match tree {
             Some(tree) => self.plan_joins(block, tree, plain, wanted, straight)?,
             None => (filter(Node::new(NodeKind::Dual, block.frame.len(), 1.0), plain), true),

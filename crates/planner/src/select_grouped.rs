@@ -6,10 +6,10 @@ use crate::grouping::{Grouping, Place};
 use crate::join_order::WantedOrder;
 use crate::planner::Planner;
 use crate::select_build::{BoundSelect, filter, limit, project, sort, sort_limit, wanted_order};
-use crate::select_subquery::{apply_all, pending_of, place_mapped};
+use crate::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, error_code};
-use expression::{AggregateFunction, Expr, ExprKind, TruthTest};
+use expression::{AggregateCall, AggregateFunction, Expr, ExprKind, TruthTest};
 use plan::{Aggregate, AggregateColumn, Node, NodeKind, SortKey};
 
 impl Planner<'_> {
@@ -30,13 +30,19 @@ impl Planner<'_> {
         };
         let equalities = Equalities::of(tree.as_ref(), &conditions);
         let has_extreme_order = extreme.is_some() && wanted.is_some();
+        let mut groups = groups;
+        let mut aggregates = std::mem::take(&mut block.aggregates);
+        let applies = place_before_groups(
+            block,
+            groups.iter_mut().chain(aggregates.iter_mut().flat_map(call_exprs)).collect(),
+            bound.exprs_mut(),
+        );
         let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
-        let mut input = source.node;
+        let mut input = apply_all(source.node, applies);
         if let (true, true, Some((position, _))) = (has_extreme_order, source.ordered, extreme) {
             input = self.first_not_null(block, input, position)?;
         }
         let mut windows = take_windows(block);
-        let aggregates = std::mem::take(&mut block.aggregates);
         let mut grouping = Grouping {
             block,
             groups,
@@ -102,6 +108,10 @@ impl Planner<'_> {
         let is_set = self.context.bind.truth_test(TruthTest::NotNull, Expr::column(position, column_type))?;
         Ok(limit(filter(input, vec![is_set]), Some((Expr::int(1), None))))
     }
+}
+
+fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
+    call.arguments.iter_mut().chain(call.order_by.iter_mut().map(|item| &mut item.expr))
 }
 
 /// Maps everything after the groups; a select item or clause that names an ungrouped column is an error there.

@@ -22,6 +22,11 @@ impl<'p> Planner<'p> {
     ) -> Result<Vec<SelectItem>, SqlError> {
         self.block().clause = Some(Clause::FieldList);
         let mut bound = Vec::with_capacity(items.len());
+        let aliases = items.iter().filter_map(|item| match item {
+            ast::SelectItem::Expression { alias, .. } => alias.map(|alias| alias.name.to_owned()),
+            _ => None,
+        });
+        self.block().later_aliases = aliases.collect();
         for item in items {
             match item {
                 ast::SelectItem::Wildcard(_) => {
@@ -35,6 +40,10 @@ impl<'p> Planner<'p> {
                     let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
                     let expr = self.bind(expr)?;
                     let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
+                    if is_alias {
+                        self.block().later_aliases.remove(0);
+                        self.block().aliases.push((name.clone(), expr.clone()));
+                    }
                     bound.push(SelectItem { name: own.unwrap_or(name), expr, is_alias });
                 }
             }
@@ -82,7 +91,7 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
     match &source.kind {
         SourceKind::Stored { table, .. } => describe(&mut output, table, column),
         SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),
-        SourceKind::Derived(_) | SourceKind::Common(_) | SourceKind::Round(_) => {}
+        SourceKind::Derived(_) | SourceKind::Common(_) | SourceKind::Round(_) | SourceKind::Lateral(_) => {}
     }
     output
 }

@@ -1,11 +1,11 @@
 //! UNION, EXCEPT and INTERSECT.
 use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
 use crate::planner::{Planner, not_supported};
-use crate::query::{PlannedQuery, Tail};
+use crate::query::{PlannedQuery, Tail, initialised};
 use datum::{ColumnType, SqlError, error_code};
 use expression::{Expr, ExprType};
 use parser::ast;
-use plan::{Node, NodeKind, OutputColumn, SortKey};
+use plan::{Initialiser, Node, NodeKind, OutputColumn, SortKey};
 
 impl<'p> Planner<'p> {
     pub fn plan_set_chain(&mut self, chain: &ast::SetChain<'p>) -> Result<PlannedQuery, SqlError> {
@@ -122,10 +122,9 @@ impl<'p> Planner<'p> {
         }
         let PlannedQuery { mut node, columns, .. } = planned;
         if !tail.order_by.is_empty() {
-            let keys = self.set_sort_keys(&columns, tail.order_by)?;
-            let (width, rows) = (node.width, node.estimate.rows);
+            let (keys, initialisers) = self.set_sort_keys(&columns, tail.order_by)?;
             let limit = self.bind_limit(tail.limit)?;
-            node = Node::new(NodeKind::Sort { input: Box::new(node), keys, limit }, width, rows);
+            node = initialised(crate::select_build::sort(node, keys, limit), initialisers);
         }
         if let Some((count, offset)) = self.bind_limit(tail.limit)? {
             let (width, rows) = (node.width, node.estimate.rows);
@@ -138,7 +137,7 @@ impl<'p> Planner<'p> {
         &mut self,
         columns: &[OutputColumn],
         order_by: &[ast::OrderItem<'p>],
-    ) -> Result<Vec<SortKey>, SqlError> {
+    ) -> Result<(Vec<SortKey>, Vec<Initialiser>), SqlError> {
         let mut block = Block { clause: Some(Clause::Order), ..Block::default() };
         let source_column = |column: &OutputColumn| SourceColumn {
             name: column.name.clone(),
@@ -163,10 +162,10 @@ impl<'p> Planner<'p> {
         let keys =
             order_by.iter().map(|item| self.set_sort_key(columns, item)).collect::<Result<Vec<_>, _>>();
         let block = self.blocks.pop().expect("pushed above");
-        if !block.aggregates.is_empty() || !block.subqueries.is_empty() || !block.initialisers.is_empty() {
+        if !block.aggregates.is_empty() || !block.subqueries.is_empty() {
             return Err(not_supported("ORDER BY with a subquery or aggregate after a set operation"));
         }
-        keys
+        Ok((keys?, block.initialisers))
     }
 
     fn set_sort_key(

@@ -3,14 +3,16 @@ use crate::block::{Block, Clause, Position, SourceKind};
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
+use crate::query::initialised;
 use crate::select_build::RowSource;
+use crate::select_subquery::{apply_all, place_subqueries};
 use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
 use plan::{
-    AccessPath, Assignment, DeletePlan, DeleteTarget, Initialise, InsertValue, LockClause, LockWait, Node,
-    NodeKind, SortKey, TableUsage, UpdatePlan, UpdateTarget,
+    AccessPath, Assignment, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node, NodeKind,
+    SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
 use schema::TableDef;
 use std::sync::Arc;
@@ -188,9 +190,6 @@ impl<'p> Planner<'p> {
         self.block().clause = Some(Clause::Order);
         for item in clauses.order_by {
             let expr = self.bind(&item.expr)?;
-            if crate::walk::has_subquery(&expr) {
-                return Err(not_supported("a correlated subquery in ORDER BY of UPDATE or DELETE"));
-            }
             keys.push(SortKey { expr, descending: item.descending });
         }
         let limit = self.bind_limit(clauses.limit)?;
@@ -208,17 +207,11 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
-        let applies = crate::select_subquery::place_subqueries(&mut block, values);
+        let applies = place_subqueries(&mut block, values);
         let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
-        let mut node = crate::select_subquery::apply_all(rows?, applies);
-        if !initialisers.is_empty() {
-            let (width, rows) = (node.width, node.estimate.rows);
-            let initialise = Initialise { input: Box::new(node), initialisers };
-            node = Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows);
-        }
-        Ok(node)
+        Ok(initialised(apply_all(rows?, applies), initialisers))
     }
 
     fn changed_rows(
@@ -230,8 +223,11 @@ impl<'p> Planner<'p> {
         limit: Option<(Expr, Option<Expr>)>,
     ) -> Result<Node, SqlError> {
         let wanted = crate::select_build::wanted_order(block, &keys, &limit);
+        let mut keys = keys;
+        let applies = place_subqueries(block, keys.iter_mut().map(|key| &mut key.expr).collect());
         let RowSource { mut node, ordered } =
             self.build_row_source(block, Some(tree), conditions, wanted, false)?;
+        node = apply_all(node, applies);
         if !ordered {
             node = crate::select_build::sort(node, keys, limit.clone());
         }
@@ -242,9 +238,7 @@ impl<'p> Planner<'p> {
 fn stored_table(block: &Block, source: usize) -> Result<Arc<TableDef>, SqlError> {
     match &block.sources[source].kind {
         SourceKind::Stored { table, .. } => Ok(table.clone()),
-        SourceKind::Virtual(_) | SourceKind::Derived(_) | SourceKind::Common(_) | SourceKind::Round(_) => {
-            Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &"UPDATE"]))
-        }
+        _ => Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &"UPDATE"])),
     }
 }
 

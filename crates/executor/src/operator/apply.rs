@@ -1,5 +1,5 @@
 //! Subqueries whose value can differ from row to row.
-use super::{BATCH_ROWS, Operator, build};
+use super::{BATCH_ROWS, Operator, all_true, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::{Held, row_bytes};
@@ -219,7 +219,8 @@ impl Operator for ApplyRows<'_> {
             let more = self.input.next_batch(context, wanted, out).await?;
             for index in first..out.len() {
                 context.interrupt.check()?;
-                let value = self.value(out.row(index), context).await?;
+                let is_wanted = all_true(&self.plan.guard, out.row(index), context.eval)?;
+                let value = if is_wanted { self.value(out.row(index), context).await? } else { Value::Null };
                 out.row_mut(index)[self.plan.position] = value;
             }
             Ok(more)

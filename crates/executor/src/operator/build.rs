@@ -33,6 +33,7 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         NodeKind::Derived { input, projection, filter, .. } => {
             Box::new(DerivedScan::new(input, projection, filter))
         }
+        NodeKind::Lateral(lateral) => Box::new(DerivedScan::lateral(lateral)),
         NodeKind::Common(table) => Box::new(KeptScan::of_table(table)),
         NodeKind::Round(round) => Box::new(KeptScan::of_round(round)),
         NodeKind::Recursive(recursive) => Box::new(RecursiveRows::new(recursive)),

@@ -15,6 +15,7 @@ pub struct KeptScan<'p> {
     number: usize,
     /// What makes the rows, if nobody has yet; the round before is always there.
     input: Option<&'p Node>,
+    slots: &'p [usize],
     projection: &'p [(usize, usize)],
     filter: &'p [Expr],
     base: Vec<Value>,
@@ -25,7 +26,10 @@ pub struct KeptScan<'p> {
 
 impl<'p> KeptScan<'p> {
     pub fn of_table(table: &'p CommonTable) -> KeptScan<'p> {
-        KeptScan::new(table.number, Some(&table.input), &table.projection, &table.filter)
+        KeptScan {
+            slots: &table.slots,
+            ..KeptScan::new(table.number, Some(&table.input), &table.projection, &table.filter)
+        }
     }
 
     pub fn of_round(round: &'p RoundScan) -> KeptScan<'p> {
@@ -41,6 +45,7 @@ impl<'p> KeptScan<'p> {
         KeptScan {
             number,
             input,
+            slots: &[],
             projection,
             filter,
             base: Vec::new(),
@@ -51,23 +56,26 @@ impl<'p> KeptScan<'p> {
     }
 
     async fn rows(&self, context: &mut ExecContext<'_>) -> Result<Rc<RowBatch>, SqlError> {
-        if let Some(rows) = context.kept.get(self.number) {
+        let values: Vec<Value> = self.slots.iter().map(|slot| context.eval.slots[*slot].clone()).collect();
+        if let Some(rows) = context.kept.get(self.number, &values) {
             return Ok(rows);
         }
         let input = self.input.expect("a round's rows are there before its branches start");
         let mut operator = build(input);
         operator.start(&[]);
         let mut rows = RowBatch::new(input.width);
-        let mut more = true;
+        let (mut more, mut taken) = (true, 0);
         while more {
             context.interrupt.check()?;
             let first = rows.len();
             more = operator.next_batch(context, BATCH_ROWS, &mut rows).await?;
-            let bytes = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
+            let bytes: usize = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
+            taken += bytes;
             context.memory.take(bytes)?;
         }
         let rows = Rc::new(rows);
-        context.kept.set(self.number, rows.clone());
+        let before = context.kept.set(self.number, rows.clone(), values, taken);
+        context.memory.give_back(before);
         Ok(rows)
     }
 }

@@ -1,23 +1,29 @@
-//! A query in FROM: its rows are computed once and kept, then placed into the block's frame.
+//! A query in FROM: its rows are computed once and kept, then placed into the block's frame. Those of a query that reads
+//! columns from outside are computed anew whenever their values change.
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::deferred::all_hold;
-use crate::memory::row_bytes;
+use crate::memory::{Held, row_bytes};
 use datum::{SqlError, Value};
 use expression::Expr;
-use plan::Node;
+use plan::{Lateral, Node};
 use schema::LocalFuture;
 
 pub struct DerivedScan<'p> {
     input: Box<dyn Operator + 'p>,
     projection: &'p [(usize, usize)],
     filter: &'p [Expr],
+    correlation: &'p [(usize, Expr)],
+    slots: &'p [usize],
     base: Vec<Value>,
-    /// All rows of the input, kept over restarts: a derived table depends on nothing outside.
+    /// All rows of the input, kept over restarts.
     rows: RowBatch,
     is_filled: bool,
+    /// The values from outside that the rows were made for.
+    values: Vec<Value>,
+    held: Held,
     next: usize,
     pace: Pace,
 }
@@ -29,11 +35,39 @@ impl<'p> DerivedScan<'p> {
             input: build(input),
             projection,
             filter,
+            correlation: &[],
+            slots: &[],
             base: Vec::new(),
             is_filled: false,
+            values: Vec::new(),
+            held: Held::default(),
             next: 0,
             pace: Pace::default(),
         }
+    }
+
+    pub fn lateral(lateral: &'p Lateral) -> DerivedScan<'p> {
+        DerivedScan {
+            correlation: &lateral.correlation,
+            slots: &lateral.slots,
+            ..DerivedScan::new(&lateral.input, &lateral.projection, &lateral.filter)
+        }
+    }
+
+    /// Hands the values from outside in, and forgets rows that were made for others.
+    fn bring_in(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        for (slot, expr) in self.correlation {
+            let value = expr.eval(&self.base, context.eval)?;
+            context.eval.slots[*slot] = value;
+        }
+        let values: Vec<Value> = self.slots.iter().map(|slot| context.eval.slots[*slot].clone()).collect();
+        if values != self.values || !self.is_filled {
+            self.values = values;
+            self.rows.clear();
+            self.held.release(&mut context.memory);
+            self.is_filled = false;
+        }
+        Ok(())
     }
 
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
@@ -44,7 +78,7 @@ impl<'p> DerivedScan<'p> {
             let first = self.rows.len();
             more = self.input.next_batch(context, BATCH_ROWS, &mut self.rows).await?;
             let bytes = (first..self.rows.len()).map(|index| row_bytes(self.rows.row(index))).sum();
-            context.memory.take(bytes)?;
+            self.held.take(bytes, &mut context.memory)?;
         }
         self.is_filled = true;
         Ok(())
@@ -65,10 +99,13 @@ impl Operator for DerivedScan<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             context.interrupt.check()?;
+            self.base.resize(out.width(), Value::Null);
+            if self.next == 0 && !self.slots.is_empty() {
+                self.bring_in(context)?;
+            }
             if !self.is_filled {
                 self.fill(context).await?;
             }
-            self.base.resize(out.width(), Value::Null);
             let end = self.rows.len().min(self.next.saturating_add(wanted));
             for index in self.next..end {
                 let row = self.rows.row(index);

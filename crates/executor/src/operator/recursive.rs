@@ -67,7 +67,7 @@ impl<'p> RecursiveRows<'p> {
             return Err(error_code::ER_CTE_MAX_RECURSION_DEPTH.with(&[&self.rounds]));
         }
         let made = std::mem::replace(&mut self.made, RowBatch::new(self.plan.columns.len()));
-        context.kept.set(self.plan.round, Rc::new(made));
+        context.kept.set(self.plan.round, Rc::new(made), Vec::new(), 0);
         self.running = Some(0);
         self.branches[0].start(&[]);
         Ok(true)

@@ -111,6 +111,20 @@ impl Walk {
                 });
                 self.block(input, inner, "DERIVED");
             }
+            NodeKind::Lateral(lateral) => {
+                let inner = self.next_id();
+                self.rows.push(ExplainRow {
+                    id: Some(id),
+                    select_type: select_type.to_owned(),
+                    table: Some(format!("<derived{inner}>")),
+                    access_type: Some("ALL"),
+                    rows: Some(whole(node.estimate.rows)),
+                    filtered: Some(node.estimate.filtered),
+                    extra: extra(&[(!lateral.filter.is_empty() || above.filter, "Using where")]),
+                    ..ExplainRow::default()
+                });
+                self.block(&lateral.input, inner, "DEPENDENT DERIVED");
+            }
             NodeKind::Common(table) => self.common_table(table, node, id, select_type, above),
             NodeKind::Round(round) => self.rows.push(ExplainRow {
                 id: Some(id),
@@ -303,6 +317,7 @@ fn is_simple(node: &Node) -> bool {
         NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::Derived { .. }
         | NodeKind::Common(_)
+        | NodeKind::Lateral(_)
         | NodeKind::Recursive(_)
         | NodeKind::Round(_)
         | NodeKind::UnionAll { .. }

@@ -45,6 +45,10 @@ fn line(text: &mut String, node: &Node, depth: usize) {
         NodeKind::Derived { input, alias, .. } => {
             (format!("Table scan on {alias}: Materialize"), vec![input])
         }
+        NodeKind::Lateral(lateral) => (
+            format!("Table scan on {}: Materialize (invalidate on row change)", lateral.alias),
+            vec![&lateral.input],
+        ),
         NodeKind::Common(table) => {
             (format!("Table scan on {}: Materialize CTE once", table.alias), vec![&*table.input])
         }

@@ -10,15 +10,27 @@ impl<'p> Planner<'p> {
         if let Some(over) = aggregate.over {
             return self.bind_window_aggregate(aggregate, over);
         }
+        let first = self.outer_references.len();
+        let noted: Vec<usize> =
+            self.blocks.iter().map(|block| block.correlations.last().map_or(0, Vec::len)).collect();
+        let was_inside = std::mem::replace(&mut self.block().inside_aggregate, true);
+        let call = self.bind_aggregate_call(aggregate);
+        self.block().inside_aggregate = was_inside;
+        let call = call?;
+        if let Some(depth) = self.aggregating_block(&call, first) {
+            for (block, noted) in self.blocks.iter_mut().zip(noted) {
+                if let Some(correlation) = block.correlations.last_mut() {
+                    correlation.truncate(noted);
+                }
+            }
+            self.outer_references.truncate(first);
+            return self.bind_outer_aggregate(aggregate, depth);
+        }
         let block = self.block();
         let allowed = block.clause.is_some_and(|clause| clause.allows_aggregates());
-        if !allowed || block.inside_aggregate {
+        if !allowed || was_inside {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        block.inside_aggregate = true;
-        let call = self.bind_aggregate_call(aggregate);
-        self.block().inside_aggregate = false;
-        let call = call?;
         let block = self.block();
         let number = match block.aggregates.iter().position(|known| *known == call) {
             Some(number) => number,
@@ -34,23 +46,41 @@ impl<'p> Planner<'p> {
         Ok(expr)
     }
 
+    /// An aggregate of nothing but outer columns belongs to the innermost block that has one of them.
+    fn aggregating_block(&self, call: &AggregateCall, first: usize) -> Option<usize> {
+        let own = self.blocks.len() - 1;
+        let is_own = |part: &Expr| part.as_column().is_some() || crate::walk::subquery_number(part).is_some();
+        if call.arguments.iter().any(|argument| crate::walk::any(argument, &is_own)) {
+            return None;
+        }
+        let outer = self.outer_references[first..].iter().map(|(block, _)| *block);
+        let nearest = outer.filter(|block| *block < own).max()?;
+        let clause = self.blocks[nearest].clause;
+        clause.is_some_and(|clause| clause.allows_aggregates()).then_some(nearest)
+    }
+
+    fn bind_outer_aggregate(
+        &mut self,
+        aggregate: &ast::Aggregate<'p>,
+        depth: usize,
+    ) -> Result<Expr, SqlError> {
+        let inner = self.blocks.split_off(depth + 1);
+        let bound = self.bind_aggregate(aggregate);
+        self.blocks.extend(inner);
+        Ok(self.carry_inward(depth, bound?))
+    }
+
     pub fn bind_aggregate_call(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<AggregateCall, SqlError> {
         let function = aggregate_function(aggregate.kind)?;
         let mut arguments = self.bind_all(aggregate.arguments)?;
         if aggregate.kind == AggregateKind::CountAll {
             arguments.clear();
         }
-        if arguments.iter().any(crate::walk::has_subquery) {
-            return Err(not_supported("a correlated subquery inside an aggregate function"));
-        }
         let mut call = AggregateCall::new(&self.context.bind, function, arguments, aggregate.distinct)?;
         if function == AggregateFunction::GroupConcat {
             let mut order_by = Vec::with_capacity(aggregate.order_by.len());
             for item in aggregate.order_by {
                 let expr = self.bind(&item.expr)?;
-                if crate::walk::has_subquery(&expr) {
-                    return Err(not_supported("a correlated subquery inside an aggregate function"));
-                }
                 order_by.push(AggregateOrder { expr, descending: item.descending });
             }
             let separator = match aggregate.separator.map(|literal| literal.value) {

@@ -1,5 +1,5 @@
 //! Column names: from the innermost block outwards, and through the select list's aliases where a clause allows.
-use crate::block::{AliasUse, Clause};
+use crate::block::{AliasUse, Block, Clause};
 use crate::error_codes::ER_WINDOW_OUTER_REFERENCE;
 use crate::planner::Planner;
 use datum::{SqlError, error_code};
@@ -11,6 +11,9 @@ impl Planner<'_> {
         let database = reference.qualifier.and_then(|qualifier| qualifier.database).map(|name| name.name);
         let table = reference.qualifier.map(|qualifier| qualifier.name.name);
         for depth in (0..self.blocks.len()).rev() {
+            if self.blocks[depth].hidden {
+                continue;
+            }
             if let Some(expr) = self.find_in_block(depth, database, table, reference.name)? {
                 self.check_window_reference(depth, &expr)?;
                 return Ok(self.carry_inward(depth, expr));
@@ -38,6 +41,7 @@ impl Planner<'_> {
         table: Option<&str>,
         name: &str,
     ) -> Result<Option<Expr>, SqlError> {
+        let is_outer = depth + 1 < self.blocks.len();
         let block = &mut self.blocks[depth];
         let reads_aliases = block.alias_use != AliasUse::None && table.is_none();
         // Inside an aggregate the tables' columns come first in every clause.
@@ -59,6 +63,9 @@ impl Planner<'_> {
                 return Ok(Some(expr));
             }
         }
+        if is_outer && table.is_none() && block.clause == Some(Clause::FieldList) {
+            return earlier_item(block, name);
+        }
         let found = find_alias(&block.aliases, name).filter(|_| reads_aliases);
         if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
@@ -68,7 +75,7 @@ impl Planner<'_> {
 
     /// An expression of block `depth` as the innermost block reads it: itself, or a slot that the subquery's `Apply`
     /// in block `depth` fills.
-    fn carry_inward(&mut self, depth: usize, expr: Expr) -> Expr {
+    pub fn carry_inward(&mut self, depth: usize, expr: Expr) -> Expr {
         if depth + 1 == self.blocks.len() {
             return expr;
         }
@@ -88,6 +95,7 @@ impl Planner<'_> {
                 slot
             }
         };
+        self.outer_references.push((depth, slot));
         let mut outer = Expr::slot(slot, column_type);
         outer.ty.name = name;
         outer
@@ -100,6 +108,19 @@ fn check_alias(found: Option<Expr>, name: &str, clause: Option<Clause>) -> Resul
         && !matches!(clause, Some(Clause::Order | Clause::Group))
     {
         return Err(error_code::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE.with(&[&name]));
+    }
+    Ok(found)
+}
+
+/// A subquery in the select list may name the items before its own.
+fn earlier_item(block: &Block, name: &str) -> Result<Option<Expr>, SqlError> {
+    let illegal = |why: &str| error_code::ER_ILLEGAL_REFERENCE.with(&[&name, &why]);
+    let found = check_alias(find_alias(&block.aliases, name), name, block.clause)?;
+    if found.as_ref().is_some_and(crate::walk::has_aggregate) {
+        return Err(illegal("reference to group function"));
+    }
+    if found.is_none() && block.later_aliases.iter().any(|later| crate::block::same_name(later, name)) {
+        return Err(illegal("forward reference in item list"));
     }
     Ok(found)
 }

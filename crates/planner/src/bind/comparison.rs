@@ -1,5 +1,5 @@
 //! Comparisons and IN lists, of single values and of rows.
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
 use parser::ast::{self, ExprKind as Kind};
@@ -17,12 +17,9 @@ pub fn comparison_operator(operator: ast::BinaryOperator) -> Option<ComparisonOp
     })
 }
 
-/// The members of a row, or the expression itself as a row of one.
-fn members<'e, 'p>(expr: &'e ast::Expr<'p>) -> &'e [ast::Expr<'p>] {
-    match expr.kind {
-        Kind::Row(members) => members,
-        _ => std::slice::from_ref(expr),
-    }
+/// Whether an operand may have more than one column.
+fn is_row(expr: &ast::Expr<'_>) -> bool {
+    matches!(expr.kind, Kind::Row(_) | Kind::Subquery(_))
 }
 
 impl<'p> Planner<'p> {
@@ -33,42 +30,28 @@ impl<'p> Planner<'p> {
         right: &ast::Expr<'p>,
     ) -> Result<Expr, SqlError> {
         let operator = comparison_operator(operator).expect("the caller asked is_comparison");
-        match (&left.kind, &right.kind) {
-            (Kind::Row(left), Kind::Row(right)) => self.compare_rows(operator, left, right),
-            (Kind::Row(row), Kind::Subquery(_)) | (Kind::Subquery(_), Kind::Row(row)) => {
-                let _ = row;
-                Err(not_supported("comparison of a row with a subquery"))
-            }
-            (Kind::Row(row), _) | (_, Kind::Row(row)) => {
-                Err(error_code::ER_OPERAND_COLUMNS.with(&[&row.len()]))
-            }
-            _ => {
-                let (left, right) = (self.bind(left)?, self.bind(right)?);
-                self.context.bind.compare(operator, left, right)
-            }
+        if !is_row(left) && !is_row(right) {
+            let (left, right) = (self.bind(left)?, self.bind(right)?);
+            return self.context.bind.compare(operator, left, right);
         }
+        let left = self.bind_row_operand(left)?;
+        let right = self.bind_row_operand(right)?;
+        self.compare_row_operands(operator, left, right)
     }
 
-    /// `(a, b) op (c, d)` by the definition: equality of all members, or the order of the first that differs.
-    fn compare_rows(
+    fn compare_row_operands(
         &mut self,
         operator: ComparisonOperator,
-        left: &[ast::Expr<'p>],
-        right: &[ast::Expr<'p>],
+        left: Vec<Expr>,
+        right: Vec<Expr>,
     ) -> Result<Expr, SqlError> {
         if left.len() != right.len() {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&left.len()]));
         }
-        let mut pairs = Vec::with_capacity(left.len());
-        for (left, right) in left.iter().zip(right) {
-            if matches!(left.kind, Kind::Row(_)) || matches!(right.kind, Kind::Row(_)) {
-                return Err(not_supported("rows inside rows"));
-            }
-            pairs.push((self.bind(left)?, self.bind(right)?));
-        }
-        self.compare_bound_rows(operator, pairs)
+        self.compare_bound_rows(operator, left.into_iter().zip(right).collect())
     }
 
+    /// `(a, b) op (c, d)` by the definition: equality of all members, or the order of the first that differs.
     pub fn compare_bound_rows(
         &self,
         operator: ComparisonOperator,
@@ -114,20 +97,20 @@ impl<'p> Planner<'p> {
         operand: &ast::Expr<'p>,
         list: &[ast::Expr<'p>],
     ) -> Result<Expr, SqlError> {
-        if let Kind::Row(left) = operand.kind {
+        let mut operand = self.bind_row_operand(operand)?;
+        if operand.len() > 1 {
             let mut cases = Vec::with_capacity(list.len());
             for member in list {
-                let right = members(member);
-                cases.push(self.compare_rows(ComparisonOperator::Equal, left, right)?);
+                let right = self.bind_row_operand(member)?;
+                cases.push(self.compare_row_operands(ComparisonOperator::Equal, operand.clone(), right)?);
             }
             let found = self.any_of(cases)?;
             return if negated { self.context.bind.not(found) } else { Ok(found) };
         }
-        if let Some(row) = list.iter().find(|member| matches!(member.kind, Kind::Row(_))) {
-            let _ = row;
+        if list.iter().any(|member| matches!(member.kind, Kind::Row(_))) {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
         }
-        let operand = self.bind(operand)?;
+        let operand = operand.remove(0);
         let list = self.bind_all(list)?;
         self.context.bind.in_list(negated, operand, list)
     }

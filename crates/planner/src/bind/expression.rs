@@ -1,4 +1,5 @@
 //! The dispatch over all kinds of expressions.
+use crate::block::Clause;
 use crate::planner::Planner;
 use crate::walk;
 use collation::{Charset, CollationId};
@@ -195,7 +196,17 @@ impl<'p> Planner<'p> {
         operator: ast::LogicalOperator,
         operands: &[ast::Expr<'p>],
     ) -> Result<Expr, SqlError> {
-        let mut bound = self.bind_all(operands)?;
+        let in_list = self.blocks.last().is_some_and(|block| block.clause == Some(Clause::FieldList));
+        let mut bound = match operands.split_first() {
+            Some((first, others)) if in_list && operator != ast::LogicalOperator::Xor => {
+                let mut bound = vec![self.bind(first)?];
+                for other in others {
+                    bound.push(self.bind_optional(other)?);
+                }
+                bound
+            }
+            _ => self.bind_all(operands)?,
+        };
         let bind = &self.context.bind;
         match operator {
             ast::LogicalOperator::And => bind.and(bound),
@@ -225,13 +236,23 @@ impl<'p> Planner<'p> {
         self.context.bind.truth_test(test, operand)
     }
 
+    /// What is evaluated for some rows only: its subqueries do not run before they are wanted.
+    pub fn bind_optional(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
+        let Some(block) = self.blocks.last_mut() else { return self.bind(expr) };
+        block.optional_depth += 1;
+        let bound = self.bind(expr);
+        self.block().optional_depth -= 1;
+        bound
+    }
+
     fn bind_case(&mut self, case: &ast::Case<'p>) -> Result<Expr, SqlError> {
         let operand = case.operand.map(|operand| self.bind(operand)).transpose()?;
         let mut whens = Vec::with_capacity(case.branches.len());
         for branch in case.branches {
-            whens.push((self.bind(&branch.when)?, self.bind(&branch.then)?));
+            let when = self.bind(&branch.when)?;
+            whens.push((when, self.bind_optional(&branch.then)?));
         }
-        let otherwise = case.otherwise.map(|otherwise| self.bind(otherwise)).transpose()?;
+        let otherwise = case.otherwise.map(|otherwise| self.bind_optional(otherwise)).transpose()?;
         match operand {
             Some(operand) if walk::any(&operand, &walk::is_volatile) => {
                 self.context.bind.case_of_volatile(operand, whens, otherwise)

@@ -79,7 +79,17 @@ impl<'p> Planner<'p> {
         if name.eq_ignore_ascii_case("any_value") {
             return Err(not_supported("ANY_VALUE"));
         }
-        let arguments = self.bind_all(call.arguments)?;
+        let is_choice = ["if", "ifnull", "coalesce"].iter().any(|choice| name.eq_ignore_ascii_case(choice));
+        let arguments = match call.arguments.split_first() {
+            Some((first, others)) if is_choice => {
+                let mut arguments = vec![self.bind(first)?];
+                for other in others {
+                    arguments.push(self.bind_optional(other)?);
+                }
+                arguments
+            }
+            _ => self.bind_all(call.arguments)?,
+        };
         let bound = self.context.bind.call(name, arguments)?;
         if let expression::ExprKind::Call(function, _) = &bound.kind
             && function.volatility != expression::Volatility::Pure

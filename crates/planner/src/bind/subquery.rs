@@ -78,7 +78,7 @@ impl<'p> Planner<'p> {
         once: InitialiserKind,
         each: ApplyKind,
     ) -> Result<Expr, SqlError> {
-        if bound.correlation.is_empty() {
+        if bound.correlation.is_empty() && self.block().optional_depth == 0 {
             let slot = self.new_slot();
             let initialiser = Initialiser { slot, kind: once, query: bound.query.node };
             self.block().initialisers.push(initialiser);
@@ -94,14 +94,7 @@ impl<'p> Planner<'p> {
         left: Vec<(usize, Expr)>,
         column_type: ColumnType,
     ) -> Result<Expr, SqlError> {
-        let nested = |list: &[(usize, Expr)]| list.iter().any(|(_, expr)| crate::walk::has_subquery(expr));
-        if nested(&left) || nested(&bound.correlation) {
-            return Err(not_supported("a subquery that depends on the value of another subquery"));
-        }
         let block = self.block();
-        if block.inside_aggregate {
-            return Err(not_supported("a correlated subquery inside an aggregate function"));
-        }
         block.subqueries.push(PendingSubquery {
             kind,
             query: bound.query.node,
@@ -113,6 +106,44 @@ impl<'p> Planner<'p> {
         Ok(Expr::slot(SUBQUERY_BASE + number, column_type))
     }
 
+    /// The members of a row: written ones, or the columns of a subquery.
+    pub fn bind_row_operand(&mut self, expr: &ast::Expr<'p>) -> Result<Vec<Expr>, SqlError> {
+        match expr.kind {
+            Kind::Row(members) => self.bind_all(members),
+            Kind::Subquery(query) => {
+                let bound = self.plan_subquery(query)?;
+                let types: Vec<ColumnType> =
+                    bound.query.columns.iter().map(|column| column.column_type.clone()).collect();
+                let mut members = Vec::with_capacity(types.len());
+                for (position, column_type) in types.iter().enumerate() {
+                    let column_type = ColumnType { nullable: true, ..column_type.clone() };
+                    let part = self.column_of(&bound, position, types.len());
+                    members.push(self.place_value(
+                        part,
+                        column_type,
+                        InitialiserKind::Scalar,
+                        ApplyKind::Scalar,
+                    )?);
+                }
+                Ok(members)
+            }
+            _ => Ok(vec![self.bind(expr)?]),
+        }
+    }
+
+    /// One column of a subquery that stands for a row.
+    fn column_of(&self, bound: &Bound, position: usize, width: usize) -> Bound {
+        let mut node = bound.query.node.clone();
+        let column = bound.query.columns[position].clone();
+        if width > 1 {
+            node =
+                crate::select_build::project(node, vec![Expr::column(position, column.column_type.clone())]);
+        }
+        let query =
+            PlannedQuery { node, columns: vec![column], count_found_rows: false, counted_limit: None };
+        Bound { query, correlation: bound.correlation.clone() }
+    }
+
     fn bind_quantified(
         &mut self,
         left: &ast::Expr<'p>,
@@ -120,10 +151,14 @@ impl<'p> Planner<'p> {
         quantifier: Quantifier,
         query: &'p ast::Query<'p>,
     ) -> Result<Expr, SqlError> {
-        let left = match left.kind {
-            Kind::Row(members) => self.bind_all(members)?,
-            _ => vec![self.bind(left)?],
-        };
+        let left = self.bind_row_operand(left)?;
+        let is_set_test = matches!(
+            (operator, quantifier),
+            (ComparisonOperator::Equal, Quantifier::Any) | (ComparisonOperator::NotEqual, Quantifier::All)
+        );
+        if left.len() > 1 && !is_set_test {
+            return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
+        }
         let bound = self.plan_subquery(query)?;
         if bound.query.columns.len() != left.len() {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&left.len()]));

@@ -1,0 +1,90 @@
+//! Queries in FROM. One sees the queries around its own; a LATERAL one the tables before it as well.
+use crate::block::{LateralSource, Source, SourceColumn, SourceKind};
+use crate::common_table::named_columns;
+use crate::from::{Joined, is_merged};
+use crate::planner::Planner;
+use crate::query::PlannedQuery;
+use datum::SqlError;
+use expression::Expr;
+use parser::ast;
+
+/// What a query takes from outside.
+struct Outside {
+    correlation: Vec<(usize, Expr)>,
+    slots: Vec<usize>,
+}
+
+impl<'p> Planner<'p> {
+    pub fn bind_query_source(&mut self, derived: &ast::DerivedTable<'p>) -> Result<Joined, SqlError> {
+        let query = derived.query;
+        let (planned, outside) = self.plan_derived(query, derived.lateral)?;
+        let columns = named_columns(planned.columns, derived.columns)?.into_iter();
+        let columns = columns.map(|(name, column_type)| SourceColumn {
+            name,
+            column_type,
+            hidden: false,
+            invisible: false,
+        });
+        let names_results = is_merged(query, &planned.node);
+        let kind = if outside.slots.is_empty() {
+            SourceKind::Derived(Some(Box::new(planned.node)))
+        } else {
+            let block = self.block();
+            let needs = outside.correlation.iter().fold(0, |set, (_, expr)| set | block.sources_of(expr));
+            let Outside { correlation, slots } = outside;
+            SourceKind::Lateral(Some(Box::new(LateralSource {
+                node: planned.node,
+                correlation,
+                slots,
+                needs,
+            })))
+        };
+        self.add_source(Source {
+            alias: derived.alias.name.to_owned(),
+            database: String::new(),
+            columns: columns.collect(),
+            names_results,
+            kind,
+            optional: false,
+            lock: None,
+        })
+    }
+
+    fn plan_derived(
+        &mut self,
+        query: &'p ast::Query<'p>,
+        lateral: bool,
+    ) -> Result<(PlannedQuery, Outside), SqlError> {
+        let block_count = self.blocks.len();
+        let first = self.outer_references.len();
+        let block = self.block();
+        if lateral {
+            block.correlations.push(Vec::new());
+        } else {
+            block.hidden = true;
+        }
+        self.derived_depth += 1;
+        let named_windows = std::mem::take(&mut self.named_windows);
+        let planned = self.plan_query(query);
+        self.named_windows = named_windows;
+        self.derived_depth -= 1;
+        let block = self.block();
+        let mut correlation = Vec::new();
+        if lateral {
+            correlation = block.correlations.pop().expect("pushed above");
+        } else {
+            block.hidden = false;
+        }
+        Ok((planned?, Outside { correlation, slots: self.slots_since(first, block_count) }))
+    }
+
+    /// The slots of blocks below `block_count` that were read since so many references had been met.
+    pub fn slots_since(&self, first: usize, block_count: usize) -> Vec<usize> {
+        let references = self.outer_references[first..].iter();
+        let mut slots: Vec<usize> =
+            references.filter(|(block, _)| *block < block_count).map(|(_, slot)| *slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
+    }
+}
