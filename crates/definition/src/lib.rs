@@ -34,6 +34,7 @@ pub use conditions::{
 };
 pub use conversion::Conversion;
 pub use create::draft_of_create;
+pub use data_type::{TypeContext, column_type};
 pub use database::database_collation;
 pub use draft::{ColumnSource, DefinitionContext, TableDraft};
 pub use foreign_key_check::{Definer, Followers, ForeignKeys};

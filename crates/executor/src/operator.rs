@@ -11,6 +11,7 @@ mod distinct;
 mod filter;
 mod hash_join;
 mod initialise;
+mod json_table;
 mod key_set;
 mod limit;
 mod nested_loop;

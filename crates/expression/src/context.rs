@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use collation::CollationId;
 use datum::{ColumnType, CompareMode, Condition, SqlError, SqlMode, Value, error_code};
 
+use crate::build::BindContext;
 use crate::case_operands::CaseOperands;
 use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
@@ -142,6 +143,12 @@ impl EvalContext {
         }
     }
 
+    /// For constants of a statement that is being bound: nobody listens to warnings.
+    pub fn of_constants(bind: &BindContext) -> EvalContext {
+        let settings = StatementSettings { sql_mode: bind.sql_mode, ..StatementSettings::default() };
+        EvalContext::new(Arc::new(settings), Arc::new(NoSession))
+    }
+
     pub fn with_parameters(self, parameters: Vec<Value>) -> EvalContext {
         EvalContext { parameters, ..self }
     }
@@ -193,6 +200,27 @@ impl EvalContext {
             return None;
         }
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The session of constants.
+struct NoSession;
+
+impl SessionServices for NoSession {
+    fn warn(&self, _condition: Condition) {}
+    fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
+        None
+    }
+    fn set_user_variable(&self, _name: &str, _value: Value, _column_type: ColumnType) {}
+    fn last_insert_id(&self) -> u64 {
+        0
+    }
+    fn set_last_insert_id(&self, _id: u64) {}
+    fn row_count(&self) -> i64 {
+        -1
+    }
+    fn found_rows(&self) -> u64 {
+        0
     }
 }
 

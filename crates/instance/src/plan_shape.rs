@@ -72,6 +72,10 @@ impl PlanShape {
                 self.kept_sets += 1;
                 self.visit(input, false);
             }
+            NodeKind::JsonTable(_) => {
+                self.has_sources = true;
+                self.kept_sets += 1;
+            }
             NodeKind::Lateral(lateral) => {
                 self.has_sources = true;
                 self.kept_sets += 1;

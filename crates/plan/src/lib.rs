@@ -12,6 +12,7 @@ mod change;
 mod common;
 mod explain;
 mod join;
+mod json_table;
 mod node;
 mod output;
 mod statement;
@@ -30,6 +31,7 @@ pub use change::{
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use explain::{ExplainRow, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
+pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
 pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};

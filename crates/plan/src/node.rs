@@ -3,6 +3,7 @@ use crate::access::{TableAccess, VirtualAccess};
 use crate::aggregate::Aggregate;
 use crate::common::{CommonTable, Recursive, RoundScan};
 use crate::join::{HashJoin, NestedLoop};
+use crate::json_table::JsonTable;
 use crate::subquery::{Apply, Initialise, Lateral};
 use crate::window::Window;
 use expression::Expr;
@@ -44,6 +45,7 @@ pub enum NodeKind {
         filter: Vec<Expr>,
     },
     Lateral(Box<Lateral>),
+    JsonTable(Box<JsonTable>),
     Common(Box<CommonTable>),
     Recursive(Box<Recursive>),
     Round(Box<RoundScan>),

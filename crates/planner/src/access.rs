@@ -85,6 +85,9 @@ impl Planner<'_> {
                 let needs = lateral.as_ref().map_or(0, |lateral| lateral.needs);
                 Choice { reads_outer: needs != 0, ..computed(rows, usable.len()) }
             }
+            SourceKind::JsonTable(table) => {
+                Choice { reads_outer: table.needs != 0, ..computed(10.0, usable.len()) }
+            }
             SourceKind::Round(_) => computed(10.0, usable.len()),
             SourceKind::Virtual(_) => computed(100.0, usable.len()),
         }

@@ -4,6 +4,7 @@
 //! expressions bound early stay valid while later ones add positions.
 use crate::catalog_view::TableStatistics;
 use crate::common_table::PlannedCommon;
+use crate::json_table::JsonTableSource;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
@@ -20,6 +21,7 @@ pub enum Clause {
     Group,
     Having,
     Order,
+    TableFunction,
     WindowPartition,
     WindowOrder,
 }
@@ -33,6 +35,7 @@ impl Clause {
             Clause::Group => "group statement",
             Clause::Having => "having clause",
             Clause::Order => "order clause",
+            Clause::TableFunction => "a table function argument",
             Clause::WindowPartition => "window partition by",
             Clause::WindowOrder => "window order by",
         }
@@ -74,6 +77,7 @@ pub enum SourceKind {
     Round(usize),
     /// A query that reads what is outside of it.
     Lateral(Option<Box<LateralSource>>),
+    JsonTable(Box<JsonTableSource>),
 }
 
 pub struct LateralSource {

@@ -1,7 +1,7 @@
 //! What planning needs to know of the session.
 use datum::{ColumnType, SqlError, Value};
 use expression::BindContext;
-use parser::ast::VariableScope;
+use parser::ast::{DataType, VariableScope};
 
 /// How the statement's literals get into the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,9 @@ pub enum Literals {
 pub trait SessionValues {
     /// `@@name`; error 1193 for an unknown one. `name` is as written, with its instance prefix if any.
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<(Value, ColumnType), SqlError>;
+
+    /// The type of a column as it is written, with the errors of CREATE TABLE.
+    fn column_type(&self, data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError>;
 
     /// The type of `@name` (lower case) as it is set now, `None` when it never was.
     fn user_variable_type(&self, name: &str) -> Option<ColumnType>;

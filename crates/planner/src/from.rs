@@ -84,7 +84,7 @@ impl<'p> Planner<'p> {
         match reference {
             ast::TableReference::Table(table) => self.bind_named_table(table, usage),
             ast::TableReference::Derived(derived) => self.bind_derived(derived),
-            ast::TableReference::JsonTable(_) => Err(not_supported("JSON_TABLE")),
+            ast::TableReference::JsonTable(table) => self.bind_json_table(table),
             ast::TableReference::Join(join) => self.bind_join(join, usage),
             ast::TableReference::List(members) => {
                 let joined = self.bind_from(members, usage)?;

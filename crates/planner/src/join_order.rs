@@ -12,7 +12,8 @@ use crate::walk::{any, positions};
 use datum::SqlError;
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{
-    CommonTable, Estimate, HashJoin, JoinKind, Lateral, NestedLoop, Node, NodeKind, RoundScan, VirtualAccess,
+    CommonTable, Estimate, HashJoin, JoinKind, JsonTable, Lateral, NestedLoop, Node, NodeKind, RoundScan,
+    VirtualAccess,
 };
 
 /// An order that saves a sort when the first table delivers it.
@@ -271,6 +272,7 @@ impl Planner<'_> {
         let projection = projection_of(block, source);
         let (conditions, late_from) = late_last(block, source, &projection, conditions);
         let description = &mut block.sources[source];
+        let column_count = description.columns.len();
         let alias = description.alias.clone();
         let kind = match &mut description.kind {
             SourceKind::Stored { .. } => {
@@ -298,6 +300,15 @@ impl Planner<'_> {
                 input: planned.node.clone(),
                 slots: planned.references.iter().map(|(_, slot)| *slot).collect(),
                 alias,
+                projection,
+                filter: conditions,
+            })),
+            SourceKind::JsonTable(table) => NodeKind::JsonTable(Box::new(JsonTable {
+                document: table.document.clone(),
+                alias,
+                path: table.path.clone(),
+                columns: table.columns.clone(),
+                width: column_count,
                 projection,
                 filter: conditions,
             })),
@@ -351,6 +362,7 @@ fn late_last(
 fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
     match &block.sources[source].kind {
         SourceKind::Lateral(Some(lateral)) => lateral.needs & !placed == 0,
+        SourceKind::JsonTable(table) => table.needs & !placed == 0,
         _ => true,
     }
 }

@@ -24,6 +24,8 @@ mod select_items;
 mod select_subquery;
 mod window;
 
+mod json_table;
+
 mod insert;
 mod update;
 

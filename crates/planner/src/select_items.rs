@@ -91,7 +91,11 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
     match &source.kind {
         SourceKind::Stored { table, .. } => describe(&mut output, table, column),
         SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),
-        SourceKind::Derived(_) | SourceKind::Common(_) | SourceKind::Round(_) | SourceKind::Lateral(_) => {}
+        SourceKind::Derived(_)
+        | SourceKind::Common(_)
+        | SourceKind::Round(_)
+        | SourceKind::Lateral(_)
+        | SourceKind::JsonTable(_) => {}
     }
     output
 }

@@ -8,6 +8,7 @@ use super::distinct::DistinctRows;
 use super::filter::FilterRows;
 use super::hash_join::HashJoinRows;
 use super::initialise::InitialiseRows;
+use super::json_table::JsonTableRows;
 use super::limit::LimitRows;
 use super::nested_loop::NestedLoopRows;
 use super::project::ProjectRows;
@@ -33,6 +34,7 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         NodeKind::Derived { input, projection, filter, .. } => {
             Box::new(DerivedScan::new(input, projection, filter))
         }
+        NodeKind::JsonTable(table) => Box::new(JsonTableRows::new(table)),
         NodeKind::Lateral(lateral) => Box::new(DerivedScan::lateral(lateral)),
         NodeKind::Common(table) => Box::new(KeptScan::of_table(table)),
         NodeKind::Round(round) => Box::new(KeptScan::of_round(round)),

@@ -7,7 +7,7 @@ use executor::{
     CollectRows, ExecContext, ExecSettings, Interrupt, MemoryBudget, Outcome, StrictSession, execute,
 };
 use expression::{BindContext, EvalContext, SessionServices, StatementSettings};
-use parser::ast::VariableScope;
+use parser::ast::{DataType, VariableScope};
 use plan::{Plan, PlanKind};
 use planner::{
     CatalogView, Literals, PlannerContext, ResolvedTable, SessionValues, TableStatistics, plan_statement,
@@ -76,6 +76,9 @@ struct NoSession;
 impl SessionValues for NoSession {
     fn system_variable(&self, _scope: VariableScope, name: &str) -> Result<(Value, ColumnType), SqlError> {
         Err(datum::error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))
+    }
+    fn column_type(&self, _data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
+        Err(datum::error_code::ER_NOT_SUPPORTED_YET.with(&[&column]))
     }
     fn user_variable_type(&self, _name: &str) -> Option<ColumnType> {
         None

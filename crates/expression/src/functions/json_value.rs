@@ -134,7 +134,7 @@ fn converted(document: &Json, column: &ColumnType, moments: &MomentContext<'_>) 
     if column.kind.is_string() {
         return text(document, column);
     }
-    let (value, source) = sql_value(document)?;
+    let (value, source) = json_scalar(document)?;
     let mut is_lossy = false;
     let mut warn = |_| is_lossy = true;
     let value = match column.kind {
@@ -193,7 +193,7 @@ fn text(document: &Json, column: &ColumnType) -> Option<Value> {
     Some(Value::Bytes(bytes))
 }
 
-fn sql_value(document: &Json) -> Option<(Value, ColumnType)> {
+pub(crate) fn json_scalar(document: &Json) -> Option<(Value, ColumnType)> {
     let plain = |value, kind| Some((value, ColumnType::new(kind)));
     match document {
         Json::Bool(truth) => Some((Value::boolean(*truth), ColumnType::bigint())),

@@ -23,6 +23,7 @@ mod json_search;
 mod json_storage;
 mod json_value;
 pub use json_value::JsonBehaviour;
+pub(crate) use json_value::json_scalar;
 mod network;
 mod numeric_exact;
 mod numeric_real;

@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
         if self.at_keyword(K::Nested) && (self.keyword_at(1) == K::Path || self.peek_at(1).kind == T::String)
         {
             self.advance();
-            self.accept_keyword(K::Path);
+            self.expect_keyword(K::Path)?;
             let path = self.plain_string()?;
             return Ok(JsonTableColumn::Nested { path, columns: self.json_table_columns()? });
         }

@@ -111,6 +111,19 @@ impl Walk {
                 });
                 self.block(input, inner, "DERIVED");
             }
+            NodeKind::JsonTable(table) => self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_owned(),
+                table: Some(table.alias.clone()),
+                access_type: Some("ALL"),
+                rows: Some(whole(node.estimate.rows)),
+                filtered: Some(node.estimate.filtered),
+                extra: extra(&[
+                    (true, "Table function: json_table; Using temporary"),
+                    (!table.filter.is_empty() || above.filter, "Using where"),
+                ]),
+                ..ExplainRow::default()
+            }),
             NodeKind::Lateral(lateral) => {
                 let inner = self.next_id();
                 self.rows.push(ExplainRow {
@@ -305,7 +318,7 @@ fn add_extra(row: &mut ExplainRow, text: &str) {
 fn is_simple(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => true,
-        NodeKind::Table(_) | NodeKind::Virtual(_) => true,
+        NodeKind::Table(_) | NodeKind::Virtual(_) | NodeKind::JsonTable(_) => true,
         NodeKind::Filter { input, .. }
         | NodeKind::Project { input, .. }
         | NodeKind::Sort { input, .. }

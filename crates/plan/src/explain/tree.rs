@@ -45,6 +45,7 @@ fn line(text: &mut String, node: &Node, depth: usize) {
         NodeKind::Derived { input, alias, .. } => {
             (format!("Table scan on {alias}: Materialize"), vec![input])
         }
+        NodeKind::JsonTable(table) => (format!("Materialize table function {}", table.alias), vec![]),
         NodeKind::Lateral(lateral) => (
             format!("Table scan on {}: Materialize (invalidate on row change)", lateral.alias),
             vec![&lateral.input],

@@ -6,7 +6,7 @@ use catalog::{LockMode, LockName, canonical_database};
 use datum::{ColumnType, SqlError, Value, error_code};
 use expression::SessionServices;
 use instance::PreparedPlan;
-use parser::ast::VariableScope;
+use parser::ast::{DataType, VariableScope};
 use plan::TableUse;
 use planner::{CatalogView, ResolvedTable, SessionValues, TableStatistics};
 use schema::VirtualTable;
@@ -82,6 +82,13 @@ impl CatalogView for Session {
 impl SessionValues for Session {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<(Value, ColumnType), SqlError> {
         self.read_variable(scope, name)
+    }
+
+    fn column_type(&self, data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
+        let mut conditions = Vec::new();
+        let table_collation = collation::CollationId::UTF8MB4_0900_AI_CI;
+        let mut context = definition::TypeContext { column, table_collation, conditions: &mut conditions };
+        definition::column_type(data_type, &mut context)
     }
 
     fn user_variable_type(&self, name: &str) -> Option<ColumnType> {

@@ -1,0 +1,91 @@
+//! What JSON_TABLE needs of documents: paths, and values of its columns.
+use std::sync::Arc;
+
+use datum::{
+    ColumnType, ConversionProblem, Json, SqlError, StoreMode, TypeKind, Value, error_code, json_of_text,
+    json_shown_text, json_text, parse_json, read_json,
+};
+
+use crate::context::EvalContext;
+use crate::evaluate::moment_context;
+use crate::functions::json_scalar;
+use crate::json_path::Path;
+
+/// A path into a document.
+#[derive(Clone, Debug)]
+pub struct JsonPath(Arc<Path>);
+
+impl JsonPath {
+    /// Error 3143 for what is no path.
+    pub fn parse(text: &str) -> Result<JsonPath, SqlError> {
+        Path::parse(text).map(|path| JsonPath(Arc::new(path)))
+    }
+
+    pub fn select<'d>(&self, document: &'d Json) -> Vec<&'d Json> {
+        self.0.select(document)
+    }
+}
+
+/// The document of a value, `None` for NULL; error 3141 for a text that is none.
+pub fn table_document(value: &Value, column: &ColumnType) -> Result<Option<Json>, SqlError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Json(text) => Ok(Some(read_json(text))),
+        Value::Bytes(_) => {
+            let text = json_of_text(value, column);
+            parse_json(text.as_bytes()).map(Some).map_err(|invalid| invalid.in_function(1, "json_table"))
+        }
+        _ => Err(error_code::ER_INVALID_TYPE_FOR_JSON.with(&[&1, &"json_table"])),
+    }
+}
+
+/// A part of a document as a value of the column `name`.
+pub fn table_value(
+    document: &Json,
+    column: &ColumnType,
+    name: &str,
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    if document.is_null() {
+        return Ok(Value::Null);
+    }
+    if column.kind == TypeKind::Json {
+        return Ok(Value::Json(json_text(document).into_boxed_str()));
+    }
+    if document.is_array() || document.is_object() {
+        return Err(error_code::ER_WRONG_JSON_TABLE_VALUE.with(&[&name]));
+    }
+    let text = |document: &Json| {
+        let type_of_text = ColumnType::varchar(u32::MAX, collation::CollationId::UTF8MB4_BIN);
+        let shown = match document {
+            Json::String(text) => text.clone(),
+            other => json_shown_text(other).trim_matches('"').to_owned(),
+        };
+        (Value::bytes(shown), type_of_text)
+    };
+    let (value, from) = match json_scalar(document) {
+        Some(scalar) if !column.kind.is_string() => scalar,
+        _ => text(document),
+    };
+    let mode = StoreMode { moments: moment_context(context, true), is_strict: true };
+    let to = ColumnType { nullable: true, ..column.clone() };
+    let is_text = matches!(document, Json::String(_));
+    match value.cast_to_column(&from, &to, &mode) {
+        Ok(stored) => Ok(stored.value),
+        Err(problem) if is_text && !matches!(problem.problem, ConversionProblem::TooLong) => {
+            Err(error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&type_word(column), &name, &1]))
+        }
+        Err(_) => Err(error_code::ER_JT_VALUE_OUT_OF_RANGE.with(&[&name])),
+    }
+}
+
+fn type_word(column: &ColumnType) -> &'static str {
+    match column.kind {
+        TypeKind::Decimal { .. } => "DECIMAL",
+        TypeKind::Float { .. } | TypeKind::Double { .. } => "DOUBLE",
+        TypeKind::Date => "DATE",
+        TypeKind::Time { .. } => "TIME",
+        TypeKind::DateTime { .. } | TypeKind::Timestamp { .. } => "DATETIME",
+        _ => "INTEGER",
+    }
+}
