@@ -2,7 +2,8 @@
 use crate::node::Node;
 use expression::{AggregateCall, Expr};
 
-/// Output frame: the group expressions, then the aggregates, then the carried expressions.
+/// Output frame: the group expressions, the aggregates, with ROLLUP the number of group expressions that are not rolled up, and
+/// the carried expressions.
 #[derive(Debug, Clone)]
 pub struct Aggregate {
     pub input: Box<Node>,

@@ -183,6 +183,8 @@ pub struct Block {
     pub inside_window: bool,
     /// Window functions may stand in the select list and ORDER BY.
     pub allows_windows: bool,
+    /// The arguments of each GROUPING().
+    pub groupings: Vec<Vec<Expr>>,
     pub windows: Vec<BlockWindow>,
     pub window_calls: Vec<WindowCall>,
     /// The window whose keys are being bound, if it has a name.

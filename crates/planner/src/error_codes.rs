@@ -18,6 +18,8 @@ pub const ER_MULTI_UPDATE_KEY_CONFLICT: ErrorCode = ErrorCode::new(
     "HY000",
     "Primary key/partition key update is not allowed since the table is updated both as '%s' and '%s'.",
 );
+pub const ER_FIELD_IN_GROUPING_NOT_GROUP_BY: ErrorCode =
+    ErrorCode::new(3602, "HY000", "Argument #%d of GROUPING function is not in GROUP BY");
 pub const ER_SP_UNDECLARED_VAR: ErrorCode = ErrorCode::new(1327, "42000", "Undeclared variable: %s");
 pub const ER_WINDOW_OUTER_REFERENCE: ErrorCode = ErrorCode::new(
     6432,

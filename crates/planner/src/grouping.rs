@@ -3,9 +3,10 @@
 //! The frame after aggregation: group expressions, aggregates, carried columns, subqueries' values.
 use crate::block::{Block, Position};
 use crate::dependence::Equalities;
-use crate::walk::{aggregate_number, for_each_operand_mut, subquery_number, window_number};
-use datum::{SqlError, SqlMode, error_code};
-use expression::{Expr, ExprKind};
+use crate::error_codes::ER_FIELD_IN_GROUPING_NOT_GROUP_BY;
+use crate::walk::{aggregate_number, for_each_operand_mut, grouping_number, subquery_number, window_number};
+use datum::{ColumnType, CompareMode, SqlError, SqlMode, error_code};
+use expression::{ArithmeticOperator, ComparisonOperator, Expr, ExprKind};
 
 /// What decides how a column outside of GROUP BY is treated.
 pub struct Grouping<'b> {
@@ -14,6 +15,8 @@ pub struct Grouping<'b> {
     pub aggregate_count: usize,
     /// Columns that get their value from a group's first row.
     pub carried: Vec<Expr>,
+    /// WITH ROLLUP.
+    pub rollup: bool,
     /// Whether GROUP BY was written.
     pub explicit: bool,
     pub sql_mode: SqlMode,
@@ -40,6 +43,10 @@ impl Grouping<'_> {
             expr.kind = ExprKind::Column(self.groups.len() + number);
             return Ok(());
         }
+        if let Some(number) = grouping_number(expr) {
+            expr.kind = self.rolled_up(number)?.kind;
+            return Ok(());
+        }
         if subquery_number(expr).is_some() || window_number(expr).is_some() {
             return Ok(());
         }
@@ -52,7 +59,7 @@ impl Grouping<'_> {
                     self.carried.len() - 1
                 }
             };
-            expr.kind = ExprKind::Column(self.groups.len() + self.aggregate_count + carried);
+            expr.kind = ExprKind::Column(self.first_carried() + carried);
             return Ok(());
         }
         let mut result = Ok(());
@@ -66,7 +73,37 @@ impl Grouping<'_> {
 
     /// The groups' frame without subqueries.
     pub fn width(&self) -> usize {
-        self.groups.len() + self.aggregate_count + self.carried.len()
+        self.first_carried() + self.carried.len()
+    }
+
+    fn first_carried(&self) -> usize {
+        self.groups.len() + self.aggregate_count + usize::from(self.rollup)
+    }
+
+    /// GROUPING(..): a bit for each argument, set where it is rolled up.
+    fn rolled_up(&self, number: usize) -> Result<Expr, SqlError> {
+        let arguments = &self.block.groupings[number];
+        let level = Expr::column(self.groups.len() + self.aggregate_count, ColumnType::bigint().not_null());
+        let mut bits = Expr::int(0);
+        for (position, argument) in arguments.iter().enumerate() {
+            let group = self.groups.iter().position(|group| group.kind == argument.kind);
+            let Some(group) = group else {
+                return Err(ER_FIELD_IN_GROUPING_NOT_GROUP_BY.with(&[&(position + 1)]));
+            };
+            if !self.rollup {
+                continue;
+            }
+            let is_rolled_up = of_kind(ExprKind::Compare(
+                ComparisonOperator::LessOrEqual,
+                CompareMode::Integer,
+                Box::new(level.clone()),
+                Box::new(Expr::int(group as i64)),
+            ));
+            let weight = Expr::int(1 << (arguments.len() - 1 - position));
+            let bit = arithmetic(ArithmeticOperator::Multiply, is_rolled_up, weight);
+            bits = arithmetic(ArithmeticOperator::Add, bits, bit);
+        }
+        Ok(bits)
     }
 
     fn check_bare_column(&mut self, position: usize, place: Place) -> Result<(), SqlError> {
@@ -101,4 +138,12 @@ impl Grouping<'_> {
             | Position::Computed => String::new(),
         }
     }
+}
+
+fn of_kind(kind: ExprKind) -> Expr {
+    Expr { kind, ty: Expr::int(0).ty }
+}
+
+fn arithmetic(operator: ArithmeticOperator, left: Expr, right: Expr) -> Expr {
+    of_kind(ExprKind::Arithmetic(operator, Box::new(left), Box::new(right)))
 }

@@ -66,6 +66,9 @@ impl Planner<'_> {
     ) -> Result<PlannedQuery, SqlError> {
         let columns: Vec<OutputColumn> = bound.items.iter().map(|item| output_column(&block, item)).collect();
         let tree = joined.map(|joined| joined.tree);
+        if !block.groupings.is_empty() && bound.groups.is_none() {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+        }
         let aggregated = bound.groups.is_some() || !block.aggregates.is_empty();
         let initialisers = std::mem::take(&mut block.initialisers);
         let count_found_rows = bound.count_found_rows;

@@ -48,6 +48,7 @@ impl Planner<'_> {
             groups,
             aggregate_count: aggregates.len(),
             carried: Vec::new(),
+            rollup: bound.rollup,
             explicit,
             sql_mode: self.context.bind.sql_mode,
             equalities: &equalities,

@@ -14,6 +14,16 @@ pub const PROJECTED_BASE: usize = 1 << 42;
 /// Slot numbers from here on stand for the block's n-th window function.
 pub const WINDOW_BASE: usize = 1 << 43;
 
+/// Slot numbers from here on stand for the block's n-th GROUPING().
+pub const GROUPING_BASE: usize = 1 << 44;
+
+pub fn grouping_number(expr: &Expr) -> Option<usize> {
+    match expr.kind {
+        ExprKind::Slot(slot) if slot >= GROUPING_BASE => Some(slot - GROUPING_BASE),
+        _ => None,
+    }
+}
+
 pub fn aggregate_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
         ExprKind::Slot(slot) if (AGGREGATE_BASE..SUBQUERY_BASE).contains(&slot) => {
@@ -32,7 +42,7 @@ pub fn subquery_number(expr: &Expr) -> Option<usize> {
 
 pub fn window_number(expr: &Expr) -> Option<usize> {
     match expr.kind {
-        ExprKind::Slot(slot) if slot >= WINDOW_BASE => Some(slot - WINDOW_BASE),
+        ExprKind::Slot(slot) if (WINDOW_BASE..GROUPING_BASE).contains(&slot) => Some(slot - WINDOW_BASE),
         _ => None,
     }
 }
@@ -211,6 +221,7 @@ pub fn is_row_independent(expr: &Expr) -> bool {
             || aggregate_number(part).is_some()
             || subquery_number(part).is_some()
             || window_number(part).is_some()
+            || grouping_number(part).is_some()
             || is_volatile(part)
     })
 }

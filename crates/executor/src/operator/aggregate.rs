@@ -3,6 +3,7 @@ use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::cooperate::Pace;
 use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
 use expression::{Accumulator, EvalContext};
@@ -31,12 +32,15 @@ pub struct AggregateRows<'p> {
     is_filled: bool,
     held: Held,
     base: Vec<Value>,
+    pace: Pace,
 }
 
 struct Group {
     values: Vec<Value>,
     carried: Vec<Value>,
     accumulators: Vec<Accumulator>,
+    /// So many group expressions are not rolled up.
+    level: usize,
     /// Memory counted for the accumulators so far.
     counted_bytes: usize,
 }
@@ -45,7 +49,7 @@ impl Group {
     fn new(plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<Group, SqlError> {
         let values = plan.groups.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
         let carried = plan.carried.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
-        Ok(Group { values, carried, ..Group::empty(plan) })
+        Ok(Group { values, carried, level: plan.groups.len(), ..Group::empty(plan) })
     }
 
     /// The group of no rows.
@@ -54,6 +58,7 @@ impl Group {
             values: vec![Value::Null; plan.groups.len()],
             carried: vec![Value::Null; plan.carried.len()],
             accumulators: plan.aggregates.iter().map(|column| column.call.accumulator()).collect(),
+            level: 0,
             counted_bytes: 0,
         }
     }
@@ -74,6 +79,10 @@ impl Group {
         }
         for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
             frame[position] = accumulator.finish(&column.call, context)?;
+            position += 1;
+        }
+        if plan.rollup {
+            frame[position] = Value::Int(self.level as i64);
             position += 1;
         }
         for value in self.carried {
@@ -109,6 +118,7 @@ impl<'p> AggregateRows<'p> {
             is_filled: false,
             held: Held::default(),
             base: Vec::new(),
+            pace: Pace::default(),
         }
     }
 
@@ -158,7 +168,12 @@ impl<'p> AggregateRows<'p> {
     async fn read_batch(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         context.interrupt.check()?;
         self.batch.clear();
-        self.input_more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
+        // With ROLLUP a row may end as many groups as there are expressions.
+        let rows = if self.plan.rollup { BATCH_ROWS / (1 + self.plan.groups.len()) } else { BATCH_ROWS };
+        self.input_more = self.input.next_batch(context, rows.max(1), &mut self.batch).await?;
+        if self.plan.rollup {
+            self.pace.count(self.batch.len() * (1 + self.plan.groups.len())).await;
+        }
         Ok(())
     }
 
@@ -238,6 +253,7 @@ impl<'p> AggregateRows<'p> {
             }
             let mut group = Group::new(self.plan, row, context.eval)?;
             group.values[length..].fill(Value::Null);
+            group.level = length;
             self.rollups[place] = Some((key, group));
         }
         Ok(())

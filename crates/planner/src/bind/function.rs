@@ -2,6 +2,7 @@
 use crate::bind::expression::charset_named;
 use crate::block::{SourceColumn, same_name};
 use crate::planner::{Planner, not_supported};
+use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use expression::{Expr, IntervalUnit, JsonBehaviour};
 use parser::ast::{self, ExprKind as Kind};
@@ -79,6 +80,9 @@ impl<'p> Planner<'p> {
         if name.eq_ignore_ascii_case("any_value") {
             return Err(not_supported("ANY_VALUE"));
         }
+        if name.eq_ignore_ascii_case("grouping") && !call.arguments.is_empty() {
+            return self.bind_grouping(call.arguments);
+        }
         let is_choice = ["if", "ifnull", "coalesce"].iter().any(|choice| name.eq_ignore_ascii_case(choice));
         let arguments = match call.arguments.split_first() {
             Some((first, others)) if is_choice => {
@@ -98,6 +102,29 @@ impl<'p> Planner<'p> {
             return Ok(bound);
         }
         Ok(bound)
+    }
+
+    /// GROUPING(..), which has a value once the rows are grouped.
+    fn bind_grouping(&mut self, arguments: &[ast::Expr<'p>]) -> Result<Expr, SqlError> {
+        const ARGUMENTS_MAX: usize = 62;
+        let is_allowed = self
+            .blocks
+            .last()
+            .is_some_and(|block| block.clause.is_some_and(|clause| clause.allows_aggregates()));
+        if !is_allowed {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+        }
+        if arguments.len() > ARGUMENTS_MAX {
+            return Err(not_supported("GROUPING of so many expressions"));
+        }
+        let arguments = self.bind_all(arguments)?;
+        let block = self.block();
+        if block.inside_aggregate {
+            // No row is rolled up before it is grouped.
+            return Ok(Expr::int(0));
+        }
+        block.groupings.push(arguments);
+        Ok(Expr::slot(GROUPING_BASE + block.groupings.len() - 1, ColumnType::bigint().not_null()))
     }
 
     /// Without RETURNING the text, of at most 512 characters.
