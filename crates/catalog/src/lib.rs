@@ -29,6 +29,6 @@ pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
-pub use rebuild::{RowConverter, build_index, copy_rows};
+pub use rebuild::{RowConverter, build_index, copy_rows, for_each_row};
 pub use validate::check_rows;
 pub use viewer::{Viewer, Visibility};

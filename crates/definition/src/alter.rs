@@ -4,9 +4,12 @@
 use catalog::{check_column_name, check_index_name};
 use collation::CollationId;
 use datum::{SqlError, TypeKind, error_code};
-use parser::ast::{AlterSpecification as Spec, ColumnDefinition, ColumnPosition, ObjectName};
+use parser::ast::{
+    AlterSpecification as Spec, ColumnAttribute, ColumnDefinition, ColumnPosition, ObjectName,
+};
 use schema::IndexKind;
 
+use super::check::add_check;
 use super::column::{default_of, draft_of_column};
 use super::conditions;
 use super::create::{add_column, add_elements};
@@ -37,6 +40,7 @@ pub fn apply_alterations<'a>(
         apply_drop(specification, draft)?;
     }
     check_foreign_key_columns(draft)?;
+    draft.check_not_read(&dropped_columns(specifications))?;
     if draft.columns.is_empty() {
         return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
@@ -44,8 +48,17 @@ pub fn apply_alterations<'a>(
     for specification in specifications {
         apply(specification, &mut before, draft, asked, context)?;
     }
+    draft.check_not_read(&before.renamed(draft))?;
     before.rename_in_keys(draft);
     Ok(())
+}
+
+fn dropped_columns(specifications: &[Spec<'_>]) -> Vec<String> {
+    let dropped = specifications.iter().filter_map(|specification| match specification {
+        Spec::DropColumn(name) => Some(name.name.to_owned()),
+        _ => None,
+    });
+    dropped.collect()
 }
 
 /// The columns and indexes that the table keeps, as they were called before: specifications name columns so, and names may be
@@ -74,6 +87,14 @@ impl ColumnsBefore {
         let position = position.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&name, &draft.name]))?;
         self.taken.push(draft.columns[position].source);
         Ok(position)
+    }
+
+    /// The names that columns have given up.
+    fn renamed(&self, draft: &TableDraft) -> Vec<String> {
+        let is_given_up = |name: &&String| {
+            self.find(name, draft).is_some_and(|at| !same_name(&draft.columns[at].definition.name, name))
+        };
+        self.names.iter().map(|(name, _)| name).filter(is_given_up).cloned().collect()
     }
 
     /// Keys that were there before follow their columns; new ones name them as they are called now.
@@ -112,12 +133,12 @@ fn apply_drop(specification: &Spec<'_>, draft: &mut TableDraft) -> Result<(), Sq
             true => Ok(()),
             false => Err(cannot_drop(name.name)),
         },
-        Spec::DropCheck(name) => Err(conditions::ER_CHECK_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
-        Spec::DropConstraint(name) => match draft.index_position(name.name) {
-            Some(at) if draft.indexes[at].kind != IndexKind::Plain => drop_index(name.name, draft),
-            _ if drop_foreign_key(name.name, draft) => Ok(()),
-            _ => Err(conditions::ER_CONSTRAINT_NOT_FOUND.with(&[&name.name])),
-        },
+        Spec::DropCheck(name) => {
+            let at = require_check(name.name, draft)?;
+            draft.checks.remove(at);
+            Ok(())
+        }
+        Spec::DropConstraint(name) => drop_constraint(name.name, draft),
         _ => Ok(()),
     }
 }
@@ -134,7 +155,28 @@ fn drop_column(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
         }
     }
     draft.indexes.retain(|index| !index.parts.is_empty());
+    draft.drop_checks_of(name);
     Ok(())
+}
+
+/// Whichever constraint has the name, if only one has.
+fn drop_constraint(name: &str, draft: &mut TableDraft) -> Result<(), SqlError> {
+    let index = draft.index_position(name).filter(|at| draft.indexes[*at].kind != IndexKind::Plain);
+    let check = draft.check_position(name);
+    let is_key = draft.foreign_keys.iter().any(|key| same_name(&key.name, name));
+    match (index, check, is_key) {
+        (Some(_), None, false) => drop_index(name, draft),
+        (None, Some(at), false) => {
+            draft.checks.remove(at);
+            Ok(())
+        }
+        (None, None, true) => {
+            drop_foreign_key(name, draft);
+            Ok(())
+        }
+        (None, None, false) => Err(conditions::ER_CONSTRAINT_NOT_FOUND.with(&[&name])),
+        _ => Err(conditions::ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME.with(&[&name])),
+    }
 }
 
 fn drop_foreign_key(name: &str, draft: &mut TableDraft) -> bool {
@@ -180,6 +222,12 @@ fn apply<'a>(
             Ok(())
         }
         Spec::AddForeignKey(key) => add_foreign_key(key, draft),
+        Spec::AddCheck(check) => add_check(check, None, draft, context),
+        Spec::AlterCheckEnforced { constraint, enforced } => {
+            let at = require_check(constraint.name, draft)?;
+            draft.checks[at].definition.enforced = *enforced;
+            Ok(())
+        }
         Spec::ModifyColumn { column, position } => {
             let at = before.take(column.name.name, draft)?;
             change_column(at, column, position, draft, context)
@@ -190,6 +238,7 @@ fn apply<'a>(
         }
         Spec::AlterColumnSetDefault { column, expr, parenthesized } => {
             let position = require_column(column.name, draft)?;
+            require_given(draft, position)?;
             let default =
                 default_of(&draft.columns[position].definition, Some((*expr, *parenthesized)), context)?;
             draft.columns[position].definition.default = default;
@@ -197,7 +246,9 @@ fn apply<'a>(
         }
         Spec::AlterColumnDropDefault(column) => {
             let position = require_column(column.name, draft)?;
-            draft.columns[position].definition.default = schema::ColumnDefault::None;
+            if draft.columns[position].definition.generated.is_none() {
+                draft.columns[position].definition.default = schema::ColumnDefault::None;
+            }
             Ok(())
         }
         Spec::AlterColumnVisible { column, visible } => {
@@ -252,7 +303,6 @@ fn apply<'a>(
 
 fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
     let what = match specification {
-        Spec::AddCheck(_) | Spec::AlterCheckEnforced { .. } => "CHECK constraints",
         Spec::DiscardTablespace | Spec::ImportTablespace => "transportable tablespaces",
         Spec::SecondaryLoad | Spec::SecondaryUnload => "secondary engines",
         Spec::PartitionBy(_) => "partitioning",
@@ -262,6 +312,10 @@ fn apply_other(specification: &Spec<'_>) -> Result<(), SqlError> {
         _ => return Ok(()),
     };
     Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]))
+}
+
+fn require_check(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
+    draft.check_position(name).ok_or_else(|| conditions::ER_CHECK_CONSTRAINT_NOT_FOUND.with(&[&name]))
 }
 
 fn require_column(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
@@ -292,6 +346,16 @@ fn change_column(
 ) -> Result<(), SqlError> {
     let mut changed = draft_of_column(column, draft.collation, context)?;
     changed.source = draft.columns[at].source;
+    if draft.columns[at].definition.is_virtual() != changed.definition.is_virtual() {
+        return Err(
+            error_code::ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN.with(&[&"Changing the STORED status"])
+        );
+    }
+    for attribute in column.attributes {
+        if let ColumnAttribute::Check(check) = attribute {
+            add_check(check, Some(column.name), draft, context)?;
+        }
+    }
     if matches!(position, ColumnPosition::Last) {
         draft.columns[at] = changed;
     } else {
@@ -300,6 +364,14 @@ fn change_column(
         move_last_column(draft, position)?;
     }
     Ok(())
+}
+
+/// A generated column has no default.
+fn require_given(draft: &TableDraft, position: usize) -> Result<(), SqlError> {
+    match draft.columns[position].definition.generated {
+        None => Ok(()),
+        Some(_) => Err(error_code::ER_WRONG_USAGE.with(&[&"DEFAULT", &"generated column"])),
+    }
 }
 
 fn rename_index(from: &str, to: &str, draft: &mut TableDraft) -> Result<(), SqlError> {

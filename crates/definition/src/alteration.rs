@@ -4,12 +4,13 @@ use std::sync::Arc;
 use catalog::RowConverter;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, SchemaChangeOption};
-use schema::{ColumnDefault, IndexDef, TableDef};
+use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, TableDef};
 use table::TableHandle;
 
 use super::conversion::Conversion;
 use super::draft::ColumnSource;
 use super::foreign_key_check::Definer;
+use super::row_maker::RowMaker;
 
 /// What is to become of the table.
 pub struct Alteration {
@@ -89,10 +90,59 @@ pub fn needs_rebuild(alteration: &Alteration) -> bool {
         ColumnSource::Old(old_position) if *old_position == position => {
             !is_stored_alike(&old.columns[position].column_type, &column.column_type)
                 || (column.auto_increment && !old.columns[position].auto_increment)
+                || is_made_anew(column, &old.columns[position])
         }
         _ => true,
     });
     moved.any(|moved| moved) || alteration.after.indexes.iter().any(|index| changed_parts(index, old))
+}
+
+/// A column whose values another expression made before, or makes from now on.
+fn is_made_anew(after: &ColumnDef, before: &ColumnDef) -> bool {
+    let expression = |column: &ColumnDef| column.generated.as_ref().map(|made| made.expression.clone());
+    expression(after) != expression(before)
+}
+
+/// The constraints that rows have to obey from now on and had not to before.
+pub fn newly_enforced<'a>(before: &'a TableDef, after: &'a TableDef) -> impl Iterator<Item = &'a CheckDef> {
+    let is_same = |old: &CheckDef, new: &CheckDef| {
+        let number = new.generated_number(&after.name);
+        old.name == new.name || number.is_some() && old.generated_number(&before.name) == number
+    };
+    let was_enforced =
+        move |new: &CheckDef| before.checks.iter().any(|old| old.enforced && is_same(old, new));
+    after.checks.iter().filter(move |check| check.enforced && !was_enforced(check))
+}
+
+/// Error 1845: rows are checked by a way that MySQL calls a copy.
+pub fn check_constraint_algorithm(
+    before: &TableDef,
+    after: &TableDef,
+    options: SchemaChangeOption,
+) -> Result<(), SqlError> {
+    let algorithm = match options.algorithm {
+        Some(AlgorithmOption::InPlace) => "ALGORITHM=INPLACE",
+        Some(AlgorithmOption::Instant) => "ALGORITHM=INSTANT",
+        _ => return Ok(()),
+    };
+    match newly_enforced(before, after).next() {
+        Some(_) => Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED.with(&[&algorithm, &"ALGORITHM=COPY"])),
+        None => Ok(()),
+    }
+}
+
+/// Whether the copy makes values that were not there: of stored generated columns, of default expressions.
+pub fn computes_values(after: &TableDef, before: &TableDef, sources: &[ColumnSource]) -> bool {
+    let mut columns = after.columns.iter().zip(sources);
+    newly_enforced(before, after).next().is_some()
+        || columns.any(|(column, source)| match (&column.generated, source) {
+            (Some(generated), ColumnSource::New) => generated.stored || column.hidden,
+            (Some(generated), ColumnSource::Old(old)) => {
+                generated.stored && before.columns[*old].generated.as_ref() != Some(generated)
+            }
+            (None, ColumnSource::New) => matches!(column.default, ColumnDefault::Expression { .. }),
+            (None, ColumnSource::Old(old)) => before.columns[*old].generated.is_some(),
+        })
 }
 
 /// A kept index whose parts are no longer the same columns.
@@ -121,8 +171,10 @@ enum ValueSource {
     Converted(usize),
     Constant(Value),
     Counter,
-    /// A default expression, which the copy cannot compute.
-    Unsupported,
+    /// A default expression.
+    Computed,
+    /// By the rules of the table.
+    Generated,
 }
 
 /// Copies rows from one form of their table to another.
@@ -134,6 +186,7 @@ pub struct Converter<'a> {
     sources: Vec<ValueSource>,
     row_number: u64,
     next_number: u64,
+    maker: &'a dyn RowMaker,
 }
 
 impl<'a> Converter<'a> {
@@ -144,8 +197,10 @@ impl<'a> Converter<'a> {
         before: &'a TableDef,
         after: &'a TableDef,
         sources: &[ColumnSource],
+        maker: &'a dyn RowMaker,
     ) -> Converter<'a> {
         let sources = after.columns.iter().zip(sources).map(|(column, source)| match source {
+            _ if column.generated.is_some() => ValueSource::Generated,
             ColumnSource::Old(position) => {
                 match before.columns[*position].column_type == column.column_type {
                     true => ValueSource::Same(*position),
@@ -160,13 +215,13 @@ impl<'a> Converter<'a> {
                 ColumnDefault::CurrentTimestamp { .. } => {
                     ValueSource::Constant(conversion.now(&column.column_type))
                 }
-                ColumnDefault::Expression { .. } => ValueSource::Unsupported,
+                ColumnDefault::Expression { .. } => ValueSource::Computed,
             },
         });
         let sources = sources.collect();
         let had_counter = before.auto_increment_column().is_some();
         let next_number = if had_counter { after.auto_increment_start.max(1) } else { 1 };
-        Converter { conversion, definer, before, after, sources, row_number: 0, next_number }
+        Converter { conversion, definer, before, after, sources, row_number: 0, next_number, maker }
     }
 
     fn convert_one(&mut self, position: usize, value: &Value) -> Result<Value, SqlError> {
@@ -201,13 +256,15 @@ impl RowConverter for Converter<'_> {
                     let unsigned = self.after.columns[position].column_type.unsigned;
                     if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }
                 }
-                ValueSource::Unsupported => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET
-                        .with(&[&"a new column with a default expression in a table that has rows"]));
-                }
+                ValueSource::Computed | ValueSource::Generated => Value::Null,
             };
             converted.push(value);
         }
-        Ok(())
+        for position in 0..self.sources.len() {
+            if matches!(self.sources[position], ValueSource::Computed) {
+                converted[position] = self.maker.default_value(position, converted, self.row_number)?;
+            }
+        }
+        self.maker.finish(converted, self.row_number)
     }
 }

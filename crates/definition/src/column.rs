@@ -2,10 +2,11 @@
 use catalog::check_column_name;
 use datum::{SqlError, TypeKind, error_code};
 use parser::ast::{ColumnAttribute, ColumnDefinition, Expr, ExprKind, TypeName};
-use schema::{ColumnDef, ColumnDefault};
+use schema::{ColumnDef, ColumnDefault, Generation};
 
 use super::data_type::{TypeContext, column_type};
 use super::draft::{ColumnDraft, ColumnSource, DefinitionContext};
+use super::row_expression::{Purpose, text_of};
 
 const COMMENT_LENGTH_MAX: usize = 1024;
 
@@ -20,6 +21,7 @@ struct Attributes<'a> {
     unique: bool,
     comment: &'a str,
     invisible: bool,
+    generated: Option<(Expr<'a>, bool)>,
 }
 
 pub fn draft_of_column(
@@ -48,7 +50,14 @@ pub fn draft_of_column(
         definition.column_type.nullable = false;
         check_auto_increment_type(&definition)?;
     }
-    definition.default = default_of(&definition, attributes.default, context)?;
+    if let Some((expr, stored)) = attributes.generated {
+        attributes.check_generated(stored)?;
+        let expression = text_of(&expr, Purpose::Generated, name, context)?;
+        definition.generated = Some(Generation { expression, stored });
+        definition.default = ColumnDefault::None;
+    } else {
+        definition.default = default_of(&definition, attributes.default, context)?;
+    }
     if let Some(expr) = attributes.on_update {
         definition.on_update_current_timestamp = is_clock_of(&expr, &definition);
         if !definition.on_update_current_timestamp {
@@ -62,6 +71,27 @@ pub fn draft_of_column(
         unique: attributes.unique,
         source: ColumnSource::New,
     })
+}
+
+impl Attributes<'_> {
+    /// What a generated column cannot be.
+    fn check_generated(&self, stored: bool) -> Result<(), SqlError> {
+        let wrong = |what: &str| Err(error_code::ER_WRONG_USAGE.with(&[&what, &"generated column"]));
+        if self.default.is_some() {
+            return wrong("DEFAULT");
+        }
+        if self.on_update.is_some() {
+            return wrong("ON UPDATE");
+        }
+        if self.auto_increment {
+            return wrong("AUTO_INCREMENT");
+        }
+        if self.primary && !stored {
+            return Err(error_code::ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN
+                .with(&[&"Defining a virtual generated column as primary key"]));
+        }
+        Ok(())
+    }
 }
 
 fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, SqlError> {
@@ -97,10 +127,9 @@ fn read_attributes<'a>(column: &ColumnDefinition<'a>) -> Result<Attributes<'a>, 
             | ColumnAttribute::ColumnFormat(_)
             | ColumnAttribute::Storage(_)
             | ColumnAttribute::NotSecondary => {}
-            ColumnAttribute::Generated { .. } => return unsupported("generated columns"),
-            ColumnAttribute::Check(_) => return unsupported("CHECK constraints"),
+            ColumnAttribute::Generated { expr, stored } => attributes.generated = Some((expr, stored)),
             // The table's: `add_column`.
-            ColumnAttribute::References(_) => {}
+            ColumnAttribute::References(_) | ColumnAttribute::Check(_) => {}
             ColumnAttribute::Srid(_) => return unsupported("SRID"),
             ColumnAttribute::EngineAttribute(_) | ColumnAttribute::SecondaryEngineAttribute(_) => {
                 return unsupported("ENGINE_ATTRIBUTE");
@@ -132,7 +161,8 @@ pub fn default_of(
         return invalid();
     }
     if parenthesized {
-        return (context.expression_default)(&expr, definition);
+        let text = text_of(&expr, Purpose::Default, &definition.name, context)?;
+        return Ok(ColumnDefault::Expression { text });
     }
     if matches!(expr.kind, ExprKind::Null) {
         return if definition.nullable() { Ok(ColumnDefault::Null) } else { invalid() };

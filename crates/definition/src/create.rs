@@ -1,9 +1,10 @@
 //! CREATE TABLE with a list of columns.
 use catalog::{NAME_LENGTH_MAX, check_table_name};
 use collation::CollationId;
-use datum::{SqlError, error_code};
+use datum::SqlError;
 use parser::ast::{ColumnAttribute, ColumnDefinition, CreateTable, TableElement};
 
+use super::check::add_check;
 use super::column::draft_of_column;
 use super::draft::{DefinitionContext, TableDraft};
 use super::foreign_key::{add_column_reference, add_foreign_key};
@@ -31,7 +32,7 @@ pub fn draft_of_create(
     Ok(draft)
 }
 
-/// A new last column, with the foreign key that its REFERENCES is.
+/// A new last column, with the foreign key and the constraints that it brings along.
 pub fn add_column(
     column: &ColumnDefinition<'_>,
     draft: &mut TableDraft,
@@ -40,8 +41,10 @@ pub fn add_column(
     let made = draft_of_column(column, draft.collation, context)?;
     draft.columns.push(made);
     for attribute in column.attributes {
-        if let ColumnAttribute::References(references) = attribute {
-            add_column_reference(column.name, references, draft)?;
+        match attribute {
+            ColumnAttribute::References(references) => add_column_reference(column.name, references, draft)?,
+            ColumnAttribute::Check(check) => add_check(check, Some(column.name), draft, context)?,
+            _ => {}
         }
     }
     Ok(())
@@ -62,9 +65,7 @@ pub fn add_elements(
                 draft.indexes.push(index);
             }
             TableElement::ForeignKey(key) => add_foreign_key(key, draft)?,
-            TableElement::Check(_) => {
-                return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CHECK constraints"]));
-            }
+            TableElement::Check(check) => add_check(check, None, draft, context)?,
         }
     }
     Ok(())

@@ -1,9 +1,13 @@
 //! A table on its way from syntax to descriptor: columns and indexes by name, so that both can still move.
 use collation::CollationId;
-use datum::{Condition, SqlError, SqlMode, error_code};
+use datum::{ColumnType, Condition, SqlError, SqlMode, error_code};
 use parser::ast;
-use schema::{ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
+use schema::{
+    CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId,
+};
+use std::sync::Arc;
 
+use super::check::{CheckDraft, last_number};
 use super::conditions;
 use super::foreign_key::{
     ForeignKeyDraft, drop_redundant_indexes, foreign_key_draft, foreign_keys_of, last_generated_number,
@@ -18,8 +22,12 @@ pub struct DefinitionContext<'a> {
     pub require_primary_key: bool,
     /// Makes a column's default from the expression of its DEFAULT clause (not CURRENT_TIMESTAMP, not NULL).
     pub literal_default: &'a dyn Fn(&ast::Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError>,
-    /// Checks `DEFAULT (expression)` and gives the text to keep.
-    pub expression_default: &'a dyn Fn(&ast::Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError>,
+    /// Whether there is a function of this name, in lower case.
+    pub knows_function: &'a dyn Fn(&str) -> bool,
+    /// The type of an expression over the row of a table.
+    pub row_expression_type: &'a dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError>,
+    /// The character set of the statement's strings.
+    pub connection_charset: &'a str,
     pub conditions: Vec<Condition>,
 }
 
@@ -56,9 +64,11 @@ pub struct IndexDraft {
     pub comment: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartDraft {
+    /// Of an expression: the hidden column, once there is one.
     pub column: String,
+    pub expression: Option<String>,
     pub prefix_length: Option<u64>,
     pub descending: bool,
 }
@@ -75,6 +85,9 @@ pub struct TableDraft {
     pub foreign_keys: Vec<ForeignKeyDraft>,
     /// The last number among the names that the server made for the table's foreign keys.
     pub foreign_key_number: u32,
+    pub checks: Vec<CheckDraft>,
+    /// The last number among the names that the server made for the table's CHECK constraints.
+    pub check_number: u32,
     pub collation: CollationId,
     pub engine: String,
     pub comment: String,
@@ -108,6 +121,8 @@ impl TableDraft {
             next_index_id: table.indexes.iter().map(|index| index.id.0 + 1).max().unwrap_or(1),
             foreign_keys: table.foreign_keys.iter().map(|key| foreign_key_draft(key, table)).collect(),
             foreign_key_number: last_generated_number(table),
+            checks: table.checks.iter().map(check_draft).collect(),
+            check_number: last_number(&table.checks, &table.name),
             collation: table.collation,
             engine: table.engine.clone(),
             comment: table.comment.clone(),
@@ -121,20 +136,28 @@ impl TableDraft {
     }
 
     pub fn column_position(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| same_name(&column.definition.name, name))
+        let is_it =
+            |column: &ColumnDraft| !column.definition.hidden && same_name(&column.definition.name, name);
+        self.columns.iter().position(is_it)
     }
 
     pub fn index_position(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|index| same_name(&index.name, name))
     }
 
-    /// Checks the whole and makes the descriptor. Trees of new indexes are 0; the caller creates them.
-    pub fn finish(mut self, context: &mut DefinitionContext<'_>) -> Result<TableDef, SqlError> {
+    /// Checks the whole and makes the descriptor, with the source of each of its columns. Trees of new indexes are 0;
+    /// the caller creates them.
+    pub fn finish(
+        mut self,
+        context: &mut DefinitionContext<'_>,
+    ) -> Result<(TableDef, Vec<ColumnSource>), SqlError> {
         self.check_columns()?;
+        self.finish_column_expressions()?;
         self.collect_column_keys()?;
         self.make_primary_key_not_null()?;
         drop_redundant_indexes(&mut self);
         name_indexes(&mut self)?;
+        self.place_index_parts(context)?;
         name_foreign_keys(&mut self)?;
         if self.indexes.len() > INDEXES_MAX {
             return Err(error_code::ER_TOO_MANY_KEYS.with(&[&INDEXES_MAX]));
@@ -147,8 +170,13 @@ impl TableDraft {
         if context.require_primary_key && !self.indexes.iter().any(|index| index.kind == IndexKind::Primary) {
             return Err(conditions::ER_TABLE_WITHOUT_PK.plain());
         }
+        self.finish_checks()?;
+        self.check_foreign_key_actions()?;
         let foreign_keys = foreign_keys_of(&self)?;
-        Ok(TableDef { foreign_keys, ..self.into_table() })
+        let sources = self.columns.iter().map(|column| column.source).collect();
+        let table = Arc::new(TableDef { foreign_keys, ..self.into_table() });
+        check_row_expressions(&table, context)?;
+        Ok((Arc::unwrap_or_clone(table), sources))
     }
 
     fn check_columns(&self) -> Result<(), SqlError> {
@@ -160,11 +188,11 @@ impl TableDraft {
         }
         for (position, column) in self.columns.iter().enumerate() {
             let name = &column.definition.name;
-            if self.column_position(name) != Some(position) {
+            if !column.definition.hidden && self.column_position(name) != Some(position) {
                 return Err(error_code::ER_DUP_FIELDNAME.with(&[name]));
             }
         }
-        if self.columns.iter().all(|column| column.definition.invisible) {
+        if self.columns.iter().all(|column| column.definition.invisible || column.definition.hidden) {
             return Err(conditions::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN.plain());
         }
         let row_bytes: u64 =
@@ -251,7 +279,7 @@ impl TableDraft {
                 (IndexId(next_id - 1), 0)
             });
             let parts = index.parts.iter().map(|part| IndexPart {
-                column: self.column_position(&part.column).expect("check_index found every column"),
+                column: self.part_position(&part.column).expect("check_index found every column"),
                 prefix_length: part.prefix_length.map(|length| length as u32),
                 descending: part.descending,
             });
@@ -266,6 +294,7 @@ impl TableDraft {
                 comment: index.comment.clone(),
             });
         }
+        table.checks = self.checks.into_iter().map(|check| check.definition).collect();
         table.columns = self.columns.into_iter().map(|column| column.definition).collect();
         table.collation = self.collation;
         table.engine = self.engine;
@@ -283,7 +312,7 @@ impl TableDraft {
 
 impl IndexDraft {
     fn of_column(kind: IndexKind, column: &str) -> IndexDraft {
-        let part = PartDraft { column: column.to_owned(), prefix_length: None, descending: false };
+        let part = PartDraft { column: column.to_owned(), ..PartDraft::default() };
         IndexDraft {
             existing: None,
             name: String::new(),
@@ -294,6 +323,21 @@ impl IndexDraft {
             comment: String::new(),
         }
     }
+}
+
+/// Finds what only binding does: wrong numbers of arguments, collations that do not mix, and the like.
+fn check_row_expressions(table: &Arc<TableDef>, context: &DefinitionContext<'_>) -> Result<(), SqlError> {
+    let expressions = table.columns.iter().filter_map(|column| match (&column.generated, &column.default) {
+        (Some(generated), _) => Some(&generated.expression),
+        (None, ColumnDefault::Expression { text }) => Some(text),
+        _ => None,
+    });
+    let conditions = table.checks.iter().map(|check| &check.condition);
+    expressions.chain(conditions).try_for_each(|text| (context.row_expression_type)(text, table).map(drop))
+}
+
+fn check_draft(check: &CheckDef) -> CheckDraft {
+    CheckDraft { definition: check.clone(), column: None }
 }
 
 fn column_draft(column: &ColumnDef, position: usize) -> ColumnDraft {
@@ -309,6 +353,12 @@ fn column_draft(column: &ColumnDef, position: usize) -> ColumnDraft {
 fn index_draft(index: &IndexDef, table: &TableDef) -> IndexDraft {
     let parts = index.parts.iter().map(|part| PartDraft {
         column: table.columns[part.column].name.clone(),
+        expression: match &table.columns[part.column] {
+            ColumnDef { hidden: true, generated, .. } => {
+                generated.as_ref().map(|generated| generated.expression.clone())
+            }
+            _ => None,
+        },
         prefix_length: part.prefix_length.map(u64::from),
         descending: part.descending,
     });

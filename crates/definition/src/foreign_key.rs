@@ -82,7 +82,7 @@ fn action(written: Option<Written>) -> ReferentialAction {
 }
 
 fn generated_index(name: &str, columns: &[String]) -> IndexDraft {
-    let part = |column: &String| PartDraft { column: column.clone(), prefix_length: None, descending: false };
+    let part = |column: &String| PartDraft { column: column.clone(), ..PartDraft::default() };
     IndexDraft {
         existing: None,
         name: name.to_owned(),

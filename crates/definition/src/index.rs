@@ -6,6 +6,7 @@ use schema::IndexKind;
 
 use super::conditions;
 use super::draft::{DefinitionContext, IndexDraft, PartDraft, TableDraft, same_name};
+use super::index_part::{NAMELESS, part_expression};
 
 const PARTS_MAX: usize = 16;
 const KEY_BYTES_MAX: u64 = 3072;
@@ -23,21 +24,22 @@ pub fn draft_of_index(
         WrittenKind::FullText => return unsupported("FULLTEXT indexes"),
         WrittenKind::Spatial => return unsupported("SPATIAL indexes"),
     };
-    let mut parts = Vec::with_capacity(index.parts.len());
-    for part in index.parts {
-        match part.target {
-            IndexPartTarget::Column { name, prefix_length } => parts.push(PartDraft {
-                column: name.name.to_owned(),
-                prefix_length,
-                descending: part.descending,
-            }),
-            IndexPartTarget::Expression(_) => return unsupported("functional index parts"),
-        }
-    }
     let name = match kind {
         IndexKind::Primary => "PRIMARY".to_owned(),
         _ => index.name.or(index.constraint).map(|name| name.name.to_owned()).unwrap_or_default(),
     };
+    let mut parts = Vec::with_capacity(index.parts.len());
+    for part in index.parts {
+        let draft = PartDraft { descending: part.descending, ..PartDraft::default() };
+        parts.push(match part.target {
+            IndexPartTarget::Column { name, prefix_length } => {
+                PartDraft { column: name.name.to_owned(), prefix_length, ..draft }
+            }
+            IndexPartTarget::Expression(expr) => {
+                PartDraft { expression: Some(part_expression(&expr, kind, &name, context)?), ..draft }
+            }
+        });
+    }
     if kind != IndexKind::Primary && !name.is_empty() {
         check_index_name(&name)?;
         if name.eq_ignore_ascii_case("PRIMARY") {
@@ -112,7 +114,11 @@ pub fn name_indexes(draft: &mut TableDraft) -> Result<(), SqlError> {
         }
         let Some(part) = draft.indexes[position].parts.first() else { continue };
         let column = draft.column_position(&part.column);
-        let base = column.map_or(part.column.clone(), |at| draft.columns[at].definition.name.clone());
+        let base = match column {
+            _ if part.expression.is_some() => NAMELESS.to_owned(),
+            Some(at) => draft.columns[at].definition.name.clone(),
+            None => part.column.clone(),
+        };
         draft.indexes[position].name = free_name(draft, &base);
     }
     Ok(())
@@ -138,7 +144,7 @@ pub fn check_index(draft: &TableDraft, position: usize) -> Result<(), SqlError> 
     let mut bytes = 0;
     for (at, part) in index.parts.iter().enumerate() {
         let column = draft
-            .column_position(&part.column)
+            .part_position(&part.column)
             .ok_or_else(|| error_code::ER_KEY_COLUMN_DOES_NOT_EXITS.with(&[&part.column]))?;
         if index.parts[..at].iter().any(|earlier| same_name(&earlier.column, &part.column)) {
             return Err(error_code::ER_DUP_FIELDNAME.with(&[&part.column]));

@@ -7,30 +7,36 @@
 
 mod alter;
 mod alteration;
+mod check;
 mod column;
 mod conditions;
 mod conversion;
 mod create;
 mod data_type;
 mod database;
+mod dependence;
 mod draft;
 mod foreign_key;
 mod foreign_key_check;
 mod index;
+mod index_part;
 mod options;
 mod query_columns;
 mod relatives;
 mod rename;
+mod row_expression;
+mod row_maker;
 mod table_name;
 mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
-    Alteration, Converter, check_algorithm, is_only_named, is_same_value, needs_rebuild, old_and_new,
+    Alteration, Converter, check_algorithm, check_constraint_algorithm, computes_values, is_only_named,
+    is_same_value, needs_rebuild, newly_enforced, old_and_new,
 };
 pub use conditions::{
-    ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT, ER_WARN_RESTRICT_FK_DEPRECATED,
-    ER_WARN_RESTRICT_FK_OFF,
+    ER_CHECK_CONSTRAINT_DUP_NAME, ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
+    ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF,
 };
 pub use conversion::Conversion;
 pub use create::draft_of_create;
@@ -40,5 +46,6 @@ pub use draft::{ColumnSource, DefinitionContext, TableDraft};
 pub use foreign_key_check::{Definer, Followers, ForeignKeys};
 pub use query_columns::{SourceColumns, add_query_columns};
 pub use relatives::referenced_by;
-pub use rename::{Names, follow_renames};
+pub use rename::{Names, checks_like, follow_renames};
+pub use row_maker::RowMaker;
 pub use table_name::TableName;

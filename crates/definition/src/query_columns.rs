@@ -6,6 +6,7 @@ use schema::{ColumnDef, ColumnDefault, TableDef};
 
 use super::conversion::Conversion;
 use super::draft::{ColumnDraft, ColumnSource, TableDraft};
+use super::row_maker::RowMaker;
 
 /// Adds the query's columns to a draft; one that the list names already takes its values instead.
 pub fn add_query_columns(
@@ -41,7 +42,11 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
     if let Some(table) = catalog.table(&output.database, &output.table)
         && let Some(position) = table.definition().column_named(&output.original_name)
     {
-        column.default = table.definition().columns[position].default.clone();
+        let source = &table.definition().columns[position];
+        column.comment.clone_from(&source.comment);
+        if source.generated.is_none() {
+            column.default = source.default.clone();
+        }
     }
     if is_computed && !column.nullable() && !column.is_large_object() {
         let value = column.column_type.implicit_default();
@@ -57,6 +62,9 @@ pub struct SourceColumns<'a> {
     conversion: Conversion<'a>,
     /// For each column: the query's column and its type, or the default.
     sources: Vec<Result<(usize, ColumnType), Value>>,
+    /// Columns with a default expression.
+    computed: Vec<usize>,
+    maker: &'a dyn RowMaker,
     next_number: u64,
     row_number: u64,
 }
@@ -67,24 +75,31 @@ impl<'a> SourceColumns<'a> {
         table: &'a TableDef,
         columns: &[OutputColumn],
         conversion: Conversion<'a>,
+        maker: &'a dyn RowMaker,
     ) -> Result<SourceColumns<'a>, SqlError> {
         let mut sources = Vec::with_capacity(table.columns.len());
-        for column in &table.columns {
+        let mut computed = Vec::new();
+        for (position, column) in table.columns.iter().enumerate() {
             let from = columns.iter().position(|output| output.name.eq_ignore_ascii_case(&column.name));
             sources.push(match (from, &column.default) {
+                (Some(_), _) if column.generated.is_some() => {
+                    return Err(error_code::ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN
+                        .with(&[&column.name, &table.name]));
+                }
+                (None, _) if column.generated.is_some() => Err(Value::Null),
                 (Some(position), _) => Ok((position, columns[position].column_type.clone())),
                 (None, ColumnDefault::None) => Err(column.column_type.implicit_default()),
                 (None, ColumnDefault::Null) => Err(Value::Null),
                 (None, ColumnDefault::Value { value, .. }) => Err(value.clone()),
                 (None, ColumnDefault::CurrentTimestamp { .. }) => Err(conversion.now(&column.column_type)),
                 (None, ColumnDefault::Expression { .. }) => {
-                    return Err(error_code::ER_NOT_SUPPORTED_YET
-                        .with(&[&"a default expression in CREATE TABLE .. SELECT"]));
+                    computed.push(position);
+                    Err(Value::Null)
                 }
             });
         }
         let next_number = table.auto_increment_start.max(1);
-        Ok(SourceColumns { table, conversion, sources, next_number, row_number: 0 })
+        Ok(SourceColumns { table, conversion, sources, computed, maker, next_number, row_number: 0 })
     }
 }
 
@@ -107,6 +122,9 @@ impl RowConverter for SourceColumns<'_> {
             };
             converted.push(value);
         }
-        Ok(())
+        for &column in &self.computed {
+            converted[column] = self.maker.default_value(column, converted, self.row_number)?;
+        }
+        self.maker.finish(converted, self.row_number)
     }
 }

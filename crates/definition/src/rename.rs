@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use datum::{SqlError, error_code};
-use schema::{TableDef, generated_name, generated_number};
+use schema::{CheckDef, TableDef, generated_name, generated_number};
 
 use super::table_name::TableName;
 
@@ -44,8 +44,18 @@ impl Names {
     }
 }
 
-/// Tables take other names: `to` says which. The keys of `table` follow their parents, and names that were generated
-/// from the table's own name follow that.
+/// The constraints of a table that is made like another: all get names of the server.
+pub fn checks_like(source: &TableDef, name: &str) -> Vec<CheckDef> {
+    let mut checks = source.checks.clone();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    for (position, check) in checks.iter_mut().enumerate() {
+        check.name = CheckDef::generated_name(name, position as u32 + 1);
+    }
+    checks
+}
+
+/// Tables take other names: `to` says which. The keys of `table` follow their parents, and names of keys and
+/// constraints that were generated from the table's own name follow that.
 pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<TableName>) {
     let own = to(&TableName::of(table));
     for key in &mut table.foreign_keys {
@@ -61,6 +71,11 @@ pub fn follow_renames(table: &mut TableDef, to: impl Fn(&TableName) -> Option<Ta
     }
     table.foreign_keys.sort_by_cached_key(|key| key.name.to_lowercase());
     if let Some(own) = own {
+        for check in &mut table.checks {
+            if let Some(number) = check.generated_number(&table.name) {
+                check.name = CheckDef::generated_name(&own.name, number);
+            }
+        }
         table.database = own.database;
         table.name = own.name;
     }

@@ -10,8 +10,11 @@ mod foreign_key;
 mod input;
 mod insert;
 mod rows;
+mod rules;
 mod update;
 
+pub use assign::Assigner;
 pub use delete::execute_delete;
 pub use insert::execute_insert;
+pub use rules::check_row;
 pub use update::execute_update;

@@ -6,7 +6,7 @@ use crate::work::Work;
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
 use expression::EvalContext;
-use plan::{LockClause, LockWait};
+use plan::{LockClause, LockWait, RowRules};
 use schema::TableId;
 use std::any::Any;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct ExecContext<'a> {
     /// Stands between expressions and the session while a strict change runs.
     pub strict: &'a Arc<StrictSession>,
     pub tables: &'a dyn TableResolver,
+    /// The rules of tables that the statement changes through foreign keys.
+    pub cascade_rules: &'a [(TableId, Arc<RowRules>)],
     /// Handed to virtual tables.
     pub viewer: &'a dyn Any,
     pub interrupt: &'a Interrupt,

@@ -27,6 +27,7 @@ mod sink;
 mod work;
 
 pub use batch::RowBatch;
+pub use change::{Assigner, check_row};
 pub use context::{ExecContext, ExecSettings, Interrupt};
 pub use execute::execute;
 pub use kept::KeptRows;

@@ -31,7 +31,7 @@ pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings}
 pub use deferred::{Deferred, SessionRequest};
 pub use expr::{Coercibility, Expr, ExprKind, ExprType};
 pub use function::{Arguments, Function, Volatility};
-pub use functions::JsonBehaviour;
+pub use functions::{JsonBehaviour, is_function};
 pub use interval::IntervalUnit;
 pub use json_table::{JsonPath, table_document, table_value};
 pub use locale::{LOCALE_NAMES, Locale};

@@ -1,5 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 use crate::node::Node;
+use crate::row_rules::RowRules;
 use crate::subquery::Initialiser;
 use datum::Value;
 use expression::Expr;
@@ -19,6 +20,8 @@ pub struct InsertPlan {
     pub duplicates: DuplicateRule,
     /// Subqueries among the values, run once before the first row.
     pub initialisers: Vec<Initialiser>,
+    /// Of the table, if it has any.
+    pub rules: Option<Arc<RowRules>>,
     /// INSERT IGNORE: errors of a row become warnings and the row is left out or adjusted.
     pub ignore: bool,
 }
@@ -84,6 +87,8 @@ pub struct UpdateTarget {
     pub column_positions: Vec<usize>,
     /// In the order written; later ones see the new values of earlier ones in the frame.
     pub assignments: Vec<Assignment>,
+    /// Of the table, if it has any.
+    pub rules: Option<Arc<RowRules>>,
 }
 
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ mod join;
 mod json_table;
 mod node;
 mod output;
+mod row_rules;
 mod statement;
 mod subquery;
 mod window;
@@ -34,6 +35,7 @@ pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
+pub use row_rules::{GeneratedColumn, RowCheck, RowRules};
 pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{
     Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Lateral, Quantifier,

@@ -2,6 +2,7 @@
 use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::node::Node;
 use crate::output::OutputColumn;
+use crate::row_rules::RowRules;
 use datum::{ColumnType, Condition};
 use expression::{Expr, ReadParameter};
 use schema::{TableDef, TableId};
@@ -12,6 +13,8 @@ pub struct Plan {
     pub kind: PlanKind,
     /// Every stored table the plan touches, for metadata locks, privileges and to see that the plan is still valid.
     pub tables: Vec<TableUse>,
+    /// What rows need of tables that the statement changes through foreign keys; filled in by who knows those.
+    pub cascade_rules: Vec<(TableId, Arc<RowRules>)>,
     /// Parameters the statement's text has (`?`, or its literals when the plan is shared by digest).
     pub parameter_count: usize,
     /// The length of `EvalContext::slots` that the plan needs: values of subqueries and of outer columns.

@@ -228,6 +228,14 @@ impl Block {
         }
     }
 
+    /// Makes an expression over the row of a source's table one over the frame.
+    pub fn read_row_of(&mut self, source: usize, expr: &mut Expr) {
+        crate::walk::replace(expr, &mut |part| match part.kind {
+            ExprKind::Column(column) => Some(self.column_expr(source, column)),
+            _ => None,
+        });
+    }
+
     /// A column of a source as an expression over the frame.
     pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
         let mut column_type = self.sources[source].columns[column].column_type.clone();

@@ -26,3 +26,5 @@ pub const ER_WINDOW_OUTER_REFERENCE: ErrorCode = ErrorCode::new(
     "HY000",
     "Outer reference %s in window's ORDER BY or PARTITION BY clause not allowed.",
 );
+pub const ER_DEFAULT_AS_VAL_GENERATED: ErrorCode =
+    ErrorCode::new(3773, "HY000", "DEFAULT function cannot be used with default value expressions");

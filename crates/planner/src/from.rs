@@ -283,10 +283,11 @@ fn cross(left: Joined, right: Joined) -> Joined {
 
 pub fn columns_of(table: &TableDef) -> Vec<SourceColumn> {
     let column = |column: &schema::ColumnDef| SourceColumn {
-        name: column.name.clone(),
+        // No statement can write a name with a space at its end.
+        name: if column.hidden { "index part ".to_owned() } else { column.name.clone() },
         column_type: column.column_type.clone(),
-        hidden: false,
-        invisible: column.invisible,
+        hidden: column.hidden,
+        invisible: column.invisible || column.hidden,
     };
     table.columns.iter().map(column).collect()
 }
@@ -296,7 +297,7 @@ fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHin
     for hint in named.index_hints {
         let mut positions = Vec::with_capacity(hint.indexes.len());
         for name in hint.indexes {
-            let position = table.index_named(name.name);
+            let position = table.index_named(name.name).filter(|at| !table.indexes[*at].invisible);
             positions.push(
                 position.ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name.name, &table.name]))?,
             );

@@ -36,6 +36,7 @@ impl<'p> Planner<'p> {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
                 }
                 source_columns = planned.columns;
+                columns.iter().try_for_each(|&column| check_assignable(&table, column))?;
                 let is_target = |used: &TableUse| used.id == table.id && used.usage < TableUsage::Insert;
                 reads_target = self.tables.iter().any(is_target);
                 InsertSource::Query(Box::new(planned.node))
@@ -57,6 +58,7 @@ impl<'p> Planner<'p> {
             self.check_not_read(&table)?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
+        let rules = crate::row_expression::row_rules(&table, self.catalog, self.context)?;
         Ok(InsertPlan {
             table,
             columns,
@@ -65,6 +67,7 @@ impl<'p> Planner<'p> {
             reads_target,
             duplicates,
             initialisers,
+            rules,
             ignore: insert.ignore,
         })
     }
@@ -120,7 +123,8 @@ impl<'p> Planner<'p> {
             }
             (Some(columns), _) => columns.iter().collect(),
             (None, _) => {
-                let visible = |column: &usize| !table.columns[*column].invisible;
+                let visible =
+                    |column: &usize| !table.columns[*column].invisible && !table.columns[*column].hidden;
                 return Ok((0..table.columns.len()).filter(visible).collect());
             }
         };
@@ -183,13 +187,14 @@ impl<'p> Planner<'p> {
 
     pub fn insert_value(
         &mut self,
-        table: &TableDef,
+        table: &Arc<TableDef>,
         column: usize,
         expr: &ast::Expr<'p>,
     ) -> Result<InsertValue, SqlError> {
         if matches!(expr.kind, Kind::DefaultValue) {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
+        check_assignable(table, column)?;
         let bound = self.bind(expr)?;
         if let Kind::Parameter(index) = expr.kind {
             self.suggest_parameter_type(index.0 as usize, &table.columns[column].column_type);
@@ -246,7 +251,10 @@ impl<'p> Planner<'p> {
         for assignment in insert.on_duplicate {
             let column = target_column(table, &assignment.column)?;
             let value = self.insert_value(table, column, &assignment.value)?;
-            assignments.push(Assignment { column, value });
+            // DEFAULT is what a generated column gets in any case.
+            if table.columns[column].generated.is_none() {
+                assignments.push(Assignment { column, value });
+            }
         }
         self.pop_row_block()?;
         Ok(assignments)
@@ -321,7 +329,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
     block.position(source, position);
 }
 
-fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
+pub fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
     Source {
         alias: alias.to_owned(),
         database: table.database.clone(),
@@ -334,6 +342,17 @@ fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
         optional: false,
         lock: None,
         names_results: false,
+    }
+}
+
+/// Error 3105: nobody but its expression gives a generated column a value.
+fn check_assignable(table: &TableDef, column: usize) -> Result<(), SqlError> {
+    let column = &table.columns[column];
+    match column.generated {
+        None => Ok(()),
+        Some(_) => {
+            Err(error_code::ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN.with(&[&column.name, &table.name]))
+        }
     }
 }
 

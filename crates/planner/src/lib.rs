@@ -34,7 +34,9 @@ mod block;
 mod condition;
 mod defaults;
 mod error_codes;
+mod generated;
 mod planner;
+mod row_expression;
 mod walk;
 
 mod access;
@@ -44,4 +46,5 @@ mod range;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};
+pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use statement::{is_plannable, plan_expressions, plan_statement};

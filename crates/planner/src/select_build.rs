@@ -136,10 +136,11 @@ impl Planner<'_> {
         &mut self,
         block: &mut Block,
         tree: Option<JoinTree>,
-        conditions: Vec<Expr>,
+        mut conditions: Vec<Expr>,
         wanted: Option<WantedOrder>,
         straight: bool,
     ) -> Result<RowSource, SqlError> {
+        self.use_generated_columns(block, &mut conditions)?;
         let (mut with_subquery, plain): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(has_subquery);
         let applies = place_subqueries(block, with_subquery.iter_mut().collect());

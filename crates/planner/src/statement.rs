@@ -78,6 +78,7 @@ impl Planner<'_> {
         Plan {
             kind,
             tables: self.tables,
+            cascade_rules: Vec::new(),
             parameter_count: self.parameter_types.len(),
             slot_count: self.slot_count,
             parameter_types: self.parameter_types,

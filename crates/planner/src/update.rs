@@ -11,8 +11,8 @@ use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
 use plan::{
-    AccessPath, Assignment, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node, NodeKind,
-    SortKey, TableUsage, UpdatePlan, UpdateTarget,
+    AccessPath, Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node,
+    NodeKind, SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
 use schema::TableDef;
 use std::sync::Arc;
@@ -59,6 +59,7 @@ impl<'p> Planner<'p> {
                 column_positions: (0..table.columns.len())
                     .map(|column| place_of(&block, Position::Column { source, column }))
                     .collect(),
+                rules: crate::row_expression::row_rules(&table, self.catalog, self.context)?,
                 table,
                 assignments,
             });
@@ -152,15 +153,21 @@ impl<'p> Planner<'p> {
             for column in 0..definition.columns.len() {
                 block.position(source, column);
             }
-            let value = self.insert_value(&definition, column, &assignment.value)?;
+            let mut value = self.insert_value(&definition, column, &assignment.value)?;
+            if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {
+                self.block().read_row_of(source, expr);
+            }
             if let InsertValue::Expr(expr) = &value
                 && crate::walk::has_aggregate(expr)
             {
                 return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
             }
+            // DEFAULT is what a generated column gets in any case.
+            let is_given = definition.columns[column].generated.is_none();
+            let given = is_given.then_some(Assignment { column, value });
             match targets.iter_mut().find(|(known, _)| *known == source) {
-                Some((_, list)) => list.push(Assignment { column, value }),
-                None => targets.push((source, vec![Assignment { column, value }])),
+                Some((_, list)) => list.extend(given),
+                None => targets.push((source, given.into_iter().collect())),
             }
         }
         Ok(targets)
@@ -280,6 +287,7 @@ fn columns_of_indexes(table: &TableDef) -> Vec<usize> {
 fn reads_assigned(node: &Node, table: &TableDef, assignments: &[Assignment]) -> bool {
     let assigned = |column: usize| {
         table.columns[column].on_update_current_timestamp
+            || table.columns[column].generated.is_some()
             || assignments.iter().any(|assignment| assignment.column == column)
     };
     let clustered = || {

@@ -31,8 +31,21 @@ pub struct ColumnDef {
     /// `ON UPDATE CURRENT_TIMESTAMP(fsp)`; the digits are those of the column's type.
     pub on_update_current_timestamp: bool,
     pub auto_increment: bool,
+    /// `GENERATED ALWAYS AS (..)`: its value is made from the row's other columns whenever the row is written.
+    pub generated: Option<Generation>,
+    /// Stands for the expression of an index part: no statement can name it or sees it.
+    pub hidden: bool,
     pub invisible: bool,
     pub comment: String,
+}
+
+/// How a generated column gets its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// The expression as SHOW CREATE TABLE prints it, over columns of the same row.
+    pub expression: String,
+    /// STORED, as the definition says it. Rows hold the value of VIRTUAL columns as well (decision 0040).
+    pub stored: bool,
 }
 
 impl ColumnDef {
@@ -44,9 +57,16 @@ impl ColumnDef {
             default,
             on_update_current_timestamp: false,
             auto_increment: false,
+            generated: None,
+            hidden: false,
             invisible: false,
             comment: String::new(),
         }
+    }
+
+    /// A generated column that is not STORED.
+    pub fn is_virtual(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| !generated.stored)
     }
 
     pub fn nullable(&self) -> bool {

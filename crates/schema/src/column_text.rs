@@ -23,11 +23,37 @@ pub fn column_key(table: &TableDef, column: usize) -> &'static str {
     }
 }
 
+/// The column of an index part as SHOW INDEX names it: an expression has none.
+pub fn part_column(column: &ColumnDef) -> Value {
+    if column.hidden { Value::Null } else { Value::bytes(&column.name) }
+}
+
+/// The expression that an index part is.
+pub fn part_expression(column: &ColumnDef) -> Value {
+    match &column.generated {
+        Some(generated) if column.hidden => Value::bytes(escaped(&generated.expression)),
+        _ => Value::Null,
+    }
+}
+
+/// An expression as the information schema tells it: with a backslash before quotes and backslashes.
+pub fn escaped(expression: &str) -> String {
+    let mut text = String::with_capacity(expression.len());
+    for character in expression.chars() {
+        if matches!(character, '\'' | '\\') {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
 /// What is shown of a default.
 pub fn column_default(column: &ColumnDef) -> Value {
     match &column.default {
         ColumnDefault::None | ColumnDefault::Null => Value::Null,
-        ColumnDefault::Value { text, .. } | ColumnDefault::Expression { text } => Value::bytes(text),
+        ColumnDefault::Value { text, .. } => Value::bytes(text),
+        ColumnDefault::Expression { text } => Value::bytes(escaped(text)),
         ColumnDefault::CurrentTimestamp { fsp: 0 } => Value::bytes("CURRENT_TIMESTAMP"),
         ColumnDefault::CurrentTimestamp { fsp } => Value::bytes(format!("CURRENT_TIMESTAMP({fsp})")),
     }
@@ -41,6 +67,10 @@ pub fn column_extra(column: &ColumnDef) -> String {
     }
     if matches!(column.default, ColumnDefault::CurrentTimestamp { .. } | ColumnDefault::Expression { .. }) {
         words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        words.push(format!("{kind} GENERATED"));
     }
     if column.on_update_current_timestamp {
         words.push(match column.column_type.kind {

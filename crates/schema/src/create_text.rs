@@ -1,4 +1,5 @@
 //! The text of SHOW CREATE TABLE, character for character as MySQL 8 and later print it.
+use crate::check::CheckDef;
 use crate::column::{ColumnDef, ColumnDefault};
 use crate::identifier::{quote_identifier, quote_text};
 use crate::index::{IndexDef, IndexKind};
@@ -10,9 +11,13 @@ use std::fmt::Write;
 
 /// The statement; `next_auto_increment` is the live counter, printed when it is above 1.
 pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(|column| column_text(column, table)).collect();
+    let columns = table.columns.iter().filter(|column| !column.hidden);
+    let mut lines: Vec<String> = columns.map(|column| column_text(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_text(index, table)));
     lines.extend(table.foreign_keys.iter().map(|key| key.clause(table)));
+    let mut checks: Vec<&CheckDef> = table.checks.iter().collect();
+    checks.sort_by_key(|check| check.name.to_lowercase());
+    lines.extend(checks.into_iter().map(CheckDef::clause));
     let mut text = format!("CREATE TABLE {} (\n  {}\n)", quote_identifier(&table.name), lines.join(",\n  "));
     text.push_str(" ENGINE=");
     text.push_str(&table.engine);
@@ -42,17 +47,21 @@ fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 fn column_text(column: &ColumnDef, table: &TableDef) -> String {
     let mut text = format!("{} {}", quote_identifier(&column.name), type_text(&column.column_type));
     push_collation(&mut text, column, table.collation);
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        push(&mut text, format_args!(" GENERATED ALWAYS AS ({}) {kind}", generated.expression));
+    }
     if !column.nullable() {
         text.push_str(" NOT NULL");
     } else if matches!(column.column_type.kind, TypeKind::Timestamp { .. }) {
         text.push_str(" NULL");
     }
-    if column.invisible {
-        text.push_str(" /*!80023 INVISIBLE */");
-    }
     push_default(&mut text, column);
     if column.auto_increment {
         text.push_str(" AUTO_INCREMENT");
+    }
+    if column.invisible {
+        text.push_str(" /*!80023 INVISIBLE */");
     }
     if !column.comment.is_empty() {
         push(&mut text, format_args!(" COMMENT {}", quote_text(&column.comment)));
@@ -83,6 +92,7 @@ fn prints_no_null(column: &ColumnDef) -> bool {
 
 fn push_default(text: &mut String, column: &ColumnDef) {
     match &column.default {
+        _ if column.generated.is_some() => {}
         ColumnDefault::None => {}
         ColumnDefault::Null if prints_no_null(column) => {}
         ColumnDefault::Null => text.push_str(" DEFAULT NULL"),
@@ -124,7 +134,12 @@ fn index_text(index: &IndexDef, table: &TableDef) -> String {
         if position > 0 {
             text.push(',');
         }
-        text.push_str(&quote_identifier(&table.columns[part.column].name));
+        match &table.columns[part.column] {
+            ColumnDef { hidden: true, generated: Some(generated), .. } => {
+                push(&mut text, format_args!("({})", generated.expression));
+            }
+            column => text.push_str(&quote_identifier(&column.name)),
+        }
         if let Some(length) = part.prefix_length {
             push(&mut text, format_args!("({length})"));
         }

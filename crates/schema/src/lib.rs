@@ -4,6 +4,7 @@
 //! position inside one descriptor, tables by `TableId`. No I/O happens here.
 #![forbid(unsafe_code)]
 
+mod check;
 mod column;
 mod column_text;
 mod create_text;
@@ -16,8 +17,9 @@ mod table;
 mod type_text;
 mod virtual_table;
 
-pub use column::{ColumnDef, ColumnDefault};
-pub use column_text::{column_default, column_extra, column_key};
+pub use check::CheckDef;
+pub use column::{ColumnDef, ColumnDefault, Generation};
+pub use column_text::{column_default, column_extra, column_key, escaped, part_column, part_expression};
 pub use create_text::create_table_text;
 pub use database::DatabaseDef;
 pub use foreign_key::{ForeignKeyDef, MatchOption, ReferentialAction, generated_name, generated_number};

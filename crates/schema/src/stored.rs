@@ -6,7 +6,8 @@ mod column_type_form;
 mod foreign_key_form;
 mod value_form;
 
-use crate::column::{ColumnDef, ColumnDefault};
+use crate::check::CheckDef;
+use crate::column::{ColumnDef, ColumnDefault, Generation};
 use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind, IndexPart};
 use crate::table::{TableDef, TableId};
@@ -16,6 +17,8 @@ use serde_json::{Value as Json, json};
 const FORMAT_VERSION: u64 = 1;
 /// With foreign keys: a program that does not know them must not change the table.
 const FORMAT_VERSION_FOREIGN_KEYS: u64 = 2;
+/// With generated columns or CHECK constraints, for the same reason. There may be foreign keys.
+const FORMAT_VERSION_ROW_RULES: u64 = 3;
 
 /// The bytes are no table descriptor; the text says which field is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +74,12 @@ fn collation(object: &Json) -> Read<CollationId> {
 impl TableDef {
     pub fn to_bytes(&self) -> Vec<u8> {
         let has_foreign_keys = !self.foreign_keys.is_empty();
-        let version = if has_foreign_keys { FORMAT_VERSION_FOREIGN_KEYS } else { FORMAT_VERSION };
+        let has_generated = self.columns.iter().any(|column| column.generated.is_some());
+        let version = match has_foreign_keys {
+            _ if has_generated || !self.checks.is_empty() => FORMAT_VERSION_ROW_RULES,
+            true => FORMAT_VERSION_FOREIGN_KEYS,
+            false => FORMAT_VERSION,
+        };
         let mut form = json!({
             "version": version,
             "id": self.id.0,
@@ -94,13 +102,16 @@ impl TableDef {
             let keys: Vec<Json> = self.foreign_keys.iter().map(foreign_key_form::write).collect();
             form["foreign_keys"] = Json::Array(keys);
         }
+        if !self.checks.is_empty() {
+            form["checks"] = Json::Array(self.checks.iter().map(check_form).collect());
+        }
         form.to_string().into_bytes()
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<TableDef, StoredFormError> {
         let form: Json = serde_json::from_slice(bytes).map_err(|cause| error(cause.to_string()))?;
         let version = number(&form, "version")?;
-        if version != FORMAT_VERSION && version != FORMAT_VERSION_FOREIGN_KEYS {
+        if !(FORMAT_VERSION..=FORMAT_VERSION_ROW_RULES).contains(&version) {
             return Err(error(format!("format version {version} is not known")));
         }
         let mut table =
@@ -109,8 +120,12 @@ impl TableDef {
         table.indexes = list(&form, "indexes")?.iter().map(read_index).collect::<Read<_>>()?;
         table.foreign_keys = match version {
             FORMAT_VERSION_FOREIGN_KEYS => read_foreign_keys(&form)?,
+            FORMAT_VERSION_ROW_RULES if form.get("foreign_keys").is_some() => read_foreign_keys(&form)?,
             _ => Vec::new(),
         };
+        if form.get("checks").is_some() {
+            table.checks = list(&form, "checks")?.iter().map(read_check).collect::<Read<_>>()?;
+        }
         table.clustered_by = match field(&form, "clustered_by")? {
             Json::Null => None,
             _ => Some(IndexId(small(&form, "clustered_by")?)),
@@ -134,6 +149,18 @@ impl TableDef {
 
 fn read_foreign_keys(form: &Json) -> Read<Vec<ForeignKeyDef>> {
     list(form, "foreign_keys")?.iter().map(foreign_key_form::read).collect()
+}
+
+fn check_form(check: &CheckDef) -> Json {
+    json!({"name": check.name, "condition": check.condition, "enforced": check.enforced})
+}
+
+fn read_check(form: &Json) -> Read<CheckDef> {
+    Ok(CheckDef {
+        name: text(form, "name")?,
+        condition: text(form, "condition")?,
+        enforced: flag(form, "enforced"),
+    })
 }
 
 fn check_positions(table: &TableDef) -> Read<()> {
@@ -166,11 +193,15 @@ fn column_form(column: &ColumnDef) -> Json {
     for (name, set) in [
         ("on_update_current_timestamp", column.on_update_current_timestamp),
         ("auto_increment", column.auto_increment),
+        ("hidden", column.hidden),
         ("invisible", column.invisible),
     ] {
         if set {
             form[name] = json!(true);
         }
+    }
+    if let Some(generated) = &column.generated {
+        form["generated"] = json!({"expression": generated.expression, "stored": generated.stored});
     }
     if !column.comment.is_empty() {
         form["comment"] = json!(column.comment);
@@ -192,12 +223,20 @@ fn read_column(form: &Json) -> Read<ColumnDef> {
         }
         other => ColumnDefault::Expression { text: text(other, "expression")? },
     };
+    let generated = match form.get("generated") {
+        None => None,
+        Some(generated) => {
+            Some(Generation { expression: text(generated, "expression")?, stored: flag(generated, "stored") })
+        }
+    };
     Ok(ColumnDef {
         name: text(form, "name")?,
         column_type,
         default,
         on_update_current_timestamp: flag(form, "on_update_current_timestamp"),
         auto_increment: flag(form, "auto_increment"),
+        generated,
+        hidden: flag(form, "hidden"),
         invisible: flag(form, "invisible"),
         comment: form.get("comment").and_then(Json::as_str).unwrap_or_default().to_owned(),
     })

@@ -2,6 +2,7 @@
 //!
 //! Invariant: index parts name existing columns, at most one column is AUTO_INCREMENT, and `clustered_by`,
 //! when set, names an index whose columns are all NOT NULL and which has no prefix parts.
+use crate::check::CheckDef;
 use crate::column::ColumnDef;
 use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind};
@@ -24,6 +25,8 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// Those of which this table is the child, in the order of their names.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// In the order of their definition.
+    pub checks: Vec<CheckDef>,
     /// The index whose key orders the rows; `None` means a hidden 8-byte row id does.
     pub clustered_by: Option<IndexId>,
     /// The engine's tree with the rows.
@@ -54,6 +57,7 @@ impl TableDef {
             columns: Vec::new(),
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
+            checks: Vec::new(),
             clustered_by: None,
             tree: 0,
             row_format: ROW_FORMAT_CURRENT,
@@ -67,9 +71,9 @@ impl TableDef {
         }
     }
 
-    /// Position of the column of this name (names ignore case).
+    /// Position of the column of this name (names ignore case). Hidden columns have no name that anybody can use.
     pub fn column_named(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| same_name(&column.name, name))
+        self.columns.iter().position(|column| !column.hidden && same_name(&column.name, name))
     }
 
     /// Position of the index of this name (names ignore case).
@@ -105,15 +109,25 @@ impl TableDef {
         self.columns.iter().position(|column| column.auto_increment)
     }
 
-    /// Sorts the indexes into MySQL's order; call before `choose_clustering`.
+    /// Sorts the indexes into MySQL's order, those over virtual columns last among their like; call before
+    /// `choose_clustering`.
     pub fn arrange_indexes(&mut self) {
         let columns = &self.columns;
-        self.indexes.sort_by_key(|index| match index.kind {
-            IndexKind::Primary => 0,
-            IndexKind::Unique if index.parts.iter().all(|part| !columns[part.column].nullable()) => 1,
-            IndexKind::Unique => 2,
-            IndexKind::Plain => 3,
+        self.indexes.sort_by_key(|index| {
+            let rank = match index.kind {
+                IndexKind::Primary => 0,
+                IndexKind::Unique if index.parts.iter().all(|part| !columns[part.column].nullable()) => 1,
+                IndexKind::Unique => 2,
+                IndexKind::Plain => 3,
+            };
+            (rank, index.parts.iter().any(|part| columns[part.column].is_virtual()))
         });
+    }
+
+    /// Whether rows need more than their given values before they are written: generated columns or constraints.
+    pub fn has_row_rules(&self) -> bool {
+        self.columns.iter().any(|column| column.generated.is_some())
+            || self.checks.iter().any(|check| check.enforced)
     }
 
     /// As InnoDB: the primary key, else the first unique index without nullable or prefix parts, else

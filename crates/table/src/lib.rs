@@ -33,5 +33,5 @@ pub use handle::TableHandle;
 pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
-pub use resolver::TableResolver;
+pub use resolver::{RowCompleter, TableResolver};
 pub use storage_kind::StorageKind;

@@ -1,7 +1,7 @@
 //! From the id in a plan to the live table.
 use crate::handle::TableHandle;
-use datum::SqlError;
-use schema::TableId;
+use datum::{SqlError, Value};
+use schema::{TableDef, TableId};
 
 use crate::foreign_key::Relations;
 use std::sync::Arc;
@@ -13,4 +13,10 @@ pub trait TableResolver {
 
     /// The parents and children of the table; `None` for one that has neither.
     fn relations(&self, id: TableId) -> Option<Arc<Relations>>;
+}
+
+/// Gives a row that a cascade has changed what the table's definition makes of it: its generated columns. Implemented by
+/// who can evaluate expressions.
+pub trait RowCompleter {
+    fn complete(&self, table: &TableDef, row: &mut [Value]) -> Result<(), SqlError>;
 }

@@ -9,7 +9,7 @@ use plan::{DefaultSource, InsertValue};
 use schema::{ColumnDef, TableDef};
 
 /// How problems are treated in the statement at hand.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Assigner<'t> {
     pub table: &'t TableDef,
     /// Problems are errors.

@@ -2,6 +2,7 @@
 use super::auto_increment;
 use super::foreign_key::pardon;
 use super::insert::Inserter;
+use super::rules::check_row;
 use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
@@ -79,6 +80,13 @@ pub async fn update_existing(
     let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
     inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
     let row_begin = context.transaction.savepoint();
+    if let Some(rules) = &inserter.plan.rules {
+        inserter.assigner.generate(rules, &mut frame, number, context.eval)?;
+        context.check()?;
+        if let Err(error) = check_row(rules, &frame, context.eval) {
+            return pardon(error, inserter.plan.ignore, row_begin, &inserter.handle, context).await;
+        }
+    }
     let Inserter { handle, foreign_keys, .. } = &*inserter;
     if let Err(error) = foreign_keys.before_update(handle, row_key, &existing, &frame, context).await {
         return pardon(error, inserter.plan.ignore, row_begin, handle, context).await;

@@ -1,6 +1,7 @@
 //! The foreign keys of a changed table during one statement: asked before each row is written.
 //!
 //! A table without foreign keys, and a session with `foreign_key_checks=0`, pay one test for each row.
+use super::rules::CascadeRules;
 use crate::context::ExecContext;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode, Savepoint};
@@ -41,7 +42,8 @@ impl ForeignKeys {
         let Some(relations) = self.0.as_deref().filter(|relations| !relations.parents.is_empty()) else {
             return Ok(());
         };
-        let walk = ForeignKeyWalk::new(context.tables, context.settings.lock_wait);
+        let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
+        let walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
         walk.check_parents(context.transaction, relations, table, None, row).await
     }
 
@@ -54,7 +56,8 @@ impl ForeignKeys {
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         let Some(relations) = self.0.as_deref() else { return Ok(()) };
-        let mut walk = ForeignKeyWalk::new(context.tables, context.settings.lock_wait);
+        let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
+        let mut walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
         walk.before_update(context.transaction, relations, table, row_key, old, new).await?;
         walk.check_parents(context.transaction, relations, table, Some(old), new).await
     }
@@ -69,7 +72,8 @@ impl ForeignKeys {
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         let Some(relations) = self.0.as_deref() else { return Ok(()) };
-        let mut walk = ForeignKeyWalk::new(context.tables, context.settings.lock_wait);
+        let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
+        let mut walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
         walk.before_delete(context.transaction, relations, table, row_key, row, replaced_by).await
     }
 
@@ -85,7 +89,7 @@ impl ForeignKeys {
     }
 }
 
-/// With IGNORE a row that its foreign keys forbid is left as it was, with a warning; every other error stays one.
+/// With IGNORE a row that its keys or constraints forbid is left as it was, with a warning; every other error stays one.
 pub async fn pardon(
     error: SqlError,
     ignore: bool,
@@ -95,7 +99,8 @@ pub async fn pardon(
 ) -> Result<(), SqlError> {
     let is_refusal = error.is(&error_code::ER_NO_REFERENCED_ROW_2)
         || error.is(&error_code::ER_ROW_IS_REFERENCED_2)
-        || error.is(&error_code::ER_DUP_ENTRY);
+        || error.is(&error_code::ER_DUP_ENTRY)
+        || error.is(&error_code::ER_CHECK_CONSTRAINT_VIOLATED);
     if !ignore || !is_refusal {
         return Err(error);
     }

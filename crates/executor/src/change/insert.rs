@@ -4,6 +4,7 @@ use super::auto_increment::{Generated, Generator};
 use super::duplicate::{replace_existing, update_existing};
 use super::foreign_key::{ForeignKeys, pardon};
 use super::input::ChangeInput;
+use super::rules::check_row;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
@@ -22,6 +23,8 @@ pub struct Inserter<'p> {
     pub outcome: Outcome,
     generator: Generator,
     pace: Pace,
+    /// Rows that constraints refused, which the client is not told of as records.
+    refused: u64,
 }
 
 pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
@@ -43,6 +46,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         outcome: Outcome::default(),
         generator: Generator::new(&plan.table, rows),
         pace: Pace::default(),
+        refused: 0,
         plan,
     };
     match &plan.source {
@@ -56,6 +60,7 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         }
         InsertSource::Query(node) => inserter.insert_query(node, context).await?,
     }
+    inserter.outcome.records -= inserter.refused;
     Ok(inserter.outcome)
 }
 
@@ -142,6 +147,15 @@ impl Inserter<'_> {
     ) -> Result<(), SqlError> {
         context.check()?;
         self.pace.count_change().await;
+        if let Some(rules) = &self.plan.rules {
+            self.assigner.generate(rules, &mut row, self.outcome.records, context.eval)?;
+            context.check()?;
+            if let Err(error) = check_row(rules, &row, context.eval) {
+                self.refused += 1;
+                let row_begin = context.transaction.savepoint();
+                return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
+            }
+        }
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
         if self.foreign_keys.is_child() {
             let row_begin = context.transaction.savepoint();

@@ -3,6 +3,7 @@ use super::assign::Assigner;
 use super::auto_increment;
 use super::foreign_key::{ForeignKeys, pardon};
 use super::input::ChangeInput;
+use super::rules::check_row;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
@@ -126,6 +127,14 @@ async fn update_row(
         }
     }
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
+    if let Some(rules) = &target.plan.rules {
+        target.assigner.generate(rules, &mut new, outcome.matched_rows, context.eval)?;
+        context.check()?;
+        if let Err(error) = check_row(rules, &new, context.eval) {
+            let row_begin = context.transaction.savepoint();
+            return pardon(error, plan.ignore, row_begin, &target.handle, context).await;
+        }
+    }
     write_row(plan, target, &row_key, old, new, context, outcome).await
 }
 

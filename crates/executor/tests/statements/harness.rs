@@ -258,6 +258,7 @@ impl Database {
             eval: &mut eval,
             strict: &strict,
             tables: self,
+            cascade_rules: &plan.cascade_rules,
             viewer: &(),
             interrupt: &interrupt,
             settings: self.settings.clone(),

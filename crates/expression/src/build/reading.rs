@@ -96,7 +96,7 @@ impl KnownValues {
 
 impl BindContext {
     /// The value of a literal or known parameter, without letting it decide anything.
-    pub(crate) fn peek(&self, expr: &Expr) -> Option<Value> {
+    pub fn peek(&self, expr: &Expr) -> Option<Value> {
         match &expr.kind {
             ExprKind::Literal(value) => Some(value.clone()),
             ExprKind::Parameter(index) if !self.known.values.is_empty() => self.known.value(*index),
@@ -111,7 +111,8 @@ impl BindContext {
         Some(value)
     }
 
-    pub(crate) fn decide_by(&self, expr: &Expr) {
+    /// The plan is for the constant's value only.
+    pub fn decide_by(&self, expr: &Expr) {
         if matches!(expr.kind, ExprKind::Parameter(_)) {
             self.known.decided.set(true);
         }

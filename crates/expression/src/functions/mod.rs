@@ -85,6 +85,11 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Function> {
     index.get(name).copied()
 }
 
+/// Whether there is a function of this name (in lower case): of the registry, or one that is bound as an operator.
+pub fn is_function(name: &str) -> bool {
+    matches!(name, "if" | "nullif" | "isnull" | "mod") || by_name(name).is_some()
+}
+
 #[cfg(test)]
 mod tests;
 

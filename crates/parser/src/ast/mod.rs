@@ -23,6 +23,7 @@ mod statement;
 mod stored;
 mod table_reference;
 mod transaction;
+mod walk;
 
 pub use account::{
     AccountName, AccountOption, AlterUser, AuthenticationClause, CreateRole, CreateUser, DropUser, Grant,

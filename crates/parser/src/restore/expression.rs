@@ -9,6 +9,11 @@ use std::fmt::Result;
 
 impl Restorer<'_, '_, '_> {
     pub fn expr(&mut self, expr: &Expr<'_>) -> Result {
+        if self.options.resolved
+            && let Some(done) = self.resolved(expr)
+        {
+            return done;
+        }
         match &expr.kind {
             ExprKind::Null => self.text("NULL"),
             ExprKind::Boolean(true) => self.text("true"),
@@ -72,7 +77,7 @@ impl Restorer<'_, '_, '_> {
     }
 
     pub fn column(&mut self, column: &ColumnReference<'_>) -> Result {
-        if let Some(qualifier) = column.qualifier {
+        if let Some(qualifier) = column.qualifier.filter(|_| !self.options.resolved) {
             self.object_name(qualifier)?;
             self.text(".")?;
         }
@@ -283,7 +288,7 @@ impl Restorer<'_, '_, '_> {
     }
 }
 
-fn operator_text(operator: BinaryOperator) -> &'static str {
+pub fn operator_text(operator: BinaryOperator) -> &'static str {
     use BinaryOperator::*;
     match operator {
         Add => "+",

@@ -6,10 +6,13 @@ mod expression;
 mod function;
 mod literal;
 mod query;
+mod resolved;
 mod table;
 
 #[cfg(test)]
 mod tests;
+
+pub use resolved::is_condition;
 
 use crate::ast::{Expr, Query};
 use std::fmt::{Debug, Display, Formatter, Result};
@@ -19,6 +22,8 @@ use std::fmt::{Debug, Display, Formatter, Result};
 pub struct RestoreOptions<'a> {
     /// Written as an introducer before strings that have none, as SHOW CREATE TABLE does.
     pub string_charset: Option<&'a str>,
+    /// As MySQL keeps the expressions of a table's definition, after it has resolved them: see `resolved`.
+    pub resolved: bool,
 }
 
 /// An expression that displays as text.

@@ -1,6 +1,7 @@
 //! Functions, those with a syntax of their own included.
 use crate::bind::expression::charset_named;
 use crate::block::{SourceColumn, same_name};
+use crate::error_codes::ER_DEFAULT_AS_VAL_GENERATED;
 use crate::planner::{Planner, not_supported};
 use crate::walk::GROUPING_BASE;
 use datum::{ColumnType, Condition, SqlError, error_code};
@@ -180,7 +181,7 @@ impl<'p> Planner<'p> {
                 .cast(Expr::null(), ColumnType { nullable: true, ..column.column_type })?),
             ColumnDefault::None => Err(error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&column.name])),
             ColumnDefault::CurrentTimestamp { .. } => self.bind_current_timestamp(&column.column_type),
-            ColumnDefault::Expression { .. } => Err(not_supported("DEFAULT of a column with an expression")),
+            ColumnDefault::Expression { .. } => Err(ER_DEFAULT_AS_VAL_GENERATED.plain()),
         }
     }
 

@@ -25,7 +25,16 @@ fn table() -> TableDef {
     let instant = datum::Timestamp::from_unix_micros(1_700_000_000_000_000).expect("an instant");
     since.default = ColumnDefault::Value { value: Value::Timestamp(instant), text: String::new() };
     let ratio = ColumnDef::new("ratio", ColumnType::new(TypeKind::Float { digits: Some((7, 3)) }));
-    table.columns = vec![id, name, choice, at, amount, day, since, ratio];
+    let mut twice = ColumnDef::new("twice", ColumnType::bigint());
+    twice.generated = Some(Generation { expression: "(`id` * 2)".to_owned(), stored: true });
+    let mut part = ColumnDef::new("!hidden!i!0!0", ColumnType::bigint());
+    part.generated = Some(Generation { expression: "(`id` + 1)".to_owned(), stored: false });
+    part.hidden = true;
+    table.columns = vec![id, name, choice, at, amount, day, since, ratio, twice, part];
+    for enforced in [false, true] {
+        let (name, condition) = (format!("c{enforced}"), "(`id` > 0)".to_owned());
+        table.checks.push(CheckDef { name, condition, enforced });
+    }
     table.indexes.push(IndexDef {
         id: IndexId(4),
         name: "PRIMARY".to_owned(),
@@ -58,6 +67,25 @@ fn reads_back_equal() {
     assert_eq!(TableDef::from_bytes(&table.to_bytes()), Ok(table));
 }
 
+/// What older programs can read is written as they wrote it.
+#[test]
+fn the_version_rises_with_what_is_in_the_table() {
+    let version = |table: &TableDef| {
+        let form: Json = serde_json::from_slice(&table.to_bytes()).expect("JSON");
+        form["version"].as_u64()
+    };
+    let mut table = table();
+    assert_eq!(version(&table), Some(3));
+    table.checks.clear();
+    table.columns.truncate(8);
+    assert_eq!(version(&table), Some(2));
+    table.foreign_keys.clear();
+    assert_eq!(version(&table), Some(1));
+    table.columns[1].generated = Some(Generation { expression: "1".to_owned(), stored: false });
+    assert_eq!(version(&table), Some(3));
+    assert_eq!(TableDef::from_bytes(&table.to_bytes()), Ok(table));
+}
+
 #[test]
 fn damage_is_an_error() {
     let bytes = table().to_bytes();
@@ -66,11 +94,11 @@ fn damage_is_an_error() {
     }
     let text = String::from_utf8(bytes).expect("JSON is UTF-8");
     for (from, to) in [
-        ("\"version\":2", "\"version\":3"),
+        ("\"version\":3", "\"version\":4"),
         ("\"on_delete\":\"CASCADE\"", "\"on_delete\":\"CASCADES\""),
         ("\"columns\":[1,0]", "\"columns\":[1,80]"),
         ("\"columns\":[1,0]", "\"columns\":[1]"),
-        ("\"column\":0", "\"column\":9"),
+        ("\"column\":0", "\"column\":90"),
         ("\"clustered_by\":4", "\"clustered_by\":5"),
         ("\"kind\":\"varchar\"", "\"kind\":\"varchat\""),
         ("latin1_swedish_ci", "latin9_swedish_ci"),

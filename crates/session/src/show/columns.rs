@@ -54,7 +54,7 @@ impl Session {
             columns.extend([MadeColumn::NullableText("Privileges", 154), MadeColumn::LongText("Comment")]);
         }
         let mut rows = MadeRows::new(&columns);
-        for (position, column) in table.columns.iter().enumerate() {
+        for (position, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
             let mut row = vec![Value::bytes(&column.name), Value::bytes(type_text(&column.column_type))];
             if full {
                 row.push(collation_of(column));

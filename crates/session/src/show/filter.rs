@@ -32,7 +32,7 @@ impl Session {
             ShowFilter::Where(condition) => {
                 let catalog = MadeCatalog(Arc::new(MadeTable::of(&rows)));
                 let plan = self.plan_filter(&catalog, condition, request)?;
-                let prepared = self.prepare_plan(plan);
+                let prepared = self.prepare_plan(plan)?;
                 let mut kept = executor::CollectRows::default();
                 self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut kept).await?;
                 self.end_statement_transaction(shield).await?;

@@ -1,6 +1,7 @@
 //! SHOW INDEX.
 use datum::{SqlError, Value};
 use parser::ast::ObjectName;
+use schema::{part_column, part_expression};
 
 use super::columns::yes_or_empty;
 use crate::result::{MadeColumn, MadeRows};
@@ -37,7 +38,7 @@ impl Session {
                     Value::UInt(u64::from(!index.is_unique())),
                     Value::bytes(&index.name),
                     Value::UInt(position as u64 + 1),
-                    Value::bytes(&column.name),
+                    part_column(column),
                     Value::bytes(if part.descending { "D" } else { "A" }),
                     cardinality.clone(),
                     part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
@@ -47,7 +48,7 @@ impl Session {
                     Value::bytes(""),
                     Value::bytes(&index.comment),
                     Value::bytes(if index.invisible { "NO" } else { "YES" }),
-                    Value::Null,
+                    part_expression(column),
                 ]);
             }
         }

@@ -14,44 +14,42 @@ use parser::ast::{
 use table::{ParentLink, ReadyTable, TableHandle};
 
 use super::guard::Shield;
-use super::{Done, Effects, Request};
+use super::{Done, Effects};
 use crate::session::Session;
 use definition::{
     AlterContext, Alteration, ColumnSource, Converter, Followers, TableDraft, TableName, apply_alterations,
-    check_algorithm, follow_renames, is_only_named, is_same_value, needs_rebuild, old_and_new,
+    check_algorithm, check_constraint_algorithm, computes_values, follow_renames, is_only_named,
+    is_same_value, needs_rebuild, old_and_new,
 };
 
 impl Session {
     pub(super) async fn alter_table(
         &mut self,
         statement: &AlterTable<'_>,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
-        self.alter(name, statement.specifications, statement.change, Privilege::Alter, request, shield).await
+        self.alter(name, statement.specifications, statement.change, Privilege::Alter, shield).await
     }
 
     pub(super) async fn create_index(
         &mut self,
         statement: &CreateIndex<'_>,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         let specifications = [AlterSpecification::AddIndex(statement.index)];
-        self.alter(name, &specifications, statement.change, Privilege::Index, request, shield).await
+        self.alter(name, &specifications, statement.change, Privilege::Index, shield).await
     }
 
     pub(super) async fn drop_index(
         &mut self,
         statement: &DropIndex<'_>,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         let specifications = [AlterSpecification::DropIndex(statement.name)];
-        self.alter(name, &specifications, statement.change, Privilege::Index, request, shield).await
+        self.alter(name, &specifications, statement.change, Privilege::Index, shield).await
     }
 
     pub(super) async fn alter(
@@ -60,7 +58,6 @@ impl Session {
         specifications: &[AlterSpecification<'_>],
         options: SchemaChangeOption,
         privilege: Privilege,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.require_changeable(&name.database)?;
@@ -71,13 +68,18 @@ impl Session {
         });
         let new_name = new_name.transpose()?.filter(|to| *to != name);
         let _locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
-        let mut alteration = self.alteration(&name, specifications, request)?;
+        let mut alteration = self.alteration(&name, specifications)?;
         let (followers, added) = self.relate(&mut alteration, new_name, options)?;
         alteration.rebuild |= needs_rebuild(&alteration);
         if alteration.rebuild && options.algorithm == Some(AlgorithmOption::Instant) {
             return Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
                 .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"]));
         }
+        let before = alteration.before.definition().clone();
+        if options.algorithm.is_some_and(|algorithm| algorithm != AlgorithmOption::Copy) {
+            check_constraint_algorithm(&before, &alteration.after, options)?;
+        }
+        let is_rebuilt = alteration.rebuild;
         let mut change = self.instance.catalog().begin_change();
         self.put_followers(&mut change, followers).await?;
         let (table, copied) = match alteration.rebuild {
@@ -85,7 +87,11 @@ impl Session {
             false => (self.change_in_place(&mut change, alteration).await?, 0),
         };
         let checked = self.check_added(&mut change, &table, &added).await?;
-        let copied = copied.max(checked);
+        let obeyed = match is_rebuilt {
+            true => 0,
+            false => self.check_new_constraints(&mut change, &before, &table).await?,
+        };
+        let copied = copied.max(checked).max(obeyed);
         self.commit_change(change, shield).await?;
         if is_only_named(specifications) {
             return Ok(Done::ok());
@@ -126,18 +132,16 @@ impl Session {
         &self,
         name: &TableName,
         specifications: &[AlterSpecification<'_>],
-        request: Request<'_>,
     ) -> Result<Alteration, SqlError> {
         let catalog = self.instance.catalog();
         let before = catalog.require_table(&name.database, &name.name)?;
         let database_collation = catalog.database(&name.database).map(|database| database.collation);
-        let source = self.definition_context(request);
+        let source = self.definition_context();
         let mut context = source.context();
         let mut draft = TableDraft::of_table(before.definition());
         let mut asked = AlterContext { database_collation, ..AlterContext::default() };
         apply_alterations(specifications, &mut draft, &mut asked, &mut context)?;
-        let sources = draft.columns.iter().map(|column| column.source).collect();
-        let after = draft.finish(&mut context)?;
+        let (after, sources) = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
         let mut alteration = Alteration {
             before,
@@ -167,6 +171,9 @@ impl Session {
         };
         let mut followers = self.foreign_keys().check_children(before, after, new_column)?;
         let added = self.foreign_keys().check_foreign_keys(Some(before), after)?;
+        if new_name.is_none() {
+            self.check_check_names(Some(before), after)?;
+        }
         if !added.is_empty() {
             check_algorithm(options)?;
         }
@@ -182,6 +189,7 @@ impl Session {
         follow_renames(after, renamed);
         followers.values_mut().for_each(|(_, follower)| follow_renames(follower, renamed));
         after.foreign_keys.iter().try_for_each(|key| self.foreign_keys().check_key_name(after, &key.name))?;
+        self.check_check_names(Some(before), after)?;
         self.foreign_keys().check_waiting_children(after)?;
         Ok((followers, added))
     }
@@ -275,7 +283,8 @@ impl Session {
         let handle = ReadyTable::of_new_trees(Arc::new(after.clone()));
         let columns: Vec<ColumnType> =
             after.columns.iter().map(|column| column.column_type.clone()).collect();
-        let mut converter = Converter::new(self, self.conversion(), old, &after, &sources);
+        let maker = self.row_maker(handle.definition())?;
+        let mut converter = Converter::new(self, self.conversion(), old, &after, &sources, &maker);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
         change.drop_table(old).await?;
@@ -283,7 +292,8 @@ impl Session {
         after.auto_increment_start = after.auto_increment_start.max(handle.auto_increment().peek());
         let table = change.put_table(after).await?;
         // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
-        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new));
+        let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
+            || computes_values(table.definition(), old, &sources);
         Ok((table, if converts { copied } else { 0 }))
     }
 }

@@ -40,7 +40,7 @@ impl Session {
         let request = Request { statement: &source, ..request };
         let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
         let plan = self.plan_knowing(make).await?;
-        Ok(Some(self.prepare_plan(plan)))
+        Ok(Some(self.prepare_plan(plan)?))
     }
 
     /// Runs the query into the table that `change` has created; gives the number of rows.
@@ -55,7 +55,8 @@ impl Session {
         let definition = table.definition().clone();
         let settings = self.settings.clone();
         let conversion = self.conversion_of(&settings);
-        let mut targets = SourceColumns::new(&definition, &query.columns, conversion)?;
+        let maker = self.row_maker(&definition)?;
+        let mut targets = SourceColumns::new(&definition, &query.columns, conversion, &maker)?;
         let mut rows = TableFiller { change, table, targets: &mut targets, waiting: Vec::new(), count: 0 };
         self.execute_plan(&source.plan, parameters, &mut rows).await?;
         rows.flush().await?;

@@ -14,7 +14,8 @@ use super::guard::Shield;
 use super::{Done, Effects, Request};
 use crate::session::Session;
 use definition::{
-    ER_FOREIGN_KEY_WITH_CREATE_SELECT, TableName, add_query_columns, draft_of_create, referenced_by,
+    ER_FOREIGN_KEY_WITH_CREATE_SELECT, TableName, add_query_columns, checks_like, draft_of_create,
+    referenced_by,
 };
 use instance::PreparedPlan;
 
@@ -52,10 +53,11 @@ impl Session {
         let source = self.plan_source(statement, request).await?;
         let mut definition = match like {
             Some(like) => self.definition_like(&like, &name)?,
-            None => self.definition_of(statement, &name, source.as_ref(), request)?,
+            None => self.definition_of(statement, &name, source.as_ref())?,
         };
         definition.created_at = seconds_now();
         definition.choose_clustering();
+        self.check_check_names(None, &definition)?;
         self.foreign_keys().check_foreign_keys(None, &mut definition)?;
         self.foreign_keys().check_waiting_children(&definition)?;
         self.create_and_fill(definition, source, request, shield).await
@@ -95,6 +97,7 @@ impl Session {
             name: name.name.clone(),
             auto_increment_start: 1,
             foreign_keys: Vec::new(),
+            checks: checks_like(source.definition(), &name.name),
             ..(**source.definition()).clone()
         })
     }
@@ -104,16 +107,15 @@ impl Session {
         statement: &CreateTable<'_>,
         name: &TableName,
         source: Option<&PreparedPlan>,
-        request: Request<'_>,
     ) -> Result<TableDef, SqlError> {
         let database = self.instance.catalog().require_database(&name.database)?;
-        let defaults = self.definition_context(request);
+        let defaults = self.definition_context();
         let mut context = defaults.context();
         let mut draft = draft_of_create(statement, &name.database, database.collation, &mut context)?;
         if let Some(PlanKind::Query(query)) = source.map(|source| &source.plan.kind) {
             add_query_columns(self.instance.catalog(), &mut draft, &query.columns)?;
         }
-        let definition = draft.finish(&mut context)?;
+        let (definition, _) = draft.finish(&mut context)?;
         self.keep_conditions(context.conditions);
         Ok(definition)
     }

@@ -8,19 +8,19 @@ use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
 use planner::Literals;
-use schema::{ColumnDef, ColumnDefault};
+use schema::{ColumnDef, ColumnDefault, TableDef};
 
-use super::Request;
 use crate::session::Session;
 use definition::{Conversion, DefinitionContext};
 use variables::Settings;
 
+type RowExpressionType<'a> = Box<dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError> + 'a>;
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
 
 /// Owns what a `DefinitionContext` borrows.
 pub(crate) struct DefinitionSource<'a> {
     literal: MakeDefault<'a>,
-    expression: MakeDefault<'a>,
+    row_expression_type: RowExpressionType<'a>,
     session: &'a Session,
 }
 
@@ -31,17 +31,23 @@ impl DefinitionSource<'_> {
             default_engine: &self.session.settings.default_engine,
             require_primary_key: self.session.settings.require_primary_key,
             literal_default: &self.literal,
-            expression_default: &self.expression,
+            knows_function: &expression::is_function,
+            row_expression_type: &self.row_expression_type,
+            connection_charset: self.session.settings.bind_context().connection_collation.charset().name(),
             conditions: Vec::new(),
         }
     }
 }
 
 impl Session {
-    pub(crate) fn definition_context<'a>(&'a self, request: Request<'a>) -> DefinitionSource<'a> {
+    pub(crate) fn definition_context(&self) -> DefinitionSource<'_> {
         DefinitionSource {
             literal: Box::new(|expr, column| self.literal_default(expr, column)),
-            expression: Box::new(move |expr, column| self.expression_default(expr, column, request.text)),
+            row_expression_type: Box::new(|text, table| {
+                let context = self.planner_context(Literals::Inline, &[]);
+                let expr = planner::bind_row_expression(text, table, self, &context)?;
+                Ok(expr.ty.column)
+            }),
             session: self,
         }
     }
@@ -56,19 +62,6 @@ impl Session {
         }
         let text = self.default_text(&stored, &column.column_type);
         Ok(ColumnDefault::Value { value: stored, text })
-    }
-
-    fn expression_default(
-        &self,
-        expr: &Expr<'_>,
-        column: &ColumnDef,
-        text: &[u8],
-    ) -> Result<ColumnDefault, SqlError> {
-        // Planning finds unknown names and functions now instead of at the first INSERT.
-        let context = self.planner_context(Literals::Inline, &[]);
-        planner::plan_expressions(std::slice::from_ref(expr), self, &context)?;
-        let _ = column;
-        Ok(ColumnDefault::Expression { text: String::from_utf8_lossy(expr.span.of(text)).into_owned() })
     }
 
     /// The value of an expression that needs neither rows nor waiting.

@@ -65,7 +65,7 @@ impl Session {
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => Box::pin(self.flush(flush)).await,
-            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, request, shield)).await,
+            MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, shield, sink).await,
             Deallocate(name) => self.deallocate(name),

@@ -7,8 +7,8 @@ use catalog::LockMode;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{AlterSpecification, MaintainTable, MaintenanceKind, SchemaChangeOption};
 
+use super::Done;
 use super::guard::Shield;
-use super::{Done, Request};
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
 use definition::TableName;
@@ -20,7 +20,6 @@ impl Session {
     pub(super) async fn maintain_tables(
         &mut self,
         maintain: &MaintainTable<'_>,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         if maintain.histogram.is_some() {
@@ -45,7 +44,7 @@ impl Session {
                 name.name.clone_from(&table.definition().name);
             }
             self.require_table(Privilege::Select, &name.database, &name.name)?;
-            let lines = match self.maintain_table(maintain.kind, &name, request, shield).await {
+            let lines = match self.maintain_table(maintain.kind, &name, shield).await {
                 Ok(lines) => lines,
                 Err(error) if ends_statement(&error) => return Err(error),
                 Err(error) => vec![("Error", error.message), ("status", "Operation failed".to_owned())],
@@ -61,7 +60,6 @@ impl Session {
         &mut self,
         kind: MaintenanceKind,
         name: &TableName,
-        request: Request<'_>,
         shield: &Shield,
     ) -> Result<Vec<Line>, SqlError> {
         let sound = vec![("status", "OK".to_owned())];
@@ -75,7 +73,7 @@ impl Session {
             MaintenanceKind::Optimize => {
                 self.instance.catalog().require_table(&name.database, &name.name)?;
                 let (rebuild, options) = ([AlterSpecification::Force], SchemaChangeOption::default());
-                self.alter(name.clone(), &rebuild, options, Privilege::Insert, request, shield).await?;
+                self.alter(name.clone(), &rebuild, options, Privilege::Insert, shield).await?;
                 let note = "Table does not support optimize, doing recreate + analyze instead";
                 Ok(vec![("note", note.to_owned()), ("status", "OK".to_owned())])
             }

@@ -142,7 +142,7 @@ impl Session {
     ) -> Result<Vec<ColumnType>, SqlError> {
         for _ in 0..PLAN_ATTEMPTS_MAX {
             let plan = self.plan_knowing(&make).await?;
-            let prepared = self.prepare_plan(plan);
+            let prepared = self.prepare_plan(plan)?;
             let locked = self.enter_plan(&prepared).await;
             if locked.is_err() && self.statements.plan_is_stale() {
                 continue;

@@ -102,7 +102,7 @@ impl Session {
                 && plan.parameter_count == literal_count
                 && ReadParameter::extend(&plan.readings, &mut values)
             {
-                let prepared = Arc::new(self.prepare_plan(plan));
+                let prepared = Arc::new(self.prepare_plan(plan)?);
                 let version = self.instance.catalog().version();
                 self.instance.plan_cache.put(digest, request.text.len(), prepared.clone(), version);
                 let result = self.run_plan(&prepared, &mut values, shield, sink).await;
@@ -124,7 +124,7 @@ impl Session {
 
     pub(crate) fn prepare_request(&self, request: Request<'_>) -> Result<PreparedPlan, SqlError> {
         let plan = self.plan_request(request, Literals::Inline, Vec::new())?;
-        Ok(self.prepare_plan(plan))
+        self.prepare_plan(plan)
     }
 
     /// `known` are the values of the literals that become parameters, or none. With them the plan may have `readings`,
@@ -156,10 +156,17 @@ impl Session {
         }
     }
 
-    pub(crate) fn prepare_plan(&self, plan: Plan) -> PreparedPlan {
+    pub(crate) fn prepare_plan(&self, mut plan: Plan) -> Result<PreparedPlan, SqlError> {
         let mut reach = Reach::new(self.instance.catalog());
         if self.settings.foreign_key_checks {
             reach.follow(&plan);
+        }
+        for table in reach.updated() {
+            if let Some(handle) = self.instance.catalog().table_by_id(table)
+                && let Some(rules) = self.row_rules(handle.definition())?
+            {
+                plan.cascade_rules.push((table, rules));
+            }
         }
         let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
         locks.extend(reach.locks());
@@ -176,7 +183,7 @@ impl Session {
         let environment = self.plan_environment();
         let counted = PlanShape::of(&plan);
         let related = reach.related();
-        PreparedPlan {
+        Ok(PreparedPlan {
             plan,
             counted,
             shape,
@@ -185,7 +192,7 @@ impl Session {
             related,
             known_at: AtomicU64::new(0),
             environment,
-        }
+        })
     }
 
     /// Whether a plan that was kept may still run in this session.
@@ -257,6 +264,7 @@ impl Session {
             eval: &mut eval,
             strict: &self.strict,
             tables: &**catalog,
+            cascade_rules: &plan.cascade_rules,
             viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
@@ -371,7 +379,10 @@ impl Session {
         let warnings = self.shared.diagnostics.lock().count();
         match &plan.kind {
             PlanKind::Insert(insert) => {
-                let counts = outcome.records > 1 || matches!(insert.source, plan::InsertSource::Query(_));
+                let counts = match &insert.source {
+                    plan::InsertSource::Rows(rows) => rows.len() > 1,
+                    plan::InsertSource::Query(_) => true,
+                };
                 let info = match counts {
                     true => format!(
                         "Records: {}  Duplicates: {}  Warnings: {warnings}",

@@ -54,6 +54,11 @@ impl<'c> Reach<'c> {
         self.change(table, Change::Delete);
     }
 
+    /// The tables whose rows foreign keys may give new values.
+    pub fn updated(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.seen.iter().filter(|(_, change)| *change == Change::Update).map(|(table, _)| *table)
+    }
+
     pub fn locks(&self) -> impl Iterator<Item = (LockName, LockMode)> + '_ {
         self.locks.iter().map(|(name, mode)| (name.clone(), *mode))
     }

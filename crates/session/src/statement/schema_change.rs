@@ -59,9 +59,9 @@ impl Session {
         use StatementKind::*;
         match request.statement.kind {
             CreateTable(statement) => self.create_table(statement, request, shield).await,
-            AlterTable(statement) => self.alter_table(statement, request, shield).await,
-            CreateIndex(statement) => self.create_index(statement, request, shield).await,
-            DropIndex(statement) => self.drop_index(statement, request, shield).await,
+            AlterTable(statement) => self.alter_table(statement, shield).await,
+            CreateIndex(statement) => self.create_index(statement, shield).await,
+            DropIndex(statement) => self.drop_index(statement, shield).await,
             DropTable(statement) => self.drop_tables(statement, shield).await,
             RenameTable(statement) => self.rename_tables(statement, shield).await,
             TruncateTable(statement) => self.truncate_table(statement, shield).await,
@@ -211,6 +211,7 @@ impl Session {
                 for key in &after.foreign_keys {
                     self.foreign_keys().check_key_name(&after, &key.name)?;
                 }
+                self.check_check_names(Some(&table), &after)?;
                 if self.instance.catalog().table(&after.database, &after.name).is_none() {
                     self.foreign_keys().check_waiting_children(&after)?;
                 }

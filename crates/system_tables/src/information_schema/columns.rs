@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use collation::CollationId;
 use datum::{ColumnType, TypeKind, Value};
-use schema::{TableDef, column_default, column_extra, column_key, type_text};
+use schema::{TableDef, column_default, column_extra, column_key, escaped, type_text};
 
 use crate::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
 use catalog::{Catalog, Viewer};
@@ -42,14 +42,16 @@ fn rows(catalog: &Catalog, viewer: &Viewer) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in super::tables::visible_tables(catalog, viewer) {
         let definition: &Arc<TableDef> = table.definition();
-        for position in 0..definition.columns.len() {
-            rows.push(row(definition, position));
+        let shown = definition.columns.iter().enumerate().filter(|(_, column)| !column.hidden);
+        for (number, (position, _)) in shown.enumerate() {
+            rows.push(row(definition, position, number));
         }
     }
     rows
 }
 
-fn row(table: &TableDef, position: usize) -> Vec<Value> {
+/// `number` counts the columns that are shown.
+fn row(table: &TableDef, position: usize, number: usize) -> Vec<Value> {
     let column = &table.columns[position];
     let column_type = &column.column_type;
     let (characters, octets) = lengths(column_type);
@@ -61,7 +63,7 @@ fn row(table: &TableDef, position: usize) -> Vec<Value> {
         Value::bytes(&table.database),
         Value::bytes(&table.name),
         Value::bytes(&column.name),
-        Value::UInt(position as u64 + 1),
+        Value::UInt(number as u64 + 1),
         column_default(column),
         yes_no(column.nullable()),
         Value::bytes(data_type(column_type)),
@@ -77,7 +79,7 @@ fn row(table: &TableDef, position: usize) -> Vec<Value> {
         Value::bytes(column_extra(column)),
         Value::bytes("select,insert,update,references"),
         Value::bytes(&column.comment),
-        Value::bytes(""),
+        Value::bytes(column.generated.as_ref().map_or_else(String::new, |made| escaped(&made.expression))),
         Value::Null,
     ]
 }

@@ -7,15 +7,6 @@ const fn without_rows(name: &'static str, columns: &'static [ViewColumn]) -> Vie
 
 pub(super) const VIEWS: &[ViewSource] = &[
     without_rows(
-        "CHECK_CONSTRAINTS",
-        &[
-            Text("CONSTRAINT_CATALOG", 64),
-            Text("CONSTRAINT_SCHEMA", 64),
-            Text("CONSTRAINT_NAME", 64),
-            LongText("CHECK_CLAUSE"),
-        ],
-    ),
-    without_rows(
         "COLUMN_PRIVILEGES",
         &[
             Text("GRANTEE", 97),

@@ -1,6 +1,6 @@
 //! `KEY_COLUMN_USAGE`
 use datum::Value;
-use schema::TableDef;
+use schema::{IndexPart, TableDef};
 
 use super::tables::visible_tables;
 use crate::view::{ViewColumn::*, ViewSource, catalog_name};
@@ -27,7 +27,8 @@ pub(super) const VIEW: ViewSource = ViewSource {
         for table in visible_tables(catalog, viewer) {
             let definition = table.definition();
             for index in definition.indexes.iter().filter(|index| index.is_unique()) {
-                for (position, part) in index.parts.iter().enumerate() {
+                let shown = |(_, part): &(usize, &IndexPart)| !definition.columns[part.column].hidden;
+                for (position, part) in index.parts.iter().enumerate().filter(shown) {
                     rows.push(row(
                         definition,
                         &index.name,

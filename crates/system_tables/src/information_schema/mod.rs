@@ -3,6 +3,7 @@
 //! Views of things this server does not have are in `empty`: clients ask for them and must get no rows, not an
 //! error. Views whose rows are sessions or accounts are in `processes` and `accounts`.
 mod character_sets;
+mod check_constraints;
 mod collations;
 mod columns;
 mod empty;
@@ -26,6 +27,7 @@ use catalog::Catalog;
 pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
     let filled = [
         character_sets::VIEW,
+        check_constraints::VIEW,
         collations::VIEW,
         collations::APPLICABILITY,
         columns::VIEW,

@@ -1,6 +1,8 @@
 //! `STATISTICS`
 use datum::Value;
 
+use schema::{part_column, part_expression};
+
 use super::tables::visible_tables;
 use crate::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name, yes_no};
 
@@ -42,7 +44,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
                         Value::bytes(&definition.database),
                         Value::bytes(&index.name),
                         Value::UInt(position as u64 + 1),
-                        Value::bytes(&column.name),
+                        part_column(column),
                         Value::bytes(if part.descending { "D" } else { "A" }),
                         rows_estimated.map_or(Value::Null, Value::UInt),
                         part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
@@ -52,7 +54,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
                         Value::bytes(""),
                         Value::bytes(&index.comment),
                         yes_no(!index.invisible),
-                        Value::Null,
+                        part_expression(column),
                     ]);
                 }
             }

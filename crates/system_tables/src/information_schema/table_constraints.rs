@@ -1,9 +1,9 @@
 //! `TABLE_CONSTRAINTS`
 use datum::Value;
-use schema::IndexKind;
+use schema::{CheckDef, IndexKind};
 
 use super::tables::visible_tables;
-use crate::view::{ViewColumn::*, ViewSource, catalog_name};
+use crate::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
 
 pub(super) const VIEW: ViewSource = ViewSource {
     name: "TABLE_CONSTRAINTS",
@@ -27,7 +27,11 @@ pub(super) const VIEW: ViewSource = ViewSource {
                 _ => (&index.name, "UNIQUE"),
             });
             let foreign = definition.foreign_keys.iter().map(|key| (&key.name, "FOREIGN KEY"));
-            for (name, kind) in unique.chain(foreign) {
+            let keys = unique.chain(foreign).map(|(name, kind)| (name, kind, true));
+            let mut checks: Vec<&CheckDef> = definition.checks.iter().collect();
+            checks.sort_by_key(|check| check.name.to_lowercase());
+            let checks = checks.into_iter().map(|check| (&check.name, "CHECK", check.enforced));
+            for (name, kind, is_enforced) in keys.chain(checks) {
                 rows.push(vec![
                     catalog_name(),
                     Value::bytes(&definition.database),
@@ -35,7 +39,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
                     Value::bytes(&definition.database),
                     Value::bytes(&definition.name),
                     Value::bytes(kind),
-                    Value::bytes("YES"),
+                    yes_no(is_enforced),
                 ]);
             }
         }

@@ -170,7 +170,8 @@ impl<'a> ForeignKeyWalk<'a> {
             if !still_references(link, &old, values)? {
                 return Ok(());
             }
-            let new = link.with_key(&old, new_values)?;
+            let mut new = link.with_key(&old, new_values)?;
+            self.completer.complete(child.definition(), &mut new)?;
             if let Some(relations) = self.tables.relations(id) {
                 self.before_update(transaction, &relations, child, row_key, &old, &new).await?;
                 self.check_other_parents(transaction, &relations, link, &old, &new).await?;

@@ -12,7 +12,7 @@ mod link;
 
 pub use link::{ChildLink, ParentLink, Relations};
 
-use crate::resolver::TableResolver;
+use crate::resolver::{RowCompleter, TableResolver};
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, WaitPolicy};
 use schema::TableId;
@@ -23,6 +23,7 @@ const DEPTH_MAX: usize = 15;
 /// The way of one change from its table down to the children of children.
 pub struct ForeignKeyWalk<'a> {
     tables: &'a dyn TableResolver,
+    completer: &'a dyn RowCompleter,
     wait: WaitPolicy,
     /// Whose children are being dealt with, from the statement's own row on.
     path: Vec<Step>,
@@ -40,8 +41,12 @@ enum Step {
 }
 
 impl<'a> ForeignKeyWalk<'a> {
-    pub fn new(tables: &'a dyn TableResolver, wait: WaitPolicy) -> ForeignKeyWalk<'a> {
-        ForeignKeyWalk { tables, wait, path: Vec::new() }
+    pub fn new(
+        tables: &'a dyn TableResolver,
+        completer: &'a dyn RowCompleter,
+        wait: WaitPolicy,
+    ) -> ForeignKeyWalk<'a> {
+        ForeignKeyWalk { tables, completer, wait, path: Vec::new() }
     }
 
     fn locking(&self, mode: LockMode) -> ReadMode {
