@@ -1,0 +1,92 @@
+//! The differences that are known, with their reasons.
+//!
+//! `known.txt` has a line `template<TAB>cells` with the positions of the cells that differ, as `3 7-9`; a line that
+//! begins with `#` is the reason of the lines below it. Invariant: a cell that is listed differs, so the list only
+//! shrinks when answers become right.
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const FILE: &str = "known.txt";
+
+/// The cells of one template that differ, and why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    pub reason: String,
+    pub cells: BTreeSet<usize>,
+}
+
+#[derive(Debug, Default)]
+pub struct KnownDifferences {
+    pub templates: BTreeMap<String, Known>,
+}
+
+impl KnownDifferences {
+    pub fn read(folder: &Path) -> Result<KnownDifferences, String> {
+        let text = std::fs::read_to_string(folder.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+        let mut templates = BTreeMap::new();
+        let mut reason = String::new();
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            if let Some(words) = line.strip_prefix('#') {
+                words.trim().clone_into(&mut reason);
+                continue;
+            }
+            let wrong = || format!("{FILE}: {line}");
+            let (template, positions) = line.split_once('\t').ok_or_else(wrong)?;
+            let mut cells = BTreeSet::new();
+            for range in positions.split(' ') {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                let bounds = (first.parse::<usize>(), last.parse::<usize>());
+                let (Ok(first), Ok(last)) = bounds else { return Err(wrong()) };
+                cells.extend(first..=last);
+            }
+            templates.insert(template.to_owned(), Known { reason: reason.clone(), cells });
+        }
+        Ok(KnownDifferences { templates })
+    }
+
+    /// By reason, then by template.
+    pub fn write(&self, folder: &Path) -> Result<(), String> {
+        let mut by_reason: BTreeMap<&str, Vec<(&str, &BTreeSet<usize>)>> = BTreeMap::new();
+        for (template, known) in self.templates.iter().filter(|(_, known)| !known.cells.is_empty()) {
+            by_reason.entry(&known.reason).or_default().push((template, &known.cells));
+        }
+        let mut text = String::new();
+        for (reason, templates) in by_reason {
+            text.push_str(&format!("# {reason}\n"));
+            for (template, cells) in templates {
+                text.push_str(&format!("{template}\t{}\n", ranges(cells)));
+            }
+        }
+        std::fs::write(folder.join(FILE), text).map_err(|error| error.to_string())
+    }
+
+    pub fn is_known(&self, template: &str, cell: usize) -> bool {
+        self.templates.get(template).is_some_and(|known| known.cells.contains(&cell))
+    }
+}
+
+fn ranges(cells: &BTreeSet<usize>) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for cell in cells {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *cell => *last = *cell,
+            _ => ranges.push((*cell, *cell)),
+        }
+    }
+    let shown = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_written_as_ranges() {
+        assert_eq!(ranges(&BTreeSet::from([1, 2, 3, 7, 9, 10])), "1-3 7 9-10");
+        assert_eq!(ranges(&BTreeSet::new()), "");
+    }
+}

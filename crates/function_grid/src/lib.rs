@@ -1,0 +1,20 @@
+//! Every function and operator over a grid of argument kinds.
+//!
+//! A template such as `lpad({s}, {i}, {s})` becomes many cells: its places are filled with literals and columns of
+//! each type, boundaries, NULL and what does not fit, or with parameters of a prepared statement. MySQL's answers to
+//! the cells are recorded in `grid/answers.zst`, so that a server is checked without one; `grid/known.txt` lists
+//! what differs. Invariant: the cells of a template depend on its text and the argument lists only.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod cell;
+mod known;
+mod recording;
+mod server;
+mod templates;
+
+pub use cell::{Cell, cells_of};
+pub use known::{Known, KnownDifferences};
+pub use recording::{Recording, folder};
+pub use server::{Target, ask_all};
+pub use templates::TEMPLATES;
