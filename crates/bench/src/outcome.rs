@@ -135,7 +135,10 @@ impl Summary {
         let length: f64 = seconds.iter().map(|second| second.length).sum();
         let mut rates: Vec<f64> = seconds.iter().map(Second::rate).collect();
         rates.sort_by(f64::total_cmp);
-        let median_rate = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
+        // Where most seconds are empty, what is usual is the median of the others.
+        let empty = rates.iter().filter(|rate| **rate == 0.0).count();
+        let first = if empty > rates.len() / 2 { empty } else { 0 };
+        let median_rate = rates.get(first + (rates.len() - first) / 2).copied().unwrap_or(0.0);
         let gaps = seconds.split(|second| second.events > 0).map(<[Second]>::len);
         let kinds = names.iter().zip(&counts.latencies).filter(|(_, latencies)| !latencies.is_empty());
         Self {

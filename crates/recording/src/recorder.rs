@@ -171,14 +171,14 @@ fn put_changes(kind: &str, at: u64, old: &mut Values, new: Values, writer: &mut 
 /// Asks until nobody listens.
 async fn ask_server(dsn: Dsn, say: mpsc::UnboundedSender<Said>) {
     loop {
-        let at = now_ms();
-        let why = match timeout(CONNECT_MAX, Sampler::connect(&dsn)).await {
+        let begin = now_ms();
+        let (at, why) = match timeout(CONNECT_MAX, Sampler::connect(&dsn)).await {
             Ok(Ok(sampler)) => match ask_while_it_answers(sampler, &say).await {
-                Some(why) => why,
+                Some(why) => (now_ms(), why),
                 None => return,
             },
-            Ok(Err(error)) => why(&error),
-            Err(_) => format!("no connection within {} s", CONNECT_MAX.as_secs()),
+            Ok(Err(error)) => (begin, why(&error)),
+            Err(_) => (begin, format!("no connection within {} s", CONNECT_MAX.as_secs())),
         };
         if say.send(Said::Gap { at, why }).is_err() {
             return;

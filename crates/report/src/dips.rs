@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use crate::grid::{Points, median};
+use crate::grid::{Points, median, usual};
 use crate::panels::panels;
 use crate::subject::Subject;
 
@@ -35,7 +35,7 @@ struct Usual {
 pub fn dips(subject: &Subject) -> Vec<Dip> {
     let throughput = subject.throughput();
     let first = subject.warmup();
-    let Some(usual) = median(throughput.iter().skip(first).flatten().copied()) else { return Vec::new() };
+    let Some(usual) = usual(throughput.iter().skip(first).flatten().copied()) else { return Vec::new() };
     let low: Vec<usize> = (first..throughput.len())
         .filter(|place| throughput[*place].is_some_and(|value| value < usual / 2.0))
         .collect();

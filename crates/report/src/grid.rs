@@ -109,6 +109,12 @@ pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
+/// The median, or where most values are zero that of the others: it stands for what is usual while there is work.
+pub fn usual(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let middle = median(values.clone())?;
+    if middle > 0.0 { Some(middle) } else { median(values.filter(|value| *value > 0.0)).or(Some(middle)) }
+}
+
 #[cfg(test)]
 mod tests {
     use recording::Values;
@@ -126,6 +132,7 @@ mod tests {
         assert_eq!(grid.places, 8);
         assert_eq!(points[..3], [None, Some(20.0), Some(10.0)]);
         assert!(points[3..].iter().all(|point| point.is_none() || *point == Some(5.0)), "{points:?}");
+        assert_eq!(usual([0.0, 0.0, 0.0, 7.0, 9.0].into_iter()), Some(9.0));
         assert_eq!(median([3.0, 1.0, 2.0].into_iter()), Some(2.0));
     }
 }

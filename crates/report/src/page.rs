@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::dips::{Dip, dips, short};
-use crate::grid::median;
+use crate::grid::usual;
 use crate::panels::panels;
 use crate::subject::Subject;
 use crate::svg::escape;
@@ -164,7 +164,7 @@ fn figures(subject: &Subject, body: &mut String) {
     body.push_str("<div class=\"figures\">");
     let throughput = subject.throughput();
     let measured = || throughput.iter().skip(subject.warmup()).flatten().copied();
-    let usual = median(measured()).unwrap_or(0.0);
+    let usual = usual(measured()).unwrap_or(0.0);
     let summary = recording.summary.as_ref();
     let number = |name: &str| summary.and_then(|summary| summary.get(name)).and_then(Value::as_f64);
     if let Some(tps) = number("tps") {
