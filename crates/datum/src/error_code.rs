@@ -331,6 +331,7 @@ error_codes! {
     ER_MISSING_JSON_VALUE = 3966, "22035", "No value was found by '%s' on the specified path.";
     ER_MULTIPLE_JSON_VALUES = 3967, "22034", "More than one value was found by '%s' on the specified path.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    ER_WARN_DATETIME_OUT_OF_RANGE = 6527, "22003", "%s value is out of range in '%s'";
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::column_type::{ColumnType, TypeKind};
 use crate::decimal::{Decimal, PRECISION_MAX};
 use crate::error::SqlError;
+use crate::error_code::ER_INVALID_JSON_VALUE_FOR_CAST;
 use crate::error_code::ER_TRUNCATED_WRONG_VALUE;
 use crate::json::{Json, json_shown, read_json};
 use crate::value::Value;
@@ -112,7 +113,10 @@ impl Value {
             Value::Year(number) | Value::Enum(number) => f64::from(*number),
             Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes) as f64,
             Value::Bytes(text) => text_to_f64(text, warn),
-            Value::Json(json) => self.number_of_json(json).to_f64(column, warn)?,
+            Value::Json(json) => {
+                let number = self.number_of_json(json);
+                warned_of_json("DOUBLE", warn, |warn| number.to_f64(column, warn))?
+            }
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
                 self.to_decimal(column, warn)?.to_f64()
             }
@@ -129,7 +133,10 @@ impl Value {
                 let number = self.to_f64(column, warn)?;
                 Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
             }
-            Value::Json(json) => self.number_of_json(json).to_decimal(column, warn)?,
+            Value::Json(json) => {
+                let number = self.number_of_json(json);
+                warned_of_json("DECIMAL", warn, |warn| number.to_decimal(column, warn))?
+            }
             Value::Decimal(number) => number.clone(),
             Value::Year(number) | Value::Enum(number) => Decimal::from_i64(i64::from(*number)),
             Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes)),
@@ -163,7 +170,10 @@ impl Value {
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => i128::from(*number),
             Value::Year(number) | Value::Enum(number) => i128::from(*number),
             Value::Float(_) | Value::Double(_) => double_to_integer(self.to_f64(column, warn)?, warn),
-            Value::Json(json) => self.number_of_json(json).to_integer(column, warn)?,
+            Value::Json(json) => {
+                let number = self.number_of_json(json);
+                warned_of_json("INTEGER", warn, |warn| number.to_integer(column, warn))?
+            }
             Value::Decimal(number) => decimal_to_integer(number, warn),
             Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes)),
             Value::Bytes(text) => {
@@ -215,6 +225,20 @@ impl Value {
             other => other.to_f64(column, warn).map(|number| number != 0.0),
         }
     }
+}
+
+/// Whatever a document's value is warned about is warning 3156.
+fn warned_of_json<T>(
+    kind: &str,
+    warn: WarningSink<'_>,
+    convert: impl FnOnce(WarningSink<'_>) -> Option<T>,
+) -> Option<T> {
+    let mut is_invalid = false;
+    let number = convert(&mut |_| is_invalid = true);
+    if is_invalid {
+        warn(ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&kind, &"", &1]));
+    }
+    number
 }
 
 /// The number a hexadecimal literal is: its last eight bytes, most significant first.

@@ -43,8 +43,25 @@ const PREPARED_MAX: usize = 14;
 
 /// The values that are bound: `server` knows them by these texts.
 pub const PARAMETERS: &[&str] = &[
-    "null", "0", "-1", "3", "9223372036854775807", "18446744073709551615", "1.5e0", "-2.5e10", "''", "'abc'", "'12abc'", "'1.50'",
-    "'2024-02-29'", "'10:11:12.5'", "date 2024-02-29", "datetime 2024-02-29 12:34:56.5", "time -12:34:56.5", "'$.a'", "'[1, {\"a\": 2}]'",
+    "null",
+    "0",
+    "-1",
+    "3",
+    "9223372036854775807",
+    "18446744073709551615",
+    "1.5e0",
+    "-2.5e10",
+    "''",
+    "'abc'",
+    "'12abc'",
+    "'1.50'",
+    "'2024-02-29'",
+    "'10:11:12.5'",
+    "date 2024-02-29",
+    "datetime 2024-02-29 12:34:56.5",
+    "time -12:34:56.5",
+    "'$.a'",
+    "'[1, {\"a\": 2}]'",
     "'h\u{e9}'",
 ];
 
@@ -138,7 +155,7 @@ pub fn cells_of(template: &str) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TEMPLATES;
+    use crate::templates::TEMPLATES;
 
     #[test]
     fn the_grid_is_large_and_always_the_same() {

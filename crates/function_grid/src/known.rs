@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::grid::Difference;
+
 const FILE: &str = "known.txt";
 
 /// The cells of one template that differ, and why.
@@ -58,6 +60,33 @@ impl KnownDifferences {
             }
         }
         std::fs::write(folder.join(FILE), text).map_err(|error| error.to_string())
+    }
+
+    /// The list for the present differences.
+    #[must_use]
+    pub fn renewed(&self, differences: &[Difference]) -> KnownDifferences {
+        const NO_REASON: &str = "Not yet looked at.";
+        let mut list = KnownDifferences::default();
+        for difference in differences {
+            let old = self.templates.get(difference.template);
+            let reason = old.map_or(NO_REASON, |known| known.reason.as_str());
+            let entry = list.templates.entry(difference.template.to_owned());
+            let entry = entry.or_insert_with(|| Known { reason: reason.to_owned(), ..Known::default() });
+            entry.cells.insert(difference.index);
+        }
+        list
+    }
+
+    /// The listed cells that do not differ any more.
+    pub fn without(&self, differences: &[Difference]) -> Vec<(String, usize)> {
+        let present: BTreeSet<(&str, usize)> =
+            differences.iter().map(|difference| (difference.template, difference.index)).collect();
+        let listed = self
+            .templates
+            .iter()
+            .flat_map(|(template, known)| known.cells.iter().map(move |cell| (template.as_str(), *cell)));
+        let gone = listed.filter(|place| !present.contains(place));
+        gone.map(|(template, cell)| (template.to_owned(), cell)).collect()
     }
 
     pub fn is_known(&self, template: &str, cell: usize) -> bool {

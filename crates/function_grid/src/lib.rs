@@ -8,13 +8,13 @@
 
 mod arguments;
 mod cell;
+mod grid;
 mod known;
 mod recording;
 mod server;
 mod templates;
 
-pub use cell::{Cell, cells_of};
+pub use grid::{Difference, Grid};
 pub use known::{Known, KnownDifferences};
 pub use recording::{Recording, folder};
-pub use server::{Target, ask_all};
-pub use templates::TEMPLATES;
+pub use server::Target;

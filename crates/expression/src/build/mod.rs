@@ -16,9 +16,10 @@ mod conditional;
 mod logic;
 mod reading;
 mod temporal;
+pub(crate) use temporal::moment_text;
 
+pub(crate) use reading::fraction_digits;
 pub use reading::{KnownValues, ReadParameter, Reading};
-pub(crate) use reading::{fraction_digits, is_long_moment};
 
 /// What binding needs to know of the session.
 #[derive(Clone, Debug)]

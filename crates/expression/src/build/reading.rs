@@ -25,8 +25,6 @@ pub enum Reading {
     TimeText,
     /// Text with so many digits of a second's fraction. It stays text.
     Fraction { digits: u8 },
-    /// Text that is (or is not) a date with a time. It stays text.
-    LongMoment { is_one: bool },
 }
 
 /// A value that is made from a parameter before the plan runs; it stands behind all of the statement's own.
@@ -167,9 +165,6 @@ impl Reading {
             (Reading::Fraction { digits }, Value::Bytes(text)) => {
                 (fraction_digits(text) == digits).then(|| value.clone())
             }
-            (Reading::LongMoment { is_one }, Value::Bytes(text)) => {
-                (is_long_moment(text) == is_one).then(|| value.clone())
-            }
             _ => None,
         }
     }
@@ -206,9 +201,4 @@ pub(crate) fn fraction_digits(text: &[u8]) -> u8 {
     let digits = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     // A point elsewhere than before the fraction separates the parts of a date.
     if text[..point].contains(&b'.') { 0 } else { digits.min(6) as u8 }
-}
-
-/// Whether a text is a date with a time.
-pub(crate) fn is_long_moment(text: &[u8]) -> bool {
-    text.len() >= 12 && DateTime::parse(text, false).is_some()
 }

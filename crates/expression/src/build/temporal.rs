@@ -32,7 +32,7 @@ impl BindContext {
                 ColumnType::new(TypeKind::Time { fsp: fsp.max(amount_digits) })
             }
             TypeKind::Time { fsp } => ColumnType::new(TypeKind::DateTime { fsp: fsp.max(amount_digits) }),
-            _ => ColumnType::varchar(29, self.connection_collation),
+            _ => moment_text(self.connection_collation),
         };
         let coercibility =
             if column.kind.is_string() { Coercibility::Coercible } else { Coercibility::Numeric };
@@ -54,6 +54,12 @@ impl BindContext {
     pub fn timestamp_diff(&self, unit: IntervalUnit, from: Expr, to: Expr) -> Result<Expr, SqlError> {
         self.call("timestampdiff", vec![unit_literal(unit), from, to])
     }
+}
+
+/// The text that a moment of no fixed kind is given as.
+pub(crate) fn moment_text(collation: collation::CollationId) -> ColumnType {
+    const LENGTH: u32 = 29;
+    ColumnType { length: LENGTH, collation, ..ColumnType::new(TypeKind::Char) }
 }
 
 /// The unit travels as its number in `IntervalUnit::ALL`.

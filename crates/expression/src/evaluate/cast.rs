@@ -177,6 +177,13 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
     } else {
         from.convert_to(to, &text).bytes
     };
+    // Bytes that are no text of the character set are no value.
+    if from == Charset::Binary && to != Charset::Binary && !to.is_valid(&converted) {
+        let start = to.valid_prefix_length(&converted);
+        let wrong: String = converted[start..].iter().take(6).map(|byte| format!("{byte:02X}")).collect();
+        context.warn(error_code::ER_INVALID_CHARACTER_STRING.with(&[&to.name(), &wrong]));
+        return Value::Null;
+    }
     let limited =
         matches!(target.kind, TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary)
             && target.length > 0;

@@ -5,6 +5,7 @@ use super::comparison::moment_context;
 use crate::context::EvalContext;
 use crate::expr::Expr;
 use crate::interval::IntervalUnit;
+use crate::text::out_of_range;
 
 /// An interval: whole months and an exact span.
 struct Span {
@@ -19,39 +20,63 @@ const DAY: i64 = 24 * HOUR;
 
 /// `operands` are the date and the amount; the node's type says what the result is.
 pub(super) fn date_add(
-    column: &ColumnType,
+    node: &Expr,
     operands: (&Expr, &Expr),
     unit: IntervalUnit,
     subtract: bool,
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
-    let (date, amount) = operands;
+    let (column, (date, amount)) = (&node.ty.column, operands);
     let (moment, amount_value) = (date.eval_ref(row, context)?, amount.eval_ref(row, context)?);
     if moment.is_null() || amount_value.is_null() {
         return Ok(Value::Null);
     }
-    let Some(span) = span_of(&amount_value, &amount.ty.column, unit, subtract, context) else {
-        return Ok(overflow(context));
-    };
     if let (TypeKind::Time { .. }, Value::Time(time)) = (&column.kind, &*moment) {
+        let Some(span) = span_of(&amount_value, &amount.ty.column, unit, subtract, context) else {
+            context.warn(out_of_range("TIME", node, context));
+            return Ok(Value::Null);
+        };
         let sum = time.to_micros().checked_add(span.micros).and_then(Time::from_micros);
-        return Ok(sum.map_or_else(|| overflow(context), Value::Time));
+        return Ok(sum.map_or_else(
+            || {
+                context.warn(out_of_range("TIME", node, context));
+                Value::Null
+            },
+            Value::Time,
+        ));
     }
     let moments = moment_context(context, matches!(*moment, Value::Time(_)));
     let parsed = match moment.to_datetime(&date.ty.column, &moments) {
         Ok(parsed) => parsed.value,
         Err(_) => {
             let text = datum::shown(&moment.to_text(&date.ty.column));
-            context.warn(error_code::ER_WRONG_VALUE.with(&[&"datetime", &text]));
+            let incorrect = match *moment {
+                Value::Json(_) => error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&"DATETIME", &"", &1]),
+                _ => error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &text]),
+            };
+            context.warn(incorrect);
             return Ok(Value::Null);
         }
     };
     if parsed.date().month() == 0 || parsed.date().day() == 0 {
+        if matches!(*moment, Value::Bytes(_)) {
+            let text = datum::shown(&moment.to_text(&date.ty.column));
+            context.warn(error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &text]));
+        }
         return Ok(Value::Null);
     }
+    let Some(span) = span_of(&amount_value, &amount.ty.column, unit, subtract, context) else {
+        return Ok(overflow(context));
+    };
     let sum = if span.months != 0 { parsed.add_months(span.months) } else { parsed.add_micros(span.micros) };
-    let Some(sum) = sum else { return Ok(overflow(context)) };
+    let Some(sum) = sum else {
+        if span.months != 0 {
+            context.warn(out_of_range("DATE", node, context));
+            return Ok(Value::Null);
+        }
+        return Ok(overflow(context));
+    };
     Ok(match column.kind {
         TypeKind::Date => Value::Date(sum.date()),
         TypeKind::DateTime { .. } => Value::DateTime(sum),

@@ -120,7 +120,7 @@ impl Expr {
             ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
             ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
             ExprKind::DateAdd { date, amount, unit, subtract } => {
-                interval::date_add(&self.ty.column, (date, amount), *unit, *subtract, row, context)?
+                interval::date_add(self, (date, amount), *unit, *subtract, row, context)?
             }
             ExprKind::Call(function, exprs) => self.call(function, exprs, row, context)?,
             ExprKind::UserVariable(name) => match context.session.user_variable(name) {

@@ -79,6 +79,12 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// Warning 1411 about an argument that a function cannot take.
+    pub(super) fn warn_of_value(&self, kind: &str, index: usize, function: &str) {
+        let shown = self.exprs[index].to_string();
+        self.context.warn(error_code::ER_WRONG_VALUE_FOR_TYPE.with(&[&kind, &shown, &function]));
+    }
+
     pub(super) fn len(&self) -> usize {
         self.exprs.len()
     }

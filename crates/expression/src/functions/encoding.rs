@@ -1,6 +1,6 @@
 //! Functions between text, numbers and other notations: HEX, CONV, TO_BASE64, digests and checksums.
 use aws_lc_rs::digest;
-use datum::{SqlError, TypeKind, Value};
+use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::arguments::text_or_null;
 use super::infer::{
@@ -20,8 +20,8 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
 pub(super) static FUNCTIONS: &[Function] = &[
     entry("hex", (1, 1), infer_hex, hex),
     entry("unhex", (1, 1), infer_unhex, unhex),
-    entry("bin", (1, 1), infer_number_text, bin),
-    entry("oct", (1, 1), infer_number_text, oct),
+    entry("bin", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 2)),
+    entry("oct", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 8)),
     entry("conv", (3, 3), infer_conv, conv),
     entry("to_base64", (1, 1), infer_base64, to_base64),
     entry("from_base64", (1, 1), infer_unhex, from_base64),
@@ -65,8 +65,8 @@ fn infer_number_text(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_integer(bind, &mut arguments[0])?;
-    Ok(made_text(bind, 65))
+    cast_text(bind, &mut arguments[0])?;
+    Ok(made_text(bind, 64))
 }
 
 fn infer_conv(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
@@ -130,19 +130,19 @@ fn unhex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
     let digits: Option<Vec<u8>> =
         text.iter().map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect();
-    let Some(digits) = digits else { return Ok(Value::Null) };
+    let Some(digits) = digits else {
+        arguments.warn_of_value("string", 0, "unhex");
+        return Ok(Value::Null);
+    };
     let (odd, pairs) = digits.split_at(digits.len() % 2);
     let mut bytes = odd.to_vec();
     bytes.extend(pairs.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     Ok(Value::Bytes(bytes))
 }
 
-fn bin(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.bits(0)?.map_or(Value::Null, |bits| Value::bytes(format!("{bits:b}"))))
-}
-
-fn oct(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(arguments.bits(0)?.map_or(Value::Null, |bits| Value::bytes(format!("{bits:o}"))))
+/// BIN and OCT, which are CONV from base 10.
+fn in_other_base(arguments: &Arguments<'_>, base: i64) -> Result<Value, SqlError> {
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| converted(&text, 10, base)))
 }
 
 /// CONV(number, from, to): a negative base means signed numbers on that side.
@@ -156,6 +156,14 @@ fn conv(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if !valid(from) || !valid(to) {
         return Ok(Value::Null);
     }
+    Ok(converted(&text, from, to))
+}
+
+/// The number at the start of a text, in another base; NULL for the empty text.
+fn converted(text: &[u8], from: i64, to: i64) -> Value {
+    if text.is_empty() {
+        return Value::Null;
+    }
     let trimmed = text.trim_ascii_start();
     let (negative, digits) = match trimmed.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -163,19 +171,23 @@ fn conv(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         _ => (false, trimmed),
     };
     let base = from.unsigned_abs() as u32;
+    // Too large a number is the largest; a negative base has signed ones.
+    let most = match (from < 0, negative) {
+        (false, _) => u64::MAX,
+        (true, false) => i64::MAX as u64,
+        (true, true) => i64::MIN.unsigned_abs(),
+    };
     let mut number: u64 = 0;
+    let mut is_clipped = false;
     for digit in digits.iter().map_while(|byte| char::from(*byte).to_digit(base)) {
         let grown = number.checked_mul(u64::from(base)).and_then(|grown| grown.checked_add(u64::from(digit)));
-        match grown {
+        match grown.filter(|grown| *grown <= most) {
             Some(grown) => number = grown,
-            None => {
-                number = u64::MAX;
-                break;
-            }
+            None => (number, is_clipped) = (most, true),
         }
     }
-    let number = if negative { number.wrapping_neg() } else { number };
-    Ok(Value::bytes(in_base(number, to)))
+    let is_negated = negative && !(is_clipped && from > 0);
+    Value::bytes(in_base(if is_negated { number.wrapping_neg() } else { number }, to))
 }
 
 fn in_base(number: u64, base: i64) -> String {
@@ -268,7 +280,12 @@ fn sha2(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         Some(0 | 256) => digest_text(arguments, &digest::SHA256),
         Some(384) => digest_text(arguments, &digest::SHA384),
         Some(512) => digest_text(arguments, &digest::SHA512),
-        _ => Ok(Value::Null),
+        None => Ok(Value::Null),
+        Some(_) => {
+            let warning = error_code::ER_WRONG_PARAMETERS_TO_NATIVE_FCT.with(&[&"sha2"]);
+            arguments.context.warn(warning);
+            Ok(Value::Null)
+        }
     }
 }
 

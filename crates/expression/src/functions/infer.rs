@@ -188,7 +188,7 @@ pub(super) fn binary_result(length: u64) -> ExprType {
 }
 
 /// The fractional digits of a text literal that is a moment; 6 where the text is not known.
-fn literal_fraction(bind: &BindContext, expr: &Expr) -> u8 {
+pub(super) fn literal_fraction(bind: &BindContext, expr: &Expr) -> u8 {
     let Some(Value::Bytes(text)) = bind.peek(expr) else { return 6 };
     let digits = fraction_digits(&text);
     bind.relies_on(expr, Reading::Fraction { digits });

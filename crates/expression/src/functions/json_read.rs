@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("json_keys", (1, 2), infer_json, json_keys),
     entry("json_length", (1, 2), infer_integer, json_length),
     entry("json_depth", (1, 1), infer_integer, json_depth),
-    entry("json_type", (1, 1), infer_text, json_type),
+    entry("json_type", (1, 1), infer_type_name, json_type),
     entry("json_pretty", (1, 1), infer_text, json_pretty),
 ];
 
@@ -61,6 +61,11 @@ fn infer_integer(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<Exp
 
 fn infer_condition(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
     Ok(integer_type().as_truth())
+}
+
+/// The longest name has 51 characters in MySQL.
+fn infer_type_name(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
+    Ok(ExprType::new(text_column(51, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
 }
 
 fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprType, SqlError> {
@@ -117,7 +122,13 @@ impl Arguments<'_> {
     }
 
     pub(super) fn path(&self, index: usize) -> Result<Option<Path>, SqlError> {
-        self.utf8(index)?.map(|text| Path::parse(&text)).transpose()
+        let text = self.utf8(index)?;
+        let column = &self.exprs[index].ty.column;
+        let is_binary = column.kind.is_string() && !column.is_text();
+        if text.is_some() && is_binary {
+            return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
+        }
+        text.map(|text| Path::parse(&text)).transpose()
     }
 }
 
@@ -147,6 +158,10 @@ fn json_object(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let mut members = Vec::with_capacity(arguments.len() / 2);
     for pair in (0..arguments.len()).step_by(2) {
         let key = arguments.utf8(pair)?.ok_or_else(|| error_code::ER_JSON_DOCUMENT_NULL_KEY.plain())?;
+        let column = &arguments.exprs[pair].ty.column;
+        if column.kind.is_string() && !column.is_text() {
+            return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
+        }
         members.push((key, arguments.json_value(pair + 1)?));
     }
     json(&Json::Object(members.into_iter().collect::<JsonMap>()))
@@ -215,13 +230,15 @@ fn contains(target: &Json, candidate: &Json) -> bool {
 
 fn json_contains(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let name = "json_contains";
-    let (Some(target), Some(candidate)) = (arguments.document(name, 0)?, arguments.document(name, 1)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(target) = arguments.document(name, 0)? else { return Ok(Value::Null) };
+    let Some(candidate) = arguments.document(name, 1)? else { return Ok(Value::Null) };
     if arguments.len() < 3 {
         return Ok(Value::boolean(contains(&target, &candidate)));
     }
     let Some(path) = arguments.path(2)? else { return Ok(Value::Null) };
+    if path.has_wildcard() {
+        return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
+    }
     let selected = path.select(&target);
     Ok(selected.first().map_or(Value::Null, |value| Value::boolean(contains(value, &candidate))))
 }
@@ -286,7 +303,8 @@ fn document_at(name: &str, arguments: &Arguments<'_>) -> Result<Option<Json>, Sq
         return Ok(Some(document));
     }
     let Some(path) = arguments.path(1)? else { return Ok(None) };
-    if path.has_wildcard() {
+    // JSON_LENGTH takes the first of several values.
+    if path.has_wildcard() && name != "json_length" {
         return Err(error_code::ER_INVALID_JSON_PATH_WILDCARD.plain());
     }
     Ok(path.select(&document).first().map(|value| (*value).clone()))

@@ -11,6 +11,7 @@ mod arguments;
 mod choice;
 mod compression;
 mod encoding;
+mod get_format;
 mod gtid;
 mod infer;
 pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, characters_max, text_column};
@@ -24,6 +25,7 @@ mod json_storage;
 mod json_value;
 pub use json_value::JsonBehaviour;
 pub(crate) use json_value::json_scalar;
+mod moment_or_time;
 mod network;
 mod numeric_exact;
 mod numeric_real;
@@ -48,6 +50,7 @@ static FAMILIES: &[&[Function]] = &[
     choice::FUNCTIONS,
     compression::FUNCTIONS,
     encoding::FUNCTIONS,
+    get_format::FUNCTIONS,
     gtid::FUNCTIONS,
     information::FUNCTIONS,
     json_change::FUNCTIONS,

@@ -69,13 +69,22 @@ fn inet_aton(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             let high = first.iter().enumerate().map(|(index, part)| part << (24 - 8 * index)).sum::<u64>();
             Value::UInt(high + last)
         }
-        _ => Value::Null,
+        _ => {
+            arguments.warn_of_value("string", 0, "inet_aton");
+            Value::Null
+        }
     })
 }
 
 fn inet_ntoa(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let address = arguments.bits(0)?.and_then(|bits| u32::try_from(bits).ok());
-    Ok(address.map_or(Value::Null, |address| Value::bytes(Ipv4Addr::from(address).to_string())))
+    let Some(bits) = arguments.bits(0)? else { return Ok(Value::Null) };
+    match u32::try_from(bits) {
+        Ok(address) => Ok(Value::bytes(Ipv4Addr::from(address).to_string())),
+        Err(_) => {
+            arguments.warn_of_value("integer", 0, "inet_ntoa");
+            Ok(Value::Null)
+        }
+    }
 }
 
 fn parses<T: std::str::FromStr>(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -2,6 +2,7 @@
 use datum::{Date, DateTime, SqlError, Time, Value};
 
 use super::infer::{cast_datetime, cast_text, cast_time, made_text};
+use super::moment_or_time::{MomentOrTime, is_undecided};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -35,7 +36,9 @@ fn infer_time_format(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_time(bind, &mut arguments[0])?;
+    if !is_undecided(&arguments[0]) && !arguments[0].ty.column.kind.is_temporal() {
+        cast_time(bind, &mut arguments[0])?;
+    }
     cast_text(bind, &mut arguments[1])?;
     Ok(made_text(bind, 1024))
 }
@@ -51,10 +54,18 @@ fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::Bytes(format_datetime(moment, &format, locale)))
 }
 
-/// Hours may exceed 23; letters of dates give NULL, as they have no meaning.
+/// Hours may exceed 23; a time has no month and no day, whose names make the result NULL.
 fn time_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(time), Some(format)) = (arguments.time(0)?, arguments.text(1)?) else {
+    let (Some(start), Some(format)) = (arguments.moment_or_time(0)?, arguments.text(1)?) else {
         return Ok(Value::Null);
+    };
+    if format.is_empty() {
+        return Ok(Value::Null);
+    }
+    let locale = arguments.context.settings.locale;
+    let (date, time) = match start {
+        MomentOrTime::Moment(moment) => (moment.date(), moment.time()),
+        MomentOrTime::Time(time) => (Date::ZERO, time),
     };
     let mut out = Vec::new();
     let clock = Clock::of_time(time);
@@ -65,8 +76,10 @@ fn time_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     while let Some(byte) = letters.next() {
         match (byte, if byte == b'%' { letters.next() } else { None }) {
             (b'%', Some(letter)) if clock.write(letter, &mut out) => {}
-            (b'%', Some(letter)) if b"abcDdejMmUuVvWwXxYy".contains(&letter) => return Ok(Value::Null),
-            (b'%', Some(letter)) => out.push(letter),
+            (b'%', Some(letter)) if date.is_zero() && b"abjMUuVvWwXx".contains(&letter) => {
+                return Ok(Value::Null);
+            }
+            (b'%', Some(letter)) => write_date_letter(date, letter, locale, &mut out),
             (other, _) => out.push(other),
         }
     }

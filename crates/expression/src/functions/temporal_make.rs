@@ -3,8 +3,10 @@ use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 
 use super::infer::{
     cast_allowed_datetime, cast_datetime, cast_decimal, cast_integer, cast_time, integer_type,
+    literal_fraction,
 };
-use crate::build::{BindContext, Reading, is_long_moment};
+use super::moment_or_time::{MomentOrTime, is_undecided};
+use crate::build::{BindContext, moment_text};
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
@@ -97,23 +99,24 @@ fn is_moment(expr: &Expr) -> bool {
     matches!(expr.ty.column.kind, TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Timestamp { .. })
 }
 
-/// A text literal that is a date with a time.
-fn is_moment_literal(bind: &BindContext, expr: &Expr) -> bool {
-    let Some(Value::Bytes(text)) = bind.peek(expr) else { return false };
-    let is_one = is_long_moment(&text);
-    bind.relies_on(expr, Reading::LongMoment { is_one });
-    is_one
-}
-
-/// Both are moments or both are times; text is taken as what the other is.
+/// Both are moments or both are times; beside a moment text is one too, else what it looks like.
 fn infer_timediff(
     bind: &BindContext,
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let moments = arguments.iter().any(is_moment);
-    let cast = if moments { cast_datetime } else { cast_time };
-    let fsp = cast(bind, &mut arguments[0])?.max(cast(bind, &mut arguments[1])?);
+    let mut fsp = 0;
+    for argument in arguments.iter_mut() {
+        fsp = fsp.max(match () {
+            () if moments && matches!(argument.ty.column.kind, TypeKind::Time { .. }) => {
+                argument.ty.column.kind.fsp()
+            }
+            () if moments => cast_datetime(bind, argument)?,
+            () if is_undecided(argument) => literal_fraction(bind, argument),
+            () => cast_time(bind, argument)?,
+        });
+    }
     Ok(numeric(TypeKind::Time { fsp }))
 }
 
@@ -122,10 +125,24 @@ fn infer_addtime(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let moment = is_moment(&arguments[0]) || is_moment_literal(bind, &arguments[0]);
-    let cast = if moment { cast_datetime } else { cast_time };
-    let fsp = cast(bind, &mut arguments[0])?.max(cast_time(bind, &mut arguments[1])?);
-    Ok(numeric(if moment { TypeKind::DateTime { fsp } } else { TypeKind::Time { fsp } }))
+    let own = match arguments[0].ty.column.kind {
+        TypeKind::Date => 0,
+        ref kind => kind.fsp(),
+    };
+    let is_time = matches!(arguments[0].ty.column.kind, TypeKind::Time { .. });
+    if is_moment(&arguments[0]) {
+        cast_datetime(bind, &mut arguments[0])?;
+        let fsp = own.max(cast_time(bind, &mut arguments[1])?);
+        return Ok(numeric(TypeKind::DateTime { fsp }));
+    }
+    if !is_time && !is_undecided(&arguments[0]) {
+        cast_time(bind, &mut arguments[0])?;
+    }
+    let fsp = own.max(cast_time(bind, &mut arguments[1])?);
+    if is_time {
+        return Ok(numeric(TypeKind::Time { fsp }));
+    }
+    Ok(ExprType::new(moment_text(bind.connection_collation), Coercibility::Coercible))
 }
 
 fn infer_timestamp(
@@ -155,10 +172,25 @@ fn makedate(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(date.map_or(Value::Null, Value::Date))
 }
 
-/// Numbers before year 1 give the zero date, as MySQL does.
+/// Day 1 is the first of the year 0, which has 365 days.
 fn from_days(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    const YEAR_OF_365_DAYS: u16 = 1;
     let Some(number) = arguments.integer(0)? else { return Ok(Value::Null) };
-    Ok(Value::Date(Date::from_day_number(number).unwrap_or(Date::ZERO)))
+    let date = match number {
+        1..=365 => Date::new(YEAR_OF_365_DAYS, 1, 1)
+            .and_then(|first| first.add_days(number - 1))
+            .and_then(|date| Date::new(0, date.month(), date.day())),
+        _ => Date::from_day_number(number),
+    };
+    Ok(date.map_or_else(|| beyond_range("DATE", "from_days", arguments), Value::Date))
+}
+
+/// NULL with warning 6527.
+fn beyond_range(kind: &str, function: &str, arguments: &Arguments<'_>) -> Value {
+    let list: Vec<String> = arguments.exprs.iter().map(ToString::to_string).collect();
+    let call = format!("{function}({})", list.join(","));
+    arguments.context.warn(datum::error_code::ER_WARN_DATETIME_OUT_OF_RANGE.with(&[&kind, &call]));
+    Value::Null
 }
 
 /// The microseconds of a number of seconds that binding has made a DECIMAL.
@@ -197,20 +229,27 @@ fn datediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::Int(left.date().day_number() - right.date().day_number()))
 }
 
-/// Microseconds of either a moment or a time, so that differences are exact.
-fn linear(arguments: &Arguments<'_>, index: usize) -> Result<Option<i64>, SqlError> {
-    Ok(match &*arguments.value(index)? {
-        Value::DateTime(moment) => Some(moment.linear_micros()),
-        Value::Time(time) => Some(time.to_micros()),
-        _ => None,
-    })
+/// The time in TIME's range, with warning 1292 when it is beyond.
+fn clipped(micros: i64, arguments: &Arguments<'_>) -> Time {
+    let (time, is_clipped) = Time::clipped(micros);
+    if is_clipped {
+        let (sign, seconds) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs() / 1_000_000);
+        let text = format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        arguments.context.warn(datum::truncated("time", text.as_bytes()));
+    }
+    time
 }
 
 fn timediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(left), Some(right)) = (linear(arguments, 0)?, linear(arguments, 1)?) else {
+    let (Some(left), Some(right)) = (arguments.moment_or_time(0)?, arguments.moment_or_time(1)?) else {
         return Ok(Value::Null);
     };
-    Ok(Value::Time(Time::clipped(left - right).0))
+    // A moment and a time, both by their types, have no difference.
+    let is_typed = !arguments.exprs.iter().any(is_undecided);
+    if is_typed && matches!(left, MomentOrTime::Moment(_)) != matches!(right, MomentOrTime::Moment(_)) {
+        return Ok(Value::Null);
+    }
+    Ok(Value::Time(clipped(left.linear_micros() - right.linear_micros(), arguments)))
 }
 
 fn addtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -222,13 +261,32 @@ fn subtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
+    let Some(start) = arguments.moment_or_time(0)? else { return Ok(Value::Null) };
     let Some(span) = arguments.time(1)? else { return Ok(Value::Null) };
     let micros = sign * span.to_micros();
-    Ok(match &*arguments.value(0)? {
-        Value::DateTime(moment) => moment.add_micros(micros).map_or(Value::Null, Value::DateTime),
-        Value::Time(time) => Value::Time(Time::clipped(time.to_micros() + micros).0),
-        _ => Value::Null,
-    })
+    let is_text = arguments.ty.column.kind.is_string();
+    let name = if sign < 0 { "subtime" } else { "addtime" };
+    let mut text = Vec::new();
+    let value = match start {
+        MomentOrTime::Moment(moment) => {
+            let Some(sum) = moment.add_micros(micros) else {
+                return Ok(beyond_range("DATETIME", name, arguments));
+            };
+            sum.write_text(if sum.micros() > 0 { 6 } else { 0 }, &mut text);
+            Value::DateTime(sum)
+        }
+        MomentOrTime::Time(time) => {
+            let (sum, is_clipped) = Time::clipped(time.to_micros() + micros);
+            sum.write_text(if sum.micros() > 0 { 6 } else { 0 }, &mut text);
+            // Text is clipped to the range, a TIME beyond it is none.
+            if is_clipped {
+                let none = beyond_range("TIME", name, arguments);
+                return Ok(if is_text { Value::Bytes(text) } else { none });
+            }
+            Value::Time(sum)
+        }
+    };
+    Ok(if is_text { Value::Bytes(text) } else { value })
 }
 
 fn timestamp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -244,12 +302,15 @@ fn timestamp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 /// Months since year 0 of a period YYMM or YYYYMM.
 fn months_of(period: i64) -> Option<i64> {
     let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        return None;
+    }
     let year = match year {
         0..=69 => year + 2000,
         70..=99 => year + 1900,
         other => other,
     };
-    ((1..=12).contains(&month) && (0..=9999).contains(&year)).then_some(year * 12 + month - 1)
+    Some(year * 12 + month - 1)
 }
 
 fn incorrect(name: &str) -> SqlError {
@@ -260,9 +321,12 @@ fn period_add(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let (Some(period), Some(months)) = (arguments.integer(0)?, arguments.integer(1)?) else {
         return Ok(Value::Null);
     };
-    let total = months_of(period).and_then(|start| start.checked_add(months)).filter(|total| *total >= 0);
-    let period = total.and_then(|total| (total / 12).checked_mul(100)?.checked_add(total % 12 + 1));
-    Ok(Value::Int(period.ok_or_else(|| incorrect("period_add"))?))
+    let start = months_of(period).ok_or_else(|| incorrect("period_add"))?;
+    // Months wrap around as unsigned numbers do.
+    let total = start.wrapping_add(months) as u64;
+    let year = total / 12;
+    let year = if year < 100 { year + if year < 70 { 2000 } else { 1900 } } else { year };
+    Ok(Value::Int(year.wrapping_mul(100).wrapping_add(total % 12 + 1) as i64))
 }
 
 fn period_diff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

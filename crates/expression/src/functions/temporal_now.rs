@@ -145,7 +145,12 @@ fn unix_timestamp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if arguments.len() == 0 {
         return Ok(Value::Int(settings.now_utc_micros.div_euclid(1_000_000)));
     }
-    let Some(local) = arguments.datetime(0)? else { return Ok(Value::Null) };
+    // What is no moment, but for NULL itself, is the beginning of time.
+    let local = match arguments.datetime(0)? {
+        Some(local) => local,
+        None if is_null_itself(arguments)? => return Ok(Value::Null),
+        None => datum::DateTime::ZERO,
+    };
     const SECONDS_MAX: i64 = 32_536_771_199; // 3001-01-18 23:59:59, the end of the 64-bit function's range.
     let micros = settings.time_zone.to_unix_micros(local).filter(|micros| *micros >= 0);
     let micros = micros.filter(|micros| micros / 1_000_000 <= SECONDS_MAX).unwrap_or(0);
@@ -156,6 +161,15 @@ fn unix_timestamp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
         _ => Value::Int(micros / 1_000_000),
     })
+}
+
+/// Whether the argument, before binding made it a moment, is NULL.
+fn is_null_itself(arguments: &Arguments<'_>) -> Result<bool, SqlError> {
+    let given = match &arguments.exprs[0].kind {
+        ExprKind::Cast(inner) => inner,
+        _ => &arguments.exprs[0],
+    };
+    Ok(given.eval_ref(arguments.row, arguments.context)?.is_null())
 }
 
 fn infer_from_unixtime(
@@ -208,13 +222,10 @@ fn infer_convert_tz(
 
 /// NULL for an unknown zone; a moment outside TIMESTAMP's range stays as it is.
 fn convert_tz(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(local), Some(from), Some(to)) =
-        (arguments.datetime(0)?, arguments.text(1)?, arguments.text(2)?)
-    else {
-        return Ok(Value::Null);
-    };
+    let (Some(from), Some(to)) = (arguments.text(1)?, arguments.text(2)?) else { return Ok(Value::Null) };
     let zone = |name: &[u8]| std::str::from_utf8(name).ok().and_then(TimeZone::parse);
     let (Some(from), Some(to)) = (zone(&from), zone(&to)) else { return Ok(Value::Null) };
+    let Some(local) = arguments.datetime(0)? else { return Ok(Value::Null) };
     let micros = from.to_unix_micros(local).filter(|micros| *micros > 0);
     Ok(Value::DateTime(micros.and_then(|micros| to.to_local(micros)).unwrap_or(local)))
 }

@@ -15,7 +15,7 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("year", (1, 1), infer_of_datetime, year),
+    entry("year", (1, 1), infer_year, year),
     entry("quarter", (1, 1), infer_of_datetime, quarter),
     entry("month", (1, 1), infer_of_datetime, month),
     entry("day", (1, 1), infer_of_datetime, day),
@@ -49,6 +49,11 @@ fn infer_of_datetime(
     cast_datetime(bind, &mut arguments[0])?;
     arguments.get_mut(1).map_or(Ok(()), |mode| cast_integer(bind, mode))?;
     Ok(integer_type())
+}
+
+fn infer_year(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_datetime(bind, &mut arguments[0])?;
+    Ok(ExprType::new(ColumnType::new(TypeKind::Year), Coercibility::Numeric))
 }
 
 fn infer_of_time(
@@ -89,7 +94,7 @@ fn reckoned(arguments: &Arguments<'_>, part: impl Fn(Date) -> i64) -> Result<Val
 }
 
 fn year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    written(arguments, |date| i64::from(date.year()))
+    Ok(arguments.datetime(0)?.map_or(Value::Null, |moment| Value::Year(moment.date().year())))
 }
 
 fn quarter(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -118,16 +123,23 @@ fn day_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     reckoned(arguments, |date| i64::from(date.day_of_year()))
 }
 
-/// The mode that was asked for, or the session's default; NULL counts as 0.
-fn week_mode(arguments: &Arguments<'_>, default: u8) -> Result<u8, SqlError> {
+/// The mode that was asked for, or the session's default; `None` for NULL.
+fn week_mode(arguments: &Arguments<'_>, default: u8) -> Result<Option<u8>, SqlError> {
     if arguments.len() < 2 {
-        return Ok(default);
+        return Ok(Some(default));
     }
-    Ok(arguments.integer(1)?.map_or(0, |mode| (mode & 7) as u8))
+    // A negative mode is 0, as is one beyond BIGINT.
+    Ok(arguments.integer(1)?.map(|mode| if mode < 0 || mode == i64::MAX { 0 } else { (mode & 7) as u8 }))
+}
+
+/// With a mode that is NULL every date is of week 0.
+fn zero_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    reckoned(arguments, |_| 0)
 }
 
 fn week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let mode = week_mode(arguments, arguments.context.settings.default_week_format)?;
+    let default = arguments.context.settings.default_week_format;
+    let Some(mode) = week_mode(arguments, default)? else { return zero_week(arguments) };
     reckoned(arguments, |date| i64::from(date.week(mode).1))
 }
 
@@ -136,7 +148,8 @@ fn week_of_year(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn year_week(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let mode = week_mode(arguments, 0)? | 2;
+    let Some(mode) = week_mode(arguments, 0)? else { return zero_week(arguments) };
+    let mode = mode | 2;
     reckoned(arguments, |date| {
         let (year, week) = date.week(mode);
         i64::from(year) * 100 + i64::from(week)

@@ -1,7 +1,8 @@
 //! EXTRACT and TIMESTAMPDIFF, whose unit is bound as a first argument.
 use datum::{ColumnType, SqlError, Time, TypeKind, Value, error_code};
 
-use super::infer::{cast_datetime, cast_time, integer_type};
+use super::infer::{cast_datetime, integer_type};
+use super::moment_or_time::{MomentOrTime, is_undecided};
 use crate::build::BindContext;
 use crate::evaluate::{difference_in, part_of};
 use crate::expr::{Expr, ExprKind, ExprType};
@@ -36,19 +37,16 @@ fn bound_unit(exprs: &[Expr]) -> Result<IntervalUnit, SqlError> {
     unit.ok_or_else(|| error_code::ER_WRONG_ARGUMENTS.with(&[&"interval unit"]))
 }
 
-/// Units of time alone are taken from a TIME, all others from a DATETIME.
+/// Units with a part of time are taken from what the value is, all others from a DATETIME.
 fn infer_extract(
     bind: &BindContext,
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let unit = bound_unit(arguments)?;
-    let from_time = unit.is_time_only()
-        && (matches!(arguments[1].ty.column.kind, TypeKind::Time { .. })
-            || !arguments[1].ty.column.kind.has_date());
-    if from_time {
-        cast_time(bind, &mut arguments[1])?;
-    } else {
+    let is_time = matches!(arguments[1].ty.column.kind, TypeKind::Time { .. });
+    let is_left = unit.has_time() && (is_time || is_undecided(&arguments[1]));
+    if !is_left {
         cast_datetime(bind, &mut arguments[1])?;
     }
     Ok(integer_type())
@@ -67,6 +65,13 @@ fn infer_difference(
 
 fn extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let unit = bound_unit(arguments.exprs)?;
+    if unit.has_time() && is_undecided(&arguments.exprs[1]) {
+        return Ok(match arguments.moment_or_time(1)? {
+            None => Value::Null,
+            Some(MomentOrTime::Time(time)) => Value::Int(part_of(unit, datum::DateTime::ZERO, time)),
+            Some(MomentOrTime::Moment(moment)) => Value::Int(part_of(unit, moment, moment.time())),
+        });
+    }
     Ok(match &*arguments.value(1)? {
         Value::Time(time) => Value::Int(part_of(unit, datum::DateTime::ZERO, *time)),
         Value::DateTime(moment) => Value::Int(part_of(unit, *moment, moment.time())),

@@ -137,6 +137,8 @@ impl<'p> Planner<'p> {
             ast::UnaryOperator::Plus => Ok(operand),
             ast::UnaryOperator::BitNot => bind.bit_not(operand),
             ast::UnaryOperator::Binary => {
+                self.conditions.push(binary_is_deprecated());
+                let bind = &self.context.bind;
                 let length = operand.ty.column.length;
                 bind.cast(operand, ColumnType::varbinary(length))
             }
@@ -273,4 +275,8 @@ fn cast_name(target: &ColumnType) -> Option<&'static str> {
         TypeKind::LongLong => Some("signed"),
         _ => None,
     }
+}
+
+fn binary_is_deprecated() -> datum::Condition {
+    datum::error_code::ER_WARN_DEPRECATED_SYNTAX.with(&[&"BINARY expr", &"CAST"]).into_warning()
 }

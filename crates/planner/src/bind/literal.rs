@@ -92,6 +92,11 @@ impl Planner<'_> {
                 let at =
                     DateTime::parse(bytes, false).filter(|parsed| !parsed.truncated).ok_or_else(wrong)?;
                 let fsp = fraction_digits(bytes);
+                if at.offset_seconds.is_some() {
+                    // It is shown in the session's zone, which the plan is not for.
+                    let text = self.context.bind.text_literal(bytes);
+                    return self.context.bind.cast(text, ColumnType::new(TypeKind::DateTime { fsp }));
+                }
                 (Value::DateTime(at.value), ColumnType::new(TypeKind::DateTime { fsp }))
             }
         };

@@ -25,7 +25,7 @@ const SET: u16 = 2048;
 const NO_DEFAULT_VALUE: u16 = 4096;
 const ON_UPDATE_NOW: u16 = 8192;
 
-/// `decimals` of a floating point column without a declared scale, and of text.
+/// `decimals` of a floating point column without a declared scale, and of computed text.
 const DECIMALS_NOT_FIXED: u8 = 31;
 
 pub fn shape_of(columns: &[OutputColumn], settings: &Settings) -> Arc<ResultShape> {
@@ -44,9 +44,13 @@ pub fn column_meta(column: &OutputColumn, settings: &Settings) -> ColumnMeta {
         org_name: column.original_name.clone(),
         collation_id: collation.number(),
         length: display_length(column_type, collation.charset()),
-        column_type: type_code(&column_type.kind),
+        column_type: match column_type.kind {
+            // Computed text tells its size, that of columns does not.
+            TypeKind::LongText | TypeKind::LongBlob if column.original_name.is_empty() => ColumnTypeCode(251),
+            ref kind => type_code(kind),
+        },
         flags: flags_of(column),
-        decimals: decimals_of(&column_type.kind),
+        decimals: decimals_of(column),
     }
 }
 
@@ -90,9 +94,14 @@ pub fn type_code(kind: &TypeKind) -> ColumnTypeCode {
     })
 }
 
-fn decimals_of(kind: &TypeKind) -> u8 {
+/// Text that is computed has no fixed digits; that of a column has none.
+fn decimals_of(column: &OutputColumn) -> u8 {
     use TypeKind::*;
+    let kind = &column.column_type.kind;
+    let is_computed = column.original_name.is_empty();
     match kind {
+        Json if is_computed => DECIMALS_NOT_FIXED,
+        kind if is_computed && kind.is_string() => DECIMALS_NOT_FIXED,
         Decimal { scale, .. } => *scale,
         Float { digits } | Double { digits } => digits.map_or(DECIMALS_NOT_FIXED, |(_, scale)| scale),
         Time { fsp } | DateTime { fsp } | Timestamp { fsp } => *fsp,
