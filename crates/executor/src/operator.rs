@@ -14,6 +14,7 @@ mod initialise;
 mod json_table;
 mod key_set;
 mod limit;
+mod measured;
 mod nested_loop;
 mod project;
 mod recursive;

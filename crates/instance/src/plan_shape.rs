@@ -109,7 +109,8 @@ impl PlanShape {
             }
             NodeKind::Filter { input, .. }
             | NodeKind::Project { input, .. }
-            | NodeKind::Limit { input, .. } => self.visit(input, is_inner),
+            | NodeKind::Limit { input, .. }
+            | NodeKind::Measured { input, .. } => self.visit(input, is_inner),
             NodeKind::NestedLoop(join) => {
                 self.visit(&join.outer, is_inner);
                 self.visit(&join.inner, true);

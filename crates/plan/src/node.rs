@@ -4,9 +4,11 @@ use crate::aggregate::Aggregate;
 use crate::common::{CommonTable, Recursive, RoundScan};
 use crate::join::{HashJoin, NestedLoop};
 use crate::json_table::JsonTable;
+use crate::measure::Measure;
 use crate::subquery::{Apply, Initialise, Lateral};
 use crate::window::Window;
 use expression::Expr;
+use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -95,6 +97,11 @@ pub enum NodeKind {
         right_keys: Vec<Expr>,
     },
     Apply(Box<Apply>),
+    /// EXPLAIN ANALYZE: what the input did.
+    Measured {
+        input: Box<Node>,
+        measure: Arc<Measure>,
+    },
     Initialise(Box<Initialise>),
 }
 

@@ -10,6 +10,7 @@ use super::hash_join::HashJoinRows;
 use super::initialise::InitialiseRows;
 use super::json_table::JsonTableRows;
 use super::limit::LimitRows;
+use super::measured::MeasuredRows;
 use super::nested_loop::NestedLoopRows;
 use super::project::ProjectRows;
 use super::recursive::RecursiveRows;
@@ -48,6 +49,7 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         NodeKind::Distinct { input, keys } => Box::new(DistinctRows::new(build(input), keys)),
         NodeKind::Aggregate(aggregate) => Box::new(AggregateRows::new(aggregate, width)),
         NodeKind::Window(window) => Box::new(WindowRows::new(window)),
+        NodeKind::Measured { input, measure } => Box::new(MeasuredRows::new(input, measure)),
         NodeKind::NestedLoop(join) => Box::new(NestedLoopRows::new(join, width)),
         NodeKind::HashJoin(join) => Box::new(HashJoinRows::new(join, width)),
         NodeKind::UnionAll { inputs } => Box::new(UnionRows::new(inputs)),

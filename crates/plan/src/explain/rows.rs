@@ -162,7 +162,9 @@ impl Walk {
             NodeKind::Filter { input, .. } => {
                 self.node(input, id, select_type, Above { filter: true, ..above })
             }
-            NodeKind::Project { input, .. } | NodeKind::Limit { input, .. } => {
+            NodeKind::Project { input, .. }
+            | NodeKind::Limit { input, .. }
+            | NodeKind::Measured { input, .. } => {
                 self.node(input, id, select_type, above);
             }
             NodeKind::Sort { input, .. } => {
@@ -323,7 +325,8 @@ fn is_simple(node: &Node) -> bool {
         | NodeKind::Project { input, .. }
         | NodeKind::Sort { input, .. }
         | NodeKind::Limit { input, .. }
-        | NodeKind::Distinct { input, .. } => is_simple(input),
+        | NodeKind::Distinct { input, .. }
+        | NodeKind::Measured { input, .. } => is_simple(input),
         NodeKind::Aggregate(aggregate) => is_simple(&aggregate.input),
         NodeKind::Window(window) => is_simple(&window.input),
         NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),

@@ -2,29 +2,30 @@
 use super::rows::access_type;
 use crate::access::TableAccess;
 use crate::join::JoinKind;
-use crate::node::{Node, NodeKind};
+use crate::node::{Node, NodeKind, SortKey};
 use crate::statement::{Plan, PlanKind};
+use expression::{AggregateCall, Expr};
 use std::fmt::Write;
 
 pub fn explain_tree(plan: &Plan) -> String {
     let mut text = String::new();
     match &plan.kind {
-        PlanKind::Query(query) => line(&mut text, &query.root, 0),
+        PlanKind::Query(query) => line(&mut text, &query.root, 0, ""),
         PlanKind::Insert(insert) => {
             write_line(&mut text, 0, &format!("Insert into {}", insert.table.name));
             if let crate::InsertSource::Query(node) = &insert.source {
-                line(&mut text, node, 1);
+                line(&mut text, node, 1, "");
             }
         }
         PlanKind::Update(update) => {
             let names: Vec<&str> = update.targets.iter().map(|target| target.table.name.as_str()).collect();
             write_line(&mut text, 0, &format!("Update {}", names.join(", ")));
-            line(&mut text, &update.input, 1);
+            line(&mut text, &update.input, 1, "");
         }
         PlanKind::Delete(delete) => {
             let names: Vec<&str> = delete.targets.iter().map(|target| target.table.name.as_str()).collect();
             write_line(&mut text, 0, &format!("Delete from {}", names.join(", ")));
-            line(&mut text, &delete.input, 1);
+            line(&mut text, &delete.input, 1, "");
         }
     }
     text
@@ -34,7 +35,8 @@ fn write_line(text: &mut String, depth: usize, what: &str) {
     writeln!(text, "{:indent$}-> {what}", "", indent = depth * 4).expect("writing to a String cannot fail");
 }
 
-fn line(text: &mut String, node: &Node, depth: usize) {
+/// `actual`: what EXPLAIN ANALYZE found of the node.
+fn line(text: &mut String, node: &Node, depth: usize, actual: &str) {
     let rows = format!("  (rows={})", node.estimate.rows.round());
     let (what, children): (String, Vec<&Node>) = match &node.kind {
         NodeKind::Dual => ("Rows fetched before execution".to_owned(), vec![]),
@@ -62,14 +64,22 @@ fn line(text: &mut String, node: &Node, depth: usize) {
         }
         NodeKind::Round(round) => (format!("Scan new records on {}", round.alias), vec![]),
         NodeKind::Filter { input, predicates } => {
-            (format!("Filter: {} condition(s){rows}", predicates.len()), vec![input])
+            (format!("Filter: {}{rows}", shown_all(predicates)), vec![input])
         }
-        NodeKind::Project { input, .. } => return line(text, input, depth),
+        NodeKind::Project { input, .. } => return line(text, input, depth, actual),
+        NodeKind::Measured { input, measure } => return line(text, input, depth, &measure.text()),
         NodeKind::Sort { input, keys, limit } => {
-            let limited = if limit.is_some() { ", limit input" } else { "" };
-            (format!("Sort: {} key(s){limited}", keys.len()), vec![input])
+            let limited = if limit.is_some() { ", limit input to the rows wanted" } else { "" };
+            let key = |key: &SortKey| shown(&key.expr) + if key.descending { " DESC" } else { "" };
+            let keys: Vec<String> = keys.iter().map(key).collect();
+            (format!("Sort: {}{limited}", keys.join(", ")), vec![input])
         }
-        NodeKind::Limit { input, .. } => ("Limit".to_owned(), vec![input]),
+        NodeKind::Limit { input, count, offset: None } => {
+            (format!("Limit: {} row(s)", shown(count)), vec![input])
+        }
+        NodeKind::Limit { input, count, offset: Some(offset) } => {
+            (format!("Limit/Offset: {}/{} row(s)", shown(count), shown(offset)), vec![input])
+        }
         NodeKind::Distinct { input, .. } => {
             ("Remove duplicates with temporary table".to_owned(), vec![input])
         }
@@ -79,7 +89,10 @@ fn line(text: &mut String, node: &Node, depth: usize) {
             } else {
                 "Aggregate using temporary table"
             };
-            (how.to_owned(), vec![&aggregate.input])
+            let calls = aggregate.aggregates.iter().map(|column| call_text(&column.call));
+            let calls: Vec<String> = calls.collect();
+            let calls = if calls.is_empty() { String::new() } else { format!(": {}", calls.join(", ")) };
+            (how.to_owned() + &calls, vec![&aggregate.input])
         }
         NodeKind::Window(window) => ("Window aggregate".to_owned(), vec![&window.input]),
         NodeKind::NestedLoop(join) => {
@@ -98,10 +111,47 @@ fn line(text: &mut String, node: &Node, depth: usize) {
             ("Run subqueries once".to_owned(), children.chain([&*initialise.input]).collect())
         }
     };
-    write_line(text, depth, &what);
+    write_line(text, depth, &(what + actual));
     for child in children {
-        line(text, child, depth + 1);
+        line(text, child, depth + 1, "");
     }
+}
+
+/// An expression without the names of databases and without backticks.
+fn shown(expr: &Expr) -> String {
+    let text = expr.to_string();
+    let mut words: Vec<&str> = Vec::new();
+    let mut out = String::with_capacity(text.len());
+    // Every second part stands between backticks.
+    for (number, part) in text.split('`').enumerate() {
+        if number % 2 == 1 {
+            words.push(part);
+        } else if part != "." || words.is_empty() {
+            flush(&mut words, &mut out);
+            out.push_str(part);
+        }
+    }
+    flush(&mut words, &mut out);
+    out
+}
+
+/// The last two parts of a name.
+fn flush(words: &mut Vec<&str>, out: &mut String) {
+    let first = words.len().saturating_sub(2);
+    out.push_str(&words[first..].join("."));
+    words.clear();
+}
+
+fn shown_all(exprs: &[Expr]) -> String {
+    let all: Vec<String> = exprs.iter().map(shown).collect();
+    if let [one] = all.as_slice() { one.clone() } else { format!("({})", all.join(" and ")) }
+}
+
+fn call_text(call: &AggregateCall) -> String {
+    let arguments: Vec<String> = call.arguments.iter().map(shown).collect();
+    let arguments = if arguments.is_empty() { "0".to_owned() } else { arguments.join(",") };
+    let distinct = if call.distinct { "distinct " } else { "" };
+    format!("{}({distinct}{arguments})", format!("{:?}", call.function).to_lowercase())
 }
 
 fn kind_text(kind: JoinKind) -> &'static str {

@@ -16,8 +16,8 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        if explain.analyze || explain.into.is_some() || explain.database.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"EXPLAIN ANALYZE, INTO and FOR DATABASE"]));
+        if explain.into.is_some() || explain.database.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"EXPLAIN INTO and FOR DATABASE"]));
         }
         match explain.target {
             ExplainTarget::Table { table, column } => self.describe(table, column, request, shield).await,
@@ -35,15 +35,62 @@ impl Session {
                     self.require_usable_xa()?;
                 }
                 self.require_plan(&plan)?;
-                let format = match explain.format {
-                    ExplainFormat::Unspecified => self.variables.by_name("explain_format").as_text(),
-                    ExplainFormat::Traditional => "TRADITIONAL",
-                    ExplainFormat::Tree => "TREE",
-                    ExplainFormat::Json => "JSON",
+                let format: String = match explain.format {
+                    ExplainFormat::Unspecified => {
+                        self.variables.by_name("explain_format").as_text().to_owned()
+                    }
+                    ExplainFormat::Traditional => "TRADITIONAL".to_owned(),
+                    ExplainFormat::Tree => "TREE".to_owned(),
+                    ExplainFormat::Json => "JSON".to_owned(),
                 };
-                explain_plan(&plan, format)
+                if explain.analyze {
+                    return self.explain_analyze(plan, explain.format, &format, shield).await;
+                }
+                explain_plan(&plan, &format)
             }
         }
+    }
+
+    /// Runs the query, throws its rows away and shows what each operator did.
+    async fn explain_analyze(
+        &mut self,
+        mut plan: plan::Plan,
+        written: ExplainFormat,
+        format: &str,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        match (written, format) {
+            (ExplainFormat::Unspecified, "TRADITIONAL") | (_, "TREE") => {}
+            (_, "JSON") => {
+                return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"EXPLAIN ANALYZE with JSON format"]));
+            }
+            _ => {
+                let what = "EXPLAIN ANALYZE with TRADITIONAL format";
+                return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
+            }
+        }
+        let plan::PlanKind::Query(query) = &mut plan.kind else {
+            let mut rows = MadeRows::new(&[MadeColumn::LongText("EXPLAIN")]);
+            rows.push(vec![Value::bytes("<not executable by iterator executor>\n")]);
+            return Ok(Done::Made(rows));
+        };
+        let nothing = plan::Node::new(plan::NodeKind::Nothing, 0, 0.0);
+        query.root = plan::measured(std::mem::replace(&mut query.root, nothing));
+        let prepared = self.prepare_plan(plan);
+        self.lock_plan(&prepared).await?;
+        let mut no_rows = Discard;
+        self.execute_plan(&prepared.plan, Vec::new(), &mut no_rows).await?;
+        self.end_statement_transaction(shield).await?;
+        explain_plan(&prepared.plan, "TREE")
+    }
+}
+
+/// Takes rows that nobody wants.
+struct Discard;
+
+impl executor::RowSink for Discard {
+    fn row(&mut self, _row: &[Value]) -> Result<(), SqlError> {
+        Ok(())
     }
 }
 

@@ -1,0 +1,122 @@
+//! EXPLAIN ANALYZE: what each operator did while the plan ran.
+//!
+//! Only a plan that is made for EXPLAIN ANALYZE has such nodes, and it runs once.
+use crate::node::{Node, NodeKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Sums over all runs of one operator.
+#[derive(Debug, Default)]
+pub struct Measure {
+    pub loops: AtomicU64,
+    pub rows: AtomicU64,
+    /// Nanoseconds from the start to the first row, and to the last.
+    pub first_ns: AtomicU64,
+    pub last_ns: AtomicU64,
+}
+
+impl Measure {
+    /// As MySQL shows it: averages of a run, times in milliseconds.
+    pub fn text(&self) -> String {
+        let loops = self.loops.load(Relaxed);
+        if loops == 0 {
+            return " (never executed)".to_owned();
+        }
+        let per_loop = |sum: &AtomicU64| sum.load(Relaxed) as f64 / loops as f64;
+        let (first, last) = (per_loop(&self.first_ns) / 1e6, per_loop(&self.last_ns) / 1e6);
+        let rows = per_loop(&self.rows);
+        format!(
+            " (actual time={}..{} rows={} loops={loops})",
+            three_digits(first),
+            three_digits(last),
+            three_digits(rows)
+        )
+    }
+}
+
+/// A number with three digits that count.
+fn three_digits(number: f64) -> String {
+    if number >= 1000.0 || number == number.round() {
+        return format!("{number:.0}");
+    }
+    let before = number.abs().log10().floor() as i32 + 1;
+    let shown = format!("{number:.*}", usize::try_from(3 - before).unwrap_or(0).min(9));
+    match shown.contains('.') {
+        true => shown.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => shown,
+    }
+}
+
+/// The plan with a measure around each of its operators.
+pub fn measured(mut node: Node) -> Node {
+    for child in children_mut(&mut node) {
+        let taken = std::mem::replace(child, Node::new(NodeKind::Nothing, 0, 0.0));
+        *child = measured(taken);
+    }
+    let (width, estimate) = (node.width, node.estimate);
+    let kind = NodeKind::Measured { input: Box::new(node), measure: Arc::new(Measure::default()) };
+    Node { kind, width, estimate }
+}
+
+fn children_mut(node: &mut Node) -> Vec<&mut Node> {
+    match &mut node.kind {
+        NodeKind::Dual
+        | NodeKind::Nothing
+        | NodeKind::Values { .. }
+        | NodeKind::Table(_)
+        | NodeKind::Virtual(_)
+        | NodeKind::JsonTable(_)
+        | NodeKind::Round(_) => Vec::new(),
+        NodeKind::Derived { input, .. }
+        | NodeKind::Filter { input, .. }
+        | NodeKind::Project { input, .. }
+        | NodeKind::Sort { input, .. }
+        | NodeKind::Limit { input, .. }
+        | NodeKind::Distinct { input, .. }
+        | NodeKind::Measured { input, .. } => vec![input],
+        NodeKind::Lateral(lateral) => vec![&mut lateral.input],
+        NodeKind::Common(table) => vec![Arc::make_mut(&mut table.input)],
+        NodeKind::Recursive(recursive) => {
+            let branches = recursive.branches.iter_mut().map(|branch| &mut branch.query);
+            [&mut *recursive.seed].into_iter().chain(branches).collect()
+        }
+        NodeKind::Aggregate(aggregate) => vec![&mut aggregate.input],
+        NodeKind::Window(window) => vec![&mut window.input],
+        NodeKind::NestedLoop(join) => vec![&mut join.outer, &mut join.inner],
+        NodeKind::HashJoin(join) => vec![&mut join.outer, &mut join.inner],
+        NodeKind::UnionAll { inputs } => inputs.iter_mut().collect(),
+        NodeKind::SetDifference { left, right, .. } => vec![left, right],
+        NodeKind::Apply(apply) => vec![&mut apply.input, &mut apply.query],
+        NodeKind::Initialise(initialise) => {
+            let queries = initialise.initialisers.iter_mut().map(|initialiser| &mut initialiser.query);
+            [&mut *initialise.input].into_iter().chain(queries).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        for (number, text) in [(0.0, "0"), (0.06701, "0.067"), (12.345, "12.3"), (1234.5, "1234"), (3.0, "3")]
+        {
+            assert_eq!(three_digits(number), text);
+        }
+    }
+
+    #[test]
+    fn every_operator_is_measured() {
+        let filter =
+            NodeKind::Filter { input: Box::new(Node::new(NodeKind::Dual, 0, 1.0)), predicates: Vec::new() };
+        let node = measured(Node::new(filter, 0, 1.0));
+        let NodeKind::Measured { input, measure } = &node.kind else { panic!("the filter is measured") };
+        assert_eq!(measure.text(), " (never executed)");
+        let NodeKind::Filter { input, .. } = &input.kind else { panic!("the filter is kept") };
+        assert!(matches!(input.kind, NodeKind::Measured { .. }), "its input is measured");
+        measure.loops.store(2, Relaxed);
+        measure.rows.store(7, Relaxed);
+        assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2)");
+    }
+}
