@@ -15,6 +15,9 @@ use super::foreign_key::{
 };
 use super::index::{check_index, name_indexes};
 
+/// Gives the type of an expression over the row of a table.
+pub type RowExpressionType<'a> = dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError> + 'a;
+
 /// What definitions depend on outside their own words.
 pub struct DefinitionContext<'a> {
     pub sql_mode: SqlMode,
@@ -25,7 +28,7 @@ pub struct DefinitionContext<'a> {
     /// Whether there is a function of this name, in lower case.
     pub knows_function: &'a dyn Fn(&str) -> bool,
     /// The type of an expression over the row of a table.
-    pub row_expression_type: &'a dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError>,
+    pub row_expression_type: &'a RowExpressionType<'a>,
     /// The character set of the statement's strings.
     pub connection_charset: &'a str,
     pub conditions: Vec<Condition>,

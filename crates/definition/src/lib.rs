@@ -42,7 +42,7 @@ pub use conversion::Conversion;
 pub use create::draft_of_create;
 pub use data_type::{TypeContext, column_type};
 pub use database::database_collation;
-pub use draft::{ColumnSource, DefinitionContext, TableDraft};
+pub use draft::{ColumnSource, DefinitionContext, RowExpressionType, TableDraft};
 pub use foreign_key_check::{Definer, Followers, ForeignKeys};
 pub use query_columns::{SourceColumns, add_query_columns};
 pub use relatives::referenced_by;

@@ -1,13 +1,15 @@
 //! The entry point: runs one plan.
 use crate::batch::RowBatch;
-use crate::change::{execute_delete, execute_insert, execute_update};
+use crate::change::{LoadSource, execute_delete, execute_insert, execute_load, execute_update};
 use crate::context::ExecContext;
 use crate::operator::{BATCH_ROWS, build, row_count};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
+use expression::SessionServices;
 use plan::{Plan, PlanKind, QueryPlan};
 use std::pin::pin;
+use std::sync::Arc;
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
 /// does after an error.
@@ -41,21 +43,53 @@ fn locks_row_by_row(plan: &Plan) -> bool {
     changes_while_reading || plan.tables.len() > 1
 }
 
-/// A change whose warnings are errors in strict mode.
-async fn execute_change(change: &PlanKind, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+/// Runs the plan of a LOAD DATA over the rows of a file.
+pub async fn load(
+    plan: &Plan,
+    context: &mut ExecContext<'_>,
+    source: &mut dyn LoadSource,
+) -> Result<Outcome, SqlError> {
+    context.strict.start();
+    context.eval.slots.clear();
+    context.eval.slots.resize(plan.slot_count, Value::Null);
+    context.settings.locks_row_by_row = locks_row_by_row(plan);
+    let PlanKind::Insert(insert) = &plan.kind else { return Ok(Outcome::default()) };
+    if insert.ignore {
+        return execute_load(insert, source, context).await;
+    }
+    let session = enter_strict_mode(context);
+    let outcome = execute_load(insert, source, context).await;
+    leave_strict_mode(session, outcome, context)
+}
+
+fn enter_strict_mode(context: &mut ExecContext<'_>) -> Arc<dyn SessionServices> {
     let session = context.eval.session.clone();
     if context.eval.settings.sql_mode.is_strict() {
         context.eval.session = context.strict.clone();
     }
+    session
+}
+
+fn leave_strict_mode(
+    session: Arc<dyn SessionServices>,
+    outcome: Result<Outcome, SqlError>,
+    context: &mut ExecContext<'_>,
+) -> Result<Outcome, SqlError> {
+    let checked = context.check();
+    context.eval.session = session;
+    outcome.and_then(|outcome| checked.map(|()| outcome))
+}
+
+/// A change whose warnings are errors in strict mode.
+async fn execute_change(change: &PlanKind, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
+    let session = enter_strict_mode(context);
     let outcome = match change {
         PlanKind::Query(_) => unreachable!("queries are run by execute_query"),
         PlanKind::Insert(insert) => execute_insert(insert, context).await,
         PlanKind::Update(update) => execute_update(update, context).await,
         PlanKind::Delete(delete) => execute_delete(delete, context).await,
     };
-    let checked = context.check();
-    context.eval.session = session;
-    outcome.and_then(|outcome| checked.map(|()| outcome))
+    leave_strict_mode(session, outcome, context)
 }
 
 async fn execute_query(

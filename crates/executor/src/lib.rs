@@ -27,9 +27,9 @@ mod sink;
 mod work;
 
 pub use batch::RowBatch;
-pub use change::{Assigner, check_row};
+pub use change::{Assigner, LoadSource, LoadedRow, check_row};
 pub use context::{ExecContext, ExecSettings, Interrupt};
-pub use execute::execute;
+pub use execute::{execute, load};
 pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;

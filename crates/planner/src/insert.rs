@@ -203,7 +203,7 @@ impl<'p> Planner<'p> {
     }
 
     /// A block whose frame is the row of the table, every column at its own position.
-    fn push_row_block(&mut self, table: &Arc<TableDef>) {
+    pub fn push_row_block(&mut self, table: &Arc<TableDef>) {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
         block.sources.push(row_source(table, &table.name));
         for column in 0..table.columns.len() {
@@ -213,7 +213,7 @@ impl<'p> Planner<'p> {
     }
 
     /// Values are not computed by a plan, so nothing may be left that needs one for each row.
-    fn pop_row_block(&mut self) -> Result<(), SqlError> {
+    pub fn pop_row_block(&mut self) -> Result<(), SqlError> {
         let block = self.blocks.pop().expect("pushed before");
         if !block.aggregates.is_empty() {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
@@ -357,7 +357,7 @@ fn check_assignable(table: &TableDef, column: usize) -> Result<(), SqlError> {
 }
 
 /// The column an assignment or column list names; a qualifier must be the table's.
-fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
+pub fn target_column(table: &TableDef, reference: &ast::ColumnReference<'_>) -> Result<usize, SqlError> {
     let fits = reference.qualifier.is_none_or(|qualifier| {
         same_name(qualifier.name.name, &table.name)
             && qualifier.database.is_none_or(|database| same_name(database.name, &table.database))

@@ -27,6 +27,7 @@ mod window;
 mod json_table;
 
 mod insert;
+mod load;
 mod update;
 
 mod bind;
@@ -46,5 +47,6 @@ mod range;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};
+pub use load::{LoadTarget, load_targets};
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use statement::{is_plannable, plan_expressions, plan_statement};

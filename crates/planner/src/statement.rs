@@ -36,6 +36,7 @@ pub fn plan_statement<'p>(
             })
         }
         ast::StatementKind::Insert(insert) => PlanKind::Insert(Box::new(planner.plan_insert(insert)?)),
+        ast::StatementKind::LoadData(load) => PlanKind::Insert(Box::new(planner.plan_load(load)?)),
         ast::StatementKind::Update(update) => PlanKind::Update(Box::new(planner.plan_update(update)?)),
         ast::StatementKind::Delete(delete) => PlanKind::Delete(Box::new(planner.plan_delete(delete)?)),
         _ => return Err(not_supported("this statement")),

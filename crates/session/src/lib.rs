@@ -18,5 +18,7 @@ mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
 pub use session::{ConnectionLimits, Session, StatementId};
-pub use sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StateChange, StatusFlags, StatusInfo};
+pub use sink::{
+    ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,
+};
 pub use statement::{CursorKind, PreparedInfo};

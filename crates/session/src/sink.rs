@@ -77,6 +77,9 @@ pub struct OkInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientGone;
 
+/// The next piece of a client's file; empty at its end.
+pub type PieceFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, ClientGone>> + 'a>>;
+
 pub type FlushFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ClientGone>> + 'a>>;
 
 /// Where a statement's outcome goes. Nothing here waits except `flush`, which is only called when
@@ -94,4 +97,16 @@ pub trait ResultSink {
     fn error(&mut self, error: &SqlError);
     fn needs_flush(&self) -> bool;
     fn flush(&mut self) -> FlushFuture<'_>;
+
+    /// Whether the client sends files of its own when it is asked.
+    fn sends_files(&self) -> bool {
+        false
+    }
+    /// Asks the client for a file. Then `next_piece` is called until the file's end.
+    fn ask_for_file(&mut self, _path: &str) -> FlushFuture<'_> {
+        Box::pin(async { Err(ClientGone) })
+    }
+    fn next_piece(&mut self) -> PieceFuture<'_> {
+        Box::pin(async { Err(ClientGone) })
+    }
 }

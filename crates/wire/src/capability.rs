@@ -11,6 +11,8 @@ impl Capabilities {
     pub const FOUND_ROWS: Self = Self(1 << 1);
     pub const LONG_FLAG: Self = Self(1 << 2);
     pub const CONNECT_WITH_DB: Self = Self(1 << 3);
+    /// The client sends files of its own when asked.
+    pub const LOCAL_FILES: Self = Self(1 << 7);
     pub const IGNORE_SPACE: Self = Self(1 << 8);
     pub const PROTOCOL_41: Self = Self(1 << 9);
     pub const INTERACTIVE: Self = Self(1 << 10);
@@ -30,12 +32,13 @@ impl Capabilities {
     pub const QUERY_ATTRIBUTES: Self = Self(1 << 27);
 
     /// Everything this server can do, except TLS, which depends on the configuration.
-    /// Compression and LOCAL INFILE are absent on purpose: the first is not built, the second is off by default.
+    /// Compression is absent: it is not built. Whether files are asked for is up to `local_infile`.
     pub const SERVER: Self = Self(
         Self::LONG_PASSWORD.0
             | Self::FOUND_ROWS.0
             | Self::LONG_FLAG.0
             | Self::CONNECT_WITH_DB.0
+            | Self::LOCAL_FILES.0
             | Self::IGNORE_SPACE.0
             | Self::PROTOCOL_41.0
             | Self::INTERACTIVE.0

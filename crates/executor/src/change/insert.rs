@@ -28,27 +28,11 @@ pub struct Inserter<'p> {
 }
 
 pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
-    run_initialisers(&plan.initialisers, context).await?;
-    // A row that is only reported may be read by others; one that will be changed must not be.
-    context.transaction.set_duplicate_lock(match &plan.duplicates {
-        DuplicateRule::Fail => LockMode::Shared,
-        DuplicateRule::Replace | DuplicateRule::Update(_) => LockMode::Exclusive,
-    });
     let rows = match &plan.source {
         InsertSource::Rows(rows) => Some(rows.len() as u64),
         InsertSource::Query(_) => None,
     };
-    let handle = context.ready_table(plan.table.id).await?;
-    let mut inserter = Inserter {
-        foreign_keys: ForeignKeys::of(&handle, context),
-        handle,
-        assigner: Assigner::new(&plan.table, context, plan.ignore),
-        outcome: Outcome::default(),
-        generator: Generator::new(&plan.table, rows),
-        pace: Pace::default(),
-        refused: 0,
-        plan,
-    };
+    let mut inserter = Inserter::begin(plan, rows, context).await?;
     match &plan.source {
         InsertSource::Rows(rows) => {
             // A single row's NULL is an error also where strict mode is off.
@@ -60,12 +44,43 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         }
         InsertSource::Query(node) => inserter.insert_query(node, context).await?,
     }
-    inserter.outcome.records -= inserter.refused;
-    Ok(inserter.outcome)
+    Ok(inserter.end())
+}
+
+impl<'p> Inserter<'p> {
+    /// `rows` is how many will come, if that is known.
+    pub async fn begin(
+        plan: &'p InsertPlan,
+        rows: Option<u64>,
+        context: &mut ExecContext<'_>,
+    ) -> Result<Inserter<'p>, SqlError> {
+        run_initialisers(&plan.initialisers, context).await?;
+        // A row that is only reported may be read by others; one that will be changed must not be.
+        context.transaction.set_duplicate_lock(match &plan.duplicates {
+            DuplicateRule::Fail => LockMode::Shared,
+            DuplicateRule::Replace | DuplicateRule::Update(_) => LockMode::Exclusive,
+        });
+        let handle = context.ready_table(plan.table.id).await?;
+        Ok(Inserter {
+            foreign_keys: ForeignKeys::of(&handle, context),
+            handle,
+            assigner: Assigner::new(&plan.table, context, plan.ignore),
+            outcome: Outcome::default(),
+            generator: Generator::new(&plan.table, rows),
+            pace: Pace::default(),
+            refused: 0,
+            plan,
+        })
+    }
+
+    pub fn end(mut self) -> Outcome {
+        self.outcome.records -= self.refused;
+        self.outcome
+    }
 }
 
 impl Inserter<'_> {
-    async fn insert_values(
+    pub async fn insert_values(
         &mut self,
         values: &[InsertValue],
         context: &mut ExecContext<'_>,

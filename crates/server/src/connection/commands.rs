@@ -13,8 +13,8 @@ use datum::{SqlError, Value, error_code};
 use instance::{ConnectionId, KillKind, ProcessEntry, ResultShape};
 use session::{ConnectionLimits, CursorKind, PreparedInfo, Session, StatementId};
 use wire::{
-    Capabilities, Command, CursorKind as WireCursor, Event, OkReply, PacketWriter, ParameterBinding,
-    PrepareReply,
+    Capabilities, Command, CursorKind as WireCursor, Event, OkReply, PacketReader, PacketWriter,
+    ParameterBinding, PrepareReply,
 };
 
 use super::client::{Client, borrow_buffer};
@@ -331,6 +331,7 @@ impl Context<'_> {
             owes_definitions_end: false,
             has_opened_cursor: false,
             is_gone: false,
+            file: PacketReader::default(),
             settings_touched: self.settings_touched,
         };
         (self.session, reply)

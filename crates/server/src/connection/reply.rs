@@ -4,15 +4,17 @@
 //! leave in one write unless a result outgrows `FLUSH_BYTES`, and then the statement waits for the client.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datum::{SqlError, Value};
 use instance::{ProcessEntry, ResultShape};
 use session::{
-    ClientGone, FlushFuture, OkInfo, ResultSink, StateChange, StatusFlags as SessionStatus, StatusInfo,
+    ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags as SessionStatus,
+    StatusInfo,
 };
-use wire::{Capabilities, OkReply, PacketWriter, SessionChanges, StatusFlags};
+use wire::{Capabilities, OkReply, PacketReader, PacketWriter, SessionChanges, StatusFlags};
 
 use super::client::{borrow_buffer, flush};
 use super::definition_cache::definitions;
@@ -20,6 +22,10 @@ use super::login::write_error;
 use super::stream::Stream;
 use super::value_encoding::{binary_row, text_row};
 
+/// The first byte of the packet that asks the client for a file.
+const ASKS_FOR_FILE: u8 = 0xfb;
+/// Clients send files in pieces of a few kilobytes.
+const FILE_PIECE_MAX: usize = 64 * 1024 * 1024;
 /// Large enough that a write costs little per byte, small enough that a slow client pins little.
 const FLUSH_BYTES: usize = 64 * 1024;
 
@@ -44,6 +50,8 @@ pub(super) struct Reply<'a> {
     pub owes_definitions_end: bool,
     pub has_opened_cursor: bool,
     pub is_gone: bool,
+    /// Packets of a file that the client was asked for.
+    pub file: PacketReader,
     /// Set by an OK that changed no rows: SET is among the statements that end so.
     pub settings_touched: &'a mut bool,
 }
@@ -127,6 +135,49 @@ impl ResultSink for Reply<'_> {
             }
             Ok(())
         })
+    }
+
+    fn sends_files(&self) -> bool {
+        self.capabilities.has(Capabilities::LOCAL_FILES)
+    }
+
+    fn ask_for_file(&mut self, path: &str) -> FlushFuture<'_> {
+        borrow_buffer(self.writer);
+        self.writer.packet(|out| {
+            out.push(ASKS_FOR_FILE);
+            out.extend_from_slice(path.as_bytes());
+        });
+        self.flush()
+    }
+
+    fn next_piece(&mut self) -> PieceFuture<'_> {
+        Box::pin(async move {
+            loop {
+                match self.file.next_packet(self.writer.sequence(), FILE_PIECE_MAX) {
+                    Ok(Some((piece, sequence))) => {
+                        self.writer.set_sequence(sequence);
+                        return Ok(self.file.payload(piece).to_vec());
+                    }
+                    Ok(None) if self.read_file().await => {}
+                    Ok(None) | Err(_) => {
+                        self.is_gone = true;
+                        return Err(ClientGone);
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl Reply<'_> {
+    /// Waits for more of the file; false when there will be none.
+    async fn read_file(&mut self) -> bool {
+        let Reply { stream, file, process, .. } = self;
+        let read = poll_fn(|context| stream.borrow_mut().poll_read_with(context, |bytes| file.feed(bytes)));
+        tokio::select! {
+            read = read => matches!(read, Ok(1..)),
+            () = process.kill.connection_killed() => false,
+        }
     }
 }
 

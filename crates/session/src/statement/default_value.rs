@@ -8,19 +8,18 @@ use expression::EvalContext;
 use parser::ast::Expr;
 use plan::{NodeKind, PlanKind};
 use planner::Literals;
-use schema::{ColumnDef, ColumnDefault, TableDef};
+use schema::{ColumnDef, ColumnDefault};
 
 use crate::session::Session;
-use definition::{Conversion, DefinitionContext};
+use definition::{Conversion, DefinitionContext, RowExpressionType};
 use variables::Settings;
 
-type RowExpressionType<'a> = Box<dyn Fn(&str, &Arc<TableDef>) -> Result<ColumnType, SqlError> + 'a>;
 type MakeDefault<'a> = Box<dyn Fn(&Expr<'_>, &ColumnDef) -> Result<ColumnDefault, SqlError> + 'a>;
 
 /// Owns what a `DefinitionContext` borrows.
 pub(crate) struct DefinitionSource<'a> {
     literal: MakeDefault<'a>,
-    row_expression_type: RowExpressionType<'a>,
+    row_expression_type: Box<RowExpressionType<'a>>,
     session: &'a Session,
 }
 
@@ -32,7 +31,7 @@ impl DefinitionSource<'_> {
             require_primary_key: self.session.settings.require_primary_key,
             literal_default: &self.literal,
             knows_function: &expression::is_function,
-            row_expression_type: &self.row_expression_type,
+            row_expression_type: &*self.row_expression_type,
             connection_charset: self.session.settings.bind_context().connection_collation.charset().name(),
             conditions: Vec::new(),
         }
@@ -65,7 +64,7 @@ impl Session {
     }
 
     /// The value of an expression that needs neither rows nor waiting.
-    fn constant(&self, expr: &Expr<'_>) -> Option<(Value, ColumnType)> {
+    pub(super) fn constant(&self, expr: &Expr<'_>) -> Option<(Value, ColumnType)> {
         let context = self.planner_context(Literals::Inline, &[]);
         let plan = planner::plan_expressions(std::slice::from_ref(expr), self, &context).ok()?;
         let PlanKind::Query(query) = &plan.kind else { return None };

@@ -43,6 +43,7 @@ impl Session {
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
+            LoadData(load) => Box::pin(self.load_data(load, request, shield, sink)).await,
             Do(expressions) => {
                 Box::pin(self.evaluate(expressions, request, shield)).await?;
                 Ok(Done::ok())
@@ -88,10 +89,10 @@ impl Session {
 
     /// What the lock of all tables and a server that only reads stop, as far as the kind of statement tells.
     async fn pass_before(&mut self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
-        use StatementKind::{Delete, Insert, MaintainTable, Update};
+        use StatementKind::{Delete, Insert, LoadData, MaintainTable, Update};
         match kind {
             kind if needs_passage(kind) => self.pass_to_change().await,
-            Insert(_) | Update(_) | Delete(_) => self.check_own_read_lock(),
+            Insert(_) | Update(_) | Delete(_) | LoadData(_) => self.check_own_read_lock(),
             MaintainTable(maintain) if is_logged(maintain.kind) => self.check_write_protection(),
             _ => Ok(()),
         }
@@ -105,7 +106,7 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let Some(Into::Variables(targets)) = query.into else {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"INTO OUTFILE and INTO DUMPFILE"]));
+            return Err(super::load_data::files_are_forbidden());
         };
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };

@@ -17,6 +17,8 @@ mod explain;
 mod global_lock;
 mod guard;
 mod literals;
+mod load_data;
+mod load_format;
 mod lock_tables;
 mod locks;
 mod maintenance;

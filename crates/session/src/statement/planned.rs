@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
-use executor::{ExecContext, ExecSettings, MemoryBudget, Outcome, RowSink, Work};
+use executor::{ExecContext, ExecSettings, LoadSource, MemoryBudget, Outcome, RowSink, Work};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind};
@@ -245,6 +245,17 @@ impl Session {
         parameters: Vec<Value>,
         rows: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
+        self.execute_plan_from(plan, parameters, rows, None).await
+    }
+
+    /// The same, of a LOAD DATA with the source of its rows.
+    pub(super) async fn execute_plan_from(
+        &mut self,
+        plan: &Plan,
+        parameters: Vec<Value>,
+        rows: &mut dyn RowSink,
+        source: Option<&mut dyn LoadSource>,
+    ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction(!plan.tables.is_empty());
         let settings = self.statement_settings();
         let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
@@ -272,7 +283,10 @@ impl Session {
             kept: executor::KeptRows::default(),
             work: Work::default(),
         };
-        let outcome = pin!(executor::execute(plan, &mut context, rows)).await;
+        let outcome = match source {
+            None => pin!(executor::execute(plan, &mut context, rows)).await,
+            Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
+        };
         self.process.counters.add_work(&context.work);
         let outcome = outcome?;
         if matches!(&plan.kind, PlanKind::Query(query) if query.locking) {

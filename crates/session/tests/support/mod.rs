@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use datum::{ColumnType, SqlError, TypeKind, Value};
 use instance::{Instance, InstanceConfig, ResultShape, SleepFuture, Timer};
-use session::{ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
+use session::{
+    ClientCapabilities, ConnectionInfo, FlushFuture, OkInfo, PieceFuture, ResultSink, Session, StatusInfo,
+};
 
 #[allow(dead_code, reason = "each test binary has its own copy of this module")]
 struct TokioTimer;
@@ -64,6 +66,16 @@ impl Client {
         printer.text
     }
 
+    /// The answer of a client that sends a file when it is asked for one.
+    #[allow(dead_code, reason = "each test binary has its own copy of this module")]
+    pub async fn query_with_file(&mut self, text: &str, pieces: &[&[u8]]) -> String {
+        let file = pieces.iter().map(|piece| piece.to_vec()).collect();
+        let mut printer = Printer { file, ..Printer::default() };
+        self.session.query(text.as_bytes(), &mut printer).await;
+        assert!(printer.file.is_empty(), "the whole file is read, whatever becomes of the statement");
+        printer.text
+    }
+
     /// The answer with the result's metadata and the statement's warnings.
     #[allow(dead_code, reason = "each test binary has its own copy of this module")]
     pub async fn query_in_full(&mut self, text: &str) -> String {
@@ -80,6 +92,8 @@ impl Client {
 pub struct Printer {
     pub text: String,
     pub shape: Option<Arc<ResultShape>>,
+    /// What the client sends when it is asked for a file; without pieces it sends none.
+    pub file: Vec<Vec<u8>>,
 }
 
 impl ResultSink for Printer {
@@ -132,6 +146,19 @@ impl ResultSink for Printer {
 
     fn needs_flush(&self) -> bool {
         false
+    }
+
+    fn sends_files(&self) -> bool {
+        !self.file.is_empty()
+    }
+
+    fn ask_for_file(&mut self, _path: &str) -> FlushFuture<'_> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn next_piece(&mut self) -> PieceFuture<'_> {
+        let piece = if self.file.is_empty() { Vec::new() } else { self.file.remove(0) };
+        Box::pin(async { Ok(piece) })
     }
 
     fn flush(&mut self) -> FlushFuture<'_> {

@@ -99,7 +99,8 @@ pub(super) const SERVER: &[Definition] = &[
         .read_only()
         .obeyed("Whether memory pages of 2 MB are asked for, for the program's code and the buffer pool."),
     text("license", Global, "Apache-2.0").read_only().obeyed("The licence of this program."),
-    boolean("local_infile", Global, false).fixed(),
+    boolean("local_infile", Global, false)
+        .obeyed("Clients may be asked for files of their own: LOAD DATA LOCAL."),
     unsigned("lock_wait_timeout", Both, 31536000, 1, 31536000).obeyed("Seconds to wait for a metadata lock."),
     boolean("log_bin", Global, false).read_only().fixed(),
     boolean("log_bin_trust_function_creators", Global, false),

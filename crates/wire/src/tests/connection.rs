@@ -53,8 +53,8 @@ fn the_handshake_response_is_decoded() {
 
 #[test]
 fn capabilities_are_the_common_ones() {
-    let local_infile = Capabilities(1 << 7);
-    let (connection, _) = commanding(Capabilities::SERVER | local_infile);
+    let compression = Capabilities(1 << 5);
+    let (connection, _) = commanding(Capabilities::SERVER | compression);
     assert_eq!(connection.capabilities(), Capabilities::SERVER);
 }
 
