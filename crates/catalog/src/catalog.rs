@@ -13,7 +13,7 @@ use engine::{AccessMode, Engine, Isolation, TreeId};
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use schema::{DatabaseDef, TableDef, TableId};
-use table::{Relations, TableHandle, TableResolver};
+use table::{Relations, StatisticsCell, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
 use crate::dictionary::{self, FORMAT_VERSION};
@@ -80,9 +80,12 @@ impl Catalog {
             state.put_database(definition);
         }
         let mut next_table_id = 1;
+        let mut statistics = contents.statistics;
         for definition in contents.tables {
             next_table_id = next_table_id.max(definition.id.0 + 1);
-            state.put_table(Arc::new(TableHandle::new(Arc::new(definition))))?;
+            let stored = statistics.remove(&definition.id);
+            let cell = stored.map_or_else(StatisticsCell::unknown, StatisticsCell::stored);
+            state.put_table(Arc::new(TableHandle::new(Arc::new(definition), Arc::new(cell))))?;
         }
         state.link_all();
         drop(transaction);
@@ -143,6 +146,11 @@ impl Catalog {
         let mut state = self.state.write();
         change(&mut state);
         state.link_changed();
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Plans that were made with other statistics are made anew.
+    pub(crate) fn outdate_plans(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
 

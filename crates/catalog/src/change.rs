@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use datum::SqlError;
 use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
-use schema::{DatabaseDef, TableDef};
-use table::{ReadyTable, TableHandle, engine_error};
+use schema::{DatabaseDef, TableDef, TableId};
+use table::{ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
@@ -95,7 +95,15 @@ impl SchemaChange {
     /// Stores a descriptor whose trees exist; replaces one of the same name. The table is ready when it becomes visible.
     pub async fn put_table(&mut self, definition: TableDef) -> Result<Arc<TableHandle>, SqlError> {
         self.store_definition(&definition).await?;
-        let handle = Arc::new(TableHandle::new(Arc::new(definition)));
+        // A table that is only described anew keeps its statistics.
+        let statistics = match self.catalog.table_by_id(definition.id) {
+            Some(table) => {
+                table.statistics().expect_indexes(definition.indexes.iter().map(|index| index.tree));
+                table.statistics().clone()
+            }
+            None => Arc::new(StatisticsCell::unknown()),
+        };
+        let handle = Arc::new(TableHandle::new(Arc::new(definition), statistics));
         // Trees of this change are nobody else's to read yet.
         handle.ready_within(&mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));
@@ -110,6 +118,7 @@ impl SchemaChange {
     /// Drops a table with all its trees.
     pub async fn drop_table(&mut self, definition: &Arc<TableDef>) -> Result<(), SqlError> {
         self.drop_trees(definition).await?;
+        dictionary::remove(&mut self.transaction, &RecordKey::statistics(definition.id)).await?;
         self.remove_definition(definition).await
     }
 
@@ -147,6 +156,21 @@ impl SchemaChange {
             Some(text) => dictionary::put(&mut self.transaction, &key, text.as_bytes()).await,
             None => dictionary::remove(&mut self.transaction, &key).await,
         }
+    }
+
+    /// Stores what the planner is told of a table.
+    pub(crate) async fn put_statistics(
+        &mut self,
+        table: TableId,
+        statistics: &Statistics,
+    ) -> Result<(), SqlError> {
+        dictionary::put(&mut self.transaction, &RecordKey::statistics(table), &statistics.to_bytes()).await
+    }
+
+    /// Makes everything durable without touching the copy in memory.
+    pub(crate) async fn commit_quietly(self) -> Result<(), SqlError> {
+        debug_assert!(self.edits.is_empty(), "edits are published");
+        self.transaction.commit().await.map_err(|error| engine_error("data dictionary", error))
     }
 
     /// Makes everything durable and visible. The future must be run to its end: dropped in the middle, the

@@ -10,14 +10,16 @@
 //! | 3    | database, table | stored form of the table descriptor       |
 //! | 4    | `accounts`      | what the session encodes                  |
 //! | 5    | variable        | text of a persisted global variable       |
+//! | 16   | table's id      | its statistics                            |
 //!
 //! Invariant: the chunks of a value are numbered from 0 without gaps and only the last is shorter than
 //! `CHUNK_BYTES`; a value that is a multiple of it ends with an empty chunk.
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
-use schema::{DatabaseDef, TableDef};
-use table::engine_error;
+use foldhash::HashMap;
+use schema::{DatabaseDef, TableDef, TableId};
+use table::{Statistics, engine_error};
 
 pub(crate) const FORMAT_VERSION: u8 = 1;
 const CHUNK_BYTES: usize = 1024;
@@ -58,6 +60,10 @@ impl RecordKey {
 
     pub fn variable(name: &str) -> RecordKey {
         RecordKey::new(5, &[name])
+    }
+
+    pub fn statistics(table: TableId) -> RecordKey {
+        RecordKey::new(16, &[&table.0.to_string()])
     }
 
     fn chunk(&self, number: usize) -> Vec<u8> {
@@ -117,6 +123,7 @@ pub(crate) struct Contents {
     pub tables: Vec<TableDef>,
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
+    pub statistics: HashMap<TableId, Statistics>,
 }
 
 pub(crate) async fn read_all(transaction: &mut Transaction) -> Result<Contents, SqlError> {
@@ -161,6 +168,11 @@ impl Contents {
             5 => {
                 let text = String::from_utf8(value).map_err(|_| corrupt("a variable"))?;
                 self.variables.push((name.to_owned(), text));
+            }
+            16 => {
+                let table = name.parse().map(TableId).map_err(|_| corrupt("the name of statistics"))?;
+                // They only guide the planner: what cannot be read is made anew.
+                self.statistics.extend(Statistics::from_bytes(&value).map(|read| (table, read)));
             }
             _ => return Err(corrupt("an unknown kind of record")),
         }

@@ -15,6 +15,7 @@ mod name;
 mod rebuild;
 mod relations;
 mod row_image;
+mod statistics;
 mod validate;
 mod viewer;
 

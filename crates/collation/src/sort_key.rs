@@ -47,6 +47,54 @@ impl CollationId {
     }
 }
 
+impl CollationId {
+    /// How many of the bytes are the sort key that they begin with; `None` when they begin with none.
+    pub fn sort_key_length(self, key: &[u8]) -> Option<usize> {
+        let collation = self.collation();
+        let padded = |width: usize, space: u16| padded_length(key, width, space);
+        match (collation.weighing, collation.pad) {
+            (Weighing::Bytes, PadAttribute::NoPad) => escaped_length(key),
+            (_, PadAttribute::NoPad) => {
+                let end = key.chunks_exact(2).position(|weight| weight == [0, 0])?;
+                Some((end + 1) * 2)
+            }
+            (Weighing::General | Weighing::Uca(_), PadAttribute::PadSpace) => {
+                padded(2, collation.space_weight())
+            }
+            (Weighing::ByteTable(table), PadAttribute::PadSpace) => {
+                padded(1, u16::from(table[usize::from(b' ')]))
+            }
+            (_, PadAttribute::PadSpace) => padded(1, u16::from(b' ')),
+        }
+    }
+}
+
+fn escaped_length(key: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += key.get(at..)?.iter().position(|byte| *byte == 0)? + 2;
+        if key.get(at - 1)? == &0 {
+            return Some(at);
+        }
+    }
+}
+
+/// Weights of `width` bytes; behind each space comes a tag.
+fn padded_length(key: &[u8], width: usize, space: u16) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let weight = key.get(at..at + width)?.iter().fold(0, |weight, byte| weight << 8 | u16::from(*byte));
+        at += width;
+        if weight == space {
+            match *key.get(at)? {
+                TAG_END => return Some(at + 1),
+                TAG_LOWER | TAG_HIGHER => at += 1 + size_of::<u32>(),
+                _ => return None,
+            }
+        }
+    }
+}
+
 /// Writes the weights of the leading 7-bit characters that all have one, without a check per weight; gives how many
 /// bytes those are.
 fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usize {

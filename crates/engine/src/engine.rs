@@ -23,7 +23,7 @@ use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
 use crate::trees::Trees;
 use crate::writers::Writers;
-use crate::{AccessMode, EngineError, FlushAtCommit, Isolation, KeyRange, TreeId};
+use crate::{AccessMode, EngineError, FlushAtCommit, Isolation, TreeId};
 use btree::{Edit, Mtr, Space, Tree};
 use buffer::{BufferError, BufferPool, Stop};
 use env::{Env, IoCounters};
@@ -86,14 +86,6 @@ impl Engine {
     /// Starts a transaction; nothing is written or locked until it does something.
     pub fn begin(self: &Arc<Self>, isolation: Isolation, access: AccessMode) -> Transaction {
         Transaction::new(self.clone(), isolation, access)
-    }
-
-    /// A rough number of records in the range, cheap enough to ask for every plan.
-    pub async fn estimate_range(&self, tree: TreeId, range: &KeyRange) -> Result<u64, EngineError> {
-        let tree = self.tree(tree)?;
-        let (lower, upper) = (range.lower.as_deref(), range.upper.as_deref());
-        let estimate = self.pool.run(|| tree.estimate_range(&self.pool, lower, upper)).await;
-        estimate.map_err(|error| self.tree_error(&tree, error))
     }
 
     /// Changes `innodb_flush_log_at_trx_commit` for all later commits.

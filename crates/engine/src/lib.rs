@@ -50,6 +50,7 @@ mod damage;
 mod deadlock;
 mod engine;
 mod error;
+mod estimate;
 mod files;
 mod forward;
 mod ghosts;
@@ -104,6 +105,7 @@ pub use api::{
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;
+pub use estimate::LeafSample;
 pub use inspect::{Inspected, inspect};
 pub use log_record::is_engine_log_record;
 pub use observe::{

@@ -107,6 +107,18 @@ impl Engine {
         }
     }
 
+    /// Runs a background task of another layer that `close` waits for; its errors are its own.
+    pub fn run_in_background(
+        self: &Arc<Self>,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.spawn(name, |_| async move {
+            task.await;
+            Ok(())
+        });
+    }
+
     /// Runs a background task that `close` waits for.
     pub(crate) fn spawn<F>(self: &Arc<Self>, name: &'static str, task: impl FnOnce(Arc<Engine>) -> F)
     where

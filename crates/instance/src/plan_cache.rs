@@ -36,6 +36,8 @@ pub struct PreparedPlan {
     /// The version of the catalog for which the plan's names were last found to mean what they meant when it was made;
     /// 0 before anybody has looked.
     pub known_at: AtomicU64,
+    /// Of the statistics of the plan's tables, in their order, with which it was made.
+    pub epochs: Vec<u64>,
     pub environment: PlanEnvironment,
 }
 

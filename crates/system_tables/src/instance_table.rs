@@ -10,7 +10,7 @@ use instance::Instance;
 use schema::{LocalFuture, TableDef, VirtualTable};
 
 use crate::view::view_definition;
-use crate::{accounts, processes, status, variables};
+use crate::{accounts, processes, statistics, status, variables};
 
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
@@ -96,5 +96,7 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
             accounts::table_privileges,
         ),
         table("mysql", "user", accounts::USER_COLUMNS, accounts::users),
+        table("mysql", "innodb_table_stats", statistics::TABLE_COLUMNS, statistics::tables),
+        table("mysql", "innodb_index_stats", statistics::INDEX_COLUMNS, statistics::indexes),
     ]
 }

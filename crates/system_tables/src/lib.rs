@@ -9,6 +9,7 @@ mod information_schema;
 mod instance_table;
 mod log_tables;
 mod processes;
+mod statistics;
 mod status;
 mod variables;
 mod view;

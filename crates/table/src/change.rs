@@ -97,6 +97,7 @@ impl ReadyTable {
         self.layout().write_row_key(row, row_id, &mut row_key)?;
         self.insert_entries(transaction, row, &row_key, how).await?;
         self.counters.count_rows(1);
+        self.statistics().count_change();
         Ok(())
     }
 }
@@ -257,6 +258,7 @@ impl TableHandle {
             updated.map_err(|error| table_error(table, error))?;
         }
         let (mut old_entry, mut new_entry) = (Vec::new(), Vec::new());
+        let mut changes_index = moved;
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             let touched = moved || layout.parts.iter().any(|part| old[part.column] != new[part.column]);
             if layout.clustered || !touched && !renewed {
@@ -269,6 +271,7 @@ impl TableHandle {
             self.layout().write_entry_key(index, old, old_key, &mut old_entry)?;
             let unique = self.layout().write_entry_key(index, new, new_key, &mut new_entry)?;
             if old_entry != new_entry {
+                changes_index = true;
                 let deleted = self.delete_entry(transaction, index, &old_entry, old_key, wait).await;
                 deleted.map_err(|error| table_error(table, error))?;
                 self.insert_entry(transaction, index, &new_entry, unique, new_key, Addition::Insert(wait))
@@ -279,6 +282,9 @@ impl TableHandle {
                 let updated = transaction.update(layout.tree, &new_entry, &value, wait).await;
                 updated.map_err(|error| table_error(table, error))?;
             }
+        }
+        if changes_index {
+            self.statistics().count_change();
         }
         Ok(())
     }
@@ -322,6 +328,7 @@ impl TableHandle {
             }
         }
         self.counters.count_rows(-1);
+        self.statistics().count_change();
         Ok(())
     }
 }

@@ -12,6 +12,9 @@ use schema::{ColumnDef, TableDef};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
+/// Leaves that are read to judge how many rows a table has of which no statistics are stored.
+const LEAVES_JUDGED: u64 = 8;
+
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub auto_increment: AutoIncrement,
@@ -49,6 +52,7 @@ impl Counters {
         definition: &TableDef,
         layout: &TableLayout,
         transaction: &mut Transaction,
+        known_rows: Option<u64>,
     ) -> Result<(), SqlError> {
         match self.read_numbers(definition, layout, transaction).await {
             Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => {
@@ -56,9 +60,12 @@ impl Counters {
             }
             read => read?,
         }
-        let rows = transaction.engine().estimate_range(layout.tree, &KeyRange::all()).await;
-        match rows.map_err(|error| table_error(definition, error)) {
-            Ok(rows) => self.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Relaxed),
+        if let Some(rows) = known_rows {
+            self.set_rows(rows);
+            return Ok(());
+        }
+        match judged_rows(definition, layout, transaction).await {
+            Ok(rows) => self.set_rows(rows),
             Err(error) if error.is(&error_code::ER_INDEX_CORRUPT) => {}
             Err(error) => return Err(error),
         }
@@ -134,9 +141,31 @@ impl Counters {
         self.rows.load(Relaxed).max(0) as u64
     }
 
+    pub fn set_rows(&self, rows: u64) {
+        self.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Relaxed);
+    }
+
     pub fn count_rows(&self, change: i64) {
         self.rows.fetch_add(change, Relaxed);
     }
+}
+
+/// The rows by what some leaves hold.
+async fn judged_rows(
+    definition: &TableDef,
+    layout: &TableLayout,
+    transaction: &Transaction,
+) -> Result<u64, SqlError> {
+    let mut sum = 0.0;
+    for number in 0..LEAVES_JUDGED {
+        let sample = transaction.engine().sample_leaf(layout.tree, number).await;
+        let sample = sample.map_err(|error| table_error(definition, error))?;
+        if sample.leaves == 1.0 {
+            return Ok(sample.keys.len() as u64);
+        }
+        sum += sample.leaves * sample.keys.len() as f64;
+    }
+    Ok((sum / LEAVES_JUDGED as f64) as u64)
 }
 
 async fn last_key(

@@ -2,6 +2,7 @@
 use crate::counters::Counters;
 use crate::error::{damaged, table_error};
 use crate::layout::TableLayout;
+use crate::statistics::StatisticsCell;
 use datum::{SqlError, Value};
 use engine::{ReadMode, Transaction};
 use schema::TableDef;
@@ -14,16 +15,22 @@ pub struct TableHandle {
     definition: Arc<TableDef>,
     layout: TableLayout,
     pub(crate) counters: Counters,
+    statistics: Arc<StatisticsCell>,
 }
 
 impl TableHandle {
     /// A handle that is not ready yet.
-    pub fn new(definition: Arc<TableDef>) -> TableHandle {
+    pub fn new(definition: Arc<TableDef>, statistics: Arc<StatisticsCell>) -> TableHandle {
         TableHandle {
             layout: TableLayout::new(&definition),
             counters: Counters::new(&definition),
             definition,
+            statistics,
         }
+    }
+
+    pub fn statistics(&self) -> &Arc<StatisticsCell> {
+        &self.statistics
     }
 
     /// Called before a write of the row: its value of the AUTO_INCREMENT column is not given to another row, also when this one

@@ -92,6 +92,29 @@ impl KeyPart {
         self.read_ascending(key)
     }
 
+    /// How many bytes of the key are this part; `None` for bytes that no part is.
+    pub fn length(&self, key: &[u8]) -> Option<usize> {
+        if let Some(width) = self.fixed_width() {
+            return (width <= key.len()).then_some(width);
+        }
+        if self.descending {
+            let inverted: Vec<u8> = key.iter().map(|byte| !byte).collect();
+            return self.length_ascending(&inverted);
+        }
+        self.length_ascending(key)
+    }
+
+    fn length_ascending(&self, key: &[u8]) -> Option<usize> {
+        if !self.nullable {
+            return value_length(self.kind, key);
+        }
+        match *key.first()? {
+            NULL_TAG => Some(1),
+            VALUE_TAG => Some(1 + value_length(self.kind, &key[1..])?),
+            _ => None,
+        }
+    }
+
     fn read_ascending(&self, key: &[u8]) -> Result<(Value, usize), DecodeError> {
         if !self.nullable {
             return read_value(self.kind, key);
@@ -194,6 +217,16 @@ fn write_value(kind: StorageKind, value: &Value, key: &mut Vec<u8>) -> Result<()
         _ => return Err(mismatch(kind, value)),
     }
     Ok(())
+}
+
+fn value_length(kind: StorageKind, key: &[u8]) -> Option<usize> {
+    match kind {
+        StorageKind::Text(collation) => collation.sort_key_length(key),
+        StorageKind::Binary => CollationId::BINARY.sort_key_length(key),
+        StorageKind::Json => None,
+        StorageKind::Decimal { .. } => read_value(kind, key).ok().map(|(_, length)| length),
+        _ => kind.fixed_width().filter(|width| *width <= key.len()),
+    }
 }
 
 fn array<const N: usize>(key: &[u8]) -> Result<[u8; N], DecodeError> {

@@ -23,6 +23,9 @@ mod key_codec;
 mod key_text;
 mod storage_kind;
 
+mod statistics;
+mod survey;
+
 mod error;
 
 pub use auto_increment::AutoIncrement;
@@ -34,4 +37,6 @@ pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
 pub use resolver::{RowCompleter, TableResolver};
+pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell};
 pub use storage_kind::StorageKind;
+pub use survey::Extent;

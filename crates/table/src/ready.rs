@@ -39,7 +39,8 @@ impl TableHandle {
         transaction: &mut Transaction,
     ) -> Result<ReadyTable, SqlError> {
         if let Some(turn) = self.counters.read.turn().await {
-            self.counters.read_from(self.definition(), self.layout(), transaction).await?;
+            let stored = self.statistics().present().map(|statistics| statistics.rows);
+            self.counters.read_from(self.definition(), self.layout(), transaction, stored).await?;
             turn.finish();
         }
         Ok(ReadyTable(self.clone()))
@@ -59,7 +60,7 @@ impl TableHandle {
 impl ReadyTable {
     /// A table whose trees are new and empty: there is nothing to read.
     pub fn of_new_trees(definition: Arc<TableDef>) -> ReadyTable {
-        let handle = TableHandle::new(definition);
+        let handle = TableHandle::new(definition, Arc::default());
         handle.counters.read.set_done();
         ReadyTable(Arc::new(handle))
     }
@@ -74,6 +75,20 @@ impl ReadyTable {
 
     pub fn estimated_rows(&self) -> u64 {
         self.0.counters.estimated_rows()
+    }
+
+    /// How many different values the first parts of the index have; without statistics as many as there are rows.
+    pub fn cardinality(&self, index: usize, parts: usize) -> u64 {
+        let tree = self.definition().indexes[index].tree;
+        let statistics = self.statistics().present();
+        let known =
+            statistics.and_then(|known| known.index(tree)?.distinct.get(parts.checked_sub(1)?).copied());
+        known.unwrap_or_else(|| self.estimated_rows())
+    }
+
+    /// What was counted: the estimate goes on from there.
+    pub fn set_estimated_rows(&self, rows: u64) {
+        self.0.counters.set_rows(rows);
     }
 }
 

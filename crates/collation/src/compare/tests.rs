@@ -102,6 +102,9 @@ fn sort_keys_and_hashes_agree_with_compare() {
             let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
             collation.id.write_sort_key(&left, &mut left_key);
             collation.id.write_sort_key(&right, &mut right_key);
+            let length = left_key.len();
+            let both = [left_key.as_slice(), right_key.as_slice()].concat();
+            assert_eq!(collation.id.sort_key_length(&both), Some(length), "{left:?} {right:?}");
             // A second part must not change the order, which proves that no key is a prefix of another.
             left_key.push(0xFF);
             right_key.push(0);

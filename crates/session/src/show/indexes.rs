@@ -12,7 +12,9 @@ impl Session {
         let definition = self.shown_table(table)?;
         let handle = self.instance.catalog().table(&definition.database, &definition.name);
         let ready = handle.and_then(|handle| handle.if_ready());
-        let cardinality = ready.map_or(Value::Null, |table| Value::UInt(table.estimated_rows()));
+        let cardinality = |index: usize, position: usize| {
+            ready.as_ref().map_or(Value::Null, |table| Value::UInt(table.cardinality(index, position + 1)))
+        };
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Table", 64),
             MadeColumn::Number("Non_unique"),
@@ -30,7 +32,7 @@ impl Session {
             MadeColumn::Text("Visible", 3),
             MadeColumn::LongText("Expression"),
         ]);
-        for index in &definition.indexes {
+        for (number, index) in definition.indexes.iter().enumerate() {
             for (position, part) in index.parts.iter().enumerate() {
                 let column = &definition.columns[part.column];
                 rows.push(vec![
@@ -40,7 +42,7 @@ impl Session {
                     Value::UInt(position as u64 + 1),
                     part_column(column),
                     Value::bytes(if part.descending { "D" } else { "A" }),
-                    cardinality.clone(),
+                    cardinality(number, position),
                     part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
                     Value::Null,
                     yes_or_empty(column.nullable()),

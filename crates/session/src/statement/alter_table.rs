@@ -237,7 +237,7 @@ impl Session {
             }
         }
         if !built.is_empty() {
-            let handle = TableHandle::new(Arc::new(after.clone()));
+            let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
             for position in built {
                 build_index(change, &handle, position).await?;
             }

@@ -8,7 +8,7 @@ use expression::SessionServices;
 use instance::PreparedPlan;
 use parser::ast::{DataType, VariableScope};
 use plan::TableUse;
-use planner::{CatalogView, ResolvedTable, SessionValues, TableStatistics};
+use planner::{CatalogView, IndexStatistics, ResolvedTable, SessionValues, TableStatistics};
 use schema::VirtualTable;
 use table::TableHandle;
 
@@ -39,12 +39,16 @@ impl Session {
         if prepared.known_at.load(Relaxed) == version {
             return true;
         }
-        let is_same = |used: &TableUse| match self.resolve(&used.table.database, &used.table.name) {
-            Some(Named::Stored(handle)) => Arc::ptr_eq(handle.definition(), &used.table),
-            _ => false,
-        };
+        let is_same =
+            |(used, epoch): (&TableUse, &u64)| match self.resolve(&used.table.database, &used.table.name) {
+                Some(Named::Stored(handle)) => {
+                    Arc::ptr_eq(handle.definition(), &used.table) && handle.statistics().epoch() == *epoch
+                }
+                _ => false,
+            };
         let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
-        let same = prepared.plan.tables.iter().all(is_same) && catalog.relates(related);
+        let mut used = prepared.plan.tables.iter().zip(&prepared.epochs);
+        let same = used.all(is_same) && catalog.relates(related);
         if same {
             prepared.known_at.store(version, Relaxed);
         }
@@ -70,13 +74,24 @@ impl CatalogView for Session {
         match self.resolve(database, name) {
             Some(Named::Virtual(table)) => Ok(ResolvedTable::Virtual(table)),
             Some(Named::Stored(handle)) => {
-                let rows = handle.if_ready().map(|table| table.estimated_rows());
-                let statistics = TableStatistics { rows, indexes: Vec::new() };
+                self.instance.catalog().renew_statistics_if_due(&handle, self.now_utc_micros());
+                let statistics = statistics_of(&handle);
                 Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })
             }
             None => Err(self.unresolved(database, name)),
         }
     }
+}
+
+/// What the planner is told of a table.
+fn statistics_of(handle: &Arc<TableHandle>) -> TableStatistics {
+    let rows = handle.if_ready().map(|table| table.estimated_rows());
+    let known = handle.statistics().present();
+    let distinct = |index: &schema::IndexDef| {
+        let known = known.as_ref().and_then(|known| known.index(index.tree));
+        IndexStatistics { distinct_prefixes: known.map(|index| index.distinct.clone()).unwrap_or_default() }
+    };
+    TableStatistics { rows, indexes: handle.definition().indexes.iter().map(distinct).collect() }
 }
 
 impl SessionValues for Session {

@@ -81,12 +81,21 @@ impl Session {
                 self.instance.catalog().require_table(&name.database, &name.name)?;
                 Ok(vec![("note", "The storage engine for the table doesn't support repair".to_owned())])
             }
-            // Row counts and ranges are asked of the trees for every plan, so there is nothing to collect.
-            MaintenanceKind::Analyze | MaintenanceKind::Checksum => {
-                self.instance.catalog().require_table(&name.database, &name.name)?;
+            MaintenanceKind::Analyze => {
+                self.analyze_table(name).await?;
                 Ok(sound)
             }
+            MaintenanceKind::Checksum => unreachable!("it has an answer of its own"),
         }
+    }
+
+    async fn analyze_table(&mut self, name: &TableName) -> Result<(), SqlError> {
+        let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
+        let catalog = self.instance.catalog().clone();
+        let table = catalog.require_table(&name.database, &name.name)?;
+        table.clone().ready(catalog.engine()).await?;
+        let interrupt = &self.process.kill.interrupt;
+        catalog.analyze(&table, self.now_utc_micros(), &|| interrupt.check()).await
     }
 
     async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {

@@ -13,7 +13,7 @@ use engine::{Isolation, WaitPolicy};
 use executor::{ExecContext, ExecSettings, LoadSource, MemoryBudget, Outcome, RowSink, Work};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
-use plan::{NodeKind, Plan, PlanKind};
+use plan::{NodeKind, Plan, PlanKind, TableUsage};
 use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
@@ -183,8 +183,12 @@ impl Session {
         let environment = self.plan_environment();
         let counted = PlanShape::of(&plan);
         let related = reach.related();
+        let table_of = |used: &plan::TableUse| self.instance.catalog().table_by_id(used.id);
+        let epoch_of = |used| table_of(used).map_or(0, |table| table.statistics().epoch());
+        let epochs = plan.tables.iter().map(epoch_of).collect();
         Ok(PreparedPlan {
             plan,
+            epochs,
             counted,
             shape,
             conversions,
@@ -289,15 +293,24 @@ impl Session {
         };
         self.process.counters.add_work(&context.work);
         let outcome = outcome?;
+        if plan.is_change() {
+            self.renew_statistics(plan);
+        }
+        let transaction = self.transaction.current.as_mut().expect("it is still open");
         if matches!(&plan.kind, PlanKind::Query(query) if query.locking) {
             // A locking read sees commits that are not durable yet; what it saw must not be lost after it is told.
-            context
-                .transaction
-                .settle_reads()
-                .await
-                .map_err(crate::transaction_control::transaction_error)?;
+            transaction.settle_reads().await.map_err(crate::transaction_control::transaction_error)?;
         }
         Ok(outcome)
+    }
+
+    /// Has new statistics made of the tables that the plan has changed, where enough has been.
+    fn renew_statistics(&self, plan: &Plan) {
+        for used in plan.tables.iter().filter(|used| used.usage >= TableUsage::Insert) {
+            if let Some(table) = self.instance.catalog().table_by_id(used.id) {
+                self.instance.catalog().renew_statistics_if_due(&table, self.now_utc_micros());
+            }
+        }
     }
 
     fn exec_settings(&self, plan: &Plan) -> ExecSettings {

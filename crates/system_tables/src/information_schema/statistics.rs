@@ -1,5 +1,6 @@
 //! `STATISTICS`
 use datum::Value;
+use table::ReadyTable;
 
 use schema::{part_column, part_expression};
 
@@ -32,8 +33,8 @@ pub(super) const VIEW: ViewSource = ViewSource {
         let mut rows = Vec::new();
         for table in visible_tables(catalog, viewer) {
             let definition = table.definition();
-            let rows_estimated = table.if_ready().map(|table| table.estimated_rows());
-            for index in &definition.indexes {
+            let ready = table.if_ready();
+            for (number, index) in definition.indexes.iter().enumerate() {
                 for (position, part) in index.parts.iter().enumerate() {
                     let column = &definition.columns[part.column];
                     rows.push(vec![
@@ -46,7 +47,9 @@ pub(super) const VIEW: ViewSource = ViewSource {
                         Value::UInt(position as u64 + 1),
                         part_column(column),
                         Value::bytes(if part.descending { "D" } else { "A" }),
-                        rows_estimated.map_or(Value::Null, Value::UInt),
+                        ready.as_ref().map_or(Value::Null, |table| {
+                            Value::UInt(table.cardinality(number, position + 1))
+                        }),
                         part.prefix_length.map_or(Value::Null, |length| Value::UInt(u64::from(length))),
                         Value::Null,
                         Value::bytes(if column.nullable() { "YES" } else { "" }),
@@ -61,10 +64,17 @@ pub(super) const VIEW: ViewSource = ViewSource {
         }
         rows
     },
-    late: Some(LateColumns {
-        columns: &[CARDINALITY],
-        fill: |table, row| row[CARDINALITY] = Value::UInt(table.estimated_rows()),
-    }),
+    late: Some(LateColumns { columns: &[CARDINALITY], fill }),
 };
 
+const INDEX_NAME: usize = 5;
+const SEQ_IN_INDEX: usize = 6;
 const CARDINALITY: usize = 9;
+
+fn fill(table: &ReadyTable, row: &mut [Value]) {
+    let (Value::Bytes(name), Value::UInt(number)) = (&row[INDEX_NAME], &row[SEQ_IN_INDEX]) else { return };
+    let index = table.definition().index_named(&String::from_utf8_lossy(name));
+    if let Some(index) = index {
+        row[CARDINALITY] = Value::UInt(table.cardinality(index, *number as usize));
+    }
+}

@@ -24,6 +24,7 @@ fn check_pair(kind: StorageKind, left: Value, right: Value, order: std::cmp::Ord
                 let length = bytes.len();
                 bytes.extend_from_slice(b"more");
                 assert_eq!(part.read(&bytes), Ok((value.clone(), length)));
+                assert_eq!(part.length(&bytes), Some(length));
             }
         }
         if nullable {

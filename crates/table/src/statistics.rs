@@ -1,0 +1,209 @@
+//! What is known of how a table's values are spread: rows, and different values of each index's first parts.
+//!
+//! Statistics are of one moment and are replaced as a whole; changes since are counted, and after a tenth of the rows
+//! new ones are due. The catalog keeps them in the dictionary; `survey` makes them.
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    pub rows: u64,
+    /// Microseconds since 1970 when they were made.
+    pub made_at: i64,
+    pub indexes: Vec<IndexStatistics>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexStatistics {
+    /// The tree of the index: indexes come and go, trees are never taken for others.
+    pub tree: u64,
+    /// How many different values the first 1, 2, .. parts have.
+    pub distinct: Vec<u64>,
+    pub leaves: u64,
+    /// Leaves that were looked at; all of them when the numbers are exact.
+    pub sampled: u64,
+}
+
+/// Fewer changes than this never make new statistics due.
+const CHANGES_MIN: u64 = 200;
+/// Statistics are renewed when one in so many rows has changed.
+const RENEWED_SHARE: u64 = 10;
+
+/// More than any table has rows.
+const ALL_CHANGED: u64 = u64::MAX / 2;
+
+/// A table's present statistics; lives on when its definition is replaced.
+#[derive(Debug, Default)]
+pub struct StatisticsCell {
+    /// A leaf lock, held for the copy of a reference.
+    present: RwLock<Option<Arc<Statistics>>>,
+    /// Since they were made. Rolled back ones count too.
+    changes: AtomicU64,
+    /// Grows whenever plans made with the statistics before should be made anew.
+    epoch: AtomicU64,
+    /// Somebody is making new ones.
+    is_renewing: AtomicBool,
+}
+
+impl StatisticsCell {
+    /// Of a table of which nothing is known: they are due.
+    pub fn unknown() -> StatisticsCell {
+        StatisticsCell { changes: AtomicU64::new(ALL_CHANGED), ..StatisticsCell::default() }
+    }
+
+    /// As stored before the start. Half of what makes new ones due may have been changed since.
+    pub fn stored(statistics: Statistics) -> StatisticsCell {
+        let changes = AtomicU64::new(due_after(statistics.rows) / 2);
+        StatisticsCell {
+            present: RwLock::new(Some(Arc::new(statistics))),
+            changes,
+            ..StatisticsCell::default()
+        }
+    }
+
+    pub fn present(&self) -> Option<Arc<Statistics>> {
+        self.present.read().clone()
+    }
+
+    /// Statistics that lack one of these trees are due.
+    pub fn expect_indexes(&self, mut trees: impl Iterator<Item = u64>) {
+        let present = self.present();
+        if trees.any(|tree| present.as_ref().is_none_or(|known| known.index(tree).is_none())) {
+            self.changes.fetch_max(ALL_CHANGED, Relaxed);
+        }
+    }
+
+    pub(crate) fn count_change(&self) {
+        self.changes.fetch_add(1, Relaxed);
+    }
+
+    /// Whether so much has changed that new ones should be made.
+    pub fn is_due(&self, rows: u64) -> bool {
+        self.changes.load(Relaxed) > due_after(rows) && !self.is_renewing.load(Relaxed)
+    }
+
+    /// The right to make new ones, which nobody else has at the moment.
+    pub fn begin_renewal(self: &Arc<Self>) -> Option<Renewal> {
+        let is_first = !self.is_renewing.swap(true, Relaxed);
+        is_first.then(|| Renewal { cell: self.clone(), changes: self.changes.load(Relaxed) })
+    }
+
+    /// Replaces them. Whether plans made with the old ones should be made anew.
+    pub fn replace(&self, statistics: Arc<Statistics>) -> bool {
+        let before = self.present.write().replace(statistics.clone());
+        let outdates = before.is_none_or(|before| differ_much(&before, &statistics));
+        self.epoch.fetch_add(u64::from(outdates), Relaxed);
+        outdates
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Relaxed)
+    }
+}
+
+/// Dropping it without an end leaves the changes counted, so another renewal follows.
+pub struct Renewal {
+    cell: Arc<StatisticsCell>,
+    changes: u64,
+}
+
+impl Renewal {
+    /// The statistics are made: changes before do not count any more. As for `StatisticsCell::replace`.
+    pub fn finish(self, statistics: Arc<Statistics>) -> bool {
+        self.cell.changes.fetch_sub(self.changes, Relaxed);
+        self.cell.replace(statistics)
+    }
+
+    /// They cannot be made now: not again before as much has changed once more.
+    pub fn give_up(self) {
+        self.cell.changes.fetch_sub(self.changes, Relaxed);
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        self.cell.is_renewing.store(false, Relaxed);
+    }
+}
+
+fn due_after(rows: u64) -> u64 {
+    (rows / RENEWED_SHARE).max(CHANGES_MIN)
+}
+
+/// A number has doubled or halved.
+fn differ_much(left: &Statistics, right: &Statistics) -> bool {
+    let much = |left: u64, right: u64| left.max(right) > 2 * left.min(right).max(8);
+    let many = |left: &IndexStatistics, right: &IndexStatistics| {
+        left.tree != right.tree
+            || left.distinct.iter().zip(&right.distinct).any(|(left, right)| much(*left, *right))
+    };
+    much(left.rows, right.rows)
+        || left.indexes.len() != right.indexes.len()
+        || left.indexes.iter().zip(&right.indexes).any(|(left, right)| many(left, right))
+}
+
+impl Statistics {
+    pub fn index(&self, tree: u64) -> Option<&IndexStatistics> {
+        self.indexes.iter().find(|index| index.tree == tree)
+    }
+
+    /// For the dictionary: numbers of eight bytes, least significant first.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut numbers = vec![self.rows, self.made_at as u64, self.indexes.len() as u64];
+        for index in &self.indexes {
+            numbers.extend([index.tree, index.leaves, index.sampled, index.distinct.len() as u64]);
+            numbers.extend(&index.distinct);
+        }
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// `None` for bytes that are no statistics.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Statistics> {
+        let (numbers, []) = bytes.as_chunks::<8>() else { return None };
+        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
+        let (rows, made_at, count) = (numbers.next()?, numbers.next()? as i64, numbers.next()?);
+        let mut statistics = Statistics { rows, made_at, indexes: Vec::new() };
+        for _ in 0..count {
+            let (tree, leaves) = (numbers.next()?, numbers.next()?);
+            let (sampled, parts) = (numbers.next()?, usize::try_from(numbers.next()?).ok()?);
+            let distinct: Vec<u64> = numbers.by_ref().take(parts).collect();
+            if distinct.len() != parts {
+                return None;
+            }
+            statistics.indexes.push(IndexStatistics { tree, distinct, leaves, sampled });
+        }
+        numbers.next().is_none().then_some(statistics)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_stored_and_read_back() {
+        let index = |tree| IndexStatistics { tree, distinct: vec![3, 70], leaves: 9, sampled: 2 };
+        let statistics = Statistics { rows: 70, made_at: -5, indexes: vec![index(4), index(9)] };
+        let bytes = statistics.to_bytes();
+        assert_eq!(Statistics::from_bytes(&bytes), Some(statistics));
+        assert_eq!(Statistics::from_bytes(&bytes[8..]), None);
+        assert_eq!(Statistics::from_bytes(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn a_tenth_of_changes_makes_new_ones_due() {
+        let cell = Arc::new(StatisticsCell::default());
+        (0..CHANGES_MIN).for_each(|_| cell.count_change());
+        assert!(!cell.is_due(0));
+        cell.count_change();
+        assert!(cell.is_due(0) && !cell.is_due(10_000));
+        let renewal = cell.begin_renewal().expect("nobody else renews");
+        assert!(cell.begin_renewal().is_none() && !cell.is_due(0));
+        cell.count_change();
+        assert!(renewal.finish(Arc::new(Statistics { rows: 100, ..Statistics::default() })));
+        assert!(!cell.is_due(100));
+        let more = Arc::new(Statistics { rows: 150, ..Statistics::default() });
+        assert!(!cell.replace(more), "half as many again change no plan");
+    }
+}
