@@ -33,6 +33,7 @@ pub use execute::{execute, load};
 pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;
+pub use range::key_ranges;
 pub use sink::{CollectRows, RowSink};
 pub use strict::StrictSession;
 pub use work::Work;

@@ -24,6 +24,18 @@ pub struct RangeBuilder<'a> {
 /// Products of IN lists beyond this are not spelled out; the rest is left to the filter.
 const PREFIXES_MAX: usize = 65_536;
 
+/// The ranges of an index whose bounds read no row: what the planner asks the index about.
+pub fn key_ranges(
+    table: &TableDef,
+    parts: &[KeyPart],
+    conditions: &[RangeCondition],
+    context: &EvalContext,
+) -> Result<Vec<KeyRange>, SqlError> {
+    let mut builder = RangeBuilder { table, parts, frame: &[], context, ranges: Vec::new(), widened: false };
+    conditions.iter().try_for_each(|condition| builder.add(condition))?;
+    Ok(builder.finish().0)
+}
+
 impl RangeBuilder<'_> {
     /// Adds the ranges of one condition; call `finish` after the last.
     pub fn add(&mut self, condition: &RangeCondition) -> Result<(), SqlError> {

@@ -4,7 +4,8 @@
 //! list's `ListId`. Invariant: the answer, UNKNOWN included, is the one that comparing with row after row gives.
 //! Conversions of the constants warn once, those of the operands once for each row of the statement.
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use datum::{CompareMode, Operand, SqlError, Value, write_compare_key};
@@ -18,10 +19,10 @@ pub const LIST_LONG: usize = 16;
 /// NULLs of a row are noted as bits.
 pub(crate) const WIDTH_MAX: usize = 64;
 
-/// Names a list, and all copies of it, for ever; none for a list whose members are compared one by one. All ids count
+/// Names a list and all copies of it; none for a list whose members are compared one by one. All ids count
 /// as equal, so that expressions are compared by what they say.
 #[derive(Clone, Copy, Debug)]
-pub struct ListId(Option<u64>);
+pub struct ListId(Option<NonZeroU32>);
 
 impl PartialEq for ListId {
     fn eq(&self, _: &ListId) -> bool {
@@ -36,14 +37,17 @@ impl ListId {
         width: usize,
         mut members: impl Iterator<Item = &'e (CompareMode, Expr)>,
     ) -> ListId {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static NEXT: AtomicU32 = AtomicU32::new(1);
         let fits = |(mode, member): &(CompareMode, Expr)| *mode != CompareMode::Json && is_constant(member);
         let is_set = count >= LIST_LONG && width <= WIDTH_MAX && members.all(fits);
-        // Only that they differ matters.
-        ListId(is_set.then(|| NEXT.fetch_add(1, Ordering::Relaxed)))
+        if !is_set {
+            return ListId(None);
+        }
+        // Only that those of one statement differ matters. Small, because expressions are moved about a lot.
+        ListId(NonZeroU32::new(NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    pub(crate) fn is_set(self) -> Option<u64> {
+    pub(crate) fn is_set(self) -> Option<NonZeroU32> {
         self.0
     }
 }

@@ -4,6 +4,7 @@
 //! which the session implements. Callers: every operator of the executor.
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -120,7 +121,7 @@ pub struct EvalContext {
     /// Compiled regular expressions of this statement; bounded, because a pattern may come from every row.
     regexps: Mutex<BTreeMap<(String, Flags), Arc<Regexp>>>,
     /// Long IN lists that have been met, by their ids.
-    constant_sets: Mutex<HashMap<u64, Arc<ConstantSet>>>,
+    constant_sets: Mutex<HashMap<NonZeroU32, Arc<ConstantSet>>>,
     /// State of each RAND(seed) call, by the address of its expression node, which is stable during a statement.
     pub(crate) random_states: Mutex<BTreeMap<usize, (u32, u32)>>,
 }

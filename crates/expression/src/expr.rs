@@ -71,6 +71,14 @@ impl Expr {
     }
 }
 
+/// See `ExprKind::InRows`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowList {
+    pub operands: Vec<Expr>,
+    pub rows: Vec<Vec<(CompareMode, Expr)>>,
+    pub id: ListId,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Literal(Value),
@@ -98,11 +106,7 @@ pub enum ExprKind {
     },
     /// `(a, b) IN ((1, 2), ..)`: each row equals the operands place by place. Only for long lists of constants, shorter
     /// ones are spelled out.
-    InRows {
-        operands: Vec<Expr>,
-        rows: Vec<Vec<(CompareMode, Expr)>>,
-        id: ListId,
-    },
+    InRows(Box<RowList>),
     Between {
         negated: bool,
         operand: Box<Expr>,

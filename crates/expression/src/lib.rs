@@ -29,7 +29,7 @@ pub use build::{BindContext, KnownValues, ReadParameter, Reading};
 pub use constant_set::{LIST_LONG, ListId};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
 pub use deferred::{Deferred, SessionRequest};
-pub use expr::{Coercibility, Expr, ExprKind, ExprType};
+pub use expr::{Coercibility, Expr, ExprKind, ExprType, RowList};
 pub use function::{Arguments, Function, Volatility};
 pub use functions::{JsonBehaviour, is_function};
 pub use interval::IntervalUnit;

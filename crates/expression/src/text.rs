@@ -62,10 +62,10 @@ impl Display for Shown<'_> {
             ExprKind::Compare(operator, _, left, right) => {
                 write!(formatter, "({} {} {})", show(left), operator.symbol(), show(right))
             }
-            ExprKind::InRows { operands, rows, .. } => {
-                self.write_joined(operands, ",", formatter)?;
+            ExprKind::InRows(list) => {
+                self.write_joined(&list.operands, ",", formatter)?;
                 formatter.write_str(" in (")?;
-                for (number, row) in rows.iter().enumerate() {
+                for (number, row) in list.rows.iter().enumerate() {
                     formatter.write_str(if number > 0 { "," } else { "" })?;
                     self.write_joined(row.iter().map(|(_, member)| member), ",", formatter)?;
                 }

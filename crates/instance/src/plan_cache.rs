@@ -108,6 +108,15 @@ impl PlanCache {
         self.by_digest.get(&(digest, environment.clone()))
     }
 
+    /// Those that were made for other values than the one `get` gives.
+    pub fn others(&self, digest: Digest, environment: &PlanEnvironment) -> Vec<Arc<PreparedPlan>> {
+        self.by_digest.others(&(digest, environment.clone()))
+    }
+
+    pub fn other_prepared(&self, key: &TextKey) -> Vec<Arc<TypedPlan>> {
+        self.by_text.others(key)
+    }
+
     /// `version` is the catalog's: if there is no room, plans that nobody has looked at since go first.
     pub fn put(&self, digest: Digest, text_bytes: usize, plan: Arc<PreparedPlan>, version: u64) {
         self.by_digest.put((digest, plan.environment.clone()), text_bytes, plan, version);
@@ -141,13 +150,23 @@ pub fn is_kept(text: &[u8]) -> bool {
     text.len() <= ONE_TEXT_BYTES_MAX
 }
 
+/// So many plans of one text are kept, each for values that have other numbers of rows.
+const PLANS_OF_ONE_MAX: usize = 8;
+
 trait Versioned {
     fn known_at(&self) -> u64;
+
+    /// It serves all values.
+    fn is_for_all(&self) -> bool;
 }
 
 impl Versioned for PreparedPlan {
     fn known_at(&self) -> u64 {
         self.known_at.load(Relaxed)
+    }
+
+    fn is_for_all(&self) -> bool {
+        self.plan.checks.is_empty()
     }
 }
 
@@ -155,6 +174,18 @@ impl Versioned for TypedPlan {
     fn known_at(&self) -> u64 {
         self.prepared.known_at()
     }
+
+    fn is_for_all(&self) -> bool {
+        self.prepared.is_for_all()
+    }
+}
+
+/// The plans of one text, the newest apart: most texts have one.
+struct Variants<Entry> {
+    newest: Arc<Entry>,
+    others: Vec<Arc<Entry>>,
+    /// Of all of them.
+    text_bytes: usize,
 }
 
 /// One bounded map of plans.
@@ -170,14 +201,17 @@ impl<Key, Entry> Default for Kept<Key, Entry> {
 }
 
 struct Plans<Key, Entry> {
-    /// With the length of each plan's text.
-    entries: HashMap<Key, (Arc<Entry>, usize)>,
+    entries: HashMap<Key, Variants<Entry>>,
     text_bytes: usize,
 }
 
 impl<Key: Eq + Hash, Entry: Versioned> Kept<Key, Entry> {
     fn get(&self, key: &Key) -> Option<Arc<Entry>> {
-        self.plans.read().entries.get(key).map(|(plan, _)| plan.clone())
+        self.plans.read().entries.get(key).map(|plans| plans.newest.clone())
+    }
+
+    fn others(&self, key: &Key) -> Vec<Arc<Entry>> {
+        self.plans.read().entries.get(key).map(|plans| plans.others.clone()).unwrap_or_default()
     }
 
     fn put(&self, key: Key, text_bytes: usize, plan: Arc<Entry>, version: u64) {
@@ -185,16 +219,23 @@ impl<Key: Eq + Hash, Entry: Versioned> Kept<Key, Entry> {
             return;
         }
         let mut plans = self.plans.write();
-        if let Some((_, text_bytes)) = plans.entries.remove(&key) {
-            plans.text_bytes -= text_bytes;
+        let mut others = Vec::new();
+        if let Some(before) = plans.entries.remove(&key) {
+            plans.text_bytes -= before.text_bytes;
+            if !plan.is_for_all() {
+                others = before.others;
+                others.insert(0, before.newest);
+                others.truncate(PLANS_OF_ONE_MAX - 1);
+            }
         }
+        let text_bytes = text_bytes * (1 + others.len());
         if !plans.has_room(text_bytes) {
             plans.keep_known_at(version);
             if !plans.has_room(text_bytes) {
                 plans.clear();
             }
         }
-        plans.entries.insert(key, (plan, text_bytes));
+        plans.entries.insert(key, Variants { newest: plan, others, text_bytes });
         plans.text_bytes += text_bytes;
     }
 }
@@ -205,8 +246,8 @@ impl<Key: Eq + Hash, Entry: Versioned> Plans<Key, Entry> {
     }
 
     fn keep_known_at(&mut self, version: u64) {
-        self.entries.retain(|_, (plan, _)| plan.known_at() == version);
-        self.text_bytes = self.entries.values().map(|(_, text_bytes)| text_bytes).sum();
+        self.entries.retain(|_, plans| plans.newest.known_at() == version);
+        self.text_bytes = self.entries.values().map(|plans| plans.text_bytes).sum();
     }
 }
 
@@ -227,6 +268,22 @@ mod tests {
         fn known_at(&self) -> u64 {
             self.0
         }
+
+        fn is_for_all(&self) -> bool {
+            self.0 < 10
+        }
+    }
+
+    #[test]
+    fn plans_for_some_values_stand_beside_one_another() {
+        let kept = Kept::<usize, Fake>::default();
+        for _ in 0..2 * PLANS_OF_ONE_MAX {
+            kept.put(1, 10, Arc::new(Fake(11)), 11);
+        }
+        assert_eq!(kept.others(&1).len(), PLANS_OF_ONE_MAX - 1);
+        assert_eq!(kept.plans.read().text_bytes, 10 * PLANS_OF_ONE_MAX);
+        kept.put(1, 10, Arc::new(Fake(2)), 11);
+        assert!(kept.others(&1).is_empty() && kept.get(&1).is_some());
     }
 
     #[test]

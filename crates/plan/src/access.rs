@@ -62,12 +62,12 @@ impl AccessPath {
 /// Conditions on a prefix of an index's parts, one for each part. All but the last are `OneOf`, `SameAs` or
 /// `IsNull`. The row set is at least what the conditions say: a bound that cannot be expressed in the key's order
 /// when its value is known is widened, and the condition is checked for each row.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RangeCondition {
     pub parts: Vec<KeyCondition>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum KeyCondition {
     /// Equal to one of the values (`=` has one, IN more); NULL among them matches nothing.
     OneOf(Vec<Expr>),
@@ -83,7 +83,7 @@ pub enum KeyCondition {
 }
 
 /// NULL is outside of every interval that has a bound. An empty interval with `not_null` is IS NOT NULL.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Interval {
     /// The bound and whether it is included.
     pub lower: Option<(Expr, bool)>,

@@ -10,6 +10,7 @@ mod access;
 mod aggregate;
 mod change;
 mod common;
+mod estimate_check;
 mod explain;
 mod join;
 mod json_table;
@@ -31,6 +32,7 @@ pub use change::{
     InsertValue, UpdatePlan, UpdateTarget,
 };
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
+pub use estimate_check::EstimateCheck;
 pub use explain::{ExplainRow, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};

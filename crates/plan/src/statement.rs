@@ -1,5 +1,6 @@
 //! A whole planned statement.
 use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
+use crate::estimate_check::EstimateCheck;
 use crate::node::Node;
 use crate::output::OutputColumn;
 use crate::row_rules::RowRules;
@@ -30,6 +31,8 @@ pub struct Plan {
     pub shareable: bool,
     /// The plan reads tables of which nothing was known. It is right, and another one may be much faster.
     pub is_guess: bool,
+    /// What was counted for the parameters at hand; for values with other counts there may be a better plan.
+    pub checks: Vec<EstimateCheck>,
     /// Warnings and notes found while planning (deprecated syntax, for instance).
     pub conditions: Vec<Condition>,
 }

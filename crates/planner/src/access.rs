@@ -1,7 +1,7 @@
 //! The access path of one table: every allowed index is priced, the cheapest wins.
 //!
-//! Plans are kept for later executions with other values, so prices come from the table's statistics, not from the
-//! values. Units: reading one row of a scan in order costs 1.
+//! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
+//! (`dive`). Units: reading one row of a scan in order costs 1.
 use crate::block::{Block, IndexHints, SourceKind};
 use crate::catalog_view::TableStatistics;
 use crate::join_order::{WantedOrder, projection_of};
@@ -64,14 +64,17 @@ impl Planner<'_> {
             .collect();
         match &block.sources[source].kind {
             SourceKind::Stored { table, statistics, hints } => {
+                let known = statistics.rows.unwrap_or(0) as f64;
                 let chooser = Chooser {
+                    planner: self,
                     block,
                     source,
                     table,
                     statistics,
                     hints,
                     locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
-                    rows: (statistics.rows.unwrap_or(0) as f64).max(ROWS_MIN),
+                    rows: known.max(ROWS_MIN),
+                    scale: known.max(ROWS_MIN) / known.max(1.0),
                 };
                 chooser.best(&usable, placed, wanted)
             }
@@ -141,18 +144,14 @@ fn computed(rows: f64, conditions: usize) -> Choice {
         reads_outer: false,
         cost: rows,
         rows_read: rows,
-        rows_out: selectivity(rows, conditions),
+        rows_out: rows / 3f64.powi(conditions.min(6) as i32),
         ordered: false,
         guessed_equal_parts: None,
     }
 }
 
-/// Each condition that no index answers is taken to leave a third.
-fn selectivity(rows: f64, conditions: usize) -> f64 {
-    rows / 3f64.powi(conditions.min(6) as i32)
-}
-
 struct Chooser<'a> {
+    planner: &'a Planner<'a>,
     block: &'a Block,
     source: usize,
     table: &'a TableDef,
@@ -160,52 +159,89 @@ struct Chooser<'a> {
     hints: &'a IndexHints,
     /// The row itself has to be locked; for a share lock the entry is enough, which holds all that is read.
     locks_row: bool,
+    /// At least `ROWS_MIN`.
     rows: f64,
+    /// Times as many as are known.
+    scale: f64,
+}
+
+/// A path before it is known how many rows pass the conditions.
+struct Candidate {
+    choice: Choice,
+    /// The index whose order the rows come in.
+    index: Option<usize>,
+    per_row: f64,
+    /// Conditions (by number) that bound it.
+    used: Vec<usize>,
 }
 
 impl Chooser<'_> {
     fn best(&self, conditions: &[Expr], placed: u64, wanted: Option<&WantedOrder>) -> Choice {
         let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
-        let mut possible = Vec::new();
-        let mut candidates = Vec::new();
-        let mut without_range = Vec::new();
+        let (mut found, mut without_range) = (Vec::new(), Vec::new());
         for (position, index) in self.table.indexes.iter().enumerate() {
-            if !self.allows(position, index) {
-                continue;
-            }
-            let found = finder.find(index, conditions);
-            if found.ranges.is_empty() {
-                without_range.push((position, index));
-            } else {
-                possible.push(position);
-                candidates.push(self.ranges(position, index, found, conditions, wanted));
+            if self.allows(position, index) {
+                match finder.find(index, conditions) {
+                    ranges if ranges.ranges.is_empty() => without_range.push(position),
+                    ranges => found.push((position, ranges)),
+                }
             }
         }
-        // What an index knows of the conditions holds for a scan too: few rows passing make it long, LIMIT or not.
-        let guess = selectivity(self.rows, conditions.len());
-        let rows_out = candidates.iter().map(|choice| choice.rows_out).fold(guess, f64::min);
-        for (position, index) in without_range {
-            candidates.extend(self.whole_index(position, index, rows_out, wanted));
+        let possible: Vec<usize> = found.iter().map(|(position, _)| *position).collect();
+        let is_point = |(position, found): &(usize, IndexRanges)| {
+            point_key(&self.table.indexes[*position], &found.ranges).is_some()
+        };
+        // One row at most is as good as a path gets, whatever there is to know of the others.
+        if found.iter().any(is_point) {
+            found.retain(is_point);
+            without_range.clear();
         }
-        let scan = self.full_scan(rows_out, wanted);
-        let has_range = candidates.iter().any(|choice| !matches!(choice.path, AccessPath::IndexScan { .. }));
-        if !(self.hints.force && has_range) {
-            candidates.push(scan);
+        let has_point = found.first().is_some_and(is_point);
+        let decides = self.block.sources.len() > 1 || wanted.is_some() || found.len() > 1;
+        let mut candidates: Vec<Candidate> = found
+            .into_iter()
+            .map(|(position, found)| self.ranges(position, found, conditions, decides))
+            .collect();
+        let has_range = !candidates.is_empty();
+        let rows_out = self.rows_passing(conditions, &candidates);
+        candidates
+            .extend(without_range.into_iter().filter_map(|position| self.whole_index(position, wanted)));
+        if !(has_point || self.hints.force && has_range) {
+            candidates.push(self.full_scan());
         }
-        // One row at most is as good as a path gets, whatever the statistics say of the others.
-        if candidates.iter().any(|choice| matches!(choice.path, AccessPath::Point { .. })) {
-            candidates.retain(|choice| matches!(choice.path, AccessPath::Point { .. }));
-        }
+        let mut choices: Vec<Choice> =
+            candidates.into_iter().map(|candidate| self.with_order(candidate, rows_out, wanted)).collect();
         // Where nothing is known of the values, more equalities are never worse than fewer.
-        let most_equal = candidates.iter().filter_map(|choice| choice.guessed_equal_parts).max();
-        candidates.retain(|choice| {
+        let most_equal = choices.iter().filter_map(|choice| choice.guessed_equal_parts).max();
+        choices.retain(|choice| {
             choice.ordered || choice.guessed_equal_parts.is_none_or(|parts| Some(parts) == most_equal)
         });
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
-        let mut best =
-            candidates.into_iter().min_by(better).expect("the full scan or a range is a candidate");
-        best.possible = possible;
-        best
+        let best = choices.into_iter().min_by(better).expect("the full scan or a range is a candidate");
+        Choice {
+            possible,
+            rows_read: best.rows_read / self.scale,
+            rows_out: best.rows_out / self.scale,
+            ..best
+        }
+    }
+
+    /// How many rows all conditions leave. Who has asked an index about one knows better than a guess, and what several
+    /// conditions leave together is at most what an index knows of them.
+    fn rows_passing(&self, conditions: &[Expr], candidates: &[Candidate]) -> f64 {
+        let mut shares: Vec<f64> =
+            conditions.iter().map(|condition| crate::selectivity::of(self.block, condition)).collect();
+        for candidate in candidates {
+            if let [number] = candidate.used.as_slice() {
+                shares[*number] = (candidate.choice.rows_read / self.rows).min(1.0);
+            }
+        }
+        let passing = |candidate: &Candidate| {
+            let others = shares.iter().enumerate().filter(|(number, _)| !candidate.used.contains(number));
+            candidate.choice.rows_read * others.map(|(_, share)| share).product::<f64>()
+        };
+        let all = self.rows * shares.iter().product::<f64>();
+        candidates.iter().map(passing).fold(all, f64::min)
     }
 
     fn allows(&self, position: usize, index: &IndexDef) -> bool {
@@ -214,30 +250,30 @@ impl Chooser<'_> {
             && self.hints.allowed.as_ref().is_none_or(|allowed| allowed.contains(&position))
     }
 
-    fn ranges(
-        &self,
-        position: usize,
-        index: &IndexDef,
-        found: IndexRanges,
-        conditions: &[Expr],
-        wanted: Option<&WantedOrder>,
-    ) -> Choice {
+    fn ranges(&self, position: usize, found: IndexRanges, conditions: &[Expr], decides: bool) -> Candidate {
+        let index = &self.table.indexes[position];
         let clustered = self.table.clustered_by == Some(index.id);
-        let rows_read = found.ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();
-        let rows_read = rows_read.min(self.rows).max(0.1);
         let covering = !clustered && self.covers(index);
+        let point = point_key(index, &found.ranges);
+        // A range of rows is never worse than all of them; one of an index may be.
+        let decides = decides || !(clustered || covering);
+        let counted = match point {
+            Some(_) => None,
+            None => self.planner.dive(self.table, position, &found.ranges, decides),
+        };
+        let judged = || found.ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();
+        let rows_read = counted.map_or_else(judged, |rows| rows * self.scale).min(self.rows).max(0.1);
         let starts: f64 = found.ranges.iter().map(starts).sum();
         let per_row = self.row_cost(index, clustered, covering);
         let equal = leading_single_values(&found.ranges);
-        let is_guess =
-            self.distinct(position, equal).is_none() && equal > 0 && found.ranges[0].parts.len() == equal;
-        let guessed_equal_parts = is_guess.then_some(equal);
-        let path = match point_key(index, &found.ranges) {
+        let is_guess = counted.is_none()
+            && self.distinct(position, equal).is_none()
+            && equal > 0
+            && found.ranges[0].parts.len() == equal;
+        let path = match point {
             Some(key) => AccessPath::Point { index: position, key },
             None => AccessPath::Ranges { index: position, ranges: found.ranges },
         };
-        let answered = path_parts(&path).min(conditions.len());
-        let rows_out = selectivity(rows_read, conditions.len() - answered);
         let choice = Choice {
             path,
             backward: false,
@@ -247,21 +283,16 @@ impl Chooser<'_> {
             reads_outer: found.reads_outer,
             cost: starts * COST_RANGE + rows_read * per_row,
             rows_read,
-            rows_out,
+            rows_out: rows_read,
             ordered: false,
-            guessed_equal_parts,
+            guessed_equal_parts: is_guess.then_some(equal),
         };
-        self.with_order(choice, Some(index), per_row, wanted)
+        Candidate { choice, index: Some(position), per_row, used: found.used }
     }
 
     /// The index from end to end: for its order, or because it is smaller than the rows.
-    fn whole_index(
-        &self,
-        position: usize,
-        index: &IndexDef,
-        rows_out: f64,
-        wanted: Option<&WantedOrder>,
-    ) -> Option<Choice> {
+    fn whole_index(&self, position: usize, wanted: Option<&WantedOrder>) -> Option<Candidate> {
+        let index = &self.table.indexes[position];
         let clustered = self.table.clustered_by == Some(index.id);
         let covering = !clustered && self.covers(index);
         let orders = wanted.is_some_and(|wanted| self.order_of(Some(index), &[], wanted).is_some());
@@ -273,17 +304,18 @@ impl Chooser<'_> {
             path: AccessPath::IndexScan { index: position },
             cost: COST_RANGE + self.rows * per_row,
             covering,
-            ..self.scan_choice(rows_out)
+            ..self.scan_choice()
         };
-        Some(self.with_order(choice, Some(index), per_row, wanted))
+        Some(Candidate { choice, index: Some(position), per_row, used: Vec::new() })
     }
 
-    fn full_scan(&self, rows_out: f64, wanted: Option<&WantedOrder>) -> Choice {
-        let choice = self.scan_choice(rows_out);
-        self.with_order(choice, self.table.clustering_index(), 1.0, wanted)
+    fn full_scan(&self) -> Candidate {
+        let clustering = self.table.clustered_by;
+        let index = self.table.indexes.iter().position(|index| clustering == Some(index.id));
+        Candidate { choice: self.scan_choice(), index, per_row: 1.0, used: Vec::new() }
     }
 
-    fn scan_choice(&self, rows_out: f64) -> Choice {
+    fn scan_choice(&self) -> Choice {
         Choice {
             path: AccessPath::FullScan,
             backward: false,
@@ -293,21 +325,18 @@ impl Chooser<'_> {
             reads_outer: false,
             cost: COST_RANGE + self.rows,
             rows_read: self.rows,
-            rows_out,
+            rows_out: self.rows,
             ordered: false,
             guessed_equal_parts: None,
         }
     }
 
     /// Adds the price of sorting, or takes the rows off that a LIMIT spares when the index gives the order.
-    fn with_order(
-        &self,
-        mut choice: Choice,
-        index: Option<&IndexDef>,
-        per_row: f64,
-        wanted: Option<&WantedOrder>,
-    ) -> Choice {
+    fn with_order(&self, candidate: Candidate, rows_out: f64, wanted: Option<&WantedOrder>) -> Choice {
+        let Candidate { mut choice, index, per_row, .. } = candidate;
+        choice.rows_out = rows_out.min(choice.rows_read);
         let Some(wanted) = wanted else { return choice };
+        let index = index.map(|position| &self.table.indexes[position]);
         let single = single_values(&choice.path);
         match self.order_of(index, &single, wanted) {
             Some(backward) => {
@@ -474,14 +503,6 @@ fn starts(range: &RangeCondition) -> f64 {
             _ => 1.0,
         })
         .product()
-}
-
-fn path_parts(path: &AccessPath) -> usize {
-    match path {
-        AccessPath::Point { key, .. } => key.len(),
-        AccessPath::Ranges { ranges, .. } => ranges.iter().map(|range| range.parts.len()).min().unwrap_or(0),
-        _ => 0,
-    }
 }
 
 /// Which leading parts have one value in all rows of the path.

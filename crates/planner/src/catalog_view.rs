@@ -1,11 +1,29 @@
 //! The catalog as the planner sees it; implemented by crate `catalog` or the session.
-use datum::SqlError;
+use datum::{SqlError, Value};
+use plan::RangeCondition;
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
 
 pub trait CatalogView {
     /// The table of this name. Errors: 1146 no such table, 1049 unknown database, 1142 not allowed to see it.
     fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError>;
+
+    /// About how many rows lie in the ranges of an index, whose bounds are made from constants and the values of the
+    /// parameters. Without waiting: `None` when what is in memory does not tell.
+    fn rows_in(
+        &self,
+        _table: &TableDef,
+        _index: usize,
+        _ranges: &[RangeCondition],
+        _parameters: &[Value],
+    ) -> Option<f64> {
+        None
+    }
+
+    /// Conditions with as many equalities are judged by statistics; 0: none are (`eq_range_index_dive_limit`).
+    fn equality_dives_max(&self) -> usize {
+        200
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -31,6 +31,8 @@ pub struct PlannerContext<'a> {
     pub literals: Literals,
     /// Types of the `?` parameters where a value was bound; missing ones are inferred.
     pub parameter_types: &'a [ColumnType],
+    /// Values of `?` by which rows are estimated, if they are known. They decide nothing else.
+    pub values: &'a [Value],
     pub session: &'a dyn SessionValues,
     /// INSERT .. SELECT and the like lock the rows they read in share mode (REPEATABLE READ and above).
     pub lock_source_rows: bool,

@@ -76,7 +76,7 @@ fn rejects_null(condition: &Expr, set: u64, sources_of: &dyn Fn(&Expr) -> u64) -
         ExprKind::In { negated: _, operand, .. } | ExprKind::Between { negated: _, operand, .. } => {
             is_column(operand)
         }
-        ExprKind::InRows { operands, .. } => operands.iter().any(is_column),
+        ExprKind::InRows(list) => list.operands.iter().any(is_column),
         ExprKind::Like { operand, .. } => is_column(operand),
         ExprKind::TruthTest(TruthTest::NotNull | TruthTest::True | TruthTest::False, operand) => {
             is_column(operand)

@@ -41,9 +41,11 @@ mod row_expression;
 mod walk;
 
 mod access;
+mod dive;
 mod join_list;
 mod join_order;
 mod range;
+mod selectivity;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};

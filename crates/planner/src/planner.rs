@@ -3,10 +3,12 @@ use crate::block::Block;
 use crate::catalog_view::{CatalogView, ResolvedTable};
 use crate::common_table::CommonScope;
 use crate::context::PlannerContext;
+use crate::dive::Dive;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
 use plan::{Initialiser, TableUsage, TableUse};
 use schema::{TableDef, TableId};
+use std::cell::RefCell;
 
 pub struct Planner<'p> {
     pub catalog: &'p dyn CatalogView,
@@ -20,6 +22,8 @@ pub struct Planner<'p> {
     /// See `Plan::is_guess`.
     pub is_guess: bool,
     pub conditions: Vec<Condition>,
+    /// What was asked of the indexes.
+    pub dives: RefCell<Vec<Dive>>,
     /// WITH clauses in scope, innermost last.
     pub common_tables: Vec<CommonScope<'p>>,
     /// (block, slot) of every column that was carried into an inner query, as they were met.
@@ -56,6 +60,7 @@ impl<'p> Planner<'p> {
             shareable: true,
             is_guess: false,
             conditions: Vec::new(),
+            dives: RefCell::default(),
             common_tables: Vec::new(),
             outer_references: Vec::new(),
             kept_count: 0,

@@ -13,6 +13,8 @@ pub struct IndexRanges {
     pub ranges: Vec<RangeCondition>,
     /// Conditions (by number) that hold exactly for the rows in the ranges, given exact bounds.
     pub implied: Vec<usize>,
+    /// Conditions (by number) that bound the ranges.
+    pub used: Vec<usize>,
     /// A bound reads the frame of the tables before.
     pub reads_outer: bool,
 }
@@ -25,6 +27,22 @@ pub struct RangeFinder<'a> {
     pub placed: u64,
 }
 
+/// What the conditions say of the first parts of an index.
+#[derive(Default)]
+struct Bounds {
+    range: RangeCondition,
+    implied: Vec<usize>,
+    used: Vec<usize>,
+}
+
+/// What they say of one part that has no equality.
+struct PartInterval {
+    condition: KeyCondition,
+    /// Conditions whose bound was taken exactly.
+    exact: Vec<usize>,
+    used: Vec<usize>,
+}
+
 /// More alternatives than this in an OR or IN are left to the filter: as many ranges are not made of a product either.
 const ALTERNATIVES_MAX: usize = 65_536;
 
@@ -32,12 +50,15 @@ impl RangeFinder<'_> {
     pub fn find(&self, index: &IndexDef, conditions: &[Expr]) -> IndexRanges {
         let all: Vec<(Option<usize>, &Expr)> =
             conditions.iter().enumerate().map(|(number, condition)| (Some(number), condition)).collect();
-        let (range, implied) = self.single(index, &all);
-        let mut found = IndexRanges { ranges: Vec::new(), implied, reads_outer: false };
+        let Bounds { range, implied, used } = self.single(index, &all);
+        let mut found = IndexRanges { ranges: Vec::new(), implied, used, reads_outer: false };
         let is_complete =
             range.parts.len() == index.parts.len() && range.parts.iter().all(|part| part.is_equality());
-        if !is_complete && let Some(ranges) = self.alternatives(index, conditions, range.parts.len()) {
+        if !is_complete
+            && let Some((number, ranges)) = self.alternatives(index, conditions, range.parts.len())
+        {
             found.ranges = ranges;
+            found.used = vec![number];
             found.implied.clear();
         } else if !range.parts.is_empty() {
             found.ranges.push(range);
@@ -53,14 +74,14 @@ impl RangeFinder<'_> {
         index: &IndexDef,
         conditions: &[Expr],
         parts_min: usize,
-    ) -> Option<Vec<RangeCondition>> {
-        conditions.iter().find_map(|condition| {
+    ) -> Option<(usize, Vec<RangeCondition>)> {
+        conditions.iter().enumerate().find_map(|(number, condition)| {
             let operands = match &condition.kind {
                 ExprKind::Or(operands) if operands.len() <= ALTERNATIVES_MAX => {
                     operands.iter().cloned().map(split_conjuncts).collect()
                 }
-                ExprKind::InRows { operands, rows, .. } if rows.len() <= ALTERNATIVES_MAX => {
-                    rows.iter().map(|row| equalities(operands, row)).collect::<Vec<_>>()
+                ExprKind::InRows(list) if list.rows.len() <= ALTERNATIVES_MAX => {
+                    list.rows.iter().map(|row| equalities(&list.operands, row)).collect::<Vec<_>>()
                 }
                 _ => return None,
             };
@@ -70,24 +91,19 @@ impl RangeFinder<'_> {
             for own in operands {
                 let mut all: Vec<(Option<usize>, &Expr)> = own.iter().map(|part| (None, part)).collect();
                 all.extend(others.iter().map(|other| (None, *other)));
-                let (range, _) = self.single(index, &all);
+                let Bounds { range, .. } = self.single(index, &all);
                 let bounds_own = range.parts.len() > parts_min;
                 if !bounds_own {
                     return None;
                 }
                 ranges.push(range);
             }
-            Some(ranges)
+            Some((number, ranges))
         })
     }
 
-    fn single(
-        &self,
-        index: &IndexDef,
-        conditions: &[(Option<usize>, &Expr)],
-    ) -> (RangeCondition, Vec<usize>) {
-        let mut range = RangeCondition::default();
-        let mut implied = Vec::new();
+    fn single(&self, index: &IndexDef, conditions: &[(Option<usize>, &Expr)]) -> Bounds {
+        let mut bounds = Bounds::default();
         for part in &index.parts {
             let column_type = &self.table.columns[part.column].column_type;
             let exact = part.prefix_length.is_none();
@@ -97,20 +113,22 @@ impl RangeFinder<'_> {
             });
             if let Some((number, condition, equality)) = equality {
                 if exact && is_exact(column_type, condition) {
-                    implied.extend(number);
+                    bounds.implied.extend(number);
                 }
-                range.parts.push(equality);
+                bounds.used.extend(number);
+                bounds.range.parts.push(equality);
                 continue;
             }
-            if let Some((condition, numbers)) = self.interval(part.column, column_type, conditions) {
+            if let Some(interval) = self.interval(part.column, column_type, conditions) {
                 if exact {
-                    implied.extend(numbers);
+                    bounds.implied.extend(interval.exact);
                 }
-                range.parts.push(condition);
+                bounds.used.extend(interval.used);
+                bounds.range.parts.push(interval.condition);
             }
             break;
         }
-        (range, implied)
+        bounds
     }
 
     fn equality(&self, column: usize, column_type: &ColumnType, condition: &Expr) -> Option<KeyCondition> {
@@ -152,9 +170,9 @@ impl RangeFinder<'_> {
         column: usize,
         column_type: &ColumnType,
         conditions: &[(Option<usize>, &Expr)],
-    ) -> Option<(KeyCondition, Vec<usize>)> {
+    ) -> Option<PartInterval> {
         let mut interval = Interval::default();
-        let mut numbers = Vec::new();
+        let (mut exact, mut taken) = (Vec::new(), Vec::new());
         for (number, condition) in conditions {
             let used = match &condition.kind {
                 ExprKind::Compare(operator, mode, left, right) => {
@@ -177,19 +195,24 @@ impl RangeFinder<'_> {
                 ExprKind::Like { negated: false, operand, pattern, escape }
                     if self.is_column(operand, column) && interval_is_free(&interval) =>
                 {
-                    if let Some(like) = self.like(column_type, pattern, escape) {
-                        return Some((like, Vec::new()));
+                    if let Some(condition) = self.like(column_type, pattern, escape) {
+                        let used = number.iter().copied().collect();
+                        return Some(PartInterval { condition, exact: Vec::new(), used });
                     }
                     false
                 }
                 _ => false,
             };
+            if used {
+                taken.extend(*number);
+            }
             if used && is_exact(column_type, condition) {
-                numbers.extend(*number);
+                exact.extend(*number);
             }
         }
         let bounds_anything = interval.not_null || !interval_is_free(&interval);
-        bounds_anything.then_some((KeyCondition::Between(interval), numbers))
+        let condition = KeyCondition::Between(interval);
+        bounds_anything.then_some(PartInterval { condition, exact, used: taken })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one comparison")]

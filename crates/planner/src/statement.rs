@@ -76,6 +76,7 @@ pub fn plan_expressions<'p>(
 
 impl Planner<'_> {
     fn into_plan(self, kind: PlanKind) -> Plan {
+        let checks = self.checks();
         Plan {
             kind,
             tables: self.tables,
@@ -87,6 +88,7 @@ impl Planner<'_> {
             readings: self.context.bind.known.readings(),
             shareable: self.shareable && !self.is_guess && !self.context.bind.known.is_decided(),
             is_guess: self.is_guess,
+            checks,
             conditions: self.conditions,
         }
     }

@@ -77,9 +77,9 @@ pub fn for_each_operand<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
             visit(operand);
             list.iter().for_each(|(_, member)| visit(member));
         }
-        ExprKind::InRows { operands, rows, .. } => {
-            operands.iter().for_each(&mut *visit);
-            rows.iter().flatten().for_each(|(_, member)| visit(member));
+        ExprKind::InRows(list) => {
+            list.operands.iter().for_each(&mut *visit);
+            list.rows.iter().flatten().for_each(|(_, member)| visit(member));
         }
         ExprKind::Between { operand, low, high, .. } => {
             visit(operand);
@@ -140,9 +140,9 @@ pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
             visit(operand);
             list.iter_mut().for_each(|(_, member)| visit(member));
         }
-        ExprKind::InRows { operands, rows, .. } => {
-            operands.iter_mut().for_each(&mut *visit);
-            rows.iter_mut().flatten().for_each(|(_, member)| visit(member));
+        ExprKind::InRows(list) => {
+            list.operands.iter_mut().for_each(&mut *visit);
+            list.rows.iter_mut().flatten().for_each(|(_, member)| visit(member));
         }
         ExprKind::Between { operand, low, high, .. } => {
             visit(operand);

@@ -225,6 +225,7 @@ impl Database {
             current_database: Some("qtest"),
             literals: self.literals,
             parameter_types: &[],
+            values: &[],
             session: &NoSession,
             lock_source_rows: true,
         };

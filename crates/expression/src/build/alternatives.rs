@@ -6,7 +6,7 @@ use datum::CompareMode;
 
 use super::boolean;
 use crate::constant_set::{LIST_LONG, ListId, is_constant};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, RowList};
 use crate::operator::ComparisonOperator;
 
 /// A chain that compares more different expressions than this with constants stays as it is.
@@ -59,7 +59,7 @@ fn list_of(mut operands: Vec<Expr>, rows: Vec<Vec<(CompareMode, Expr)>>) -> Expr
     let nullable = operands.iter().chain(members).any(|expr| expr.ty.column.nullable);
     let id = ListId::of(rows.len(), operands.len(), rows.iter().flatten());
     if operands.len() > 1 {
-        return boolean(ExprKind::InRows { operands, rows, id }, nullable);
+        return boolean(ExprKind::InRows(Box::new(RowList { operands, rows, id })), nullable);
     }
     let operand = Box::new(operands.remove(0));
     let list = rows.into_iter().flatten().collect();

@@ -72,6 +72,13 @@ impl KnownValues {
         self.readings.borrow().clone()
     }
 
+    /// The parameters and what was read of them so far, as a plan is run with them.
+    pub fn all(&self) -> Vec<Value> {
+        let mut all = self.values.clone();
+        ReadParameter::extend(&self.readings.borrow(), &mut all);
+        all
+    }
+
     fn value(&self, index: usize) -> Option<Value> {
         if let Some(value) = self.values.get(index) {
             return Some(value.clone());

@@ -6,7 +6,7 @@ use datum::{CompareMode, Date, MomentContext, Operand, SqlError, Value, error_co
 
 use crate::constant_set::ListId;
 use crate::context::EvalContext;
-use crate::expr::Expr;
+use crate::expr::{Expr, RowList};
 use crate::operator::ComparisonOperator;
 
 /// What conversions to moments need; `today` is looked up only where a TIME may have to become a date.
@@ -98,18 +98,16 @@ pub(super) fn in_list(
 
 /// Whether a row of the list equals the operands.
 pub(super) fn in_rows(
-    operands: &[Expr],
-    (rows, id): (&[Vec<(CompareMode, Expr)>], ListId),
+    list: &RowList,
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Option<bool>, SqlError> {
-    let values: Vec<_> =
-        operands.iter().map(|operand| operand.eval_ref(row, context)).collect::<Result<_, _>>()?;
-    let set = context.constant_set(id, rows.iter().map(Vec::as_slice))?;
+    let values = list.operands.iter().map(|operand| operand.eval_ref(row, context));
+    let values: Vec<_> = values.collect::<Result<_, _>>()?;
+    let set = context.constant_set(list.id, list.rows.iter().map(Vec::as_slice))?;
     let set = set.expect("made for long lists of constants alone");
-    let operands: Vec<(&Expr, &Value)> =
-        operands.iter().zip(&values).map(|(operand, value)| (operand, &**value)).collect();
-    set.contains(&operands, context)
+    let operands = list.operands.iter().zip(&values).map(|(operand, value)| (operand, &**value));
+    set.contains(&operands.collect::<Vec<(&Expr, &Value)>>(), context)
 }
 
 /// `operands` are the value, the lower and the upper bound.

@@ -59,9 +59,7 @@ impl Expr {
             ExprKind::In { negated, operand, list, id } => {
                 comparison::in_list(*negated, operand, (list, *id), row, context)
             }
-            ExprKind::InRows { operands, rows, id } => {
-                comparison::in_rows(operands, (rows, *id), row, context)
-            }
+            ExprKind::InRows(list) => comparison::in_rows(list, row, context),
             ExprKind::Between { negated, operand, low, high, mode } => {
                 comparison::between(*negated, *mode, [operand, low, high], row, context)
             }

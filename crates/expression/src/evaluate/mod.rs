@@ -94,7 +94,7 @@ impl Expr {
             | ExprKind::TruthTest(..)
             | ExprKind::Compare(..)
             | ExprKind::In { .. }
-            | ExprKind::InRows { .. }
+            | ExprKind::InRows(_)
             | ExprKind::Between { .. }
             | ExprKind::Like { .. } => match self.eval_bool(row, context)? {
                 Some(truth) => Value::boolean(truth),

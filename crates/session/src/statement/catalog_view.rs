@@ -7,9 +7,9 @@ use datum::{ColumnType, SqlError, Value, error_code};
 use expression::SessionServices;
 use instance::PreparedPlan;
 use parser::ast::{DataType, VariableScope};
-use plan::TableUse;
+use plan::{RangeCondition, TableUse};
 use planner::{CatalogView, IndexStatistics, ResolvedTable, SessionValues, TableStatistics};
-use schema::VirtualTable;
+use schema::{TableDef, VirtualTable};
 use table::TableHandle;
 
 use crate::session::Session;
@@ -80,6 +80,20 @@ impl CatalogView for Session {
             }
             None => Err(self.unresolved(database, name)),
         }
+    }
+
+    fn rows_in(
+        &self,
+        table: &TableDef,
+        index: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+    ) -> Option<f64> {
+        self.count_in(table, index, ranges, parameters)
+    }
+
+    fn equality_dives_max(&self) -> usize {
+        self.variables.by_name("eq_range_index_dive_limit").as_unsigned() as usize
     }
 }
 

@@ -12,6 +12,7 @@ mod create_table;
 mod cursor;
 mod default_value;
 mod dispatch;
+mod dive;
 mod evaluate;
 mod explain;
 mod global_lock;

@@ -47,14 +47,23 @@ impl Session {
         digest: Digest,
     ) -> Option<(Arc<PreparedPlan>, Vec<Value>)> {
         let environment = self.plan_environment();
-        let prepared = self.instance.plan_cache.get(digest, &environment)?;
-        if !self.means_the_same(&prepared) {
-            return None;
-        }
+        let kept = &self.instance.plan_cache;
+        let first = kept.get(digest, &environment)?;
         let mut parameters = self.literal_values(text)?;
-        if !ReadParameter::extend(&prepared.plan.readings, &mut parameters) {
-            return None;
-        }
+        let literal_count = parameters.len();
+        let mut suits = |prepared: &PreparedPlan| {
+            parameters.truncate(literal_count);
+            self.means_the_same(prepared)
+                && ReadParameter::extend(&prepared.plan.readings, &mut parameters)
+                && self.suits(&prepared.plan, &parameters)
+        };
+        let prepared = match suits(&first) {
+            true => first,
+            false => {
+                let mut others = kept.others(digest, &environment).into_iter();
+                others.find(|other| suits(other))?
+            }
+        };
         count(&self.process.counters.plan_cache_hits);
         Some((prepared, parameters))
     }
@@ -137,6 +146,7 @@ impl Session {
         known: Vec<Value>,
     ) -> Result<Plan, SqlError> {
         let mut context = self.planner_context(literals, request.parameter_types);
+        context.values = request.parameters;
         context.bind.known = KnownValues::new(known);
         planner::plan_statement(request.statement, self, &context)
     }
@@ -151,6 +161,7 @@ impl Session {
             current_database: self.database.as_deref(),
             literals,
             parameter_types,
+            values: &[],
             session: self,
             lock_source_rows: self.locks_source_rows(),
         }

@@ -226,14 +226,22 @@ impl Session {
             && plan.prepared.plan.shareable
             && plan.classes.iter().copied().eq(parameters.iter().map(class_of))
             && self.is_current(&plan.prepared)
+            && self.suits(&plan.prepared.plan, parameters)
         {
             return Ok(plan.prepared.clone());
         }
         let text = &statement.text;
         let classes: Vec<ParameterClass> = parameters.iter().map(class_of).collect();
         let key = self.text_key(&text.bytes, &classes);
-        let kept = self.instance.plan_cache.get_prepared(&key);
-        let plan = match kept.filter(|plan| !kept_is_stale && self.means_the_same(&plan.prepared)) {
+        let cache = &self.instance.plan_cache;
+        let suits = |plan: &Arc<TypedPlan>| {
+            !kept_is_stale
+                && self.means_the_same(&plan.prepared)
+                && self.suits(&plan.prepared.plan, parameters)
+        };
+        let newest = cache.get_prepared(&key).filter(suits);
+        let kept = newest.or_else(|| cache.other_prepared(&key).into_iter().find(suits));
+        let plan = match kept {
             Some(plan) => plan,
             None => {
                 let arena = Bump::new();
