@@ -112,6 +112,11 @@ pub struct SortKey {
 }
 
 impl Node {
+    /// Rows behind the node's own filter.
+    pub fn rows_passing(&self) -> f64 {
+        self.estimate.rows * self.estimate.filtered / 100.0
+    }
+
     pub fn new(kind: NodeKind, width: usize, rows: f64) -> Node {
         Node { kind, width, estimate: Estimate { rows, filtered: 100.0 } }
     }

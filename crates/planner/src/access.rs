@@ -62,6 +62,7 @@ impl Planner<'_> {
             })
             .cloned()
             .collect();
+        let share = || usable.iter().map(|condition| crate::selectivity::of(block, condition)).product();
         match &block.sources[source].kind {
             SourceKind::Stored { table, statistics, hints } => {
                 let known = statistics.rows.unwrap_or(0) as f64;
@@ -80,19 +81,19 @@ impl Planner<'_> {
             }
             SourceKind::Derived(node) => {
                 let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
-                computed(rows, usable.len())
+                computed(rows, share())
             }
-            SourceKind::Common(planned) => computed(planned.node.estimate.rows, usable.len()),
+            SourceKind::Common(planned) => computed(planned.node.estimate.rows, share()),
             SourceKind::Lateral(lateral) => {
                 let rows = lateral.as_ref().map_or(10.0, |lateral| lateral.node.estimate.rows);
                 let needs = lateral.as_ref().map_or(0, |lateral| lateral.needs);
-                Choice { reads_outer: needs != 0, ..computed(rows, usable.len()) }
+                Choice { reads_outer: needs != 0, ..computed(rows, share()) }
             }
             SourceKind::JsonTable(table) => {
-                Choice { reads_outer: table.needs != 0, ..computed(10.0, usable.len()) }
+                Choice { reads_outer: table.needs != 0, ..computed(10.0, share()) }
             }
-            SourceKind::Round(_) => computed(10.0, usable.len()),
-            SourceKind::Virtual(_) => computed(100.0, usable.len()),
+            SourceKind::Round(_) => computed(10.0, share()),
+            SourceKind::Virtual(_) => computed(100.0, share()),
         }
     }
 
@@ -134,7 +135,7 @@ impl Planner<'_> {
     }
 }
 
-fn computed(rows: f64, conditions: usize) -> Choice {
+fn computed(rows: f64, share: f64) -> Choice {
     Choice {
         path: AccessPath::FullScan,
         backward: false,
@@ -144,7 +145,7 @@ fn computed(rows: f64, conditions: usize) -> Choice {
         reads_outer: false,
         cost: rows,
         rows_read: rows,
-        rows_out: rows / 3f64.powi(conditions.min(6) as i32),
+        rows_out: rows * share,
         ordered: false,
         guessed_equal_parts: None,
     }

@@ -173,6 +173,8 @@ pub struct Block {
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
+    /// About so many rows are taken of the joined tables, because a LIMIT ends the reading.
+    pub row_goal: Option<f64>,
     /// In ON: the sources of its join, the only ones that names may mean, as a bit set.
     pub joined: Option<u64>,
     /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is

@@ -1,6 +1,6 @@
 //! Joins: which table is read next, and how it is connected to those before it.
 //!
-//! Greedy: the table with the fewest estimated rows first, then always the one that multiplies the rows least.
+//! What comes first and next is decided by `join_cost`.
 use crate::access::Choice;
 use crate::block::{Block, Position, SourceKind};
 use crate::condition::constant_truth;
@@ -27,6 +27,15 @@ pub struct WantedOrder {
     /// Only about so many rows are taken.
     pub limit: Option<f64>,
 }
+
+/// How one more table is connected; `hash` also where its path could look rows up.
+struct Way {
+    choice: Choice,
+    hash: bool,
+}
+
+/// Outer rows that may be needed for one of the result.
+const ROWS_FOR_ONE: f64 = 10.0;
 
 /// A list while its items are placed.
 struct Build {
@@ -106,27 +115,11 @@ impl Planner<'_> {
         build: &Build,
         wanted: Option<&WantedOrder>,
     ) -> usize {
-        if sources.len() == 1 {
-            return 0;
+        match &build.node {
+            _ if sources.len() == 1 => 0,
+            None => self.first_source(block, sources, &build.waiting, build.placed, wanted),
+            Some(node) => self.next_source(block, sources, &build.waiting, build.placed, node.rows_passing()),
         }
-        let mut best = (0, f64::INFINITY);
-        for (number, &source) in sources.iter().enumerate() {
-            let choice = self.choose(block, source, &build.waiting, build.placed, None);
-            let connected = build.node.is_none() || is_connected(block, source, build);
-            // A product with an unconnected table comes last; a small preference keeps a sort away.
-            let mut cost = choice.cost + choice.rows_out;
-            if !connected {
-                cost = (cost + 1.0) * 1e6;
-            }
-            let saves_sort = build.node.is_none() && wanted.is_some_and(|wanted| wanted.source == source);
-            if saves_sort && wanted.is_some_and(|wanted| wanted.limit.is_some()) {
-                cost *= 0.5;
-            }
-            if cost < best.1 {
-                best = (number, cost);
-            }
-        }
-        best.0
     }
 
     fn place_source(
@@ -147,7 +140,11 @@ impl Planner<'_> {
         let usable = take_covered(block, build);
         let node = match build.node.take() {
             None => self.access_node(block, source, choice, usable)?,
-            Some(outer) => self.join_source(block, outer, source, choice, usable, before, JoinKind::Inner)?,
+            Some(outer) => {
+                let rows = self.rows_wanted(block, &outer);
+                let hash = self.connection(block, source, &usable, before).prefers_hash(rows);
+                self.join_source(block, outer, source, Way { choice, hash }, usable, before, JoinKind::Inner)?
+            }
         };
         build.node = Some(node);
         check_late(block, build);
@@ -171,8 +168,10 @@ impl Planner<'_> {
                 let source = *source;
                 let mut conditions = std::mem::take(&mut inner.conditions);
                 conditions.extend(on);
-                let choice = self.choose(block, source, &conditions, before, None);
-                self.join_source(block, outer, source, choice, conditions, before, JoinKind::Left)?
+                let connection = self.connection(block, source, &conditions, before);
+                let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
+                let way = Way { choice: connection.choice, hash };
+                self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
                 inner.conditions.extend(on);
@@ -195,6 +194,12 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Of how many rows of the outer side the inner one is asked: no more than a LIMIT needs.
+    fn rows_wanted(&self, block: &Block, outer: &Node) -> f64 {
+        let rows = outer.rows_passing();
+        block.row_goal.map_or(rows, |goal| rows.min(goal * ROWS_FOR_ONE))
+    }
+
     /// Connects one more table: by lookups when its access path reads values of the tables before it, else by a hash
     /// table over an equality, else by reading it again for each row.
     #[expect(clippy::too_many_arguments, reason = "the parts of one join, used once")]
@@ -203,16 +208,16 @@ impl Planner<'_> {
         block: &mut Block,
         outer: Node,
         source: usize,
-        choice: Choice,
+        Way { choice, hash }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
     ) -> Result<Node, SqlError> {
         let own = 1u64 << source;
-        let rows = outer.estimate.rows * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
+        let rows = outer.rows_passing() * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
         let inner_positions = positions_of(block, own);
         let width = block.frame.len();
-        let hash = !choice.reads_outer;
+        let hash = hash || !choice.reads_outer;
         let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
             .into_iter()
             .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());
@@ -412,13 +417,6 @@ fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     covered
 }
 
-fn is_connected(block: &Block, source: usize, build: &Build) -> bool {
-    build.waiting.iter().any(|condition| {
-        let set = block.sources_of(condition);
-        set & 1 << source != 0 && set & build.placed != 0 && set & !(build.placed | 1 << source) == 0
-    })
-}
-
 fn positions_of(block: &Block, set: u64) -> Vec<usize> {
     let in_set = |position: &Position| match position {
         Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
@@ -443,7 +441,7 @@ pub fn projection_of(block: &Block, wanted: usize) -> Vec<(usize, usize)> {
 }
 
 /// `a = b` with one side from the tables before and the other from the new one: (outer, inner, mode).
-fn equality_sides(
+pub fn equality_sides(
     block: &Block,
     condition: &Expr,
     before: u64,

@@ -42,10 +42,12 @@ mod walk;
 
 mod access;
 mod dive;
+mod join_cost;
 mod join_list;
 mod join_order;
 mod range;
 mod selectivity;
+mod semijoin;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};

@@ -35,6 +35,7 @@ pub fn bind_row_expression(
         current_database: context.current_database,
         literals: Literals::Inline,
         parameter_types: &[],
+        values: &[],
         session: context.session,
         lock_source_rows: context.lock_source_rows,
     };

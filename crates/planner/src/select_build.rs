@@ -105,6 +105,9 @@ impl Planner<'_> {
         let conditions = std::mem::take(&mut bound.conditions);
         let wanted = if has_windows { wanted_order(block, &windows.first_keys(), &None) } else { wanted };
         let ordering = if wanted.is_some() { ordering_of(&windows, &bound.order_by) } else { Vec::new() };
+        if bound.order_by.is_empty() && !bound.distinct && !has_windows {
+            block.row_goal = bound.limit.as_ref().and_then(|(count, _)| limit_estimate(count));
+        }
         let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
         let mut node = source.node;
         if bound.distinct {
@@ -135,16 +138,18 @@ impl Planner<'_> {
     pub fn build_row_source(
         &mut self,
         block: &mut Block,
-        tree: Option<JoinTree>,
+        mut tree: Option<JoinTree>,
         mut conditions: Vec<Expr>,
         wanted: Option<WantedOrder>,
         straight: bool,
     ) -> Result<RowSource, SqlError> {
         self.use_generated_columns(block, &mut conditions)?;
-        let (mut with_subquery, plain): (Vec<Expr>, Vec<Expr>) =
+        let (mut with_subquery, mut plain): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(has_subquery);
+        if !straight {
+            plain.extend(self.join_subqueries(block, &mut tree, &mut with_subquery));
+        }
         let applies = place_subqueries(block, with_subquery.iter_mut().collect());
-        let mut tree = tree;
         if let Some(tree) = &mut tree {
             place_on_subqueries(block, tree.conditions_mut());
         }

@@ -2,6 +2,7 @@
 //! MySQL's fixed shares.
 use crate::block::{Block, Position, SourceKind};
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
+use plan::NodeKind;
 
 const EQUAL: f64 = 0.1;
 const RANGE: f64 = 1.0 / 3.0;
@@ -83,7 +84,14 @@ fn equal_to_value(block: &Block, operand: &Expr) -> f64 {
 fn different_values(block: &Block, expr: &Expr) -> Option<f64> {
     let position = expr.as_column()?;
     let Position::Column { source, column } = *block.frame.get(position)? else { return None };
-    let SourceKind::Stored { table, statistics, .. } = &block.sources[source].kind else { return None };
+    let (table, statistics) = match &block.sources[source].kind {
+        SourceKind::Stored { table, statistics, .. } => (table, statistics),
+        SourceKind::Derived(Some(node)) => {
+            let is_different = matches!(&node.kind, NodeKind::Distinct { keys, .. } if keys.len() == 1);
+            return is_different.then_some(node.estimate.rows);
+        }
+        _ => return None,
+    };
     let led = |index: &schema::IndexDef| index.is_led_by(&[column]);
     let known = table.indexes.iter().enumerate().filter(|(_, index)| led(index)).filter_map(|(at, index)| {
         let counted = statistics.indexes.get(at).and_then(|known| known.distinct_prefixes.first().copied());

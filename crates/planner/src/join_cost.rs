@@ -1,0 +1,199 @@
+//! What it costs to connect one more table, and which table a join begins with.
+//!
+//! A table is connected by looking up its rows for each row so far, or by reading it once into a hash table. Every table
+//! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
+//! wins. Called by `join_order`.
+use crate::access::Choice;
+use crate::block::{Block, SourceKind};
+use crate::join_order::{WantedOrder, equality_sides, projection_of};
+use crate::planner::Planner;
+use expression::Expr;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Starting one more read of a table.
+const COST_START: f64 = 3.0;
+/// A row of a table as it is known, at most: its entry and the row behind it.
+const COST_ROW_MAX: f64 = 4.0;
+/// A row into a hash table, and a look-up in it.
+const COST_BUILD: f64 = 0.6;
+const COST_PROBE: f64 = 0.4;
+/// A row handed on to the next table.
+const COST_ROW_OUT: f64 = 0.2;
+/// A product with a table that nothing connects comes last.
+const UNCONNECTED: f64 = 1e6;
+/// A hash table that may grow beyond this is not built by choice.
+const HASH_BYTES_MAX: f64 = 64e6;
+/// With more tables only as many beginnings are tried.
+const BEGINNINGS_MAX: usize = 8;
+
+/// How one more table can be connected.
+pub struct Connection {
+    pub choice: Choice,
+    /// For each row so far.
+    looked_up: f64,
+    /// A hash table of its rows, made once.
+    hashed: Option<f64>,
+}
+
+impl Connection {
+    /// The price of the cheaper way for so many rows.
+    fn cost(&self, rows: f64) -> f64 {
+        let looked_up = rows.max(1.0) * self.looked_up;
+        self.hashed.map_or(looked_up, |hashed| looked_up.min(hashed + rows * COST_PROBE))
+    }
+
+    /// By a hash table, although an index could look rows up.
+    pub fn prefers_hash(&self, rows: f64) -> bool {
+        self.hashed.is_some_and(|hashed| hashed + rows * COST_PROBE < rows.max(1.0) * self.looked_up)
+    }
+}
+
+impl Planner<'_> {
+    /// The ways to connect `source` to rows of the tables in `placed`.
+    pub fn connection(&self, block: &Block, source: usize, conditions: &[Expr], placed: u64) -> Connection {
+        let choice = self.choose(block, source, conditions, placed, None);
+        let own = 1u64 << source;
+        let joins =
+            conditions.iter().any(|condition| equality_sides(block, condition, placed, own).is_some());
+        let looked_up = read_cost(&choice);
+        if !joins {
+            return Connection { looked_up, hashed: None, choice };
+        }
+        let alone: Vec<Expr> =
+            conditions.iter().filter(|condition| block.sources_of(condition) == own).cloned().collect();
+        let inner = self.choose(block, source, &alone, 0, None);
+        let build = read_cost(&inner) + inner.rows_out * COST_BUILD;
+        let hashed = (!choice.reads_outer || self.may_hash(block, source, inner.rows_out)).then_some(build);
+        Connection { looked_up, hashed, choice }
+    }
+
+    /// What reads the row before it has to run for each; rows that are locked are looked up one by one, a query that runs for each row of another one builds nothing, and
+    /// what is built has to fit.
+    fn may_hash(&self, block: &Block, source: usize, rows: f64) -> bool {
+        let bytes = rows * (64 + 48 * projection_of(block, source).len()) as f64;
+        let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
+        is_stored && block.sources[source].lock.is_none() && !self.is_correlated() && bytes <= HASH_BYTES_MAX
+    }
+
+    /// Which of the sources (by number in the list) comes first.
+    pub fn first_source(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        conditions: &[Expr],
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> usize {
+        let mut simulation = Simulation { planner: self, block, conditions, known: HashMap::new() };
+        let mut beginnings: Vec<usize> = (0..sources.len()).collect();
+        if sources.len() > BEGINNINGS_MAX {
+            let rows = |place: &usize| self.choose(block, sources[*place], conditions, outer, None).rows_out;
+            beginnings.sort_by(|left, right| rows(left).total_cmp(&rows(right)));
+            beginnings.truncate(BEGINNINGS_MAX);
+        }
+        let mut best = (0, f64::INFINITY);
+        for place in beginnings {
+            let mut cost = simulation.cost_from(sources, place, outer);
+            // The order that a table delivers spares a sort, with a LIMIT most of the work.
+            if wanted.is_some_and(|wanted| wanted.source == sources[place] && wanted.limit.is_some()) {
+                cost *= 0.5;
+            }
+            if cost < best.1 {
+                best = (place, cost);
+            }
+        }
+        best.0
+    }
+
+    /// Which of the sources (by number in the list) is the next one for so many rows.
+    pub fn next_source(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        conditions: &[Expr],
+        placed: u64,
+        rows: f64,
+    ) -> usize {
+        let mut simulation = Simulation { planner: self, block, conditions, known: HashMap::new() };
+        simulation.best_of(sources, placed, rows)
+    }
+}
+
+/// Small tables are priced as larger ones when their own paths are compared, not when tables are.
+fn read_cost(choice: &Choice) -> f64 {
+    choice.cost.min(COST_START + choice.rows_read * COST_ROW_MAX)
+}
+
+pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u64) -> bool {
+    conditions.iter().any(|condition| {
+        let set = block.sources_of(condition);
+        set & 1 << source != 0 && set & placed != 0 && set & !(placed | 1 << source) == 0
+    })
+}
+
+/// Joins as they would be planned, without making them.
+struct Simulation<'s, 'p> {
+    planner: &'s Planner<'p>,
+    block: &'s Block,
+    conditions: &'s [Expr],
+    /// By source and those tables before it that its conditions name.
+    known: HashMap<(usize, u64), Rc<Priced>>,
+}
+
+struct Priced {
+    connection: Connection,
+    is_connected: bool,
+}
+
+impl Priced {
+    fn score(&self, rows: f64) -> f64 {
+        let after = rows.max(1.0) * self.connection.choice.rows_out;
+        let all = self.connection.cost(rows) + after * COST_ROW_OUT;
+        if self.is_connected { all } else { (all + 1.0) * UNCONNECTED }
+    }
+}
+
+impl Simulation<'_, '_> {
+    fn cost_from(&mut self, sources: &[usize], first: usize, outer: u64) -> f64 {
+        let mut left = sources.to_vec();
+        let (mut placed, mut rows, mut total) = (outer, 1.0f64, 0.0);
+        let mut next = first;
+        loop {
+            let source = left.remove(next);
+            let priced = self.priced(source, placed);
+            let is_first = placed == outer;
+            total += if is_first { priced.connection.cost(rows) } else { priced.score(rows) };
+            rows = (rows * priced.connection.choice.rows_out).max(1e-3);
+            placed |= 1 << source;
+            if left.is_empty() {
+                return total;
+            }
+            next = self.best_of(&left, placed, rows);
+        }
+    }
+
+    fn best_of(&mut self, sources: &[usize], placed: u64, rows: f64) -> usize {
+        let mut best = (0, f64::INFINITY);
+        for (place, &source) in sources.iter().enumerate() {
+            let score = self.priced(source, placed).score(rows);
+            if score < best.1 {
+                best = (place, score);
+            }
+        }
+        best.0
+    }
+
+    fn priced(&mut self, source: usize, placed: u64) -> Rc<Priced> {
+        let named = self.conditions.iter().map(|condition| self.block.sources_of(condition));
+        let relevant = named.filter(|set| set & 1 << source != 0).fold(0, |all, set| all | set) & placed;
+        let (planner, block, conditions) = (self.planner, self.block, self.conditions);
+        let price = || {
+            Rc::new(Priced {
+                connection: planner.connection(block, source, conditions, relevant),
+                is_connected: is_connected(block, source, conditions, relevant),
+            })
+        };
+        self.known.entry((source, relevant)).or_insert_with(price).clone()
+    }
+}
