@@ -75,7 +75,7 @@ impl Planner<'_> {
                     hints,
                     locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
                     rows: known.max(ROWS_MIN),
-                    scale: known.max(ROWS_MIN) / known.max(1.0),
+                    scale: if known > 0.0 { known.max(ROWS_MIN) / known } else { 1.0 },
                 };
                 chooser.best(&usable, placed, wanted)
             }

@@ -8,6 +8,7 @@ use crate::block::{Block, SourceKind};
 use crate::join_order::{WantedOrder, equality_sides, projection_of};
 use crate::planner::Planner;
 use expression::Expr;
+use plan::AccessPath;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -85,6 +86,13 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> usize {
+        let is_one_row = |source: &usize| {
+            let choice = self.choose(block, *source, conditions, outer, None);
+            matches!(choice.path, AccessPath::Point { .. }) && !choice.reads_outer
+        };
+        if let Some(place) = sources.iter().position(is_one_row) {
+            return place;
+        }
         let mut simulation = Simulation { planner: self, block, conditions, known: HashMap::new() };
         let mut beginnings: Vec<usize> = (0..sources.len()).collect();
         if sources.len() > BEGINNINGS_MAX {
