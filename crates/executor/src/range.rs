@@ -68,6 +68,9 @@ impl RangeBuilder<'_> {
                 KeyCondition::Between(interval) => {
                     return self.add_interval(part, column_type, &prefixes, interval);
                 }
+                KeyCondition::NoneOf(values) => {
+                    return self.add_others(part, column_type, &prefixes, values);
+                }
                 KeyCondition::Like { pattern, escape } => {
                     return self.add_like(part, &prefixes, pattern, *escape);
                 }
@@ -220,6 +223,55 @@ impl RangeBuilder<'_> {
         let truncates = part.prefix_length.is_some();
         self.widened |= truncates;
         Ok(Some(Some((key, included || truncates))))
+    }
+
+    /// What lies before, between and behind the values.
+    fn add_others(
+        &mut self,
+        part: &KeyPart,
+        column_type: &ColumnType,
+        prefixes: &[Vec<u8>],
+        values: &[Expr],
+    ) -> Result<(), SqlError> {
+        let mut keys = Vec::with_capacity(values.len());
+        for expr in values {
+            let value = expr.eval_ref(self.frame, self.context)?;
+            match bound_of(&value, &expr.ty.column, column_type, self.context) {
+                Bound::Exact(value) if part.prefix_length.is_none() => {
+                    let mut key = Vec::with_capacity(16);
+                    part.write(&value, &mut key)?;
+                    keys.push(key);
+                }
+                // No value of the column is equal to it.
+                Bound::Below(_) | Bound::TooLow | Bound::TooHigh => {}
+                // Where nothing is different from NULL, and where equality is not told by the key, the filter decides.
+                Bound::Exact(_) | Bound::Never | Bound::Around(..) | Bound::Unusable => self.widened = true,
+            }
+        }
+        keys.sort_unstable();
+        let mut all_values = Vec::new();
+        part.write_not_null(&mut all_values);
+        for prefix in prefixes {
+            let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
+            let mut lower = Some(with(&all_values));
+            for key in &keys {
+                let Some(start) = lower else { break };
+                self.push_between(start, Some(with(key)));
+                lower = successor(with(key));
+            }
+            if let Some(start) = lower {
+                self.push_between(start, successor(with(&all_values)));
+            }
+        }
+        Ok(())
+    }
+
+    /// From the first key on to before the second.
+    fn push_between(&mut self, lower: Vec<u8>, upper: Option<Vec<u8>>) {
+        if upper.as_ref().is_none_or(|upper| lower < *upper) {
+            let lower = Some(lower).filter(|key| !key.is_empty());
+            self.ranges.push(KeyRange { lower, lower_excluded: false, upper, upper_excluded: true });
+        }
     }
 
     fn add_like(

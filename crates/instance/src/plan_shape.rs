@@ -142,7 +142,7 @@ fn is_lookup(ranges: &[RangeCondition]) -> bool {
     let is_one = |part: &KeyCondition| match part {
         KeyCondition::OneOf(values) => values.len() == 1,
         KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
-        KeyCondition::Between(_) | KeyCondition::Like { .. } => false,
+        KeyCondition::Between(_) | KeyCondition::NoneOf(_) | KeyCondition::Like { .. } => false,
     };
     matches!(ranges, [range] if range.parts.iter().all(is_one))
 }

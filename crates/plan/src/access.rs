@@ -75,6 +75,8 @@ pub enum KeyCondition {
     SameAs(Expr),
     IsNull,
     Between(Interval),
+    /// Not NULL and different from all of the values (`<>` has one, NOT IN more).
+    NoneOf(Vec<Expr>),
     /// `LIKE pattern ESCAPE character`: the pattern's fixed head bounds the range.
     Like {
         pattern: Expr,

@@ -461,6 +461,9 @@ impl Chooser<'_> {
                     };
                     return (rows * share * values).max(1.0);
                 }
+                KeyCondition::NoneOf(_) => {
+                    return (self.equal_rows(position, index, equal_parts) * 0.9 * values).max(1.0);
+                }
                 KeyCondition::Like { .. } => {
                     rows = self.equal_rows(position, index, equal_parts);
                     return (rows * 0.05 * values).max(1.0);
@@ -522,7 +525,7 @@ fn is_single_value(part: &KeyCondition) -> bool {
     match part {
         KeyCondition::OneOf(values) => values.len() == 1,
         KeyCondition::SameAs(_) | KeyCondition::IsNull => true,
-        KeyCondition::Between(_) | KeyCondition::Like { .. } => false,
+        KeyCondition::Between(_) | KeyCondition::NoneOf(_) | KeyCondition::Like { .. } => false,
     }
 }
 

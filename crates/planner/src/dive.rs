@@ -64,7 +64,7 @@ impl Planner<'_> {
 /// How many separate values the condition's equalities ask for.
 fn equalities(range: &RangeCondition) -> usize {
     let values = range.parts.iter().map(|part| match part {
-        KeyCondition::OneOf(values) => values.len(),
+        KeyCondition::OneOf(values) | KeyCondition::NoneOf(values) => values.len(),
         _ => 1,
     });
     values.product()
@@ -84,7 +84,7 @@ fn is_parameter(expr: &Expr) -> bool {
 fn reads(ranges: &[RangeCondition], test: &dyn Fn(&Expr) -> bool) -> bool {
     let parts = ranges.iter().flat_map(|range| &range.parts);
     let mut bounds = parts.flat_map(|part| match part {
-        KeyCondition::OneOf(values) => values.iter().collect(),
+        KeyCondition::OneOf(values) | KeyCondition::NoneOf(values) => values.iter().collect(),
         KeyCondition::SameAs(value) | KeyCondition::Like { pattern: value, .. } => vec![value],
         KeyCondition::IsNull => Vec::new(),
         KeyCondition::Between(interval) => {

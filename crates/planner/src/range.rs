@@ -119,7 +119,9 @@ impl RangeFinder<'_> {
                 bounds.range.parts.push(equality);
                 continue;
             }
-            if let Some(interval) = self.interval(part.column, column_type, conditions) {
+            let interval = self.interval(part.column, column_type, conditions);
+            if let Some(interval) = interval.or_else(|| self.exclusion(part.column, column_type, conditions))
+            {
                 if exact {
                     bounds.implied.extend(interval.exact);
                 }
@@ -215,6 +217,39 @@ impl RangeFinder<'_> {
         bounds_anything.then_some(PartInterval { condition, exact, used: taken })
     }
 
+    /// The values that one condition excludes: `<>` or NOT IN.
+    fn exclusion(
+        &self,
+        column: usize,
+        column_type: &ColumnType,
+        conditions: &[(Option<usize>, &Expr)],
+    ) -> Option<PartInterval> {
+        conditions.iter().find_map(|(number, condition)| {
+            let values = match &condition.kind {
+                ExprKind::Compare(ComparisonOperator::NotEqual, mode, left, right) => {
+                    let value = match (self.is_column(left, column), self.is_column(right, column)) {
+                        (true, _) => right,
+                        (_, true) => left,
+                        _ => return None,
+                    };
+                    let usable = self.is_known(value) && index_orders(column_type, *mode);
+                    usable.then(|| vec![(**value).clone()])?
+                }
+                ExprKind::In { negated: true, operand, list, .. } if self.is_column(operand, column) => {
+                    let usable = |(mode, value): &(CompareMode, Expr)| {
+                        self.is_known(value) && index_orders(column_type, *mode)
+                    };
+                    let all = list.len() <= ALTERNATIVES_MAX && list.iter().all(usable);
+                    all.then(|| list.iter().map(|(_, value)| value.clone()).collect())?
+                }
+                _ => return None,
+            };
+            let used: Vec<usize> = number.iter().copied().collect();
+            let exact = if is_exact(column_type, condition) { used.clone() } else { Vec::new() };
+            Some(PartInterval { condition: KeyCondition::NoneOf(values), exact, used })
+        })
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the parts of one comparison")]
     fn bound(
         &self,
@@ -282,7 +317,7 @@ impl RangeFinder<'_> {
     fn part_reads_outer(&self, part: &KeyCondition) -> bool {
         let reads = |expr: &Expr| self.block.sources_of(expr) != 0;
         match part {
-            KeyCondition::OneOf(values) => values.iter().any(reads),
+            KeyCondition::OneOf(values) | KeyCondition::NoneOf(values) => values.iter().any(reads),
             KeyCondition::SameAs(value) | KeyCondition::Like { pattern: value, .. } => reads(value),
             KeyCondition::IsNull => false,
             KeyCondition::Between(interval) => {

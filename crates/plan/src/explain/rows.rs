@@ -376,7 +376,9 @@ fn is_single_value(condition: &crate::KeyCondition) -> bool {
     match condition {
         crate::KeyCondition::OneOf(values) => values.len() == 1,
         crate::KeyCondition::SameAs(_) | crate::KeyCondition::IsNull => true,
-        crate::KeyCondition::Between(_) | crate::KeyCondition::Like { .. } => false,
+        crate::KeyCondition::Between(_)
+        | crate::KeyCondition::NoneOf(_)
+        | crate::KeyCondition::Like { .. } => false,
     }
 }
 

@@ -1,0 +1,162 @@
+//! The same query gives the same rows whichever index it is forced to use.
+//!
+//! Queries over two tables with many indexes are made from a seed: `PLAN_SEED=n` replays one, `PLAN_SEEDS=n` runs more.
+mod support;
+
+use support::{Client, new_server};
+
+const INDEXES: [&str; 7] = ["PRIMARY", "a", "ab", "bc", "s", "d", "cb"];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn of<'t>(&mut self, choices: &[&'t str]) -> &'t str {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn number(&mut self) -> String {
+        match self.below(12) {
+            0 => "NULL".to_owned(),
+            1 => "'7'".to_owned(),
+            2 => "4.5".to_owned(),
+            3 => "-1".to_owned(),
+            _ => self.below(25).to_string(),
+        }
+    }
+
+    fn text(&mut self) -> String {
+        let letters = ["a", "B", "ab", "Ba ", "b", "", "abc"];
+        format!("'{}'", self.of(&letters))
+    }
+
+    fn list(&mut self, length_max: u64, member: impl Fn(&mut Random) -> String) -> String {
+        let length = 1 + self.below(length_max);
+        let members: Vec<String> = (0..length).map(|_| member(self)).collect();
+        members.join(", ")
+    }
+
+    fn condition(&mut self, table: &str, depth: u32) -> String {
+        let column = format!("{table}.{}", self.of(&["id", "a", "b", "c"]));
+        match self.below(if depth == 0 { 11 } else { 14 }) {
+            0 | 1 => format!("{column} = {}", self.number()),
+            2 => format!("{column} {} {}", self.of(&["<", "<=", ">", ">=", "<>", "<=>"]), self.number()),
+            3 => format!("{column} BETWEEN {} AND {}", self.number(), self.number()),
+            4 => format!("{column} {}IN ({})", self.of(&["", "NOT "]), self.list(24, Random::number)),
+            5 => format!("{column} IS {}NULL", self.of(&["", "NOT "])),
+            6 => format!("{table}.s LIKE '{}'", self.of(&["a%", "B%", "%b", "_a%", "ab"])),
+            7 => format!("{table}.s {} {}", self.of(&["=", "<", ">=", "<>"]), self.text()),
+            8 => format!("{table}.s {}IN ({})", self.of(&["", "NOT "]), self.list(20, Random::text)),
+            9 => {
+                let pair = |random: &mut Random| format!("({}, {})", random.number(), random.number());
+                format!("({table}.a, {table}.b) IN ({})", self.list(20, pair))
+            }
+            10 => format!("{column} IN (SELECT u.{} FROM u WHERE u.a < 9)", self.of(&["a", "b", "id"])),
+            11 => format!("({} OR {})", self.condition(table, depth - 1), self.condition(table, depth - 1)),
+            12 => format!("({} AND {})", self.condition(table, depth - 1), self.condition(table, depth - 1)),
+            _ => format!("NOT ({})", self.condition(table, depth - 1)),
+        }
+    }
+
+    /// The text before and behind the hint, and whether the order of the rows is told.
+    fn query(&mut self) -> (String, String, bool) {
+        let condition = self.condition("t", 2);
+        match self.below(6) {
+            0 => (
+                "SELECT t.a, COUNT(*), MIN(t.c) FROM t".into(),
+                format!(" WHERE {condition} GROUP BY t.a"),
+                false,
+            ),
+            1 => ("SELECT MIN(t.b), MAX(t.c), COUNT(*) FROM t".into(), format!(" WHERE {condition}"), false),
+            2 => ("SELECT DISTINCT t.b FROM t".into(), format!(" WHERE {condition}"), false),
+            3 => {
+                let order = self.of(&["t.a, t.id", "t.b DESC, t.id DESC", "t.id", "t.c, t.b, t.id"]);
+                (
+                    "SELECT t.id, t.s FROM t".into(),
+                    format!(" WHERE {condition} ORDER BY {order} LIMIT 7"),
+                    true,
+                )
+            }
+            4 => {
+                let on = self.of(&["u.a = t.a", "u.id = t.b", "u.b = t.c AND u.a = t.a", "u.a = t.id"]);
+                let kind = self.of(&["JOIN", "LEFT JOIN"]);
+                let behind = format!(" {kind} u ON {on} WHERE {condition}");
+                ("SELECT t.id, u.id FROM t".into(), behind, false)
+            }
+            _ => ("SELECT t.* FROM t".into(), format!(" WHERE {condition}"), false),
+        }
+    }
+}
+
+async fn fill(client: &mut Client, random: &mut Random) {
+    let create = "(id int primary key, a int, b int, c smallint, s varchar(10), d date, key a (a), key ab (a, b), \
+                  key bc (b desc, c), key s (s, a), key d (d), unique key cb (c, b, id))";
+    for (table, rows) in [("t", 400), ("u", 60)] {
+        client.query(&format!("create table {table} {create}")).await;
+        let row = |random: &mut Random, id: u64| {
+            let mut small = |bound| match random.below(9) {
+                0 => "NULL".to_owned(),
+                _ => random.below(bound).to_string(),
+            };
+            let numbers = format!("{id}, {}, {}, {}", small(20), small(30), small(8));
+            format!("({numbers}, {}, '2024-01-{:02}')", random.text(), 1 + random.below(28))
+        };
+        let rows: Vec<String> = (0..rows).map(|id| row(random, id)).collect();
+        client.query(&format!("insert into {table} values {}", rows.join(", "))).await;
+    }
+}
+
+async fn check(seed: u64) {
+    let server = new_server().await;
+    let mut client = Client::connect(&server).await;
+    client.query("create database oracle").await;
+    client.query("use oracle").await;
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    fill(&mut client, &mut random).await;
+    if random.below(2) == 0 {
+        client.query("analyze table t, u").await;
+    }
+    let mut errors = 0;
+    for _ in 0..60 {
+        let (before, behind, is_ordered) = random.query();
+        let mut first: Option<(String, Vec<String>)> = None;
+        let hints = INDEXES.iter().map(|index| format!(" FORCE INDEX ({index})"));
+        let without = " IGNORE INDEX (a, ab, bc, s, d, cb)".to_owned();
+        for hint in [String::new(), without].into_iter().chain(hints) {
+            let text = format!("{before}{hint}{behind}");
+            let answer = client.query(&text).await;
+            let mut lines: Vec<String> = answer.lines().map(str::to_owned).collect();
+            lines.retain(|line| !line.ends_with("warnings)"));
+            if !is_ordered {
+                lines.sort();
+            }
+            match &first {
+                None => {
+                    errors += usize::from(answer.starts_with("ERROR"));
+                    first = Some((text, lines));
+                }
+                Some((known, expected)) => assert_eq!(*expected, lines, "seed {seed}:\n{known}\n{text}"),
+            }
+        }
+    }
+    assert!(errors < 10, "seed {seed}: {errors} of 60 queries are refused");
+}
+
+#[test]
+fn every_index_gives_the_same_rows() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("PLAN_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + number("PLAN_SEEDS").unwrap_or(2),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    for seed in seeds {
+        runtime.block_on(check(seed));
+    }
+}
