@@ -76,7 +76,7 @@ impl Session {
         };
         let nothing = plan::Node::new(plan::NodeKind::Nothing, 0, 0.0);
         query.root = plan::measured(std::mem::replace(&mut query.root, nothing));
-        let prepared = self.prepare_plan(plan);
+        let prepared = self.prepare_plan(plan)?;
         self.lock_plan(&prepared).await?;
         let mut no_rows = Discard;
         self.execute_plan(&prepared.plan, Vec::new(), &mut no_rows).await?;
