@@ -53,7 +53,7 @@ impl Host {
         if let Some(cgroup) = &self.cgroup {
             cgroup_values(cgroup, &mut values);
         }
-        if self.turn % ALL_PROCESSES_EVERY == 0 {
+        if self.turn.is_multiple_of(ALL_PROCESSES_EVERY) {
             self.shown = self.busiest();
         }
         values.extend(self.shown.clone());

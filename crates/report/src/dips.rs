@@ -43,11 +43,17 @@ pub fn dips(subject: &Subject) -> Vec<Dip> {
         return Vec::new();
     }
     let others = usual_values(subject);
+    let unanswered = |place: usize| {
+        let begin = subject.grid.start + place as u64 * subject.grid.step;
+        let gap =
+            subject.recording.gaps.iter().find(|gap| gap.at < begin + subject.grid.step && gap.until > begin);
+        gap.map(|gap| format!("the server did not answer: {}", gap.why))
+    };
     let dip = |place: usize| Dip {
         second: place as f64 * subject.grid.step as f64 / 1000.0,
         throughput: throughput[place].unwrap_or(0.0),
         median: usual,
-        changes: changes(&others, place),
+        changes: unanswered(place).into_iter().chain(changes(&others, place)).collect(),
     };
     low.into_iter().map(dip).collect()
 }

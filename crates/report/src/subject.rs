@@ -67,6 +67,8 @@ impl Subject {
                 "events" | "queries" | "commits" | "conflicts" | "errors" => {
                     number(name).map(|count| count / number("length").unwrap_or(1.0).max(1e-9))
                 }
+                // A second in which nothing ended has no latency.
+                "p50_us" | "p95_us" | "p99_us" | "max_us" if number("events") == Some(0.0) => None,
                 other => number(other),
             };
             points[place] = value;
