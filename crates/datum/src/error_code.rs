@@ -304,6 +304,9 @@ error_codes! {
     ER_WINDOW_ROWS_INTERVAL_USE = 3596, "HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     ER_WINDOW_EXPLAIN_JSON = 3598, "HY000", "To get information about window functions use EXPLAIN FORMAT=JSON";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %d iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
+    ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
+    ER_JT_VALUE_OUT_OF_RANGE = 3669, "22003", "Value is out of range for JSON_TABLE's column '%s'";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
     ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR = 3686, "HY000", "Index out of bounds in regular expression search.";
     ER_REGEXP_RULE_SYNTAX = 3688, "HY000", "Syntax error in regular expression on line %d, character %d.";
@@ -325,9 +328,6 @@ error_codes! {
     ER_INVALID_JSON_TYPE = 3853, "22032", "Invalid JSON type in argument %d to function %s; an %s is required.";
     ER_CANNOT_CONVERT_STRING = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
-    ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
-    ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
-    ER_JT_VALUE_OUT_OF_RANGE = 3669, "22003", "Value is out of range for JSON_TABLE's column '%s'";
     ER_MISSING_JSON_VALUE = 3966, "22035", "No value was found by '%s' on the specified path.";
     ER_MULTIPLE_JSON_VALUES = 3967, "22034", "More than one value was found by '%s' on the specified path.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";

@@ -159,7 +159,7 @@ impl<'p> Planner<'p> {
         for body in &branches.recursive {
             let recursion = self.common_tables[position].recursion.as_mut().expect("set by the caller");
             recursion.references = 0;
-            check_branch(table, body)?;
+            check_branch(body)?;
             let query = self.plan_body(*body)?;
             if query.columns.len() != columns.len() {
                 return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
@@ -351,7 +351,7 @@ fn flatten<'p>(branch: ast::SetBranch<'p>, members: &mut Vec<ast::SetBranch<'p>>
 }
 
 /// A recursive branch neither orders nor cuts its rows.
-fn check_branch(table: &ast::CommonTable<'_>, body: &ast::QueryBody<'_>) -> Result<(), SqlError> {
+fn check_branch(body: &ast::QueryBody<'_>) -> Result<(), SqlError> {
     let cuts = || {
         not_supported(
             "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
@@ -363,7 +363,7 @@ fn check_branch(table: &ast::CommonTable<'_>, body: &ast::QueryBody<'_>) -> Resu
             if !query.order_by.is_empty() || query.limit.is_some() {
                 return Err(cuts());
             }
-            check_branch(table, &query.body)
+            check_branch(&query.body)
         }
         _ => Ok(()),
     }
