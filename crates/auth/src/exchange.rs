@@ -8,13 +8,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::account::{Account, AccountName, Credential};
+use crate::account::{Account, AccountName};
+use crate::credential::Credential;
 use crate::host_pattern::ClientHost;
 use crate::key_pair::KeyPair;
 use crate::plugin::Plugin;
+use crate::policy::TlsRequirement;
 use crate::proof::{sha2_stage2, verify_native, verify_sha2};
 use crate::sha256_crypt;
 use crate::store::AccountStore;
+use crate::usage::TemporaryLock;
 
 /// Messages of `caching_sha2_password`.
 const FAST_SUCCESS: &[u8] = &[3];
@@ -43,8 +46,8 @@ pub enum Denial {
     Refused { used_password: bool },
     /// Error 3118; only told to who knows the password.
     Locked,
-    /// Error 3159: the account requires TLS.
-    InsecureTransport,
+    /// Error 3955: too many failed logins.
+    Blocked(TemporaryLock),
     /// Error 1251: the client cannot use the account's plugin.
     UnsupportedByClient,
 }
@@ -67,6 +70,8 @@ pub struct ExchangeStart<'a> {
     pub can_switch: bool,
     /// COM_CHANGE_USER: the first proof is ignored, as clients differ in the salt they use for it.
     pub must_switch: bool,
+    /// Microseconds since 1970.
+    pub now_us: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,13 +92,16 @@ pub struct Exchange {
     salt: [u8; 20],
     is_secure: bool,
     is_tls: bool,
+    now_us: u64,
+    /// A failure counts once.
+    is_denied: bool,
 }
 
 impl Exchange {
     pub fn start(accounts: &AccountStore, start: &ExchangeStart<'_>) -> (Self, Step) {
         let found = accounts.find(start.user, start.host);
         let is_real = found.is_some();
-        let account = found.unwrap_or_else(|| stand_in().clone());
+        let account = found.unwrap_or_else(|| accounts.stand_in(start.user));
         let mut exchange = Self {
             account,
             is_real,
@@ -101,6 +109,8 @@ impl Exchange {
             salt: start.salt,
             is_secure: start.is_secure,
             is_tls: start.is_tls,
+            now_us: start.now_us,
+            is_denied: false,
         };
         let step = exchange.first_step(start);
         (exchange, step)
@@ -163,23 +173,24 @@ impl Exchange {
     }
 
     fn check_proof(&mut self, proof: &[u8]) -> Step {
-        let credential = &self.account.credential;
+        let account = self.account.clone();
+        let credential = &account.credential;
         if is_empty_proof(proof) || credential.is_passwordless() {
             let fits = is_empty_proof(proof) && credential.is_passwordless() && self.is_real;
             return if fits { self.accept(&[]) } else { self.refuse(!is_empty_proof(proof)) };
         }
         match credential.plugin() {
             Plugin::Native => {
-                let stage2 = credential.native_stage2();
-                if stage2.is_some_and(|stage2| verify_native(proof, &self.salt, &stage2)) {
-                    self.accept(&[])
-                } else {
-                    self.refuse(true)
+                let both = [Some(credential), account.second_credential.as_ref()];
+                let mut stages = both.into_iter().flatten().filter_map(Credential::native_stage2);
+                match stages.any(|stage2| verify_native(proof, &self.salt, &stage2)) {
+                    true => self.accept(&[]),
+                    false => self.refuse(true),
                 }
             }
             Plugin::CachingSha2 => {
-                let remembered = self.account.proven.get();
-                if remembered.is_some_and(|stage2| verify_sha2(proof, &self.salt, stage2)) {
+                let mut remembered = account.proven.iter().filter_map(OnceLock::get);
+                if remembered.any(|stage2| verify_sha2(proof, &self.salt, stage2)) {
                     return self.accept(FAST_SUCCESS);
                 }
                 self.state = State::WantPassword;
@@ -189,12 +200,14 @@ impl Exchange {
     }
 
     fn check_password(&mut self, password: &[u8]) -> Step {
-        let fits = sha256_crypt::verify(password, self.account.credential.stored());
-        if !fits || !self.is_real {
-            return self.refuse(true);
-        }
+        let account = self.account.clone();
+        let both = [Some(&account.credential), account.second_credential.as_ref()];
+        let fits = both.into_iter().position(|credential| {
+            credential.is_some_and(|credential| sha256_crypt::verify(password, credential.stored()))
+        });
+        let Some(place) = fits.filter(|_| self.is_real) else { return self.refuse(true) };
         // Another connection may have proven it meanwhile; both computed the same bytes.
-        let _ = self.account.proven.set(sha2_stage2(password));
+        let _ = account.proven[place].set(sha2_stage2(password));
         self.accept(&[])
     }
 
@@ -202,22 +215,42 @@ impl Exchange {
         if !self.is_real {
             return self.refuse(true);
         }
+        if let Some(lock) = self.account.usage.temporary_lock(self.account.policy, self.now_us) {
+            return self.deny(Denial::Blocked(lock));
+        }
         if self.account.locked {
             return self.deny(Denial::Locked);
         }
-        if self.account.requires_tls && !self.is_tls {
-            return self.deny(Denial::InsecureTransport);
+        let is_insecure = match self.account.tls {
+            TlsRequirement::None => false,
+            TlsRequirement::Ssl => !self.is_tls,
+            TlsRequirement::X509 | TlsRequirement::Specified { .. } => true,
+        };
+        if is_insecure {
+            let used_password = !self.account.credential.is_passwordless();
+            return self.deny(Denial::Refused { used_password });
         }
+        self.account.usage.forget_failures();
         self.state = State::Ended;
         Step::Accepted { account: self.account.clone(), last_message }
     }
 
     fn refuse(&mut self, used_password: bool) -> Step {
-        self.deny(Denial::Refused { used_password })
+        let was_running = !self.is_denied;
+        let (usage, policy) = (&self.account.usage, self.account.policy);
+        let lock = match usage.temporary_lock(policy, self.now_us) {
+            None if was_running => usage.login_failed(policy, self.now_us),
+            lock => lock,
+        };
+        match lock.filter(|_| self.is_real) {
+            Some(lock) => self.deny(Denial::Blocked(lock)),
+            None => self.deny(Denial::Refused { used_password }),
+        }
     }
 
     fn deny(&mut self, denial: Denial) -> Step {
         self.state = State::Ended;
+        self.is_denied = true;
         Step::Denied(denial)
     }
 }
@@ -225,18 +258,6 @@ impl Exchange {
 /// Some clients say "no password" with a NUL.
 fn is_empty_proof(proof: &[u8]) -> bool {
     matches!(proof, [] | [0])
-}
-
-/// What an unknown user is measured against: an account whose password nobody has.
-fn stand_in() -> &'static Arc<Account> {
-    static STAND_IN: OnceLock<Arc<Account>> = OnceLock::new();
-    STAND_IN.get_or_init(|| {
-        let mut secret = [0u8; 32];
-        aws_lc_rs::rand::fill(&mut secret).expect("the operating system gives random bytes");
-        let password: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        let credential = Credential::from_password(Plugin::default(), &password);
-        Arc::new(Account::new(AccountName::new("", ""), credential))
-    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
-//! What accounts may do: privileges, sets of them, and where they are granted.
+//! The static privileges: those that can be granted on databases, tables and columns, or only everywhere.
 //!
-//! Invariant: nothing is permitted that was not granted; a check names the privileges and the place it needs.
-//! Called by the session before a statement runs and by SHOW GRANTS.
+//! Invariant: a privilege's bit never changes, because sets are stored as their bits. Read by everything that grants,
+//! checks or shows privileges.
 
-use std::collections::BTreeMap;
 use std::ops::{BitOr, BitOrAssign};
-
-use crate::host_pattern::wildcard_match;
 
 /// One declaration per privilege: its name in GRANT and SHOW GRANTS; the position is its bit on disk.
 macro_rules! privileges {
@@ -62,15 +59,9 @@ privileges! {
     CreateRole = 28, "CREATE ROLE";
     DropRole = 29, "DROP ROLE";
     GrantOption = 30, "GRANT OPTION";
-    XaRecoverAdmin = 31, "XA_RECOVER_ADMIN";
 }
 
 impl Privilege {
-    /// What MySQL calls a dynamic privilege: global only, and shown in a line of its own.
-    pub fn is_dynamic(self) -> bool {
-        self == Privilege::XaRecoverAdmin
-    }
-
     /// From the words of a GRANT statement, in any case and without ALL.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|privilege| privilege.name().eq_ignore_ascii_case(name))
@@ -95,7 +86,7 @@ impl PrivilegeSet {
     /// ALL PRIVILEGES on one database (or, of these, the ones that tables have).
     pub fn all_database() -> Self {
         use Privilege::*;
-        [
+        Self::of(&[
             Select,
             Insert,
             Update,
@@ -114,19 +105,45 @@ impl PrivilegeSet {
             AlterRoutine,
             Event,
             Trigger,
-        ]
-        .into_iter()
-        .fold(Self::NONE, |set, privilege| set | privilege.into())
+        ])
     }
 
     pub fn all_table() -> Self {
         use Privilege::*;
-        [
+        Self::of(&[
             Select, Insert, Update, Delete, Create, Drop, References, Index, Alter, CreateView, ShowView,
             Trigger,
-        ]
-        .into_iter()
-        .fold(Self::NONE, |set, privilege| set | privilege.into())
+        ])
+    }
+
+    /// What columns can have.
+    pub fn all_column() -> Self {
+        Self::of(&[Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References])
+    }
+
+    /// What routines can have.
+    pub fn all_routine() -> Self {
+        Self::of(&[Privilege::Execute, Privilege::AlterRoutine])
+    }
+
+    /// With any of these a database may be entered.
+    pub fn opens_database() -> Self {
+        Self::all_database() | Privilege::GrantOption.into()
+    }
+
+    pub fn of(privileges: &[Privilege]) -> Self {
+        privileges.iter().fold(Self::NONE, |set, &privilege| set | privilege.into())
+    }
+
+    /// What both have.
+    #[must_use]
+    pub fn common(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether both have one in common.
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     pub fn has(self, other: Self) -> bool {
@@ -178,106 +195,9 @@ impl BitOrAssign for PrivilegeSet {
     }
 }
 
-/// Where a privilege is granted or needed. A granted database name may hold the wildcards `%` and `_`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    Global,
-    Database(String),
-    Table(String, String),
-}
-
-/// Everything granted to one account.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants {
-    by_scope: BTreeMap<Scope, PrivilegeSet>,
-}
-
-impl Grants {
-    pub fn full() -> Self {
-        let mut grants = Self::default();
-        grants.grant(Scope::Global, PrivilegeSet::all_global() | Privilege::GrantOption.into());
-        grants
-    }
-
-    pub fn grant(&mut self, scope: Scope, privileges: PrivilegeSet) {
-        *self.by_scope.entry(scope).or_default() |= privileges;
-    }
-
-    pub fn revoke(&mut self, scope: &Scope, privileges: PrivilegeSet) {
-        if let Some(granted) = self.by_scope.get_mut(scope) {
-            *granted = granted.without(privileges);
-            if granted.is_empty() {
-                self.by_scope.remove(scope);
-            }
-        }
-    }
-
-    pub fn revoke_all(&mut self) {
-        self.by_scope.clear();
-    }
-
-    /// Whether every privilege of `needed` holds at `scope`, counting what is granted around it.
-    pub fn permit(&self, needed: PrivilegeSet, scope: &Scope) -> bool {
-        let mut held = PrivilegeSet::NONE;
-        for (granted_at, privileges) in &self.by_scope {
-            if covers(granted_at, scope) {
-                held |= *privileges;
-            }
-        }
-        held.has(needed)
-    }
-
-    /// Whether anything at all is granted on a database or within it: then it may be seen and entered.
-    pub fn permit_any_within(&self, database: &str) -> bool {
-        self.by_scope.iter().any(|(scope, privileges)| {
-            let reaches = match scope {
-                Scope::Global => true,
-                Scope::Database(pattern) => wildcard_match(pattern.as_bytes(), database.as_bytes()),
-                Scope::Table(name, _) => name == database,
-            };
-            reaches && !privileges.is_empty()
-        })
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&Scope, PrivilegeSet)> {
-        self.by_scope.iter().map(|(scope, privileges)| (scope, *privileges))
-    }
-}
-
-fn covers(granted: &Scope, needed: &Scope) -> bool {
-    match (granted, needed) {
-        (Scope::Global, _) => true,
-        (Scope::Database(pattern), Scope::Database(name) | Scope::Table(name, _)) => {
-            wildcard_match(pattern.as_bytes(), name.as_bytes())
-        }
-        (Scope::Table(database, table), Scope::Table(needed_database, needed_table)) => {
-            database == needed_database && table == needed_table
-        }
-        (Scope::Database(_) | Scope::Table(..), _) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn scopes_cover_what_is_within_them() {
-        let database = |name: &str| Scope::Database(name.to_owned());
-        let table = |name: &str| Scope::Table("shop".to_owned(), name.to_owned());
-        let mut grants = Grants::default();
-        grants.grant(database("sh%"), Privilege::Select.into());
-        grants.grant(table("orders"), Privilege::Insert.into());
-        let both = PrivilegeSet::from(Privilege::Select) | Privilege::Insert.into();
-        assert!(grants.permit(both, &table("orders")));
-        assert!(!grants.permit(both, &table("items")));
-        assert!(grants.permit(Privilege::Select.into(), &database("shop")));
-        assert!(!grants.permit(Privilege::Select.into(), &database("other")));
-        assert!(!grants.permit(Privilege::Select.into(), &Scope::Global));
-        assert!(grants.permit_any_within("shop") && !grants.permit_any_within("other"));
-        grants.revoke(&database("sh%"), Privilege::Select.into());
-        assert!(!grants.permit(Privilege::Select.into(), &table("orders")));
-    }
 
     #[test]
     fn bits_and_names_are_distinct() {
@@ -287,6 +207,5 @@ mod tests {
             assert_eq!(Privilege::from_name(&privilege.name().to_lowercase()), Some(privilege));
         }
         assert!(!PrivilegeSet::all_global().has(Privilege::GrantOption.into()));
-        assert!(Grants::full().permit(Privilege::GrantOption.into(), &Scope::Global));
     }
 }

@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::account::{Account, AccountName, Credential};
+use crate::access::Access;
+use crate::account::{Account, AccountName};
+use crate::credential::Credential;
 use crate::encoding::{self, CorruptAccounts};
+use crate::grants::Grants;
 use crate::host_pattern::ClientHost;
 use crate::plugin::Plugin;
-use crate::privilege::Grants;
+use crate::strangers::Strangers;
 
 /// Longest parts of an account name, in characters, as MySQL has them.
 const USER_LENGTH_MAX: usize = 32;
@@ -27,10 +30,11 @@ pub enum AccountError {
 }
 
 /// The accounts of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct AccountStore {
     /// A leaf lock, held for a search or a change, never across a wait.
     accounts: RwLock<Vec<Arc<Account>>>,
+    strangers: Strangers,
 }
 
 impl AccountStore {
@@ -39,7 +43,11 @@ impl AccountStore {
         let credential = Credential::from_password(Plugin::default(), password);
         let mut root = Account::new(AccountName::new("root", "localhost"), credential);
         root.grants = Grants::full();
-        Self { accounts: RwLock::new(vec![Arc::new(root)]) }
+        Self::of(vec![Arc::new(root)])
+    }
+
+    fn of(accounts: Vec<Arc<Account>>) -> Self {
+        Self { accounts: RwLock::new(accounts), strangers: Strangers::default() }
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self, CorruptAccounts> {
@@ -48,18 +56,52 @@ impl AccountStore {
         if accounts.windows(2).any(|pair| pair[0].name == pair[1].name) {
             return Err(CorruptAccounts);
         }
-        Ok(Self { accounts: RwLock::new(accounts) })
+        Ok(Self::of(accounts))
     }
 
     pub fn encode(&self) -> Vec<u8> {
         encoding::encode(self.accounts.read().iter().map(|account| &**account))
     }
 
-    /// Replaces everything: after the persisted table changed, or to undo a change that could not be persisted.
-    pub fn replace_with(&self, bytes: &[u8]) -> Result<(), CorruptAccounts> {
-        let other = Self::decode(bytes)?;
-        *self.accounts.write() = other.accounts.into_inner();
-        Ok(())
+    /// All accounts as they are, to put them back when a change of several could not be finished.
+    pub fn snapshot(&self) -> Vec<Arc<Account>> {
+        self.accounts.read().clone()
+    }
+
+    pub fn restore(&self, accounts: Vec<Arc<Account>>) {
+        *self.accounts.write() = accounts;
+    }
+
+    /// What a session may do.
+    pub fn access(
+        &self,
+        account: &Account,
+        client: ClientHost,
+        roles: &[AccountName],
+        partial_revokes: bool,
+    ) -> Access {
+        let all = self.accounts.read();
+        match roles {
+            [] => Access::of_account(account, &all, client, partial_revokes),
+            roles => Access::of_roles(account, &all, roles, partial_revokes),
+        }
+    }
+
+    /// The roles and all that are granted to them in turn.
+    pub fn reached_roles(&self, roles: &[AccountName]) -> std::collections::BTreeSet<AccountName> {
+        crate::access::reached_roles(&self.accounts.read(), roles)
+    }
+
+    /// Whether an account of this name is granted to somebody.
+    pub fn is_granted(&self, role: &AccountName) -> bool {
+        self.accounts.read().iter().any(|account| account.grants.roles.contains_key(role))
+    }
+
+    /// Whom a client that no account fits is measured against.
+    pub(crate) fn stand_in(&self, user: &str) -> Arc<Account> {
+        let has_native =
+            self.accounts.read().iter().any(|account| account.credential.plugin() == Plugin::Native);
+        self.strangers.stand_in(user, has_native)
     }
 
     /// The account that a client of this name from this host acts as.
@@ -97,24 +139,30 @@ impl AccountStore {
         Ok(())
     }
 
+    /// Removes an account, and it from everybody it was granted to.
     pub fn remove(&self, name: &AccountName) -> Result<(), AccountError> {
         let mut accounts = self.accounts.write();
         let count = accounts.len();
         accounts.retain(|account| account.name != *name);
-        if accounts.len() == count { Err(AccountError::Unknown) } else { Ok(()) }
+        if accounts.len() == count {
+            return Err(AccountError::Unknown);
+        }
+        follow_name(&mut accounts, name, None);
+        Ok(())
     }
 
-    /// Changes an account: password, lock, grants or name. What it had proven is forgotten.
+    /// Changes an account: password, lock, grants or name.
     pub fn change(&self, name: &AccountName, change: impl FnOnce(&mut Account)) -> Result<(), AccountError> {
         let mut accounts = self.accounts.write();
         let index = accounts.iter().position(|account| account.name == *name).ok_or(AccountError::Unknown)?;
-        let mut changed = accounts[index].copy();
+        let mut changed = (*accounts[index]).clone();
         change(&mut changed);
         if changed.name != *name {
             check_length(&changed.name)?;
             if accounts.iter().any(|other| other.name == changed.name) {
                 return Err(AccountError::AlreadyExists);
             }
+            follow_name(&mut accounts, name, Some(&changed.name));
         }
         accounts[index] = Arc::new(changed);
         sort(&mut accounts);
@@ -132,6 +180,32 @@ fn check_length(name: &AccountName) -> Result<(), AccountError> {
     Ok(())
 }
 
+/// What is granted to others by an account's name follows the name, or goes with it.
+fn follow_name(accounts: &mut [Arc<Account>], name: &AccountName, renamed: Option<&AccountName>) {
+    for account in accounts {
+        let grants = &account.grants;
+        let knows = grants.roles.contains_key(name)
+            || grants.proxies.contains_key(name)
+            || account.default_roles.contains(name);
+        if !knows {
+            continue;
+        }
+        let account = Arc::make_mut(account);
+        let role = account.grants.roles.remove(name);
+        let proxy = account.grants.proxies.remove(name);
+        let place = account.default_roles.iter().position(|role| role == name);
+        if let Some(renamed) = renamed {
+            role.map(|admin| account.grants.roles.insert(renamed.clone(), admin));
+            proxy.map(|proxy| account.grants.proxies.insert(renamed.clone(), proxy));
+        }
+        match (place, renamed) {
+            (Some(place), Some(renamed)) => account.default_roles[place] = renamed.clone(),
+            (Some(place), None) => drop(account.default_roles.remove(place)),
+            (None, _) => {}
+        }
+    }
+}
+
 fn sort(accounts: &mut [Arc<Account>]) {
     accounts.sort_by(|left, right| {
         let key = |account: &Account| (account.name.host.rank(), account.name.user.is_empty());
@@ -140,81 +214,4 @@ fn sort(accounts: &mut [Arc<Account>]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::privilege::{Privilege, Scope};
-
-    fn account(user: &str, host: &str) -> Account {
-        Account::new(AccountName::new(user, host), Credential::from_password(Plugin::Native, "pw"))
-    }
-
-    fn found(store: &AccountStore, user: &str, host: &str) -> String {
-        let host = ClientHost::Address(host.parse().expect("an address"));
-        store.find(user, host).map_or("none".to_owned(), |account| account.name.to_string())
-    }
-
-    #[test]
-    fn the_most_specific_account_is_found() {
-        let store = AccountStore::with_root("");
-        for (user, host) in [("anna", "%"), ("anna", "10.0.%"), ("", "10.0.0.1"), ("anna", "localhost")] {
-            store.create(account(user, host)).expect("new");
-        }
-        assert_eq!(found(&store, "anna", "10.9.9.9"), "`anna`@`%`");
-        assert_eq!(found(&store, "anna", "10.0.9.9"), "`anna`@`10.0.%`");
-        assert_eq!(found(&store, "anna", "10.0.0.1"), "``@`10.0.0.1`");
-        assert_eq!(found(&store, "anna", "127.0.0.1"), "`anna`@`localhost`");
-        assert_eq!(found(&store, "root", "127.0.0.1"), "`root`@`localhost`");
-        assert_eq!(found(&store, "root", "10.9.9.9"), "none");
-        assert_eq!(found(&store, "Anna", "10.9.9.9"), "none");
-    }
-
-    #[test]
-    fn accounts_survive_their_encoding() {
-        let store = AccountStore::with_root("secret");
-        store.create(account("anna", "%")).expect("new");
-        let name = AccountName::new("anna", "%");
-        store
-            .change(&name, |account| {
-                account.locked = true;
-                account.grants.grant(Scope::Database("shop".to_owned()), Privilege::Select.into());
-                account.grants.grant(Scope::Table("a".to_owned(), "b".to_owned()), Privilege::Index.into());
-            })
-            .expect("known");
-        let bytes = store.encode();
-        let again = AccountStore::decode(&bytes).expect("readable");
-        assert_eq!(again.encode(), bytes);
-        let anna = again.get(&name).expect("known");
-        assert!(anna.locked && !anna.requires_tls);
-        assert_eq!(
-            anna.show_grants(),
-            [
-                "GRANT USAGE ON *.* TO `anna`@`%`",
-                "GRANT SELECT ON `shop`.* TO `anna`@`%`",
-                "GRANT INDEX ON `a`.`b` TO `anna`@`%`",
-            ]
-        );
-        for length in 0..bytes.len() {
-            assert!(AccountStore::decode(&bytes[..length]).is_err(), "cut at {length}");
-        }
-        for index in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[index] ^= 0xff;
-            let _ = AccountStore::decode(&damaged);
-        }
-    }
-
-    #[test]
-    fn names_stay_unique() {
-        let store = AccountStore::with_root("");
-        assert_eq!(store.passwordless(), [AccountName::new("root", "localhost")]);
-        let root = AccountName::new("root", "LOCALHOST");
-        assert_eq!(store.create(account("root", "localhost")), Err(AccountError::AlreadyExists));
-        assert_eq!(store.create(account(&"x".repeat(33), "%")), Err(AccountError::UserTooLong));
-        store.create(account("anna", "%")).expect("new");
-        let rename = |account: &mut Account| account.name = AccountName::new("anna", "%");
-        assert_eq!(store.change(&root, rename), Err(AccountError::AlreadyExists));
-        assert_eq!(store.remove(&AccountName::new("bert", "%")), Err(AccountError::Unknown));
-        assert_eq!(store.remove(&root), Ok(()));
-        assert_eq!(store.all().len(), 1);
-    }
-}
+mod tests;

@@ -4,9 +4,19 @@ use std::sync::Arc;
 /// Whether a table (or, without one, a database) may be seen.
 pub type Visibility = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
 
+/// What a column may be used for, as `information_schema` lists it; empty when it may not be seen.
+pub type ColumnPrivileges = dyn Fn(&str, &str, &str) -> String + Send + Sync;
+
 /// The rows of virtual tables depend on who asks.
 pub struct Viewer {
     pub sees: Arc<Visibility>,
+    pub column_privileges: Arc<ColumnPrivileges>,
+    /// As SHOW GRANTS writes it.
+    pub account: String,
+    /// User and host of each.
+    pub active_roles: Vec<(String, String)>,
+    /// May read the privileges of all accounts.
+    pub sees_all_accounts: bool,
     /// The name the client logged in with.
     pub user: String,
     pub connection_id: u64,

@@ -64,6 +64,8 @@ pub struct StatementSettings {
     pub user: Arc<str>,
     /// CURRENT_USER(): the account that was matched.
     pub current_user: Arc<str>,
+    /// The active roles as GRANT writes them, or NONE.
+    pub current_role: Arc<str>,
     pub database: Option<Arc<str>>,
     pub version: Arc<str>,
     pub connection_collation: CollationId,
@@ -87,6 +89,7 @@ impl Default for StatementSettings {
             connection_id: 0,
             user: Arc::from("root@localhost"),
             current_user: Arc::from("root@localhost"),
+            current_role: Arc::from("NONE"),
             database: None,
             version: Arc::from("9.7.0"),
             connection_collation: CollationId::UTF8MB4_0900_AI_CI,

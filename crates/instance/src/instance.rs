@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use auth::AccountStore;
+use auth::{Account, AccountName, AccountStore};
 use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
 use env::sync::Places;
@@ -212,6 +212,41 @@ impl Instance {
         &self.accounts
     }
 
+    /// `partial_revokes`: what holds everywhere can be kept from some databases.
+    pub fn partial_revokes(&self) -> bool {
+        self.globals.by_name("partial_revokes").as_boolean()
+    }
+
+    /// `mandatory_roles`: what everybody is granted. Names without an account are left out when they are used.
+    pub fn mandatory_roles(&self) -> Vec<AccountName> {
+        let text = self.globals.by_name("mandatory_roles");
+        crate::account_list::account_names(text.as_text()).unwrap_or_default()
+    }
+
+    /// The roles granted to an account, sorted by name.
+    pub fn roles_of(&self, account: &Account) -> Vec<AccountName> {
+        let mut roles: Vec<AccountName> = account.grants.roles.keys().cloned().collect();
+        let exists = |role: &AccountName| *role != account.name && self.accounts.get(role).is_some();
+        roles.extend(self.mandatory_roles().into_iter().filter(exists));
+        roles.sort();
+        roles.dedup();
+        roles
+    }
+
+    /// The roles that are active when an account has logged in.
+    pub fn roles_at_login(&self, account: &Account) -> Vec<AccountName> {
+        let granted = self.roles_of(account);
+        if self.globals.by_name("activate_all_roles_on_login").as_boolean() {
+            return granted;
+        }
+        account.default_roles.iter().filter(|role| granted.contains(role)).cloned().collect()
+    }
+
+    /// Sessions look at their accounts again.
+    pub fn accounts_changed(&self) {
+        self.accounts_version.fetch_add(1, Ordering::Release);
+    }
+
     pub fn accounts_version(&self) -> u64 {
         self.accounts_version.load(Ordering::Acquire)
     }
@@ -219,7 +254,7 @@ impl Instance {
     /// Makes changed accounts durable; on an error the caller takes its change back.
     pub async fn persist_accounts(&self) -> Result<(), SqlError> {
         store_accounts(&self.catalog, &self.accounts).await?;
-        self.accounts_version.fetch_add(1, Ordering::Release);
+        self.accounts_changed();
         Ok(())
     }
 

@@ -5,6 +5,8 @@
 //! system tables that show it are joined by the program.
 #![forbid(unsafe_code)]
 
+mod account_list;
+mod admission;
 mod connection_id;
 mod counters;
 mod engine_settings;
@@ -21,6 +23,8 @@ mod virtual_tables;
 mod xa_registry;
 mod xid;
 
+pub use account_list::account_names;
+pub use admission::{SessionTicket, is_administrator, limit_error, unix_now_us};
 pub use connection_id::ConnectionId;
 pub use counters::{Counters, add, count};
 pub use gauges::Gauges;

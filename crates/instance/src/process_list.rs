@@ -30,6 +30,8 @@ pub struct Activity {
     pub user: String,
     /// `host:port`, or `localhost` for a socket file.
     pub host: String,
+    /// Its account has SYSTEM_USER: only its like may end it.
+    pub is_system_user: bool,
     pub database: Option<Arc<str>>,
     pub command: &'static str,
     pub since: Instant,
@@ -85,6 +87,7 @@ impl ProcessEntry {
         let activity = Activity {
             user: user.to_owned(),
             host,
+            is_system_user: false,
             database: None,
             command: "Sleep",
             since: Instant::now(),

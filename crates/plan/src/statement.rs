@@ -1,6 +1,7 @@
 //! A whole planned statement.
 use crate::change::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::estimate_check::EstimateCheck;
+use crate::need::TableNeed;
 use crate::node::Node;
 use crate::output::OutputColumn;
 use crate::row_rules::RowRules;
@@ -12,10 +13,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub kind: PlanKind,
-    /// Every stored table the plan touches, for metadata locks, privileges and to see that the plan is still valid.
+    /// Every stored table the plan touches, for metadata locks and to see that the plan is still valid.
     pub tables: Vec<TableUse>,
     /// What rows need of tables that the statement changes through foreign keys; filled in by who knows those.
     pub cascade_rules: Vec<(TableId, Arc<RowRules>)>,
+    /// What whoever runs it must be allowed.
+    pub needs: Vec<TableNeed>,
     /// Parameters the statement's text has (`?`, or its literals when the plan is shared by digest).
     pub parameter_count: usize,
     /// The length of `EvalContext::slots` that the plan needs: values of subqueries and of outer columns.

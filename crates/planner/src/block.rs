@@ -110,6 +110,8 @@ pub struct Source {
     pub lock: Option<plan::LockClause>,
     /// Result columns have its columns' names, however they are written.
     pub names_results: bool,
+    /// The place of what the statement needs on the table; none for derived tables.
+    pub need: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

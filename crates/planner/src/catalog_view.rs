@@ -1,11 +1,11 @@
 //! The catalog as the planner sees it; implemented by crate `catalog` or the session.
 use datum::{SqlError, Value};
-use plan::RangeCondition;
+use plan::{ColumnNeed, RangeCondition, TableNeed};
 use schema::{TableDef, VirtualTable};
 use std::sync::Arc;
 
 pub trait CatalogView {
-    /// The table of this name. Errors: 1146 no such table, 1049 unknown database, 1142 not allowed to see it.
+    /// The table of this name. Errors: 1146 no such table, 1049 unknown database.
     fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError>;
 
     /// About how many rows lie in the ranges of an index, whose bounds are made from constants and the values of the
@@ -23,6 +23,17 @@ pub trait CatalogView {
     /// Conditions with as many equalities are judged by statistics; 0: none are (`eq_range_index_dive_limit`).
     fn equality_dives_max(&self) -> usize {
         200
+    }
+
+    /// Whether what a statement needs on a table, columns apart, is allowed; asked before the table is looked up, so that
+    /// an error tells nothing of it.
+    fn permit(&self, _need: &TableNeed) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    /// Whether what it needs on one of the table's columns is allowed, or on a column that may not exist.
+    fn permit_column(&self, _need: &TableNeed, _column: &ColumnNeed) -> Result<(), SqlError> {
+        Ok(())
     }
 }
 

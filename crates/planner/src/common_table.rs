@@ -94,6 +94,7 @@ impl<'p> Planner<'p> {
             kind: SourceKind::Common(planned),
             optional: false,
             lock: None,
+            need: None,
         })
     }
 
@@ -218,6 +219,7 @@ impl<'p> Planner<'p> {
             kind: SourceKind::Round(round),
             optional: false,
             lock: None,
+            need: None,
         })
     }
 

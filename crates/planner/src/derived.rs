@@ -47,6 +47,7 @@ impl<'p> Planner<'p> {
             kind,
             optional: false,
             lock: None,
+            need: None,
         })
     }
 

@@ -122,7 +122,8 @@ impl<'p> Planner<'p> {
         {
             return self.bind_common_table(position, alias);
         }
-        let source = match self.resolve_table(&named.name, &alias, usage)? {
+        let (resolved, need) = self.resolve_table(&named.name, &alias, usage)?;
+        let source = match resolved {
             ResolvedTable::Stored { table, statistics } => {
                 self.is_guess |= statistics.rows.is_none();
                 Source {
@@ -133,6 +134,7 @@ impl<'p> Planner<'p> {
                     optional: false,
                     lock: None,
                     names_results: false,
+                    need: Some(need),
                 }
             }
             ResolvedTable::Virtual(table) => Source {
@@ -143,6 +145,7 @@ impl<'p> Planner<'p> {
                 alias,
                 optional: false,
                 lock: None,
+                need: Some(need),
             },
         };
         self.add_source(source)

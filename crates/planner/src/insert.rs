@@ -6,7 +6,8 @@ use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
 use plan::{
-    Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, OutputColumn, TableUsage, TableUse,
+    Assignment, DuplicateRule, InsertPlan, InsertSource, InsertValue, OutputColumn, Rights, TableUsage,
+    TableUse,
 };
 use schema::TableDef;
 use std::sync::Arc;
@@ -22,14 +23,19 @@ impl<'p> Planner<'p> {
         if !insert.partitions.is_empty() {
             return Err(not_supported("PARTITION"));
         }
-        let table = self.target_table(&insert.table, TableUsage::Insert)?;
-        let columns = self.insert_columns(insert, &table)?;
+        self.insert_also = match insert.replace {
+            true => Rights::DELETE,
+            false if insert.on_duplicate.is_empty() => Rights::NONE,
+            false => Rights::UPDATE,
+        };
+        let (table, need) = self.target_table(&insert.table, TableUsage::Insert)?;
+        let columns = self.insert_columns(insert, &table, need)?;
         let (mut source_columns, mut reads_target) = (Vec::new(), false);
         // MySQL: subqueries among values are locked at every level.
         self.share_reads(!matches!(insert.source, ast::InsertSource::Query(_)));
         let source = match insert.source {
-            ast::InsertSource::Values(rows) => self.insert_rows(&table, &columns, rows)?,
-            ast::InsertSource::Set(assignments) => self.insert_set(&table, &columns, assignments)?,
+            ast::InsertSource::Values(rows) => self.insert_rows((&table, need), &columns, rows)?,
+            ast::InsertSource::Set(assignments) => self.insert_set((&table, need), &columns, assignments)?,
             ast::InsertSource::Query(query) => {
                 let planned = self.plan_source_query(query)?;
                 if planned.columns.len() != columns.len() {
@@ -42,7 +48,7 @@ impl<'p> Planner<'p> {
                 InsertSource::Query(Box::new(planned.node))
             }
         };
-        let new_row = new_row_source(&table, &columns, insert.row_alias.as_ref())?;
+        let new_row = new_row_source((&table, need), &columns, insert.row_alias.as_ref())?;
         let mut omitted = Vec::new();
         for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
             omitted.push((column, self.default_source(&table, column)?));
@@ -52,7 +58,7 @@ impl<'p> Planner<'p> {
         } else if insert.on_duplicate.is_empty() {
             DuplicateRule::Fail
         } else {
-            DuplicateRule::Update(self.on_duplicate(&table, new_row, insert, source_columns)?)
+            DuplicateRule::Update(self.on_duplicate((&table, need), new_row, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
             self.check_not_read(&table)?;
@@ -72,14 +78,15 @@ impl<'p> Planner<'p> {
         })
     }
 
-    /// A stored table that the statement changes.
+    /// A stored table that the statement changes, and the place of what that needs.
     pub fn target_table(
         &mut self,
         name: &ast::ObjectName<'_>,
         usage: TableUsage,
-    ) -> Result<Arc<TableDef>, SqlError> {
-        match self.resolve_table(name, name.name.name, usage)? {
-            ResolvedTable::Stored { table, .. } => Ok(table),
+    ) -> Result<(Arc<TableDef>, usize), SqlError> {
+        let (resolved, need) = self.resolve_table(name, name.name.name, usage)?;
+        match resolved {
+            ResolvedTable::Stored { table, .. } => Ok((table, need)),
             ResolvedTable::Virtual(table) => {
                 let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
                 Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&table.definition().name, &verb]))
@@ -116,7 +123,12 @@ impl<'p> Planner<'p> {
         planned
     }
 
-    fn insert_columns(&mut self, insert: &ast::Insert<'p>, table: &TableDef) -> Result<Vec<usize>, SqlError> {
+    fn insert_columns(
+        &mut self,
+        insert: &ast::Insert<'p>,
+        table: &TableDef,
+        need: usize,
+    ) -> Result<Vec<usize>, SqlError> {
         let references: Vec<&ast::ColumnReference<'p>> = match (insert.columns, insert.source) {
             (_, ast::InsertSource::Set(assignments)) => {
                 assignments.iter().map(|assignment| &assignment.column).collect()
@@ -125,12 +137,17 @@ impl<'p> Planner<'p> {
             (None, _) => {
                 let visible =
                     |column: &usize| !table.columns[*column].invisible && !table.columns[*column].hidden;
-                return Ok((0..table.columns.len()).filter(visible).collect());
+                let columns: Vec<usize> = (0..table.columns.len()).filter(visible).collect();
+                for &column in &columns {
+                    self.need_named(need, &table.columns[column].name, Rights::INSERT, true)?;
+                }
+                return Ok(columns);
             }
         };
         let mut columns = Vec::with_capacity(references.len());
         for reference in references {
             let column = target_column(table, reference)?;
+            self.need_named(need, &table.columns[column].name, Rights::INSERT, false)?;
             if columns.contains(&column) {
                 return Err(error_code::ER_FIELD_SPECIFIED_TWICE.with(&[&table.columns[column].name]));
             }
@@ -141,11 +158,11 @@ impl<'p> Planner<'p> {
 
     fn insert_rows(
         &mut self,
-        table: &Arc<TableDef>,
+        (table, need): (&Arc<TableDef>, usize),
         columns: &[usize],
         rows: &[&[ast::Expr<'p>]],
     ) -> Result<InsertSource, SqlError> {
-        self.push_row_block(table);
+        self.push_row_block(table, need);
         let mut bound = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             // `VALUES ()` takes every default.
@@ -172,11 +189,11 @@ impl<'p> Planner<'p> {
 
     fn insert_set(
         &mut self,
-        table: &Arc<TableDef>,
+        (table, need): (&Arc<TableDef>, usize),
         columns: &[usize],
         assignments: &[ast::Assignment<'p>],
     ) -> Result<InsertSource, SqlError> {
-        self.push_row_block(table);
+        self.push_row_block(table, need);
         let mut values = Vec::with_capacity(assignments.len());
         for (assignment, &column) in assignments.iter().zip(columns) {
             values.push(self.insert_value(table, column, &assignment.value)?);
@@ -203,9 +220,9 @@ impl<'p> Planner<'p> {
     }
 
     /// A block whose frame is the row of the table, every column at its own position.
-    pub fn push_row_block(&mut self, table: &Arc<TableDef>) {
+    pub fn push_row_block(&mut self, table: &Arc<TableDef>, need: usize) {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-        block.sources.push(row_source(table, &table.name));
+        block.sources.push(row_source(table, &table.name, Some(need)));
         for column in 0..table.columns.len() {
             block.position(0, column);
         }
@@ -229,13 +246,13 @@ impl<'p> Planner<'p> {
     /// found under their tables' names.
     fn on_duplicate(
         &mut self,
-        table: &Arc<TableDef>,
+        (table, need): (&Arc<TableDef>, usize),
         new_row: Source,
         insert: &ast::Insert<'p>,
         source_columns: Vec<OutputColumn>,
     ) -> Result<Vec<Assignment>, SqlError> {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-        block.sources.push(row_source(table, &table.name));
+        block.sources.push(row_source(table, &table.name, Some(need)));
         block.new_row = Some(block.sources.len());
         block.sources.push(new_row);
         for source in 0..2 {
@@ -250,6 +267,7 @@ impl<'p> Planner<'p> {
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for assignment in insert.on_duplicate {
             let column = target_column(table, &assignment.column)?;
+            self.need_column(self.blocks.len() - 1, 0, column, Rights::UPDATE, false)?;
             let value = self.insert_value(table, column, &assignment.value)?;
             // DEFAULT is what a generated column gets in any case.
             if table.columns[column].generated.is_none() {
@@ -264,11 +282,11 @@ impl<'p> Planner<'p> {
 /// The row that was to be inserted. Its alias reaches the columns that the statement gives values for, in their order
 /// and under the alias's names for them; without an alias only VALUES() reaches it.
 fn new_row_source(
-    table: &Arc<TableDef>,
+    (table, need): (&Arc<TableDef>, usize),
     columns: &[usize],
     alias: Option<&ast::RowAlias<'_>>,
 ) -> Result<Source, SqlError> {
-    let mut source = row_source(table, alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name));
+    let mut source = row_source(table, alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name), Some(need));
     source.database = String::new();
     source.columns.iter_mut().for_each(|column| column.hidden = true);
     let Some(alias) = alias else { return Ok(source) };
@@ -315,6 +333,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
             optional: false,
             lock: None,
             names_results: false,
+            need: None,
         });
     }
     let columns = &mut block.sources[source].columns;
@@ -329,7 +348,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
     block.position(source, position);
 }
 
-pub fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
+pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> Source {
     Source {
         alias: alias.to_owned(),
         database: table.database.clone(),
@@ -342,6 +361,7 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str) -> Source {
         optional: false,
         lock: None,
         names_results: false,
+        need,
     }
 }
 

@@ -41,6 +41,7 @@ impl<'p> Planner<'p> {
             kind: SourceKind::JsonTable(Box::new(source)),
             optional: false,
             lock: None,
+            need: None,
         })
     }
 

@@ -36,6 +36,7 @@ mod condition;
 mod defaults;
 mod error_codes;
 mod generated;
+mod needs;
 mod planner;
 mod row_expression;
 mod walk;

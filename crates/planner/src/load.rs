@@ -4,7 +4,7 @@ use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
 use parser::ast::{DuplicateHandling, LoadColumn, LoadData};
-use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, TableUsage};
+use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Rights, TableUsage};
 use schema::TableDef;
 
 /// Where a field of a line goes.
@@ -36,11 +36,18 @@ impl<'p> Planner<'p> {
         if !load.partitions.is_empty() {
             return Err(not_supported("PARTITION"));
         }
-        let table = self.target_table(&load.table, TableUsage::Insert)?;
+        self.insert_also = match load.duplicates {
+            Some(DuplicateHandling::Replace) => Rights::DELETE,
+            _ => Rights::NONE,
+        };
+        let (table, need) = self.target_table(&load.table, TableUsage::Insert)?;
         let targets = load_targets(load, &table)?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for (field, target) in targets.iter().enumerate() {
             let bound = self.bind_parameter(field);
+            if let LoadTarget::Column(column) = target {
+                self.need_named(need, &table.columns[*column].name, Rights::INSERT, load.columns.is_empty())?;
+            }
             // What a file says of a generated column is not looked at.
             if let LoadTarget::Column(column) = target
                 && table.columns[*column].generated.is_none()
@@ -52,9 +59,10 @@ impl<'p> Planner<'p> {
                 values.push(InsertValue::Expr(bound));
             }
         }
-        self.push_row_block(&table);
+        self.push_row_block(&table, need);
         for assignment in load.set {
             let column = crate::insert::target_column(&table, &assignment.column)?;
+            self.need_named(need, &table.columns[column].name, Rights::INSERT, false)?;
             let mut value = self.insert_value(&table, column, &assignment.value)?;
             if let InsertValue::Expr(expr) = &mut value {
                 self.read_fields(expr, &targets);

@@ -6,7 +6,7 @@ use crate::context::PlannerContext;
 use crate::dive::Dive;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
-use plan::{Initialiser, TableUsage, TableUse};
+use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse};
 use schema::{TableDef, TableId};
 use std::cell::RefCell;
 
@@ -17,6 +17,11 @@ pub struct Planner<'p> {
     pub blocks: Vec<Block>,
     pub slot_count: usize,
     pub tables: Vec<TableUse>,
+    pub needs: Vec<TableNeed>,
+    /// What INSERT needs besides: UPDATE for ON DUPLICATE KEY, DELETE for REPLACE.
+    pub insert_also: Rights,
+    /// UPDATE or DELETE of several tables.
+    pub is_joined_change: bool,
     pub parameter_types: Vec<Option<ColumnType>>,
     pub shareable: bool,
     /// See `Plan::is_guess`.
@@ -56,6 +61,9 @@ impl<'p> Planner<'p> {
             blocks: Vec::new(),
             slot_count: 0,
             tables: Vec::new(),
+            needs: Vec::new(),
+            insert_also: Rights::NONE,
+            is_joined_change: false,
             parameter_types: Vec::new(),
             shareable: true,
             is_guess: false,
@@ -84,14 +92,15 @@ impl<'p> Planner<'p> {
         self.slot_count - 1
     }
 
-    /// Finds a table in the catalog and notes its use.
+    /// Finds a table in the catalog and notes its use; the number is the place of what that needs.
     pub fn resolve_table(
         &mut self,
         name: &ast::ObjectName<'_>,
         alias: &str,
         usage: TableUsage,
-    ) -> Result<ResolvedTable, SqlError> {
+    ) -> Result<(ResolvedTable, usize), SqlError> {
         let database = self.database_of(name)?;
+        let need = self.need_table(usage, database, name.name.name)?;
         let resolved = self.catalog.table(database, name.name.name)?;
         if let ResolvedTable::Stored { table, .. } = &resolved {
             if self.subquery_depth > 0 && self.derived_depth == 0 {
@@ -100,7 +109,7 @@ impl<'p> Planner<'p> {
             let alias = alias.to_owned();
             self.tables.push(TableUse { id: table.id, table: table.clone(), alias, usage });
         }
-        Ok(resolved)
+        Ok((resolved, need))
     }
 
     /// A statement may not read the table it changes in a subquery: error 1093.

@@ -41,7 +41,7 @@ pub fn bind_row_expression(
     };
     let mut planner = Planner::new(catalog, &context);
     let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-    block.sources.push(crate::insert::row_source(table, &table.name));
+    block.sources.push(crate::insert::row_source(table, &table.name, None));
     for column in 0..table.columns.len() {
         block.position(0, column);
     }

@@ -4,7 +4,7 @@ use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
 use parser::ast;
-use plan::OutputColumn;
+use plan::{OutputColumn, Rights};
 use schema::{ColumnDefault, IndexKind, TableDef};
 
 pub struct SelectItem {
@@ -31,7 +31,7 @@ impl<'p> Planner<'p> {
             match item {
                 ast::SelectItem::Wildcard(_) => {
                     let Some(star) = star else { return Err(error_code::ER_NO_TABLES_USED.plain()) };
-                    self.expand(star, &mut bound);
+                    self.expand(star, &mut bound)?;
                 }
                 ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
                 ast::SelectItem::Expression { expr, alias, name } => {
@@ -51,13 +51,16 @@ impl<'p> Planner<'p> {
         Ok(bound)
     }
 
-    fn expand(&mut self, star: &[(usize, usize)], bound: &mut Vec<SelectItem>) {
+    fn expand(&mut self, star: &[(usize, usize)], bound: &mut Vec<SelectItem>) -> Result<(), SqlError> {
+        let depth = self.blocks.len() - 1;
         for &(source, column) in star {
+            self.need_column(depth, source, column, Rights::SELECT, true)?;
             let block = self.block();
             let name = block.sources[source].columns[column].name.clone();
             let expr = block.column_expr(source, column);
             bound.push(SelectItem { expr, name, is_alias: false });
         }
+        Ok(())
     }
 
     fn expand_qualified(
@@ -74,8 +77,7 @@ impl<'p> Planner<'p> {
         let columns = block.sources[source].columns.iter().enumerate();
         let star: Vec<(usize, usize)> =
             columns.filter(|(_, column)| !column.invisible).map(|(column, _)| (source, column)).collect();
-        self.expand(&star, bound);
-        Ok(())
+        self.expand(&star, bound)
     }
 }
 

@@ -92,6 +92,7 @@ impl Planner<'_> {
             optional: false,
             lock: None,
             names_results: false,
+            need: None,
         });
         let column = Box::new(block.column_expr(source, 0));
         let kind = ExprKind::Compare(ComparisonOperator::Equal, mode, Box::new(value), column);

@@ -153,6 +153,7 @@ impl<'p> Planner<'p> {
             optional: false,
             lock: None,
             names_results: false,
+            need: None,
         });
         // Positions are the result's columns, whichever are used.
         for column in 0..columns.len() {

@@ -81,6 +81,7 @@ impl Planner<'_> {
             kind,
             tables: self.tables,
             cascade_rules: Vec::new(),
+            needs: self.needs,
             parameter_count: self.parameter_types.len(),
             slot_count: self.slot_count,
             parameter_types: self.parameter_types,

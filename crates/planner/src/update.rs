@@ -12,7 +12,7 @@ use expression::Expr;
 use parser::ast;
 use plan::{
     AccessPath, Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node,
-    NodeKind, SortKey, TableUsage, UpdatePlan, UpdateTarget,
+    NodeKind, Rights, SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
 use schema::TableDef;
 use std::sync::Arc;
@@ -31,9 +31,10 @@ impl<'p> Planner<'p> {
             self.enter_with(with)?;
         }
         self.blocks.push(Block::default());
+        let is_single = update.single_table().is_some();
+        self.is_joined_change = !is_single;
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
-        let is_single = update.single_table().is_some();
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
         let mut targets = self.update_targets(update.assignments)?;
@@ -79,9 +80,14 @@ impl<'p> Planner<'p> {
                 (joined.expect("one table"), vec![0], true)
             }
             ast::DeleteTarget::Multiple { targets, from } => {
+                self.is_joined_change = true;
                 let joined = self.bind_from(from, TableUsage::Delete)?;
                 let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
-                (joined, self.delete_sources(targets)?, false)
+                let sources = self.delete_sources(targets)?;
+                for &source in &sources {
+                    self.need_more(source, Rights::DELETE)?;
+                }
+                (joined, sources, false)
             }
         };
         self.share_reads(true);
@@ -153,6 +159,7 @@ impl<'p> Planner<'p> {
             for column in 0..definition.columns.len() {
                 block.position(source, column);
             }
+            self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
             let mut value = self.insert_value(&definition, column, &assignment.value)?;
             if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {
                 self.block().read_row_of(source, expr);

@@ -3,6 +3,7 @@
 //! The connection gives a [`Session`] the commands it decodes and a [`ResultSink`] that encodes the outcome.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod command_counters;
 mod connection_info;
 mod diagnostics;

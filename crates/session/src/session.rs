@@ -64,6 +64,10 @@ pub struct Session {
     pub(crate) changes: Vec<StateChange>,
     /// The running statement shows the conditions of the one before it, and has none itself.
     pub(crate) reads_conditions: bool,
+    /// Counts the session for its account.
+    pub(crate) ticket: Option<instance::SessionTicket>,
+    /// Nothing but the change of the password is allowed.
+    pub(crate) has_expired_password: bool,
     /// COMMIT RELEASE or KILL of the own connection: the connection closes after the answer.
     pub(crate) ends: bool,
 }
@@ -108,9 +112,12 @@ impl Session {
             digest: DigestOutput::default(),
             changes: Vec::new(),
             reads_conditions: false,
+            ticket: None,
+            has_expired_password: false,
             ends: false,
         };
         session.apply_handshake();
+        session.show_account();
         session
     }
 
@@ -208,8 +215,15 @@ impl Session {
     /// Another session may have changed the account.
     pub(crate) fn look_at_privileges(&mut self) {
         if self.privileges.refresh(&self.instance) {
-            self.viewer = None;
+            self.show_account();
         }
+    }
+
+    /// The rights of the session have changed.
+    pub(crate) fn show_account(&mut self) {
+        self.forget_views();
+        let is_system_user = self.privileges.has_dynamic(auth::DynamicPrivilege::SystemUser);
+        self.process.update(|activity| activity.is_system_user = is_system_user);
     }
 
     async fn start_anew(&mut self) -> Result<(), SqlError> {
@@ -229,6 +243,7 @@ impl Session {
         self.named_statements.clear();
         self.changes.clear();
         self.apply_handshake();
+        self.show_account();
         rolled_back.map_err(transaction_error)
     }
 
@@ -279,10 +294,7 @@ impl Session {
     pub(crate) fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
         let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
         let entry = self.instance.processes().find(id).ok_or_else(unknown)?;
-        let is_own = entry.activity().user == self.connection.user;
-        if !is_own && !self.privileges.has_global(auth::Privilege::Super) {
-            return Err(error_code::ER_KILL_DENIED_ERROR.with(&[&id.0]));
-        }
+        self.require_kill(&entry)?;
         entry.kill.kill(kind);
         Ok(())
     }
@@ -305,10 +317,11 @@ impl Session {
     }
 
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
-        let definition = self.instance.catalog().require_database(name)?;
-        if !self.sees_database(&definition.name) {
-            return Err(self.database_denied(&definition.name));
+        let name = catalog::canonical_database(name);
+        if !self.privileges.opens_database(name) {
+            return Err(self.database_denied(name));
         }
+        let definition = self.instance.catalog().require_database(name)?;
         self.set_database(Some(Arc::from(definition.name.as_str())));
         let charset = definition.collation.charset().name();
         self.variables.set_by_name("character_set_database", Setting::text(charset));

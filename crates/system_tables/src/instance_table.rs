@@ -5,7 +5,7 @@ use std::any::Any;
 use std::sync::{Arc, Weak};
 
 use catalog::{INFORMATION_SCHEMA, Viewer};
-use datum::{SqlError, Value};
+use datum::{SqlError, Value, error_code};
 use instance::Instance;
 use schema::{LocalFuture, TableDef, VirtualTable};
 
@@ -21,6 +21,8 @@ struct InstanceTable {
     /// The instance owns the table, so the table cannot own the instance.
     instance: Weak<Instance>,
     rows: fn(&Instance, &Viewer) -> Rows,
+    /// Error 1227 for who may not see the sessions of others.
+    needs_process: bool,
 }
 
 impl VirtualTable for InstanceTable {
@@ -29,6 +31,12 @@ impl VirtualTable for InstanceTable {
     }
 
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Rows, SqlError>> {
+        if self.needs_process
+            && viewer.downcast_ref::<Viewer>().is_none_or(|viewer| !viewer.sees_all_sessions)
+        {
+            let error = error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&"PROCESS"]);
+            return Box::pin(async move { Err(error) });
+        }
         let rows = match (self.instance.upgrade(), viewer.downcast_ref::<Viewer>()) {
             (Some(instance), Some(viewer)) => (self.rows)(&instance, viewer),
             _ => Rows::new(),
@@ -41,14 +49,15 @@ impl VirtualTable for InstanceTable {
 pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable>)> {
     let table = |database: &'static str, name: &str, columns, rows| {
         let definition = view_definition(database, name, columns);
+        let (instance, needs_process) = (instance.clone(), is_for_process(name));
         let table: Arc<dyn VirtualTable> =
-            Arc::new(InstanceTable { definition, instance: instance.clone(), rows });
+            Arc::new(InstanceTable { definition, instance, rows, needs_process });
         (database, table)
     };
     let log = |definition: Arc<TableDef>| {
         let rows: fn(&Instance, &Viewer) -> Rows = |_, _| Rows::new();
         let table: Arc<dyn VirtualTable> =
-            Arc::new(InstanceTable { definition, instance: instance.clone(), rows });
+            Arc::new(InstanceTable { definition, instance: instance.clone(), rows, needs_process: false });
         ("mysql", table)
     };
     vec![
@@ -77,26 +86,20 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
         ),
         table(PERFORMANCE_SCHEMA, "global_status", variables::VARIABLE_COLUMNS, variables::global_status),
         table(PERFORMANCE_SCHEMA, "session_status", variables::VARIABLE_COLUMNS, variables::session_status),
-        table(
-            INFORMATION_SCHEMA,
-            "USER_PRIVILEGES",
-            accounts::USER_PRIVILEGE_COLUMNS,
-            accounts::user_privileges,
-        ),
-        table(
-            INFORMATION_SCHEMA,
-            "SCHEMA_PRIVILEGES",
-            accounts::SCHEMA_PRIVILEGE_COLUMNS,
-            accounts::schema_privileges,
-        ),
-        table(
-            INFORMATION_SCHEMA,
-            "TABLE_PRIVILEGES",
-            accounts::TABLE_PRIVILEGE_COLUMNS,
-            accounts::table_privileges,
-        ),
-        table("mysql", "user", accounts::USER_COLUMNS, accounts::users),
         table("mysql", "innodb_table_stats", statistics::TABLE_COLUMNS, statistics::tables),
         table("mysql", "innodb_index_stats", statistics::INDEX_COLUMNS, statistics::indexes),
     ]
+    .into_iter()
+    .chain(accounts::all().into_iter().map(|(database, definition, rows)| {
+        let instance = instance.clone();
+        let table: Arc<dyn VirtualTable> =
+            Arc::new(InstanceTable { definition, instance, rows, needs_process: false });
+        (database, table)
+    }))
+    .collect()
+}
+
+/// MySQL asks for PROCESS when it fills these.
+fn is_for_process(name: &str) -> bool {
+    matches!(name, "INNODB_TRX" | "INNODB_METRICS")
 }

@@ -19,6 +19,7 @@ fn start<'a>(user: &'a str, plugin: &'a str, proof: &'a [u8]) -> ExchangeStart<'
         is_tls: false,
         can_switch: true,
         must_switch: false,
+        now_us: 0,
     }
 }
 
@@ -94,7 +95,7 @@ fn the_full_path_in_the_clear_makes_the_fast_path_work() {
 
     let name = AccountName::new("sha", "%");
     let change = |account: &mut Account| {
-        account.credential = Credential::from_password(Plugin::CachingSha2, "new");
+        account.set_credentials(Credential::from_password(Plugin::CachingSha2, "new"), None);
     };
     store.change(&name, change).expect("known");
     let (_, step) = Exchange::start(&store, &introduction);
@@ -122,14 +123,15 @@ fn the_full_path_by_public_key() {
         Step::Accepted { .. }
     ));
     let name = AccountName::new("sha", "%");
-    store.change(&name, |_| ()).expect("known");
+    let again = Credential::from_password(Plugin::CachingSha2, "secret");
+    store.change(&name, |account| account.set_credentials(again, None)).expect("known");
     let (mut exchange, _) = Exchange::start(&store, &start("sha", "caching_sha2_password", &proof));
     assert!(is_refused(&exchange.respond(b"secret\0", || Some(&pair)), true));
 }
 
 #[test]
 fn strangers_take_the_same_steps() {
-    let store = accounts();
+    let store = AccountStore::with_root("");
     let proof = client::sha2(b"secret", &SALT);
     let introduction = ExchangeStart { is_secure: true, ..start("nobody", "caching_sha2_password", &proof) };
     let (mut exchange, step) = Exchange::start(&store, &introduction);
@@ -143,15 +145,46 @@ fn strangers_take_the_same_steps() {
 }
 
 #[test]
+fn where_some_accounts_are_native_some_strangers_are_too() {
+    let store = accounts();
+    let proof = client::sha2(b"secret", &SALT);
+    let is_native = |user: &str| {
+        let (_, step) = Exchange::start(&store, &start(user, "caching_sha2_password", &proof));
+        matches!(step, Step::Switch(Plugin::Native))
+    };
+    let names: Vec<String> = (0..64).map(|number| format!("nobody{number}")).collect();
+    let count = names.iter().filter(|name| is_native(name)).count();
+    assert!((1..64).contains(&count), "{count} of 64");
+    assert!(names.iter().all(|name| is_native(name) == is_native(name)));
+}
+
+#[test]
+fn failed_logins_block_the_account() {
+    let store = accounts();
+    let name = AccountName::new("old", "%");
+    let change = |account: &mut Account| {
+        (account.policy.failed_attempts, account.policy.lock_days) = (2, 1);
+    };
+    store.change(&name, change).expect("known");
+    let (good, bad) = (client::native(b"secret", &SALT), client::native(b"wrong", &SALT));
+    let log_in = |proof: &[u8]| Exchange::start(&store, &start("old", "mysql_native_password", proof)).1;
+    assert!(is_refused(&log_in(&bad), true));
+    assert!(is_accepted(&log_in(&good)), "which forgets the failure");
+    assert!(is_refused(&log_in(&bad), true));
+    assert!(matches!(log_in(&bad), Step::Denied(Denial::Blocked(_))));
+    assert!(matches!(log_in(&good), Step::Denied(Denial::Blocked(_))));
+}
+
+#[test]
 fn locks_and_requirements_hold_after_the_proof() {
     let store = accounts();
     let proof = client::native(b"secret", &SALT);
     let wrong = client::native(b"wrong", &SALT);
     let name = AccountName::new("old", "%");
-    store.change(&name, |account| account.requires_tls = true).expect("known");
+    store.change(&name, |account| account.tls = TlsRequirement::Ssl).expect("known");
     let introduction = start("old", "mysql_native_password", &proof);
     let step = Exchange::start(&store, &introduction).1;
-    assert!(matches!(step, Step::Denied(Denial::InsecureTransport)));
+    assert!(matches!(step, Step::Denied(Denial::Refused { used_password: true })));
     assert!(is_accepted(&Exchange::start(&store, &ExchangeStart { is_tls: true, ..introduction }).1));
     store.change(&name, |account| account.locked = true).expect("known");
     assert!(matches!(Exchange::start(&store, &introduction).1, Step::Denied(Denial::Locked)));

@@ -29,6 +29,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("user", 0, Statement, infer_account, user),
     entry("session_user", 0, Statement, infer_account, user),
     entry("system_user", 0, Statement, infer_account, user),
+    entry("current_role", 0, Statement, infer_roles, current_role),
     entry("current_user", 0, Statement, infer_account, current_user),
     entry("version", 0, Statement, infer_name, version),
     entry("connection_id", 0, Statement, infer_unsigned, connection_id),
@@ -62,6 +63,14 @@ fn infer_account(
     _arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     Ok(system_text(288))
+}
+
+fn infer_roles(
+    _bind: &BindContext,
+    _name: &'static str,
+    _arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    Ok(system_text(16 << 20))
 }
 
 fn infer_uuid(
@@ -104,6 +113,10 @@ fn database(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn user(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::bytes(&*arguments.context.settings.user))
+}
+
+fn current_role(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(Value::bytes(&*arguments.context.settings.current_role))
 }
 
 fn current_user(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -5,6 +5,7 @@ use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
+use plan::Rights;
 
 impl Planner<'_> {
     pub fn bind_column(&mut self, reference: &ast::ColumnReference<'_>) -> Result<Expr, SqlError> {
@@ -19,6 +20,7 @@ impl Planner<'_> {
                 return Ok(self.carry_inward(depth, expr));
             }
         }
+        self.need_unknown_column(reference)?;
         let clause = self.blocks.last().map_or("field list", |block| block.clause_text());
         Err(error_code::ER_BAD_FIELD_ERROR.with(&[&full_name(database, table, reference.name), &clause]))
     }
@@ -60,9 +62,11 @@ impl Planner<'_> {
                     .as_ref()
                     .is_none_or(|visible| visible.iter().any(|seen| seen.kind == expr.kind));
             if is_visible {
+                self.need_column(depth, source, column, Rights::SELECT, false)?;
                 return Ok(Some(expr));
             }
         }
+        let block = &self.blocks[depth];
         if is_outer && table.is_none() && block.clause == Some(Clause::FieldList) {
             return earlier_item(block, name);
         }

@@ -169,6 +169,8 @@ impl<'p> Planner<'p> {
             let clause = self.block().clause_text();
             return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&reference.name, &clause]));
         };
+        let depth = self.blocks.len() - 1;
+        self.need_column(depth, source, column, plan::Rights::SELECT, false)?;
         let crate::block::SourceKind::Stored { table, .. } = &self.block().sources[source].kind else {
             return Err(not_supported("DEFAULT of a computed column"));
         };
@@ -195,6 +197,8 @@ impl<'p> Planner<'p> {
         match new_row {
             Some((source, column)) => {
                 let value = block.column_expr(source, column);
+                let depth = self.blocks.len() - 1;
+                self.need_column(depth, source, column, plan::Rights::SELECT, false)?;
                 self.conditions.push(values_is_deprecated());
                 Ok(value)
             }

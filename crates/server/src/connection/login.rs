@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Privilege, Scope, Step};
+use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Step, TemporaryLock};
 use datum::{ErrorCode, SqlError, error_code};
 use session::{ClientCapabilities, ConnectionInfo, Session, TlsInfo};
 use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, PacketWriter};
@@ -22,6 +22,18 @@ const INSECURE_TRANSPORT: ErrorCode = ErrorCode::new(
     3159,
     "HY000",
     "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+);
+
+const ACCOUNT_BLOCKED: ErrorCode = ErrorCode::new(
+    3955,
+    "HY000",
+    "Access denied for user '%s'@'%s'. Account is blocked for %s day(s) (%s day(s) remaining) due to %s consecutive \
+     failed logins.",
+);
+const MUST_CHANGE_PASSWORD_LOGIN: ErrorCode = ErrorCode::new(
+    1862,
+    "HY000",
+    "Your password has expired. To log in you must change it using a client that supports expired passwords.",
 );
 
 /// Why there is no session.
@@ -100,13 +112,15 @@ async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<
         return Err(End::Refused(INSECURE_TRANSPORT.plain()));
     }
     let account = prove(client, &introduction).await?;
-    let is_administrator = account.grants.permit(Privilege::Super.into(), &Scope::Global);
-    if place.is_reserved && !is_administrator {
+    if place.is_reserved && !instance::is_administrator(&account) {
         client.shared.server.gauges().count_refused();
         return Err(End::Refused(too_many_connections()));
     }
+    let expired = expired_password(client, &account)?;
+    let ticket = client.shared.server.admit(&account).map_err(End::Refused)?;
     let information = connection_info(client, &introduction, &account);
     let mut session = Session::new(client.shared.server.clone(), information);
+    session.hold(ticket, expired);
     if let Some(database) = &introduction.database {
         session.init_db(database).await.map_err(End::Refused)?;
     }
@@ -129,8 +143,11 @@ pub(super) async fn change_user(
         () = session.process().kill.connection_killed() => return Err(End::Gone),
         () = tokio::time::sleep(limit) => return Err(End::Gone),
     };
+    let expired = expired_password(client, &account)?;
+    let ticket = client.shared.server.admit(&account).map_err(End::Refused)?;
     let information = connection_info(client, introduction, &account);
     session.change_user(information).await.map_err(End::Refused)?;
+    session.hold(ticket, expired);
     if let Some(database) = &introduction.database {
         session.init_db(database).await.map_err(End::Refused)?;
     }
@@ -179,6 +196,7 @@ async fn prove(client: &mut Client, introduction: &Introduction) -> Result<Arc<A
         is_tls: is_tls(client),
         can_switch: client.protocol.capabilities().has(Capabilities::PLUGIN_AUTH),
         must_switch: introduction.is_change_of_user,
+        now_us: instance::unix_now_us(),
     };
     let (mut exchange, mut step) = Exchange::start(client.shared.server.accounts(), &start);
     loop {
@@ -236,11 +254,27 @@ fn denied(client: &Client, introduction: &Introduction, denial: Denial) -> SqlEr
             error_code::ER_ACCESS_DENIED_ERROR.with(&[user, &host, &answer])
         }
         Denial::Locked => ACCOUNT_LOCKED.with(&[user, &host]),
-        Denial::InsecureTransport => INSECURE_TRANSPORT.plain(),
+        Denial::Blocked(lock) => blocked(user, &host, lock),
         Denial::UnsupportedByClient => error_code::ER_NOT_SUPPORTED_AUTH_MODE.plain(),
     };
     crate::log::note(&error.message);
     error
+}
+
+fn blocked(user: &str, host: &str, lock: TemporaryLock) -> SqlError {
+    let days = |days: i64| if days < 0 { "unlimited".to_owned() } else { days.to_string() };
+    let (all, left) = (days(lock.days.into()), days(lock.days_left));
+    ACCOUNT_BLOCKED.with(&[&user, &host, &all, &left, &lock.attempts])
+}
+
+/// Whether the password has to be changed before anything else; error 1862 for clients that do not know how.
+fn expired_password(client: &Client, account: &Account) -> Result<bool, End> {
+    let is_expired = client.shared.server.is_password_expired(account);
+    let can_change = client.protocol.capabilities().has(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
+    match is_expired && !can_change {
+        true => Err(End::Refused(MUST_CHANGE_PASSWORD_LOGIN.plain())),
+        false => Ok(is_expired),
+    }
 }
 
 fn connection_info(client: &Client, introduction: &Introduction, account: &Account) -> ConnectionInfo {

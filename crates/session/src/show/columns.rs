@@ -6,9 +6,11 @@ use datum::{SqlError, Value};
 use parser::ast::{ObjectName, ShowFilter};
 use schema::{ColumnDef, TableDef, column_default, column_extra, column_key, type_text};
 
+use crate::privileges::is_open_to_all;
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
 use crate::statement::{Done, Named, Request, Shield};
+use definition::TableName;
 
 impl Session {
     pub(crate) async fn describe(
@@ -28,14 +30,24 @@ impl Session {
     pub(super) fn shown_table(&self, table: ObjectName<'_>) -> Result<Arc<TableDef>, SqlError> {
         let name = self.table_name(table)?;
         let handle = match self.resolve(&name.database, &name.name) {
-            Some(Named::Virtual(table)) => return Ok(table.definition().clone()),
+            Some(Named::Virtual(table)) => {
+                if !is_open_to_all(&name.database, &name.name) {
+                    self.require_seen(&name)?;
+                }
+                return Ok(table.definition().clone());
+            }
             Some(Named::Stored(handle)) => handle,
             None => self.instance.catalog().require_table(&name.database, &name.name)?,
         };
-        if !self.privileges.sees_table(&name.database, &name.name) {
-            self.require_table(auth::Privilege::Select, &name.database, &name.name)?;
-        }
+        self.require_seen(&name)?;
         Ok(handle.definition().clone())
+    }
+
+    fn require_seen(&self, name: &TableName) -> Result<(), SqlError> {
+        match self.privileges.sees_table(&name.database, &name.name) {
+            true => Ok(()),
+            false => Err(self.table_denied("SELECT", &name.name)),
+        }
     }
 
     pub(super) fn show_columns(&self, full: bool, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {

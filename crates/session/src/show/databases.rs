@@ -13,7 +13,10 @@ impl Session {
         }
         let shows_all = self.privileges.has_global(auth::Privilege::ShowDatabases);
         for database in self.instance.catalog().databases() {
-            if shows_all || self.sees_database(&database.name) {
+            if shows_all
+                || database.name == "performance_schema"
+                || self.privileges.opens_database(&database.name)
+            {
                 rows.push(vec![Value::bytes(database.name)]);
             }
         }

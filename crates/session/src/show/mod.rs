@@ -1,4 +1,5 @@
 //! SHOW and DESCRIBE: result sets made from the catalog, the variables, the counters and the process list.
+mod accounts;
 mod columns;
 mod conditions;
 mod create;
@@ -89,7 +90,7 @@ impl Session {
             Show::Errors(limit) => unfiltered(self.show_conditions(true, limit)?),
             Show::CountWarnings => unfiltered(self.show_condition_count(false)),
             Show::CountErrors => unfiltered(self.show_condition_count(true)),
-            Show::Grants { user, .. } => unfiltered(self.show_grants(user)?),
+            Show::Grants { user, using } => unfiltered(self.show_grants(user, using)?),
             Show::Privileges => unfiltered(server::privileges()),
             Show::Plugins => unfiltered(server::plugins()),
             Show::Triggers { filter, .. } => Ok((empty::triggers(), filter)),

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use auth::Privilege;
 use catalog::{LockGuard, LockMode, SchemaChange, build_index, check_rows, check_table_name, copy_rows};
 use datum::{ColumnType, SqlError, error_code};
 use parser::ast::{
@@ -29,7 +28,7 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
-        self.alter(name, statement.specifications, statement.change, Privilege::Alter, shield).await
+        self.alter(name, statement.specifications, statement.change, shield).await
     }
 
     pub(super) async fn create_index(
@@ -39,7 +38,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         let specifications = [AlterSpecification::AddIndex(statement.index)];
-        self.alter(name, &specifications, statement.change, Privilege::Index, shield).await
+        self.alter(name, &specifications, statement.change, shield).await
     }
 
     pub(super) async fn drop_index(
@@ -49,7 +48,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         let specifications = [AlterSpecification::DropIndex(statement.name)];
-        self.alter(name, &specifications, statement.change, Privilege::Index, shield).await
+        self.alter(name, &specifications, statement.change, shield).await
     }
 
     pub(super) async fn alter(
@@ -57,11 +56,9 @@ impl Session {
         name: TableName,
         specifications: &[AlterSpecification<'_>],
         options: SchemaChangeOption,
-        privilege: Privilege,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         self.require_changeable(&name.database)?;
-        self.require_table(privilege, &name.database, &name.name)?;
         let new_name = specifications.iter().find_map(|specification| match specification {
             AlterSpecification::RenameTable(to) => Some(self.table_name(*to)),
             _ => None,
@@ -111,7 +108,7 @@ impl Session {
         if let Some(to) = to {
             check_table_name(&to.name)?;
             self.require_changeable(&to.database)?;
-            self.require_table(Privilege::Create, &to.database, &to.name)?;
+            self.require_alter_rename(name, to)?;
             locks.push((to.database_lock(), LockMode::Shared));
             locks.push((to.lock(), LockMode::Exclusive));
         }

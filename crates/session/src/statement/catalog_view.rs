@@ -95,6 +95,14 @@ impl CatalogView for Session {
     fn equality_dives_max(&self) -> usize {
         self.variables.by_name("eq_range_index_dive_limit").as_unsigned() as usize
     }
+
+    fn permit(&self, need: &plan::TableNeed) -> Result<(), SqlError> {
+        self.permit_table(need)
+    }
+
+    fn permit_column(&self, need: &plan::TableNeed, column: &plan::ColumnNeed) -> Result<(), SqlError> {
+        self.permit_table_column(need, column)
+    }
 }
 
 /// What the planner is told of a table.

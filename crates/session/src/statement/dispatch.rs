@@ -26,6 +26,8 @@ impl Session {
         if let Some(counter) = counter_of(kind, &self.process.counters) {
             count(counter);
         }
+        self.check_password_age(Some(kind))?;
+        self.count_for_account(is_update(kind))?;
         self.check_xa(kind)?;
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
@@ -33,6 +35,7 @@ impl Session {
         if is_schema_change(kind) || is_account_statement(kind) {
             self.require_write_access()?;
         }
+        self.require_statement(kind)?;
         self.check_locked_change(kind)?;
         self.pass_before(kind).await?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
@@ -58,6 +61,7 @@ impl Session {
             RollbackToSavepoint(name) => self.rollback_to_savepoint(name.name).await,
             ReleaseSavepoint(name) => self.release_savepoint(name.name),
             Xa(statement) => Box::pin(self.xa(statement, shield)).await,
+            SetRole(role) => self.set_role(role),
             Use(name) => {
                 self.use_database(name.name)?;
                 Ok(Done::ok())
@@ -150,7 +154,6 @@ fn needs_passage(kind: &StatementKind<'_>) -> bool {
     match kind {
         StatementKind::CreateTable(statement) => !statement.temporary,
         StatementKind::DropTable(statement) => !statement.temporary,
-        StatementKind::SetRole(_) => false,
         kind => is_schema_change(kind) || is_account_statement(kind),
     }
 }
@@ -168,6 +171,12 @@ fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
         StatementKind::MaintainTable(maintain) => maintain.kind != MaintenanceKind::Checksum,
         kind => is_schema_change(kind) || is_account_statement(kind),
     }
+}
+
+/// What MAX_UPDATES_PER_HOUR counts.
+fn is_update(kind: &StatementKind<'_>) -> bool {
+    use StatementKind::{Delete, Insert, Update};
+    matches!(kind, Insert(_) | Update(_) | Delete(_)) || is_schema_change(kind) || is_account_statement(kind)
 }
 
 pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
@@ -203,7 +212,6 @@ pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
             | DropRole(_)
             | GrantRole(_)
             | RevokeRole(_)
-            | SetRole(_)
             | SetDefaultRole(_)
     )
 }

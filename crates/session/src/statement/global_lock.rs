@@ -5,7 +5,7 @@
 //! in which nothing changes and no commit is half done.
 use std::time::Duration;
 
-use auth::Privilege;
+use auth::DynamicPrivilege;
 use catalog::{ClosedGate, Gate, LockOwner, Passage};
 use datum::{SqlError, error_code};
 
@@ -110,7 +110,9 @@ impl Session {
     pub(crate) fn check_write_protection(&self) -> Result<(), SqlError> {
         let option = match self.instance.globals.write_protection() {
             WriteProtection::None => return Ok(()),
-            WriteProtection::Users if self.privileges.has_global(Privilege::Super) => return Ok(()),
+            WriteProtection::Users if self.privileges.has_super_or(&[DynamicPrivilege::ConnectionAdmin]) => {
+                return Ok(());
+            }
             WriteProtection::Users => "--read-only",
             WriteProtection::All => "--super-read-only",
         };

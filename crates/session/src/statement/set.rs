@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use auth::Privilege;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::AccessMode;
@@ -16,6 +15,7 @@ use parser::ast::{
 
 use super::guard::Shield;
 use super::{Done, Request};
+use crate::privileges::changes_accounts;
 use crate::session::Session;
 use crate::sink::StateChange;
 use definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
@@ -116,6 +116,7 @@ impl Session {
             VariableId::by_name(name).ok_or_else(|| error_code::ER_UNKNOWN_SYSTEM_VARIABLE.with(&[&name]))?;
         let definition = id.definition();
         self.check_scope(definition, scope)?;
+        self.require_variable(definition, scope)?;
         let value = match value {
             SetValue::Default => None,
             SetValue::Keyword(word) => Some(Value::bytes(word)),
@@ -138,6 +139,7 @@ impl Session {
             }
         };
         self.check_effect(id, scope, &setting)?;
+        self.check_account_variable(definition.name, &setting)?;
         if let Some(warning) = deprecation(definition, &setting) {
             self.shared.warning(warning);
         }
@@ -155,10 +157,6 @@ impl Session {
             }
             VariableScope::Unspecified | VariableScope::Session => Ok(()),
             _ if !definition.has_global() => Err(error_code::ER_LOCAL_VARIABLE.with(&[name])),
-            _ if !self.privileges.has_global(Privilege::Super) => {
-                let needed = "SUPER or SYSTEM_VARIABLES_ADMIN";
-                Err(error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&needed]))
-            }
             _ => Ok(()),
         }
     }
@@ -200,8 +198,7 @@ impl Session {
                 Box::pin(self.set_write_protection(id, setting)).await
             }
             VariableScope::Global => {
-                self.instance.obey(id, &setting, is_default);
-                self.instance.globals.set(id, setting);
+                self.set_global(id, setting, is_default);
                 Ok(())
             }
             VariableScope::Persist | VariableScope::PersistOnly => {
@@ -217,13 +214,21 @@ impl Session {
                         Box::pin(self.set_write_protection(id, setting)).await?;
                     }
                     VariableScope::Persist => {
-                        self.instance.obey(id, &setting, is_default);
-                        self.instance.globals.set(id, setting);
+                        self.set_global(id, setting, is_default);
                     }
                     _ => {}
                 }
                 Ok(())
             }
+        }
+    }
+
+    fn set_global(&mut self, id: VariableId, setting: Setting, is_default: bool) {
+        self.instance.obey(id, &setting, is_default);
+        self.instance.globals.set(id, setting);
+        if changes_accounts(id.definition().name) {
+            self.instance.accounts_changed();
+            self.look_at_privileges();
         }
     }
 

@@ -182,7 +182,10 @@ impl Session {
         let access = access.map(|access| Setting::Boolean(access == AccessMode::ReadOnly));
         let settings = [("transaction_isolation", isolation), ("transaction_read_only", access)];
         if asked.scope == VariableScope::Global {
-            self.require_global(auth::Privilege::Super)?;
+            self.require_super_or(
+                &[auth::DynamicPrivilege::SystemVariablesAdmin],
+                "SUPER or SYSTEM_VARIABLES_ADMIN",
+            )?;
         }
         for (name, setting) in settings {
             let Some(setting) = setting else { continue };

@@ -8,7 +8,7 @@
 //! | ROLLBACK ONLY | a deadlock or the like | XA ROLLBACK, XA COMMIT (which fails) |
 //!
 //! With `xa_detach_on_prepare`, the default, XA PREPARE takes the transaction from the session: any may decide it.
-use auth::Privilege;
+use auth::DynamicPrivilege;
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Show, StatementKind, XaStatement};
 
@@ -193,7 +193,7 @@ impl Session {
     }
 
     fn xa_recover(&self, convert: bool) -> Result<Done, SqlError> {
-        if !self.privileges.has_global(Privilege::XaRecoverAdmin) {
+        if !self.privileges.has_dynamic(DynamicPrivilege::XaRecoverAdmin) {
             return Err(error_code::ER_XAER_RMERR.plain());
         }
         let mut rows = MadeRows::new(&[

@@ -43,15 +43,18 @@ fn rows(catalog: &Catalog, viewer: &Viewer) -> Vec<Vec<Value>> {
     for table in super::tables::visible_tables(catalog, viewer) {
         let definition: &Arc<TableDef> = table.definition();
         let shown = definition.columns.iter().enumerate().filter(|(_, column)| !column.hidden);
-        for (number, (position, _)) in shown.enumerate() {
-            rows.push(row(definition, position, number));
+        for (number, (position, column)) in shown.enumerate() {
+            let privileges = (viewer.column_privileges)(&definition.database, &definition.name, &column.name);
+            if !privileges.is_empty() {
+                rows.push(row(definition, position, number, &privileges));
+            }
         }
     }
     rows
 }
 
 /// `number` counts the columns that are shown.
-fn row(table: &TableDef, position: usize, number: usize) -> Vec<Value> {
+fn row(table: &TableDef, position: usize, number: usize, privileges: &str) -> Vec<Value> {
     let column = &table.columns[position];
     let column_type = &column.column_type;
     let (characters, octets) = lengths(column_type);
@@ -77,7 +80,7 @@ fn row(table: &TableDef, position: usize, number: usize) -> Vec<Value> {
         Value::bytes(type_text(column_type)),
         Value::bytes(column_key(table, position)),
         Value::bytes(column_extra(column)),
-        Value::bytes("select,insert,update,references"),
+        Value::bytes(privileges),
         Value::bytes(&column.comment),
         Value::bytes(column.generated.as_ref().map_or_else(String::new, |made| escaped(&made.expression))),
         Value::Null,

@@ -6,6 +6,8 @@ use super::super::definition::Scope::{Both, Global, Session};
 use super::super::definition::{Definition, boolean, choice, double, text, unsigned};
 
 pub(super) const SERVER: &[Definition] = &[
+    boolean("activate_all_roles_on_login", Global, false)
+        .obeyed("All granted roles are active after login, not the default roles only."),
     text("authentication_policy", Global, "*,,").fixed(),
     boolean("auto_generate_certs", Global, true).read_only(),
     boolean("automatic_sp_privileges", Global, true),
@@ -71,6 +73,8 @@ pub(super) const SERVER: &[Definition] = &[
     text("ft_stopword_file", Global, "(built-in)").read_only(),
     boolean("general_log", Global, false).fixed(),
     text("general_log_file", Global, ""),
+    unsigned("generated_random_password_length", Both, 20, 5, 255)
+        .obeyed("Characters of passwords that the server makes."),
     text("gtid_executed", Global, "").read_only(),
     choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).fixed(),
     text("gtid_next", Session, "AUTOMATIC").fixed(),
@@ -119,7 +123,7 @@ pub(super) const SERVER: &[Definition] = &[
     double("long_query_time", Both, 10.0, 0.0, 4.7e18)
         .obeyed("Statements that take more seconds are counted in Slow_queries."),
     boolean("low_priority_updates", Both, false),
-    text("mandatory_roles", Global, "").fixed(),
+    text("mandatory_roles", Global, "").obeyed("Roles that every account is granted."),
     unsigned("max_allowed_packet", Both, 67108864, 1024, 1073741824)
         .obeyed("The largest statement or parameter that a client may send."),
     unsigned("max_binlog_cache_size", Global, 18446744073709547520, 4096, 18446744073709547520),
@@ -137,7 +141,8 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("max_seeks_for_key", Both, u64::MAX, 1, u64::MAX),
     unsigned("max_sort_length", Both, 1024, 4, 8388608).fixed(),
     unsigned("max_sp_recursion_depth", Both, 0, 0, 255),
-    unsigned("max_user_connections", Both, 0, 0, 4294967295).fixed(),
+    unsigned("max_user_connections", Both, 0, 0, 4294967295)
+        .obeyed("Sessions of one account at a time; 0 is without a limit."),
     unsigned("max_write_lock_count", Global, u64::MAX, 1, u64::MAX),
     unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX),
     unsigned("myisam_sort_buffer_size", Both, 8388608, 4096, u64::MAX),
@@ -149,13 +154,19 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("ngram_token_size", Global, 2, 1, 10).read_only(),
     boolean("offline_mode", Global, false).fixed(),
     boolean("old_alter_table", Both, false),
-    boolean("partial_revokes", Global, false).fixed(),
-    unsigned("password_history", Global, 0, 0, 4294967295).fixed(),
-    boolean("password_require_current", Global, false).fixed(),
-    unsigned("password_reuse_interval", Global, 0, 0, 4294967295).fixed(),
+    boolean("partial_revokes", Global, false)
+        .obeyed("REVOKE ON a database takes from what is granted on *.* too."),
+    unsigned("password_history", Global, 0, 0, 4294967295)
+        .obeyed("How many of the last passwords may not come again."),
+    boolean("password_require_current", Global, false)
+        .obeyed("Changing the own password takes the present one."),
+    unsigned("password_reuse_interval", Global, 0, 0, 4294967295)
+        .obeyed("Days for which a password may not come again."),
     boolean("performance_schema", Global, false).read_only().fixed(),
     text("pid_file", Global, "").read_only(),
     text("plugin_dir", Global, "").read_only(),
+    boolean("print_identified_with_as_hex", Both, false)
+        .obeyed("SHOW CREATE USER writes hashes that cannot be printed in hexadecimal digits."),
     unsigned("port", Global, 3306, 0, 65535).read_only(),
     unsigned("preload_buffer_size", Both, 32768, 1024, 1073741824),
     text("protocol_compression_algorithms", Global, "zlib,zstd,uncompressed"),

@@ -26,7 +26,8 @@ pub(super) const STATEMENT: &[Definition] = &[
     choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"]).obeyed("What COMMIT and ROLLBACK do after the end."),
     unsigned("cte_max_recursion_depth", Both, 1000, 0, 4294967295).obeyed("How often a recursive table expression may iterate."),
     collation("default_collation_for_utf8mb4", Both, "utf8mb4_0900_ai_ci").fixed(),
-    unsigned("default_password_lifetime", Global, 0, 0, 65535).fixed(),
+    unsigned("default_password_lifetime", Global, 0, 0, 65535)
+        .obeyed("Days after which a password has to be changed; 0 is never."),
     text("default_storage_engine", Both, "InnoDB").obeyed("The engine of tables that name none."),
     boolean("default_table_encryption", Both, false).fixed(),
     text("default_tmp_storage_engine", Both, "InnoDB").fixed(),

@@ -1,0 +1,83 @@
+//! What virtual tables learn of the session that looks at them, and which of them everybody may read.
+
+use std::sync::Arc;
+
+use auth::{Privilege, PrivilegeSet};
+
+use crate::session::Session;
+
+/// Tables of `performance_schema` that tell nothing of others, or show each account its own only.
+const OPEN_TABLES: &[&str] = &[
+    "global_status",
+    "global_variables",
+    "processlist",
+    "session_status",
+    "session_variables",
+    "variables_metadata",
+];
+
+/// Whether everybody may read the table.
+pub fn is_open_to_all(database: &str, table: &str) -> bool {
+    let database = catalog::canonical_database(database);
+    database == catalog::INFORMATION_SCHEMA
+        || (database == "performance_schema"
+            && OPEN_TABLES.iter().any(|open| open.eq_ignore_ascii_case(table)))
+}
+
+impl Session {
+    /// What virtual tables learn of this session.
+    pub(crate) fn viewer(&mut self) -> Arc<catalog::Viewer> {
+        if let Some(viewer) = &self.viewer {
+            return viewer.clone();
+        }
+        let viewer = Arc::new(self.make_viewer());
+        self.viewer = Some(viewer.clone());
+        viewer
+    }
+
+    fn make_viewer(&self) -> catalog::Viewer {
+        let access = Arc::new(self.privileges.access().clone());
+        let of_columns = access.clone();
+        let lists_all = access.global.has(Privilege::ShowDatabases.into());
+        let sees = move |database: &str, table: Option<&str>| {
+            if access.is_full() || is_public(database) {
+                return true;
+            }
+            match table {
+                None => lists_all || access.opens_database(database),
+                Some(table) => access.sees_table(database, table),
+            }
+        };
+        let column_privileges = move |database: &str, table: &str, column: &str| {
+            let all = PrivilegeSet::all_column();
+            let held = match is_public(database) {
+                true => Privilege::Select.into(),
+                false => of_columns.column(database, table, column),
+            };
+            let names: Vec<String> =
+                all.iter().filter(|&one| held.has(one.into())).map(|one| one.name().to_lowercase()).collect();
+            names.join(",")
+        };
+        catalog::Viewer {
+            sees: Arc::new(sees),
+            column_privileges: Arc::new(column_privileges),
+            user: self.connection.user.clone(),
+            connection_id: u64::from(self.connection.id.0),
+            time_zone: self.settings.time_zone.clone(),
+            sees_all_sessions: self.privileges.has_global(Privilege::Process),
+            account: self.privileges.account_name().to_string(),
+            active_roles: self
+                .privileges
+                .active_roles()
+                .iter()
+                .map(|role| (role.user.clone(), role.host.as_str().to_owned()))
+                .collect(),
+            sees_all_accounts: self.privileges.has_on_database(Privilege::Select, "mysql"),
+        }
+    }
+}
+
+/// Databases that everybody sees.
+fn is_public(database: &str) -> bool {
+    database == catalog::INFORMATION_SCHEMA || database == "performance_schema"
+}
