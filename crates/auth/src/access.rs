@@ -239,14 +239,29 @@ impl Access {
     /// Whether anything is granted on a database or within it: then it may be seen and entered.
     pub fn opens_database(&self, name: &str) -> bool {
         self.database(name).meets(PrivilegeSet::opens_database())
-            || self.tables.keys().any(|(database, _)| database == name)
+            || self.tables.iter().any(|((database, _), table)| database == name && table.permits_anything())
             || self.routines.keys().any(|(_, (database, _))| database == name)
+    }
+
+    /// Whether the tables of a database may be listed: passing on rights on one of them is enough.
+    pub fn lists_database(&self, name: &str) -> bool {
+        self.opens_database(name) || self.tables.keys().any(|(database, _)| database == name)
+    }
+
+    /// Whether a database may be known to exist: passing on rights on it is enough.
+    pub fn knows_database(&self, name: &str) -> bool {
+        self.lists_database(name) || !self.granted_on(name).is_empty()
     }
 
     /// Whether anything is granted on a table, its columns, or around it.
     pub fn sees_table(&self, database: &str, name: &str) -> bool {
-        let visible = PrivilegeSet::all_table() | Privilege::GrantOption.into();
-        self.any_column(database, name).meets(visible)
+        self.any_column(database, name).meets(PrivilegeSet::all_table())
+            || self.has_table_entry(database, name)
+    }
+
+    /// Whether anything is granted on the table itself or its columns.
+    pub fn has_table_entry(&self, database: &str, name: &str) -> bool {
+        self.table_grants(database, name).is_some()
     }
 }
 

@@ -55,6 +55,11 @@ impl TableGrants {
         self.table.is_empty() && self.columns.is_empty()
     }
 
+    /// More than passing on what is held elsewhere.
+    pub fn permits_anything(&self) -> bool {
+        !self.table.without(Privilege::GrantOption.into()).is_empty() || !self.columns.is_empty()
+    }
+
     /// What any column has.
     pub fn any_column(&self) -> PrivilegeSet {
         self.columns.values().fold(PrivilegeSet::NONE, |set, &column| set | column)

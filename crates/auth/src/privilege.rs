@@ -128,7 +128,7 @@ impl PrivilegeSet {
 
     /// With any of these a database may be entered.
     pub fn opens_database() -> Self {
-        Self::all_database() | Privilege::GrantOption.into()
+        Self::all_database()
     }
 
     pub fn of(privileges: &[Privilege]) -> Self {

@@ -38,6 +38,9 @@ impl<'p> Planner<'p> {
             ast::InsertSource::Set(assignments) => self.insert_set((&table, need), &columns, assignments)?,
             ast::InsertSource::Query(query) => {
                 let planned = self.plan_source_query(query)?;
+                if insert.columns.is_none() {
+                    self.need_unnamed_columns(&table, need, &columns)?;
+                }
                 if planned.columns.len() != columns.len() {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
                 }
@@ -138,8 +141,9 @@ impl<'p> Planner<'p> {
                 let visible =
                     |column: &usize| !table.columns[*column].invisible && !table.columns[*column].hidden;
                 let columns: Vec<usize> = (0..table.columns.len()).filter(visible).collect();
-                for &column in &columns {
-                    self.need_named(need, &table.columns[column].name, Rights::INSERT, true)?;
+                // A query is asked for first.
+                if !matches!(insert.source, ast::InsertSource::Query(_)) {
+                    self.need_unnamed_columns(table, need, &columns)?;
                 }
                 return Ok(columns);
             }
@@ -154,6 +158,17 @@ impl<'p> Planner<'p> {
             columns.push(column);
         }
         Ok(columns)
+    }
+
+    fn need_unnamed_columns(
+        &mut self,
+        table: &TableDef,
+        need: usize,
+        columns: &[usize],
+    ) -> Result<(), SqlError> {
+        columns
+            .iter()
+            .try_for_each(|&column| self.need_named(need, &table.columns[column].name, Rights::INSERT, true))
     }
 
     fn insert_rows(

@@ -2,7 +2,8 @@
 //! with what was recorded.
 //!
 //! A script is a list of statements, each followed by `----` and its recorded answer, up to an empty line. A
-//! statement may start with `[name]` to run in another session of the same server. `UPDATE_SQL_TESTS=1` writes
+//! statement may start with `[name]` to run in another session of the same server, with
+//! `[user@host]` in one of that account. `UPDATE_SQL_TESTS=1` writes
 //! the present answers into the scripts; `SQL_TESTS=part` runs only the files whose name holds `part`.
 mod support;
 
@@ -47,7 +48,11 @@ fn run_file(file: &Path) -> Result<(), String> {
             let position = match clients.iter().position(|(name, _)| *name == step.session) {
                 Some(position) => position,
                 None => {
-                    clients.push((step.session.clone(), Client::connect(&server).await));
+                    let client = match step.session.split_once('@') {
+                        Some((user, host)) => Client::connect_account(&server, user, host).await,
+                        None => Client::connect(&server).await,
+                    };
+                    clients.push((step.session.clone(), client));
                     clients.len() - 1
                 }
             };

@@ -25,7 +25,6 @@ const fn entry(
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    entry("current_role", (0, 0), Statement, |_, _, _| Ok(system_text(288)), current_role),
     entry("uuid_short", (0, 0), Volatile, |_, _, _| Ok(unsigned_type()), uuid_short),
     entry("icu_version", (0, 0), Statement, |_, _, _| Ok(system_text(4)), icu_version),
     entry("name_const", (2, 2), Pure, infer_name_const, |arguments| Ok(arguments.value(1)?.into_owned())),
@@ -69,11 +68,6 @@ fn infer_name_const(
         return Err(error_code::ER_RESERVED_SYNTAX.with(&[&"NAME_CONST"]));
     }
     Ok(arguments[1].ty.clone())
-}
-
-/// The roles that are active, which are none until a session can have some.
-fn current_role(_: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(Value::bytes("NONE"))
 }
 
 /// The version of the library whose rules for regular expressions these are.

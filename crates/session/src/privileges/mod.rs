@@ -20,7 +20,7 @@ use instance::Instance;
 
 pub(crate) use refusal::listed;
 pub(crate) use variable::changes_accounts;
-pub(crate) use viewer::is_open_to_all;
+pub(crate) use viewer::{column_privileges, is_open_to_all};
 
 pub struct Privileges {
     name: AccountName,
@@ -141,6 +141,11 @@ impl Privileges {
     /// Whether a database may be entered and its tables listed.
     pub fn opens_database(&self, database: &str) -> bool {
         database == catalog::INFORMATION_SCHEMA || self.access.opens_database(database)
+    }
+
+    /// Whether the tables of a database may be listed.
+    pub fn lists_database(&self, database: &str) -> bool {
+        database == catalog::INFORMATION_SCHEMA || self.access.lists_database(database)
     }
 
     /// Whether any privilege at all reaches the table.

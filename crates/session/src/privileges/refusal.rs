@@ -4,6 +4,7 @@
 
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
+use definition::TableName;
 
 use crate::session::Session;
 use instance::ProcessEntry;
@@ -103,6 +104,22 @@ impl Session {
             true => Ok(()),
             false => Err(self.database_denied(database)),
         }
+    }
+
+    /// Error 1142 unless the account may read around the table, or has anything on it.
+    pub(crate) fn require_seen(&self, name: &TableName) -> Result<(), SqlError> {
+        let access = self.privileges.access();
+        let may = super::is_open_to_all(&name.database, &name.name)
+            || access.database(&name.database).has(Privilege::Select.into())
+            || access.has_table_entry(&name.database, &name.name);
+        if may { Ok(()) } else { Err(self.table_denied("SELECT", &name.name)) }
+    }
+
+    /// Error 1227 unless the account may change accounts, or the tables that MySQL keeps them in.
+    pub(crate) fn require_account_change(&self, on_tables: Privilege) -> Result<(), SqlError> {
+        let may = self.privileges.has_global(Privilege::CreateUser)
+            || self.privileges.has_on_database(on_tables, "mysql");
+        if may { Ok(()) } else { Err(Self::privilege_missing(Privilege::CreateUser.name())) }
     }
 
     /// Error 1142 with what is missing of these on the table; what one of its columns has counts.

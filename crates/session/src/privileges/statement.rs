@@ -7,7 +7,8 @@
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    CreateTable, FlushTarget, Ident, LockTable, MaintenanceKind, ObjectName, RenameTable, Show, StatementKind,
+    AlterSpecification, AlterTable, CreateTable, FlushTarget, Ident, LockTable, MaintenanceKind, ObjectName,
+    RenameTable, Show, StatementKind,
 };
 
 use crate::session::Session;
@@ -22,7 +23,7 @@ impl Session {
         }
         match kind {
             CreateTable(statement) => self.require_create_table(statement),
-            AlterTable(statement) => self.require_on(Privilege::Alter.into(), statement.table),
+            AlterTable(statement) => self.require_alter_table(statement),
             CreateIndex(statement) => self.require_on(Privilege::Index.into(), statement.table),
             DropIndex(statement) => self.require_on(Privilege::Index.into(), statement.table),
             DropTable(statement) if statement.temporary => Ok(()),
@@ -35,9 +36,12 @@ impl Session {
             AlterDatabase(statement) => self.require_shown_database(Privilege::Alter, statement.name),
             DropDatabase(statement) => self.require_database(Privilege::Drop, statement.name.name),
             LockTables(tables) => self.require_lock_tables(tables),
+            MaintainTable(maintain) if maintain.kind == MaintenanceKind::Check => {
+                maintain.tables.iter().try_for_each(|table| self.require_seen(&self.table_name(*table)?))
+            }
             MaintainTable(maintain) => {
                 let needed = match maintain.kind {
-                    MaintenanceKind::Check | MaintenanceKind::Checksum => Privilege::Select.into(),
+                    MaintenanceKind::Checksum => Privilege::Select.into(),
                     _ => PrivilegeSet::of(&[Privilege::Select, Privilege::Insert]),
                 };
                 self.require_on_all(needed, maintain.tables)
@@ -91,11 +95,15 @@ impl Session {
         Ok(())
     }
 
-    /// ALTER TABLE .. RENAME: the old name, then the new one.
-    pub(crate) fn require_alter_rename(&self, from: &TableName, to: &TableName) -> Result<(), SqlError> {
-        self.require_table(Privilege::Drop.into(), &from.database, &from.name)?;
-        let needed = PrivilegeSet::of(&[Privilege::Create, Privilege::Insert]);
-        self.require_table(needed, &to.database, &to.name)
+    /// With RENAME as much as RENAME TABLE.
+    fn require_alter_table(&self, statement: &AlterTable<'_>) -> Result<(), SqlError> {
+        let renamed = statement.specifications.iter().find_map(|specification| match specification {
+            AlterSpecification::RenameTable(to) => Some(*to),
+            _ => None,
+        });
+        let Some(to) = renamed else { return self.require_on(Privilege::Alter.into(), statement.table) };
+        self.require_on(PrivilegeSet::of(&[Privilege::Drop, Privilege::Alter]), statement.table)?;
+        self.require_on(PrivilegeSet::of(&[Privilege::Create, Privilege::Insert]), to)
     }
 
     fn require_shown_database(&self, privilege: Privilege, name: Option<Ident<'_>>) -> Result<(), SqlError> {
@@ -148,6 +156,13 @@ impl Session {
     fn require_show(&self, show: &Show<'_>) -> Result<(), SqlError> {
         match show {
             Show::CreateTable(table) => self.require_show_create_table(*table),
+            Show::Triggers { database, .. } | Show::Events { database, .. } => {
+                let name = database.map(|name| name.name).or(self.database.as_deref());
+                match name.is_none_or(|name| self.privileges.lists_database(name)) {
+                    true => Ok(()),
+                    false => Err(self.database_denied(name.unwrap_or_default())),
+                }
+            }
             Show::CreateView(table) => self.require_on_all(Privilege::Select.into(), &[*table]),
             Show::BinaryLogs | Show::BinaryLogStatus | Show::ReplicaStatus { .. }
                 if !self.privileges.has_super_or(&[])
@@ -164,7 +179,7 @@ impl Session {
 
     fn require_show_create_table(&self, table: ObjectName<'_>) -> Result<(), SqlError> {
         let name = self.table_name(table)?;
-        let visible = PrivilegeSet::all_table() | Privilege::GrantOption.into();
+        let visible = PrivilegeSet::all_table();
         let is_open = super::is_open_to_all(&name.database, &name.name);
         match is_open || self.privileges.access().table(&name.database, &name.name).meets(visible) {
             true => Ok(()),

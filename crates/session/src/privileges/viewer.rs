@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auth::{Privilege, PrivilegeSet};
+use auth::{Access, Privilege, PrivilegeSet};
 
 use crate::session::Session;
 
@@ -44,19 +44,12 @@ impl Session {
                 return true;
             }
             match table {
-                None => lists_all || access.opens_database(database),
+                None => lists_all || access.knows_database(database),
                 Some(table) => access.sees_table(database, table),
             }
         };
         let column_privileges = move |database: &str, table: &str, column: &str| {
-            let all = PrivilegeSet::all_column();
-            let held = match is_public(database) {
-                true => Privilege::Select.into(),
-                false => of_columns.column(database, table, column),
-            };
-            let names: Vec<String> =
-                all.iter().filter(|&one| held.has(one.into())).map(|one| one.name().to_lowercase()).collect();
-            names.join(",")
+            column_privileges(&of_columns, database, table, column)
         };
         catalog::Viewer {
             sees: Arc::new(sees),
@@ -75,6 +68,16 @@ impl Session {
             sees_all_accounts: self.privileges.has_on_database(Privilege::Select, "mysql"),
         }
     }
+}
+
+/// What a column may be used for, as SHOW FULL COLUMNS lists it.
+pub(crate) fn column_privileges(access: &Access, database: &str, table: &str, column: &str) -> String {
+    let held = match is_public(database) {
+        true => Privilege::Select.into(),
+        false => access.column(database, table, column),
+    };
+    let all = PrivilegeSet::all_column().iter().filter(|&privilege| held.has(privilege.into()));
+    all.map(|privilege| privilege.name().to_lowercase()).collect::<Vec<_>>().join(",")
 }
 
 /// Databases that everybody sees.

@@ -32,7 +32,7 @@ impl Session {
         let name = user.map_or_else(|| self.privileges.account_name().clone(), |user| self.account_of(user));
         let is_own = name == *self.privileges.account_name();
         let shown = format!("Grants for {}@{}", name.user, name.host.as_str());
-        if !is_own && !self.privileges.has_on_database(Privilege::Select, "mysql") {
+        if !is_own && !self.privileges.has_on_table(Privilege::Select.into(), "mysql", "user") {
             return Err(self.table_denied("SELECT", "user"));
         }
         let account = self
@@ -183,7 +183,7 @@ pub(crate) fn create_user_text(account: &Account, shows_hex: bool) -> Vec<u8> {
     put_policy(&mut out, account);
     if let Some(attributes) = &account.attributes {
         out.extend_from_slice(b" ATTRIBUTE ");
-        put_quoted(&mut out, attributes.as_bytes());
+        out.extend_from_slice(quote_json(attributes).as_bytes());
     }
     out
 }
@@ -250,6 +250,11 @@ fn put_policy(out: &mut Vec<u8>, account: &Account) {
         days => text += &format!(" PASSWORD_LOCK_TIME {days}"),
     }
     out.extend_from_slice(text.as_bytes());
+}
+
+/// JSON as a literal that reads as it is; its double quotes need no escape.
+fn quote_json(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
 /// A literal of bytes as they are.

@@ -6,11 +6,10 @@ use datum::{SqlError, Value};
 use parser::ast::{ObjectName, ShowFilter};
 use schema::{ColumnDef, TableDef, column_default, column_extra, column_key, type_text};
 
-use crate::privileges::is_open_to_all;
+use crate::privileges::column_privileges;
 use crate::result::{MadeColumn, MadeRows, optional_text};
 use crate::session::Session;
 use crate::statement::{Done, Named, Request, Shield};
-use definition::TableName;
 
 impl Session {
     pub(crate) async fn describe(
@@ -26,28 +25,22 @@ impl Session {
         Ok(Done::Made(rows))
     }
 
-    /// The descriptor of a stored or virtual table that a SHOW names.
+    /// The descriptor of a stored or virtual table that a SHOW names and may look at.
     pub(super) fn shown_table(&self, table: ObjectName<'_>) -> Result<Arc<TableDef>, SqlError> {
+        let definition = self.named_table(table)?;
+        self.require_seen(&self.table_name(table)?)?;
+        Ok(definition)
+    }
+
+    /// The descriptor of a stored or virtual table.
+    pub(super) fn named_table(&self, table: ObjectName<'_>) -> Result<Arc<TableDef>, SqlError> {
         let name = self.table_name(table)?;
         let handle = match self.resolve(&name.database, &name.name) {
-            Some(Named::Virtual(table)) => {
-                if !is_open_to_all(&name.database, &name.name) {
-                    self.require_seen(&name)?;
-                }
-                return Ok(table.definition().clone());
-            }
+            Some(Named::Virtual(table)) => return Ok(table.definition().clone()),
             Some(Named::Stored(handle)) => handle,
             None => self.instance.catalog().require_table(&name.database, &name.name)?,
         };
-        self.require_seen(&name)?;
         Ok(handle.definition().clone())
-    }
-
-    fn require_seen(&self, name: &TableName) -> Result<(), SqlError> {
-        match self.privileges.sees_table(&name.database, &name.name) {
-            true => Ok(()),
-            false => Err(self.table_denied("SELECT", &name.name)),
-        }
     }
 
     pub(super) fn show_columns(&self, full: bool, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
@@ -67,6 +60,11 @@ impl Session {
         }
         let mut rows = MadeRows::new(&columns);
         for (position, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
+            let access = self.privileges.access();
+            let privileges = column_privileges(access, &table.database, &table.name, &column.name);
+            if privileges.is_empty() {
+                continue;
+            }
             let mut row = vec![Value::bytes(&column.name), Value::bytes(type_text(&column.column_type))];
             if full {
                 row.push(collation_of(column));
@@ -78,7 +76,7 @@ impl Session {
                 Value::bytes(column_extra(column)),
             ]);
             if full {
-                row.push(Value::bytes("select,insert,update,references"));
+                row.push(Value::bytes(privileges));
                 row.push(Value::bytes(&column.comment));
             }
             rows.push(row);

@@ -9,7 +9,7 @@ use crate::session::Session;
 
 impl Session {
     pub(super) fn show_create_table(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
-        let definition = self.shown_table(table)?;
+        let definition = self.named_table(table)?;
         let handle = self.instance.catalog().table(&definition.database, &definition.name);
         if handle.is_some() {
             let lock = self.table_name(table)?.lock();

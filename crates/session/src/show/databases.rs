@@ -15,7 +15,7 @@ impl Session {
         for database in self.instance.catalog().databases() {
             if shows_all
                 || database.name == "performance_schema"
-                || self.privileges.opens_database(&database.name)
+                || self.privileges.access().knows_database(&database.name)
             {
                 rows.push(vec![Value::bytes(database.name)]);
             }

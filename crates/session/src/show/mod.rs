@@ -51,7 +51,7 @@ impl Session {
         let tables = match *show {
             Show::TableStatus { database, filter } => self.status_tables(database, filter)?,
             Show::Index { table, .. } | Show::CreateTable(table) => {
-                let definition = self.shown_table(table)?;
+                let definition = self.named_table(table)?;
                 catalog.table(&definition.database, &definition.name).into_iter().collect()
             }
             _ => Vec::new(),

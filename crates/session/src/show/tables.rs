@@ -19,7 +19,7 @@ impl Session {
             (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
         };
         let definition = self.instance.catalog().require_database(&name)?;
-        match self.privileges.opens_database(&definition.name) {
+        match self.privileges.lists_database(&definition.name) {
             true => Ok(definition.name),
             false => Err(self.database_denied(&name)),
         }

@@ -62,8 +62,10 @@ impl Session {
                 | FlushTarget::SlowLogs
                 | FlushTarget::RelayLogs { .. }
                 | FlushTarget::Hosts
-                | FlushTarget::OptimizerCosts
-                | FlushTarget::UserResources => {}
+                | FlushTarget::OptimizerCosts => {}
+                FlushTarget::UserResources => {
+                    self.instance.accounts().all().iter().for_each(|account| account.usage.forget_hour());
+                }
             }
         }
         Ok(Done::ok())

@@ -108,7 +108,6 @@ impl Session {
         if let Some(to) = to {
             check_table_name(&to.name)?;
             self.require_changeable(&to.database)?;
-            self.require_alter_rename(name, to)?;
             locks.push((to.database_lock(), LockMode::Shared));
             locks.push((to.lock(), LockMode::Exclusive));
         }

@@ -45,12 +45,16 @@ impl Client {
     }
 
     pub async fn connect_as(server: &Arc<Instance>, user: &str) -> Client {
+        Self::connect_account(server, user, "localhost").await
+    }
+
+    pub async fn connect_account(server: &Arc<Instance>, user: &str, account_host: &str) -> Client {
         let information = ConnectionInfo {
             id: server.next_connection_id(),
             user: user.to_owned(),
             host: "localhost".to_owned(),
             account_user: user.to_owned(),
-            account_host: "localhost".to_owned(),
+            account_host: account_host.to_owned(),
             peer: None,
             attributes: Vec::new(),
             capabilities: ClientCapabilities { multi_statements: true, ..ClientCapabilities::default() },

@@ -117,10 +117,12 @@ impl Session {
         for (column, set) in &granted.columns {
             missing |= set.without(access.column(database, name, column));
         }
-        match missing.is_empty() {
-            true => Ok(()),
-            false => Err(self.table_denied(&listed(missing), name)),
+        if missing.is_empty() {
+            return Ok(());
         }
+        // What a column has does not suffice, and is not told to be missing.
+        let told = missing.without(access.any_column(database, name));
+        Err(self.table_denied(&listed(if told.is_empty() { missing } else { told }), name))
     }
 
     /// Who may act as somebody else and pass that on.

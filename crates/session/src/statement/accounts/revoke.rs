@@ -47,12 +47,7 @@ impl Session {
 
     /// REVOKE ALL PRIVILEGES, GRANT OPTION FROM ..
     fn revoke_everything(&mut self, statement: &Revoke<'_>) -> Result<Done, SqlError> {
-        if !self.privileges.has_global(Privilege::CreateUser) {
-            let may = self.privileges.has_on_database(Privilege::Update, "mysql");
-            if !may {
-                return Err(Self::privilege_missing(Privilege::CreateUser.name()));
-            }
-        }
+        self.require_account_change(Privilege::Update)?;
         for user in statement.users {
             let name = self.account_of(*user);
             if self.changeable(&name)?.is_none() {

@@ -16,7 +16,7 @@ use crate::statement::Done;
 
 impl Session {
     pub(super) fn create_users(&mut self, statement: &CreateUser<'_>) -> Result<Done, SqlError> {
-        self.require_global(Privilege::CreateUser)?;
+        self.require_account_change(Privilege::Insert)?;
         let default_roles = self.roles_to_give(statement.default_roles)?;
         let (mut failed, mut generated) = (Vec::new(), Generated::default());
         for definition in statement.users {
@@ -100,15 +100,15 @@ impl Session {
     /// Everybody may change the own password, comment and default roles; the old password needs a privilege to keep it.
     fn require_alter(&self, name: &AccountName, statement: &AlterUser<'_>) -> Result<(), SqlError> {
         use parser::ast::AccountOption::{Attribute, Comment};
-        let may_all = self.privileges.has_global(Privilege::CreateUser);
+        if self.require_account_change(Privilege::Update).is_ok() {
+            return Ok(());
+        }
         let keeps_old = statement.users.iter().any(|definition| {
             definition.discard_old_password
                 || definition.authentication.is_some_and(|clause| clause.retain_current)
         });
-        if may_all || (keeps_old && self.privileges.has_dynamic(DynamicPrivilege::ApplicationPasswordAdmin)) {
-            return Ok(());
-        }
-        if keeps_old {
+        let may_keep = self.privileges.has_dynamic(DynamicPrivilege::ApplicationPasswordAdmin);
+        if self.is_own(name) && keeps_old && !may_keep {
             return Err(Self::privilege_missing("CREATE USER or APPLICATION_PASSWORD_ADMIN"));
         }
         let is_harmless = statement.options.iter().all(|option| matches!(option, Attribute(_) | Comment(_)));
@@ -120,10 +120,13 @@ impl Session {
 
     pub(super) fn drop_users(&mut self, statement: DropUser<'_>, are_roles: bool) -> Result<Done, SqlError> {
         let operation = if are_roles { "DROP ROLE" } else { "DROP USER" };
-        let mut may = self.privileges.has_global(Privilege::CreateUser);
-        if are_roles {
-            may |= self.privileges.has_global(Privilege::DropRole);
-        }
+        let may = match are_roles {
+            true => {
+                let either = [Privilege::CreateUser, Privilege::DropRole];
+                either.iter().any(|&privilege| self.privileges.has_global(privilege))
+            }
+            false => self.require_account_change(Privilege::Delete).is_ok(),
+        };
         if !may {
             let needed = if are_roles { "CREATE USER, DROP ROLE" } else { "CREATE USER" };
             return Err(Self::privilege_missing(needed));
@@ -151,7 +154,7 @@ impl Session {
     }
 
     pub(super) fn rename_users(&mut self, renames: &[(User<'_>, User<'_>)]) -> Result<Done, SqlError> {
-        self.require_global(Privilege::CreateUser)?;
+        self.require_account_change(Privilege::Update)?;
         let mut failed = Vec::new();
         for (from, to) in renames {
             let (from, to) = (self.account_of(*from), self.account_of(*to));
