@@ -211,6 +211,15 @@ impl ColumnType {
             || matches!(self.kind, TypeKind::Year | TypeKind::Bit(_) | TypeKind::Set(_) | TypeKind::Enum(_))
     }
 
+    /// Digits after the point where a type has a fixed number of them: not FLOAT and DOUBLE without (M,D), nor text.
+    pub fn fixed_scale(&self) -> Option<u8> {
+        match self.kind {
+            TypeKind::Float { digits } | TypeKind::Double { digits } => digits.map(|(_, scale)| scale),
+            ref kind if kind.is_string() || kind.has_members() || *kind == TypeKind::Json => None,
+            _ => Some(self.scale()),
+        }
+    }
+
     /// Digits after the point of exact numbers; 0 for integers.
     pub fn scale(&self) -> u8 {
         match self.kind {

@@ -23,6 +23,9 @@ pub enum CompareMode {
     Integer,
     Decimal,
     Double,
+    /// Floating point numbers that both have a fixed number of digits after the point, of which the greater: they are
+    /// equal where they are less than half a unit of the last digit apart. No key has this order.
+    FixedReal(u8),
     Text(CollationId),
     /// DATE, DATETIME and TIMESTAMP, and text or numbers compared with them.
     DateTime,
@@ -70,7 +73,10 @@ impl CompareMode {
         match () {
             () if is_integer(l) && is_integer(r) => CompareMode::Integer,
             () if is_exact(l) && is_exact(r) => CompareMode::Decimal,
-            () => CompareMode::Double,
+            () => match (left.fixed_scale(), right.fixed_scale()) {
+                (Some(left), Some(right)) => CompareMode::FixedReal(left.max(right)),
+                _ => CompareMode::Double,
+            },
         }
     }
 }
@@ -120,6 +126,12 @@ fn compare_converted(
         CompareMode::Double => {
             let left = in_zone(left, context).to_f64(left.column, warn)?;
             left.partial_cmp(&in_zone(right, context).to_f64(right.column, warn)?)
+        }
+        CompareMode::FixedReal(scale) => {
+            let left = in_zone(left, context).to_f64(left.column, warn)?;
+            let right = in_zone(right, context).to_f64(right.column, warn)?;
+            let is_equal = (left - right).abs() < 0.5 / 10f64.powi(i32::from(scale));
+            if is_equal { Some(Ordering::Equal) } else { left.partial_cmp(&right) }
         }
         CompareMode::Text(collation) => {
             Some(collation.compare(&left.value.to_text(left.column), &right.value.to_text(right.column)))

@@ -28,11 +28,14 @@ pub fn write_compare_key(
             Some(number) => number.write_key(key),
             None => return false,
         },
-        CompareMode::Double => match in_zone(operand, context).to_f64(column, warn) {
-            // Both zeros are equal.
-            Some(number) => key.extend_from_slice(&(number + 0.0).to_bits().to_be_bytes()),
-            None => return false,
-        },
+        // A hash join does without the fixed digits, as in MySQL.
+        CompareMode::Double | CompareMode::FixedReal(_) => {
+            match in_zone(operand, context).to_f64(column, warn) {
+                // Both zeros are equal.
+                Some(number) => key.extend_from_slice(&(number + 0.0).to_bits().to_be_bytes()),
+                None => return false,
+            }
+        }
         CompareMode::Text(collation) => collation.write_sort_key(&value.to_text(column), key),
         CompareMode::DateTime => {
             let moment = moment_or_zero(operand, context, warn);

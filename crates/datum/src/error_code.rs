@@ -140,6 +140,7 @@ error_codes! {
     ER_OPERAND_COLUMNS = 1241, "21000", "Operand should contain %d column(s)";
     ER_SUBQUERY_NO_1_ROW = 1242, "21000", "Subquery returns more than 1 row";
     ER_UNKNOWN_STMT_HANDLER = 1243, "HY000", "Unknown prepared statement handler (%s) given to %s";
+    ER_AUTO_CONVERT = 1246, "HY000", "Converting column '%s' from %s to %s";
     ER_ILLEGAL_REFERENCE = 1247, "42S22", "Reference '%s' not supported (%s)";
     ER_DERIVED_MUST_HAVE_ALIAS = 1248, "42000", "Every derived table must have its own alias";
     ER_SELECT_REDUCED = 1249, "01000", "Select %d was reduced during optimization";
@@ -181,10 +182,12 @@ error_codes! {
     ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%d) - truncated";
     ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
     ER_QUERY_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
+    ER_TRG_DOES_NOT_EXIST = 1360, "HY000", "Trigger does not exist";
     ER_NO_DEFAULT_FOR_FIELD = 1364, "HY000", "Field '%s' doesn't have a default value";
     ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
     ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %s value: '%s' for column '%s' at row %d";
     ER_RESERVED_SYNTAX = 1382, "HY000", "The '%s' syntax is reserved for purposes internal to the MySQL server";
+    ER_PS_MANY_PARAM = 1390, "HY000", "Prepared statement contains too many placeholders";
     ER_CANNOT_USER = 1396, "HY000", "Operation %s failed for %s";
     ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
     ER_XAER_INVAL = 1398, "XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
@@ -210,6 +213,7 @@ error_codes! {
     ER_WRONG_STRING_LENGTH = 1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)";
     ER_PARTITION_MGMT_ON_NONPARTITIONED = 1505, "HY000", "Partition management on a not partitioned table is not possible";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %s value: '%s'";
+    ER_EVENT_DOES_NOT_EXIST = 1539, "HY000", "Unknown event '%s'";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
     ER_DUP_ENTRY_AUTOINCREMENT_CASE = 1569, "HY000", "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '%s' for key '%s'";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%s'";
@@ -278,6 +282,8 @@ error_codes! {
     ER_AES_INVALID_KDF_NAME = 3235, "HY000", "KDF method name is not valid. Please use hkdf or pbkdf2_hmac method name";
     ER_AES_INVALID_KDF_ITERATIONS = 3236, "HY000", "For KDF method pbkdf2_hmac iterations value less than 1000 or more than 65535 is not allowed due to security reasons. Please provide iterations >= 1000 and iterations < 65535";
     ER_AES_INVALID_KEY_SIZE = 3237, "HY000", "AES key size should be %d bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, please provide exact AES key size or use KDF methods for better security.";
+    ER_INVALID_BITWISE_OPERANDS_SIZE = 3513, "HY000", "Binary operands of bitwise operators must be of equal length";
+    ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE = 3514, "HY000", "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_RECURSIVE_REQUIRES_UNION = 3573, "HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     ER_CTE_RECURSIVE_REQUIRES_NONRECURSIVE_FIRST = 3574, "HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";

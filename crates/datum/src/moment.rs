@@ -61,9 +61,7 @@ impl Value {
                 DateTime::parse(json_shown(json).trim_matches('"').as_bytes(), context.is_lenient())
             }
             // A year is its first day.
-            Value::Year(year) => {
-                Date::new(*year, 1, 1).filter(|_| *year > 0).map(|date| whole(date.at_midnight()))
-            }
+            Value::Year(year) => Date::new(*year, 1, 1).map(|date| whole(date.at_midnight())),
             number => number_to_datetime(number, column, context.is_lenient()),
         };
         parsed.ok_or(NoMoment::Invalid)

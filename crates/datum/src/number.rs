@@ -111,7 +111,7 @@ impl Value {
             Value::Double(number) => *number,
             Value::Decimal(number) => number.to_f64(),
             Value::Year(number) | Value::Enum(number) => f64::from(*number),
-            Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes) as f64,
+            Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes, warn) as f64,
             Value::Bytes(text) => text_to_f64(text, warn),
             Value::Json(json) => {
                 let number = self.number_of_json(json);
@@ -139,7 +139,7 @@ impl Value {
             }
             Value::Decimal(number) => number.clone(),
             Value::Year(number) | Value::Enum(number) => Decimal::from_i64(i64::from(*number)),
-            Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes)),
+            Value::Bytes(bytes) if column.is_hex_literal() => Decimal::from_u64(hex_number(bytes, warn)),
             Value::Bytes(text) => {
                 let parsed = Decimal::parse_prefix(text);
                 if parsed.is_overflow || !only_spaces(&text[parsed.consumed..]) || parsed.consumed == 0 {
@@ -175,7 +175,7 @@ impl Value {
                 warned_of_json("INTEGER", warn, |warn| number.to_integer(column, warn))?
             }
             Value::Decimal(number) => decimal_to_integer(number, warn),
-            Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes)),
+            Value::Bytes(bytes) if column.is_hex_literal() => i128::from(hex_number(bytes, warn)),
             Value::Bytes(text) => {
                 let (number, consumed) = integer_prefix(text);
                 if !only_spaces(&text[consumed..]) || consumed == 0 {
@@ -241,8 +241,14 @@ fn warned_of_json<T>(
     number
 }
 
-/// The number a hexadecimal literal is: its last eight bytes, most significant first.
-pub(crate) fn hex_number(bytes: &[u8]) -> u64 {
+/// The number a hexadecimal literal is, most significant byte first; 0 with warning 1292 beyond 64 bits.
+pub(crate) fn hex_number(bytes: &[u8], warn: WarningSink<'_>) -> u64 {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    if bytes.len() - zeros > size_of::<u64>() {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        warn(truncated("BINARY", format!("x'{digits}'").as_bytes()));
+        return 0;
+    }
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 

@@ -224,12 +224,26 @@ impl<'a> Converter<'a> {
         Converter { conversion, definer, before, after, sources, row_number: 0, next_number, maker }
     }
 
+    /// What a column that may be NULL no longer has instead: error 1138 in strict mode.
+    fn in_place_of_null(&self, position: usize) -> Result<Value, SqlError> {
+        if self.conversion.is_strict() {
+            return Err(error_code::ER_INVALID_USE_OF_NULL.plain());
+        }
+        let column = &self.after.columns[position];
+        let warning = error_code::WARN_DATA_TRUNCATED.with(&[&column.name, &self.row_number]);
+        self.definer.tell(warning.into_warning());
+        Ok(match column.column_type.kind {
+            TypeKind::Enum(_) => Value::Enum(0),
+            _ => column.column_type.implicit_default(),
+        })
+    }
+
     fn convert_one(&mut self, position: usize, value: &Value) -> Result<Value, SqlError> {
         let column = &self.after.columns[position];
         if value.is_null() {
             return match column.nullable() {
                 true => Ok(Value::Null),
-                false => Err(error_code::ER_INVALID_USE_OF_NULL.plain()),
+                false => self.in_place_of_null(position),
             };
         }
         let ValueSource::Converted(old) = &self.sources[position] else { return Ok(value.clone()) };

@@ -31,7 +31,9 @@ pub fn draft_of_column(
 ) -> Result<ColumnDraft, SqlError> {
     let name = column.name.name;
     check_column_name(name)?;
-    let mut type_context = TypeContext { column: name, table_collation, conditions: &mut context.conditions };
+    let is_strict = context.sql_mode.is_strict();
+    let conditions = &mut context.conditions;
+    let mut type_context = TypeContext { column: name, table_collation, is_strict, conditions };
     let column_type = column_type(&column.data_type, &mut type_context)?;
     let mut attributes = read_attributes(column)?;
     if column.data_type.name == TypeName::Serial {
@@ -151,7 +153,7 @@ fn check_auto_increment_type(definition: &ColumnDef) -> Result<(), SqlError> {
 pub fn default_of(
     definition: &ColumnDef,
     written: Option<(Expr<'_>, bool)>,
-    context: &DefinitionContext<'_>,
+    context: &mut DefinitionContext<'_>,
 ) -> Result<ColumnDefault, SqlError> {
     let invalid = || Err(error_code::ER_INVALID_DEFAULT.with(&[&definition.name]));
     let Some((expr, parenthesized)) = written else {
@@ -174,9 +176,23 @@ pub fn default_of(
         return Ok(ColumnDefault::CurrentTimestamp { fsp });
     }
     if definition.is_large_object() {
-        return Err(error_code::ER_BLOB_CANT_HAVE_DEFAULT.with(&[&definition.name]));
+        let error = error_code::ER_BLOB_CANT_HAVE_DEFAULT.with(&[&definition.name]);
+        // Without strict mode the empty text is left out.
+        let is_ignored = !context.sql_mode.is_strict()
+            && definition.column_type.kind != TypeKind::Json
+            && is_empty_text(&expr);
+        if !is_ignored {
+            return Err(error);
+        }
+        context.conditions.push(error.into_warning());
+        return default_of(definition, None, context);
     }
     (context.literal_default)(&expr, definition)
+}
+
+fn is_empty_text(expr: &Expr<'_>) -> bool {
+    let ExprKind::Literal(literal) = expr.kind else { return false };
+    matches!(literal.value, parser::ast::LiteralValue::String { bytes: b"", .. })
 }
 
 /// The fractional digits of CURRENT_TIMESTAMP and its synonyms, or `None` for another expression.

@@ -22,6 +22,10 @@ impl<'a> Conversion<'a> {
         Conversion { mode: StoreMode { moments, is_strict }, now_utc_micros }
     }
 
+    pub fn is_strict(&self) -> bool {
+        self.mode.is_strict
+    }
+
     /// The value as the column keeps it, with a warning when it was adjusted.
     pub fn column_value(
         &self,

@@ -10,6 +10,8 @@ pub struct TypeContext<'a> {
     pub column: &'a str,
     /// Of columns that name no character set.
     pub table_collation: CollationId,
+    /// Otherwise a VARCHAR that is too long becomes a TEXT.
+    pub is_strict: bool,
     pub conditions: &'a mut Vec<Condition>,
 }
 
@@ -174,8 +176,11 @@ fn string(data_type: &DataType<'_>, context: &mut TypeContext<'_>) -> Result<Col
         true => CHAR_LENGTH_MAX,
         false => VARCHAR_BYTES_MAX / u64::from(collation.charset().bytes_per_character_max()),
     };
-    if length > limit {
+    if length > limit && (is_fixed || context.is_strict) {
         return Err(error_code::ER_TOO_BIG_FIELDLENGTH.with(&[&context.column, &limit]));
+    }
+    if length > limit {
+        return Ok(text_for(length, collation, context));
     }
     let kind = match (is_fixed, collation == CollationId::BINARY) {
         (true, true) => TypeKind::Binary,
@@ -184,6 +189,17 @@ fn string(data_type: &DataType<'_>, context: &mut TypeContext<'_>) -> Result<Col
         (false, false) => TypeKind::VarChar,
     };
     Ok(ColumnType { length: length as u32, collation, ..ColumnType::new(kind) })
+}
+
+/// The TEXT or BLOB that a VARCHAR or VARBINARY of too many characters becomes, with a note.
+fn text_for(length: u64, collation: CollationId, context: &mut TypeContext<'_>) -> ColumnType {
+    let width = u64::from(collation.charset().bytes_per_character_max());
+    let size = ObjectSize::holding(length.saturating_mul(width));
+    let is_binary = collation == CollationId::BINARY;
+    let names = if is_binary { ("VARBINARY", "BLOB") } else { ("VARCHAR", "TEXT") };
+    let note = error_code::ER_AUTO_CONVERT.with(&[&context.column, &names.0, &names.1]);
+    context.conditions.push(note.into_note());
+    ColumnType { collation, ..ColumnType::new(if is_binary { size.blob() } else { size.text() }) }
 }
 
 fn text(data_type: &DataType<'_>, context: &mut TypeContext<'_>) -> Result<ColumnType, SqlError> {

@@ -166,7 +166,7 @@ impl TableDraft {
             return Err(error_code::ER_TOO_MANY_KEYS.with(&[&INDEXES_MAX]));
         }
         for position in 0..self.indexes.len() {
-            check_index(&self, position)?;
+            check_index(&mut self, position, context)?;
         }
         self.warn_duplicate_indexes(context);
         self.check_auto_increment()?;

@@ -135,8 +135,14 @@ fn free_name(draft: &TableDraft, base: &str) -> String {
         .expect("numbers do not run out before 64 indexes do")
 }
 
-/// The limits of one index; corrects prefix lengths that cover the whole column.
-pub fn check_index(draft: &TableDraft, position: usize) -> Result<(), SqlError> {
+/// The limits of one index. Without strict mode a part that is too long is cut to a prefix where the index need not tell
+/// rows apart.
+pub fn check_index(
+    draft: &mut TableDraft,
+    position: usize,
+    context: &mut DefinitionContext<'_>,
+) -> Result<(), SqlError> {
+    let mut cuts = Vec::new();
     let index = &draft.indexes[position];
     if index.parts.len() > PARTS_MAX {
         return Err(error_code::ER_TOO_MANY_KEY_PARTS.with(&[&PARTS_MAX]));
@@ -151,10 +157,24 @@ pub fn check_index(draft: &TableDraft, position: usize) -> Result<(), SqlError> 
         }
         let definition = &draft.columns[column].definition;
         check_part(&definition.column_type, &definition.name, part)?;
-        bytes += key_bytes(&definition.column_type, part.prefix_length);
+        let part_bytes = key_bytes(&definition.column_type, part.prefix_length);
+        let is_cut = part_bytes > KEY_BYTES_MAX
+            && index.kind == IndexKind::Plain
+            && !context.sql_mode.is_strict()
+            && definition.column_type.kind.is_string();
+        if is_cut {
+            let width = definition.column_type.collation.charset().bytes_per_character_max();
+            cuts.push((at, KEY_BYTES_MAX / u64::from(width)));
+        }
+        bytes += if is_cut { KEY_BYTES_MAX } else { part_bytes };
     }
+    let error = error_code::ER_TOO_LONG_KEY.with(&[&KEY_BYTES_MAX]);
     if bytes > KEY_BYTES_MAX {
-        return Err(error_code::ER_TOO_LONG_KEY.with(&[&KEY_BYTES_MAX]));
+        return Err(error);
+    }
+    for (part, length) in cuts {
+        draft.indexes[position].parts[part].prefix_length = Some(length);
+        context.conditions.push(error.clone().into_warning());
     }
     Ok(())
 }

@@ -33,12 +33,12 @@ pub fn add_query_columns(
 
 /// A plain column keeps its default, a computed one that is never NULL gets its type's.
 fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
-    let mut column_type = output.column_type.clone();
-    if column_type.kind == TypeKind::Null {
-        column_type = ColumnType { nullable: true, ..ColumnType::new(TypeKind::Binary) };
-    }
-    let mut column = ColumnDef::new(output.name.clone(), column_type);
     let is_computed = output.original_name.is_empty();
+    let column_type =
+        if is_computed { computed_type(&output.column_type) } else { output.column_type.clone() };
+    let mut column = ColumnDef::new(output.name.clone(), column_type);
+    let has_date = column.column_type.kind.has_date();
+    let mut needs_default = is_computed && !column.nullable() && !column.is_large_object() && !has_date;
     if let Some(table) = catalog.table(&output.database, &output.table)
         && let Some(position) = table.definition().column_named(&output.original_name)
     {
@@ -47,13 +47,46 @@ fn column_of(catalog: &Catalog, output: &OutputColumn) -> ColumnDef {
         if source.generated.is_none() {
             column.default = source.default.clone();
         }
+        needs_default = source.auto_increment;
     }
-    if is_computed && !column.nullable() && !column.is_large_object() {
+    if needs_default {
         let value = column.column_type.implicit_default();
         let text = String::from_utf8_lossy(&value.to_text(&column.column_type)).into_owned();
         column.default = ColumnDefault::Value { value, text };
     }
     column
+}
+
+/// Longer computed texts become TEXT.
+const VARCHAR_CHARACTERS_MAX: u32 = 512;
+/// Integers whose values are no wider become INT.
+const INT_WIDTH_MAX: u32 = 11;
+
+/// The type of the column that keeps a computed value.
+fn computed_type(column_type: &ColumnType) -> ColumnType {
+    use TypeKind::{
+        Blob, Long, LongBlob, LongLong, LongText, MediumBlob, MediumText, Null, Text, VarBinary, VarChar,
+    };
+    let with = |kind: TypeKind| ColumnType { kind, length: 0, ..column_type.clone() };
+    match column_type.kind {
+        Null => ColumnType { nullable: true, ..ColumnType::varbinary(0) },
+        LongLong if (1..=INT_WIDTH_MAX).contains(&column_type.length) => with(Long),
+        LongLong => with(LongLong),
+        VarChar | VarBinary if column_type.length > VARCHAR_CHARACTERS_MAX => {
+            let is_binary = column_type.kind == VarBinary;
+            match (column_type.byte_length_max(), is_binary) {
+                (0..=65_535, false) => with(Text),
+                (0..=65_535, true) => with(Blob),
+                (65_536..=16_777_215, false) => with(MediumText),
+                (65_536..=16_777_215, true) => with(MediumBlob),
+                (_, false) => with(LongText),
+                (_, true) => with(LongBlob),
+            }
+        }
+        // A hexadecimal literal's mark is no property of its column.
+        VarBinary => ColumnType { unsigned: false, ..column_type.clone() },
+        _ => column_type.clone(),
+    }
 }
 
 /// Where each column of the new table gets its value from.

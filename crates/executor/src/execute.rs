@@ -2,7 +2,7 @@
 use crate::batch::RowBatch;
 use crate::change::{LoadSource, execute_delete, execute_insert, execute_load, execute_update};
 use crate::context::ExecContext;
-use crate::operator::{BATCH_ROWS, build, row_count};
+use crate::operator::{BATCH_ROWS, build, row_limit};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
 use datum::{SqlError, Value};
@@ -133,8 +133,8 @@ async fn execute_counted(
 ) -> Result<Outcome, SqlError> {
     let (count, offset) = match &query.counted_limit {
         Some((count, offset)) => {
-            let offset = offset.as_ref().map(|offset| row_count(offset, context.eval)).transpose()?;
-            (row_count(count, context.eval)?, offset.unwrap_or(0))
+            let offset = offset.as_ref().map(|offset| row_limit(offset, context.eval)).transpose()?;
+            (row_limit(count, context.eval)?, offset.unwrap_or(0))
         }
         None => (u64::MAX, 0),
     };

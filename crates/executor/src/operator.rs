@@ -34,7 +34,7 @@ use schema::LocalFuture;
 
 pub use build::build;
 pub use initialise::run_initialisers;
-pub use limit::row_count;
+pub use limit::{row_count, row_limit};
 
 /// Rows asked for at once where nothing limits them.
 pub const BATCH_ROWS: usize = 256;

@@ -11,6 +11,8 @@ pub struct Outcome {
     pub affected_rows: u64,
     /// Rows that UPDATE found, changed or not (affected rows under CLIENT_FOUND_ROWS).
     pub matched_rows: u64,
+    /// Rows that ON DUPLICATE KEY UPDATE left as they were: no duplicates, and affected under CLIENT_FOUND_ROWS only.
+    pub unchanged_rows: u64,
     /// Rows given to INSERT.
     pub records: u64,
     /// Rows of INSERT that met an existing key.

@@ -1,88 +1,206 @@
 //! Which collation wins when texts meet, by the rules of MySQL's manual, "Collation Coercibility in Expressions".
 //!
-//! Callers: comparison, CASE and the text functions, while a statement is bound.
+//! Two implicit collations of one character set that differ give its `_bin` collation, which a function's result may
+//! have, but which nothing can be compared in: error 1267. Callers: comparison, CASE, the text functions and UNION,
+//! while a statement is bound.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, error_code};
+use datum::{ColumnType, SqlError, Value, error_code};
 
-use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr};
+use crate::build::{BindContext, Reading};
+use crate::expr::{Coercibility, Expr, ExprKind};
 
-type Claim = (CollationId, Coercibility);
+/// A collation with what binds it.
+pub(crate) type Claim = (CollationId, Coercibility);
+
+/// What the common collation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The text of a result. Numbers among the texts count as the connection's.
+    Result,
+    /// Comparing: there has to be a collation that binds.
+    Comparison,
+}
 
 impl BindContext {
-    /// The common collation of text operands, which are converted to its character set where theirs differs.
-    /// `operation` names the function or operator in errors 1267, 1270 and 1271.
+    /// The common collation of text operands, which they carry afterwards: they are converted to its character set where
+    /// theirs differs. `operation` names the function or operator in errors 1267, 1270 and 1271.
     pub(crate) fn aggregate_collations(
         &self,
         operation: &str,
         exprs: &mut [Expr],
+        purpose: Purpose,
     ) -> Result<Claim, SqlError> {
-        let mut winner: Option<Claim> = None;
-        for expr in exprs.iter() {
-            let claim = (expr.ty.collation(), expr.ty.coercibility);
-            if claim.1 == Coercibility::Ignorable {
-                continue;
+        let claims = exprs.iter().map(|expr| (expr.ty.collation(), expr.ty.coercibility));
+        let winner = common_claim(claims, purpose).ok_or_else(|| illegal_mix(operation, exprs))?;
+        let (collation, coercibility) = match winner {
+            (_, Coercibility::Numeric) if purpose == Purpose::Result => {
+                (self.connection_collation, Coercibility::Coercible)
             }
-            winner = Some(match winner {
-                None => claim,
-                Some(winner) => stronger(winner, claim).ok_or_else(|| illegal_mix(operation, exprs))?,
-            });
-        }
-        let (collation, coercibility) =
-            winner.unwrap_or((self.connection_collation, Coercibility::Ignorable));
-        for expr in exprs.iter_mut() {
-            let own = expr.ty.collation().charset();
-            let convertible = own != Charset::Binary && collation.charset() != Charset::Binary;
-            if own != collation.charset() && convertible {
-                let coercibility = expr.ty.coercibility;
-                let target = ColumnType { collation, ..expr.ty.column.clone() };
-                *expr = self.convert(std::mem::replace(expr, Expr::null()), target)?;
-                expr.ty.coercibility = coercibility;
+            winner => winner,
+        };
+        for position in 0..exprs.len() {
+            if !self.carry(&mut exprs[position], collation)? {
+                return Err(illegal_mix(operation, exprs));
             }
         }
         Ok((collation, coercibility))
     }
+
+    /// Gives an operand the collation; false when its text may have characters that the character set lacks.
+    fn carry(&self, expr: &mut Expr, collation: CollationId) -> Result<bool, SqlError> {
+        let (own, wanted) = (expr.ty.collation().charset(), collation.charset());
+        let is_convertible = own != wanted && own != Charset::Binary && wanted != Charset::Binary;
+        if !is_convertible {
+            // What makes its text by its type, as CAST does, keeps that type.
+            let is_made = own != wanted && !is_read(expr);
+            if is_made {
+                let ty = expr.ty.clone();
+                let made = std::mem::replace(expr, Expr::null());
+                *expr = Expr { kind: ExprKind::Relabel(Box::new(made)), ty };
+            }
+            expr.ty.column.collation = collation;
+            return Ok(true);
+        }
+        if let Some(Value::Bytes(text)) = self.peek(expr) {
+            if own.convert_to(wanted, &text).is_lossy {
+                self.decide_by(expr);
+                return Ok(false);
+            }
+            let column = ColumnType { collation, ..expr.ty.column.clone() };
+            let coercibility = expr.ty.coercibility;
+            if self.read_as(expr, Reading::Recoded { from: own, to: wanted }, column) {
+                expr.ty.coercibility = coercibility;
+                return Ok(true);
+            }
+        }
+        if !holds(wanted, own) && expr.ty.coercibility < Coercibility::Coercible {
+            return Ok(false);
+        }
+        let coercibility = expr.ty.coercibility;
+        let target = ColumnType { collation, ..expr.ty.column.clone() };
+        *expr = self.convert(std::mem::replace(expr, Expr::null()), target)?;
+        expr.ty.coercibility = coercibility;
+        Ok(true)
+    }
 }
 
-/// The claim that wins, or `None` when neither may.
-fn stronger(left: Claim, right: Claim) -> Option<Claim> {
-    let (weak, strong) = if left.1 < right.1 { (right, left) } else { (left, right) };
+/// The claim that wins over all of them, or `None` when none may.
+pub(crate) fn common_claim(claims: impl Iterator<Item = Claim>, purpose: Purpose) -> Option<Claim> {
+    let mut winner: Option<Claim> = None;
+    // What cannot be combined may still be settled by a later explicit collation.
+    let mut is_open = false;
+    let mut is_incomparable = false;
+    for claim in claims {
+        if let Some(winner) = winner {
+            is_incomparable =
+                (is_incomparable && claim.1 != Coercibility::Explicit) || is_mixed(winner, claim);
+        }
+        winner = Some(match winner {
+            None => claim,
+            // A mixed collation that came with an operand gives way.
+            Some(mixed) if purpose == Purpose::Comparison && gives_way(mixed, claim) => claim,
+            Some(winner) if purpose == Purpose::Comparison && gives_way(claim, winner) => winner,
+            Some(winner) => match stronger(winner, claim) {
+                Combined::Claim(claim) => claim,
+                Combined::Open => {
+                    is_open = true;
+                    (CollationId::BINARY, Coercibility::NoCollation)
+                }
+                Combined::Illegal => return None,
+            },
+        });
+    }
+    let winner = winner.unwrap_or((CollationId::BINARY, Coercibility::Ignorable));
+    let is_unsettled = is_open && winner.1 != Coercibility::Explicit;
+    let is_refused = purpose == Purpose::Comparison && is_incomparable;
+    (!is_unsettled && !is_refused).then_some(winner)
+}
+
+fn gives_way(mixed: Claim, other: Claim) -> bool {
+    mixed.1 == Coercibility::NoCollation
+        && other.1 != Coercibility::NoCollation
+        && mixed.0 != other.0
+        && mixed.0.charset() == other.0.charset()
+}
+
+/// Whether neither of two claims tells how to compare. A mixed one gives way to what has another collation.
+fn is_mixed(left: Claim, right: Claim) -> bool {
+    let is_mix = |claim: Claim| claim.1 == Coercibility::NoCollation;
+    let differ = left.0 != right.0 && left.1 == right.1 && left.0.charset() == right.0.charset();
+    let is_binary = |claim: Claim| claim.0.name().ends_with("_bin");
+    (left.0 == right.0 && (is_mix(left) || is_mix(right)))
+        || (differ && !is_binary(left) && !is_binary(right))
+}
+
+enum Combined {
+    Claim(Claim),
+    /// Neither character set holds the other.
+    Open,
+    /// Two explicit collations.
+    Illegal,
+}
+
+fn stronger(left: Claim, right: Claim) -> Combined {
+    let (left_charset, right_charset) = (left.0.charset(), right.0.charset());
+    if left_charset == right_charset {
+        return same_charset(left, right);
+    }
+    if left_charset == Charset::Binary {
+        return Combined::Claim(if left.1 <= right.1 { left } else { right });
+    }
+    if right_charset == Charset::Binary {
+        return Combined::Claim(if right.1 <= left.1 { right } else { left });
+    }
+    let yields = |weak: Claim, strong: Claim| {
+        is_superset(strong, weak) || (strong.1 < weak.1 && weak.1 >= Coercibility::SystemConstant)
+    };
+    match () {
+        () if is_superset(left, right) => Combined::Claim(left),
+        () if is_superset(right, left) => Combined::Claim(right),
+        () if yields(right, left) => Combined::Claim(left),
+        () if yields(left, right) => Combined::Claim(right),
+        () => Combined::Open,
+    }
+}
+
+fn same_charset(left: Claim, right: Claim) -> Combined {
+    if left.1 != right.1 {
+        return Combined::Claim(if left.1 < right.1 { left } else { right });
+    }
     if left.0 == right.0 {
-        return Some(strong);
+        return Combined::Claim(left);
     }
-    let binary = |claim: &Claim| claim.0 == CollationId::BINARY;
-    if strong.1 < weak.1 {
-        // A weaker text is converted, unless it is stored text that the winner's character set cannot hold.
-        let loses_characters =
-            weak.1 <= Coercibility::Implicit && !holds(strong.0.charset(), weak.0.charset());
-        if binary(&weak) && strong.1 != Coercibility::Explicit {
-            return Some(weak);
-        }
-        return if loses_characters { None } else { Some(strong) };
+    if left.1 == Coercibility::Explicit {
+        return Combined::Illegal;
     }
-    if strong.1 == Coercibility::Explicit {
-        return None;
+    let is_binary = |claim: Claim| claim.0.name().ends_with("_bin");
+    match () {
+        () if is_binary(left) => Combined::Claim(left),
+        () if is_binary(right) => Combined::Claim(right),
+        () => Combined::Claim((left.0.charset().binary_collation(), Coercibility::NoCollation)),
     }
-    if binary(&strong) || binary(&weak) {
-        return Some((CollationId::BINARY, strong.1));
+}
+
+/// Whether texts of the weaker claim go into the character set of the stronger one without loss.
+fn is_superset(strong: Claim, weak: Claim) -> bool {
+    let (outer, inner) = (strong.0.charset(), weak.0.charset());
+    let holds_more = outer == Charset::Utf8mb4 && inner == Charset::Utf8mb3;
+    let is_stronger = strong.1 < weak.1;
+    if outer.is_unicode() && (is_stronger || (strong.1 == weak.1 && (!inner.is_unicode() || holds_more))) {
+        return true;
     }
-    match (strong.0.charset(), weak.0.charset()) {
-        (a, b) if a == b => {
-            let bin = a.binary_collation();
-            (strong.0 == bin || weak.0 == bin).then_some((bin, strong.1))
-        }
-        (a, b) if holds(a, b) => Some(strong),
-        (a, b) if holds(b, a) => Some(weak),
-        _ => None,
-    }
+    inner == Charset::Ascii && outer != Charset::Ascii && strong.1 <= weak.1
 }
 
 /// Whether every character of `inner` exists in `outer`.
 fn holds(outer: Charset, inner: Charset) -> bool {
-    use Charset::{Ascii, Binary, Utf8mb3, Utf8mb4};
-    outer == inner
-        || matches!((outer, inner), (Utf8mb4, _) | (Binary, _) | (_, Ascii))
-        || (outer == Utf8mb3 && inner != Utf8mb4)
+    outer == inner || outer.is_unicode() || inner == Charset::Ascii
+}
+
+/// Whether evaluating only reads a value.
+fn is_read(expr: &Expr) -> bool {
+    use ExprKind::{Column, Literal, Parameter, Slot, UserVariable};
+    matches!(expr.kind, Column(_) | Literal(_) | Parameter(_) | Slot(_) | UserVariable(_))
 }
 
 fn illegal_mix(operation: &str, exprs: &[Expr]) -> SqlError {
@@ -118,18 +236,23 @@ mod tests {
 
     #[test]
     fn the_rules_of_the_manual() {
-        use Coercibility::{Coercible, Explicit, Implicit};
+        use Coercibility::{Coercible, Explicit, Implicit, NoCollation};
         let ai_ci = CollationId::UTF8MB4_0900_AI_CI;
+        let general = CollationId::UTF8MB4_GENERAL_CI;
         let bin = CollationId::UTF8MB4_BIN;
         let latin1 = CollationId::LATIN1_SWEDISH_CI;
-        assert_eq!(stronger((latin1, Implicit), (ai_ci, Coercible)), Some((latin1, Implicit)));
-        assert_eq!(stronger((latin1, Implicit), (ai_ci, Implicit)), Some((ai_ci, Implicit)));
-        assert_eq!(stronger((bin, Implicit), (ai_ci, Implicit)), Some((bin, Implicit)));
-        assert_eq!(stronger((bin, Explicit), (ai_ci, Explicit)), None);
-        assert_eq!(stronger((ai_ci, Implicit), (CollationId::UTF8MB4_GENERAL_CI, Implicit)), None);
+        let result = |claims: &[Claim]| common_claim(claims.iter().copied(), Purpose::Result);
+        let compared = |claims: &[Claim]| common_claim(claims.iter().copied(), Purpose::Comparison);
+        assert_eq!(result(&[(latin1, Implicit), (ai_ci, Coercible)]), Some((latin1, Implicit)));
+        assert_eq!(result(&[(latin1, Implicit), (ai_ci, Implicit)]), Some((ai_ci, Implicit)));
+        assert_eq!(result(&[(bin, Implicit), (ai_ci, Implicit)]), Some((bin, Implicit)));
+        assert_eq!(result(&[(bin, Explicit), (ai_ci, Explicit)]), None);
+        assert_eq!(result(&[(ai_ci, Implicit), (general, Implicit)]), Some((bin, NoCollation)));
+        assert_eq!(compared(&[(ai_ci, Implicit), (general, Implicit)]), None);
         assert_eq!(
-            stronger((ai_ci, Implicit), (CollationId::BINARY, Coercible)),
-            Some((CollationId::BINARY, Coercible))
+            compared(&[(ai_ci, Implicit), (general, Implicit), (general, Explicit)]),
+            Some((general, Explicit))
         );
+        assert_eq!(result(&[(ai_ci, Implicit), (CollationId::BINARY, Coercible)]), Some((ai_ci, Implicit)));
     }
 }

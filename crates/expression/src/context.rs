@@ -197,6 +197,12 @@ impl EvalContext {
         }
     }
 
+    /// The failure of a strict change that evaluating by reference has met.
+    #[inline]
+    pub fn check_refusal(&self) -> Result<(), SqlError> {
+        self.take_refusal().map_or(Ok(()), Err)
+    }
+
     /// The failure met since the last call, only ever in strict changes.
     #[inline]
     pub(crate) fn take_refusal(&self) -> Option<SqlError> {

@@ -100,7 +100,7 @@ impl Display for Shown<'_> {
                 Some(target) => write!(formatter, "cast({} as {target})", show(operand)),
                 None => show(operand).fmt(formatter),
             },
-            ExprKind::Relabel(operand) => show(operand).fmt(formatter),
+            ExprKind::Fit(operand) | ExprKind::Relabel(operand) => show(operand).fmt(formatter),
             ExprKind::DateAdd { date, amount, unit, subtract } => {
                 let sign = if *subtract { '-' } else { '+' };
                 let unit = unit.name().to_lowercase();

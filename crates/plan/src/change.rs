@@ -89,6 +89,9 @@ pub struct UpdateTarget {
     pub assignments: Vec<Assignment>,
     /// Of the table, if it has any.
     pub rules: Option<Arc<RowRules>>,
+    /// The table is read first and changed as it is read: targets after this one see its new values. What other
+    /// targets assign is made from the rows as they were.
+    pub is_seen: bool,
 }
 
 #[derive(Debug, Clone)]

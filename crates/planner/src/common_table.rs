@@ -181,7 +181,8 @@ impl<'p> Planner<'p> {
         let node = Node::new(NodeKind::Recursive(Box::new(recursive)), width, rows);
         let limit = self.bind_limit(branches.limit)?;
         let node = crate::select_build::limit(node, limit);
-        Ok(PlannedQuery { node, columns: outputs, count_found_rows: false, counted_limit: None })
+        let strengths = seed.strengths;
+        Ok(PlannedQuery { node, columns: outputs, strengths, count_found_rows: false, counted_limit: None })
     }
 
     fn plan_seed(&mut self, seeds: &[ast::SetBranch<'p>]) -> Result<PlannedQuery, SqlError> {

@@ -1,6 +1,6 @@
 //! Where a column's value comes from when the statement gives none.
 use crate::planner::Planner;
-use datum::{SqlError, Value};
+use datum::{SqlError, TypeKind, Value};
 use plan::DefaultSource;
 use schema::{ColumnDefault, TableDef};
 use std::sync::Arc;
@@ -22,6 +22,10 @@ impl Planner<'_> {
             return Ok(DefaultSource::AutoIncrement);
         }
         Ok(match &column.default {
+            // An ENUM that may not be NULL has its first member for a default.
+            ColumnDefault::None if matches!(column.column_type.kind, TypeKind::Enum(_)) => {
+                DefaultSource::Value(column.column_type.implicit_default())
+            }
             ColumnDefault::None => DefaultSource::Missing,
             ColumnDefault::Null => DefaultSource::Value(Value::Null),
             ColumnDefault::Value { value, .. } => DefaultSource::Value(value.clone()),

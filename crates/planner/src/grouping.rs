@@ -21,6 +21,8 @@ pub struct Grouping<'b> {
     pub explicit: bool,
     pub sql_mode: SqlMode,
     pub equalities: &'b Equalities,
+    /// Inside of ANY_VALUE, where a column may have several values.
+    pub takes_any: bool,
     /// Which columns have one value in each group, once that has been asked.
     pub determined: Option<Vec<bool>>,
 }
@@ -51,7 +53,9 @@ impl Grouping<'_> {
             return Ok(());
         }
         if let ExprKind::Column(position) = expr.kind {
-            self.check_bare_column(position, place)?;
+            if !self.takes_any {
+                self.check_bare_column(position, place)?;
+            }
             let carried = match self.carried.iter().position(|known| known.kind == expr.kind) {
                 Some(carried) => carried,
                 None => {
@@ -62,12 +66,16 @@ impl Grouping<'_> {
             expr.kind = ExprKind::Column(self.first_carried() + carried);
             return Ok(());
         }
+        let is_any = matches!(&expr.kind, ExprKind::Call(function, _) if function.name == "any_value");
+        let takes_any = self.takes_any;
+        self.takes_any |= is_any;
         let mut result = Ok(());
         for_each_operand_mut(expr, &mut |operand| {
             if result.is_ok() {
                 result = self.map(operand, place);
             }
         });
+        self.takes_any = takes_any;
         result
     }
 

@@ -1,7 +1,7 @@
 //! Query expressions: WITH, set operations, and the ORDER BY and LIMIT that belong to the whole.
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
-use expression::Expr;
+use expression::{Coercibility, Expr, ExprType};
 use parser::ast;
 use plan::{Initialise, Initialiser, Node, NodeKind, OutputColumn};
 
@@ -9,6 +9,8 @@ use plan::{Initialise, Initialiser, Node, NodeKind, OutputColumn};
 pub struct PlannedQuery {
     pub node: Node,
     pub columns: Vec<OutputColumn>,
+    /// How strongly the columns' collations bind, for set operations.
+    pub strengths: Vec<Coercibility>,
     /// SQL_CALC_FOUND_ROWS: the plan has no LIMIT, it is here.
     pub count_found_rows: bool,
     pub counted_limit: Option<(Expr, Option<Expr>)>,
@@ -92,19 +94,18 @@ impl<'p> Planner<'p> {
         }
         let mut rows = branches.into_iter();
         let mut unified: Vec<Vec<Expr>> = vec![rows.next().expect("VALUES has a row")];
-        let mut types: Vec<expression::ExprType> = unified[0].iter().map(|expr| expr.ty.clone()).collect();
-        for row in rows {
-            for (known, expr) in types.iter_mut().zip(&row) {
-                *known = self.common_type(known, &expr.ty)?;
-            }
-            unified.push(row);
+        unified.extend(rows);
+        let mut types: Vec<ExprType> = Vec::with_capacity(width);
+        for column in 0..width {
+            let all: Vec<ExprType> = unified.iter().map(|row| row[column].ty.clone()).collect();
+            types.push(self.common_type("VALUES", &all)?);
         }
         for row in &mut unified {
             for (expr, target) in row.iter_mut().zip(&types) {
-                *expr = self.converted(std::mem::replace(expr, Expr::null()), &target.column)?;
+                *expr = self.converted(std::mem::replace(expr, Expr::null()), target)?;
             }
         }
-        let named = |(position, ty): (usize, &expression::ExprType)| {
+        let named = |(position, ty): (usize, &ExprType)| {
             OutputColumn::computed(format!("column_{position}"), ty.column.clone())
         };
         let columns = types.iter().enumerate().map(named).collect();
@@ -115,6 +116,7 @@ impl<'p> Planner<'p> {
                 block.initialisers,
             ),
             columns,
+            strengths: types.iter().map(|ty| ty.coercibility).collect(),
             count_found_rows: false,
             counted_limit: None,
         })

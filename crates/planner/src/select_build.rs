@@ -2,7 +2,7 @@
 use crate::block::{Block, Position};
 use crate::from::{JoinTree, Joined};
 use crate::join_order::WantedOrder;
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
 use crate::query::{PlannedQuery, initialised};
 use crate::select_items::{SelectItem, output_column};
 use crate::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
@@ -65,6 +65,7 @@ impl Planner<'_> {
         joined: Option<Joined>,
     ) -> Result<PlannedQuery, SqlError> {
         let columns: Vec<OutputColumn> = bound.items.iter().map(|item| output_column(&block, item)).collect();
+        let strengths = bound.items.iter().map(|item| item.expr.ty.coercibility).collect();
         let tree = joined.map(|joined| joined.tree);
         if !block.groupings.is_empty() && bound.groups.is_none() {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
@@ -79,7 +80,7 @@ impl Planner<'_> {
             self.build_plain(&mut block, tree, &mut bound)?
         };
         let node = initialised(node, initialisers);
-        Ok(PlannedQuery { node, columns, count_found_rows, counted_limit })
+        Ok(PlannedQuery { node, columns, strengths, count_found_rows, counted_limit })
     }
 
     fn build_plain(
@@ -168,27 +169,33 @@ impl Planner<'_> {
         node: Node,
         bound: &mut BoundSelect,
     ) -> Result<Node, SqlError> {
-        let items: Vec<Expr> = bound.items.drain(..).map(|item| item.expr).collect();
+        let mut items: Vec<Expr> = bound.items.drain(..).map(|item| item.expr).collect();
+        let selected = items.len();
         let mut keys = std::mem::take(&mut bound.order_by);
         for (number, key) in keys.iter_mut().enumerate() {
+            let written = key.expr.clone();
             replace(&mut key.expr, &mut |part| {
-                let position = items.iter().position(|item| item.kind == part.kind)?;
+                let position = items[..selected].iter().position(|item| item.kind == part.kind)?;
                 // Marked first, so that a position of the projection is not taken for one of the frame.
                 let mut column = Expr::slot(PROJECTED_BASE + position, part.ty.column.clone());
                 column.ty = part.ty.clone();
                 Some(column)
             });
             if crate::walk::any(&key.expr, &|part| matches!(part.kind, ExprKind::Column(_))) {
-                if !self.context.bind.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
-                    return Err(not_supported("SELECT DISTINCT ordered by something it does not select"));
+                if self.context.bind.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+                    let name = column_name_in(block, &key.expr);
+                    return Err(error_code::ER_FIELD_IN_ORDER_NOT_SELECT.with(&[
+                        &(number + 1),
+                        &"ORDER BY clause",
+                        &name,
+                        &"DISTINCT",
+                    ]));
                 }
-                let name = column_name_in(block, &key.expr);
-                return Err(error_code::ER_FIELD_IN_ORDER_NOT_SELECT.with(&[
-                    &(number + 1),
-                    &"ORDER BY clause",
-                    &name,
-                    &"DISTINCT",
-                ]));
+                // The first of the rows that are equal says where they stand.
+                let column = written.ty.column.clone();
+                key.expr = Expr { ty: written.ty.clone(), ..Expr::column(items.len(), column) };
+                items.push(written);
+                continue;
             }
             replace(&mut key.expr, &mut |part| match part.kind {
                 ExprKind::Slot(slot) if (PROJECTED_BASE..PROJECTED_BASE * 2).contains(&slot) => {
@@ -199,16 +206,19 @@ impl Planner<'_> {
                 _ => None,
             });
         }
-        let distinct_keys = items
+        let columns: Vec<Expr> = items[..selected]
             .iter()
             .enumerate()
             .map(|(position, item)| Expr::column(position, item.ty.column.clone()))
             .collect();
+        let has_more = items.len() > selected;
         let node = project(node, items);
         let (width, rows) = (node.width, node.estimate.rows);
-        let node = Node::new(NodeKind::Distinct { input: Box::new(node), keys: distinct_keys }, width, rows);
+        let keys_of_rows = columns.clone();
+        let node = Node::new(NodeKind::Distinct { input: Box::new(node), keys: keys_of_rows }, width, rows);
         let node = sort(node, keys, sort_limit(bound));
-        Ok(limit(node, bound.limit.take()))
+        let node = limit(node, bound.limit.take());
+        Ok(if has_more { project(node, columns) } else { node })
     }
 }
 

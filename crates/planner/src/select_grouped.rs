@@ -52,6 +52,7 @@ impl Planner<'_> {
             explicit,
             sql_mode: self.context.bind.sql_mode,
             equalities: &equalities,
+            takes_any: false,
             determined: None,
         };
         let subqueries = map_bound(&mut grouping, bound, &mut windows)?;

@@ -58,6 +58,7 @@ impl<'p> Planner<'p> {
             let block = self.block();
             let name = block.sources[source].columns[column].name.clone();
             let expr = block.column_expr(source, column);
+            let expr = self.context.bind.read_column(expr);
             bound.push(SelectItem { expr, name, is_alias: false });
         }
         Ok(())
@@ -84,7 +85,11 @@ impl<'p> Planner<'p> {
 /// The description of a select item; `expr` is bound over the block's own frame.
 pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
     let mut output = OutputColumn::computed(item.name.clone(), item.expr.ty.column.clone());
-    let ExprKind::Column(position) = item.expr.kind else { return output };
+    let read = match &item.expr.kind {
+        ExprKind::Fit(column) => column,
+        _ => &item.expr,
+    };
+    let ExprKind::Column(position) = read.kind else { return output };
     let Some(Position::Column { source, column }) = block.frame.get(position).copied() else { return output };
     let source = &block.sources[source];
     output.table_alias = source.alias.clone();

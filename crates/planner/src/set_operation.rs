@@ -3,7 +3,7 @@ use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
 use crate::planner::{Planner, not_supported};
 use crate::query::{PlannedQuery, Tail, initialised};
 use datum::{ColumnType, SqlError, error_code};
-use expression::{Expr, ExprType};
+use expression::{Expr, ExprType, Merging};
 use parser::ast;
 use plan::{Initialiser, Node, NodeKind, OutputColumn, SortKey};
 
@@ -35,19 +35,26 @@ impl<'p> Planner<'p> {
             return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
         }
         let mut columns = Vec::with_capacity(left.columns.len());
-        for (left, right) in left.columns.iter().zip(&right.columns) {
-            let common = self.common_type(&implicit(&left.column_type), &implicit(&right.column_type))?;
-            let mut column_type = common.column;
-            column_type.nullable = left.column_type.nullable || right.column_type.nullable;
-            columns.push(OutputColumn::computed(left.name.clone(), column_type));
+        let mut types = Vec::with_capacity(left.columns.len());
+        let name = match operator {
+            ast::SetOperator::Union => "UNION",
+            ast::SetOperator::Except => "EXCEPT",
+            ast::SetOperator::Intersect => "INTERSECT",
+        };
+        for (left, right) in left.types().zip(right.types()) {
+            types.push(self.common_type(name, &[left, right])?);
         }
+        for (left, ty) in left.columns.iter().zip(&types) {
+            columns.push(OutputColumn::computed(left.name.clone(), ty.column.clone()));
+        }
+        let strengths = types.iter().map(|ty| ty.coercibility).collect();
         let rows = left.node.estimate.rows + right.node.estimate.rows;
         let width = columns.len();
         let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
         let right_types: Vec<ColumnType> =
             right.columns.into_iter().map(|column| column.column_type).collect();
-        let left = self.convert_columns(left.node, &left_types, &columns)?;
-        let right = self.convert_columns(right.node, &right_types, &columns)?;
+        let left = self.convert_columns(left.node, &left_types, &types)?;
+        let right = self.convert_columns(right.node, &right_types, &types)?;
         let keys = || -> Vec<Expr> {
             columns
                 .iter()
@@ -77,42 +84,43 @@ impl<'p> Planner<'p> {
                 rows,
             ),
         };
-        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
+        Ok(PlannedQuery { node, columns, strengths, count_found_rows: false, counted_limit: None })
     }
 
-    fn convert_columns(
-        &self,
-        node: Node,
-        from: &[ColumnType],
-        to: &[OutputColumn],
-    ) -> Result<Node, SqlError> {
-        if from.iter().zip(to).all(|(from, to)| same_domain(from, &to.column_type)) {
+    fn convert_columns(&self, node: Node, from: &[ColumnType], to: &[ExprType]) -> Result<Node, SqlError> {
+        if from.iter().zip(to).all(|(from, to)| same_domain(from, &to.column)) {
             return Ok(node);
         }
         let mut expressions = Vec::with_capacity(from.len());
         for (position, (from, to)) in from.iter().zip(to).enumerate() {
-            expressions.push(self.converted(Expr::column(position, from.clone()), &to.column_type)?);
+            expressions.push(self.converted(Expr::column(position, from.clone()), to)?);
         }
         let rows = node.estimate.rows;
         Ok(Node::new(NodeKind::Project { input: Box::new(node), expressions }, to.len(), rows))
     }
 
-    /// The type that holds values of both, as CASE finds it.
-    pub fn common_type(&self, left: &ExprType, right: &ExprType) -> Result<ExprType, SqlError> {
-        let mut first = Expr::column(0, left.column.clone());
-        first.ty = left.clone();
-        let mut second = Expr::column(1, right.column.clone());
-        second.ty = right.clone();
-        let case = self.context.bind.case(None, vec![(Expr::int(1), first)], Some(second))?;
-        Ok(case.ty)
+    /// The type of a column that takes values of all these types.
+    pub fn common_type(&self, operation: &str, types: &[ExprType]) -> Result<ExprType, SqlError> {
+        let column = |(position, ty): (usize, &ExprType)| Expr {
+            ty: ty.clone(),
+            ..Expr::column(position, ty.column.clone())
+        };
+        let mut columns: Vec<Expr> = types.iter().enumerate().map(column).collect();
+        self.context.bind.unified_type(operation, &mut columns, Merging::Column)
     }
 
     /// The expression as a value of the target type.
-    pub fn converted(&self, expr: Expr, target: &ColumnType) -> Result<Expr, SqlError> {
-        if same_domain(&expr.ty.column, target) || expr.ty.column.kind == datum::TypeKind::Null {
+    pub fn converted(&self, expr: Expr, target: &ExprType) -> Result<Expr, SqlError> {
+        if same_domain(&expr.ty.column, &target.column) {
             return Ok(expr);
         }
-        self.context.bind.cast(expr, target.clone())
+        // A column of bits joins texts as the number it is.
+        let is_bits = matches!(expr.ty.column.kind, datum::TypeKind::Bit(_));
+        let expr = match is_bits && target.column.kind.is_string() {
+            true => self.context.bind.cast(expr, ColumnType::bigint_unsigned())?,
+            false => expr,
+        };
+        self.context.bind.convert_to(expr, target)
     }
 
     /// ORDER BY and LIMIT over the result of a set operation: names are those of the result's columns.
@@ -120,7 +128,7 @@ impl<'p> Planner<'p> {
         if !tail.locking.is_empty() {
             return Err(not_supported("FOR UPDATE or FOR SHARE after a set operation"));
         }
-        let PlannedQuery { mut node, columns, .. } = planned;
+        let PlannedQuery { mut node, columns, strengths, .. } = planned;
         if !tail.order_by.is_empty() {
             let (keys, initialisers) = self.set_sort_keys(&columns, tail.order_by)?;
             let limit = self.bind_limit(tail.limit)?;
@@ -130,7 +138,7 @@ impl<'p> Planner<'p> {
             let (width, rows) = (node.width, node.estimate.rows);
             node = Node::new(NodeKind::Limit { input: Box::new(node), count, offset }, width, rows);
         }
-        Ok(PlannedQuery { node, columns, count_found_rows: false, counted_limit: None })
+        Ok(PlannedQuery { node, columns, strengths, count_found_rows: false, counted_limit: None })
     }
 
     fn set_sort_keys(
@@ -209,11 +217,17 @@ fn flatten(left: Node, right: Node, all: bool) -> Vec<Node> {
     }
 }
 
-fn implicit(column_type: &ColumnType) -> ExprType {
-    ExprType::new(column_type.clone(), expression::Coercibility::Implicit)
+impl PlannedQuery {
+    fn types(&self) -> impl Iterator<Item = ExprType> {
+        let columns = self.columns.iter().zip(&self.strengths);
+        columns.map(|(column, strength)| ExprType::new(column.column_type.clone(), *strength))
+    }
 }
 
 /// Values of the one type can stand as values of the other without conversion.
 fn same_domain(from: &ColumnType, to: &ColumnType) -> bool {
-    from.kind == to.kind && from.unsigned == to.unsigned && from.collation == to.collation
+    from.kind == to.kind
+        && from.unsigned == to.unsigned
+        && from.collation == to.collation
+        && (from.kind != datum::TypeKind::Binary || from.length == to.length)
 }

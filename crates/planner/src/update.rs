@@ -49,14 +49,18 @@ impl<'p> Planner<'p> {
         let node = self.plan_changed_rows(joined, &sources, clauses, values.collect())?;
         let block = self.blocks.pop().expect("pushed above");
         check_moved_twice(&block, &targets)?;
+        targets.sort_by_key(|(source, _)| *source);
+        let first = first_row_key(&node);
         let mut collect_first = !is_single;
         let mut plan_targets = Vec::with_capacity(targets.len());
         for (source, assignments) in targets.drain(..) {
             let table = stored_table(&block, source)?;
             self.check_not_read(&table)?;
             collect_first |= reads_assigned(&node, &table, &assignments);
+            let row_key_position = place_of(&block, Position::RowKey { source });
             plan_targets.push(UpdateTarget {
-                row_key_position: place_of(&block, Position::RowKey { source }),
+                is_seen: first == Some(row_key_position) && !moves_rows(&table, &assignments),
+                row_key_position,
                 column_positions: (0..table.columns.len())
                     .map(|column| place_of(&block, Position::Column { source, column }))
                     .collect(),
@@ -288,6 +292,26 @@ fn columns_of_indexes(table: &TableDef) -> Vec<usize> {
     columns.sort_unstable();
     columns.dedup();
     columns
+}
+
+/// The position of the row keys of the table that the rows are read from first.
+fn first_row_key(node: &Node) -> Option<usize> {
+    match &node.kind {
+        NodeKind::Table(access) => access.row_key_position,
+        NodeKind::Filter { input, .. } => first_row_key(input),
+        NodeKind::NestedLoop(join) => first_row_key(&join.outer),
+        NodeKind::HashJoin(join) => first_row_key(&join.outer),
+        NodeKind::Initialise(initialise) => first_row_key(&initialise.input),
+        NodeKind::Apply(apply) => first_row_key(&apply.input),
+        _ => None,
+    }
+}
+
+/// Whether rows get new clustered keys.
+fn moves_rows(table: &TableDef, assignments: &[Assignment]) -> bool {
+    let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
+    let index = table.clustering_index();
+    index.is_some_and(|index| index.parts.iter().any(|part| is_assigned(part.column)))
 }
 
 /// Whether the input walks along a key that the statement itself moves rows in: they could be met twice.

@@ -120,18 +120,22 @@ impl Settings {
         }
     }
 
-    /// The collation of literals. They are UTF-8 whatever the client sends, because its text is converted first.
-    pub fn literal_collation(&self) -> CollationId {
-        match self.connection_collation.charset() {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => self.connection_collation,
-            Charset::Latin1 | Charset::Ascii => CollationId::UTF8MB4_GENERAL_CI,
-        }
+    /// The character set of statements once they are read: UTF-8, except that `binary` says nothing of what it holds.
+    pub fn text_charset(&self) -> Charset {
+        if self.client_charset == Charset::Binary { Charset::Binary } else { Charset::Utf8mb4 }
+    }
+
+    /// Whether literals may have other bytes than the statement's text has for them.
+    pub fn recodes_literals(&self) -> bool {
+        !self.client_charset.is_unicode() || !self.connection_collation.charset().is_unicode()
     }
 
     pub fn bind_context(&self) -> BindContext {
         BindContext {
             sql_mode: self.sql_mode,
-            connection_collation: self.literal_collation(),
+            connection_collation: self.connection_collation,
+            text_charset: self.text_charset(),
+            client_charset: self.client_charset,
             max_allowed_packet: self.max_allowed_packet,
             division_precision_increment: self.division_precision_increment,
             ..BindContext::default()
@@ -144,7 +148,7 @@ impl Settings {
             now_utc_micros,
             time_zone: self.time_zone.clone(),
             sql_mode: self.sql_mode,
-            connection_collation: self.literal_collation(),
+            connection_collation: self.connection_collation,
             max_allowed_packet: self.max_allowed_packet,
             group_concat_max_len: self.group_concat_max_len,
             default_week_format: self.default_week_format,

@@ -26,7 +26,9 @@ fn text_number(text: &[u8], type_name: &'static str, garbage: ConversionProblem)
 fn rounded_integer(value: &Value, from: &ColumnType) -> (i128, Option<ConversionProblem>) {
     let mut warn = no_warning;
     match value {
-        Value::Bytes(bytes) if from.is_hex_literal() => (i128::from(hex_number(bytes)), None),
+        Value::Bytes(bytes) if from.is_hex_literal() => {
+            (i128::from(hex_number(bytes, &mut no_warning)), None)
+        }
         Value::Bytes(text) => {
             let number = text_number(text, "integer", ConversionProblem::Truncated);
             (saturating_integer(&number.value), number.problem)

@@ -111,6 +111,7 @@ impl<'t> Assigner<'t> {
             InsertValue::Default(source) => self.default_value(column, source, frame, row, context),
             InsertValue::Expr(expr) => {
                 let value = expr.eval_ref(frame, context)?;
+                context.check_refusal()?;
                 // The counter fills a NULL of its column in.
                 if value.is_null() && self.table.columns[column].auto_increment {
                     return Ok(Value::Null);

@@ -75,6 +75,7 @@ pub async fn update_existing(
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
     if frame == existing {
+        inserter.outcome.unchanged_rows += 1;
         return Ok(());
     }
     let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);

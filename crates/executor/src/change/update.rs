@@ -106,10 +106,10 @@ async fn update_row(
         1 => positions.iter().map(|&position| std::mem::take(&mut frame[position])).collect(),
         _ => positions.iter().map(|&position| frame[position].clone()).collect(),
     };
-    if target.is_twice {
-        // What the other one assigns is made from the rows as they were.
+    if plan.targets.len() > 1 && (target.is_twice || !target.plan.is_seen) {
         positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
-    } else if new == old {
+    }
+    if !target.is_twice && new == old {
         return Ok(());
     }
     let is_assigned =

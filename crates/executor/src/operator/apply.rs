@@ -155,7 +155,8 @@ impl<'p> ApplyRows<'p> {
             return None;
         };
         let is_plain = matches!(left.kind, ExprKind::Slot(_)) && matches!(right.kind, ExprKind::Column(_));
-        (is_plain && *mode != datum::CompareMode::Json).then_some(Equality { left, right, mode: *mode })
+        let has_keys = !matches!(mode, datum::CompareMode::Json | datum::CompareMode::FixedReal(_));
+        (is_plain && has_keys).then_some(Equality { left, right, mode: *mode })
     }
 }
 

@@ -26,15 +26,29 @@ impl<'p> LimitRows<'p> {
     }
 }
 
-/// The value of a LIMIT or OFFSET.
+/// The value of a LIMIT or OFFSET. NULL is none; clients that bind every value as text bind this one so too.
+pub fn row_limit(expr: &Expr, context: &EvalContext) -> Result<u64, SqlError> {
+    match &*expr.eval_ref(&[], context)? {
+        Value::Null => Ok(0),
+        text @ Value::Bytes(_) => {
+            let number = text.to_integer(&expr.ty.column, &mut datum::no_warning);
+            u64::try_from(number.unwrap_or(0)).map_err(|_| wrong_count())
+        }
+        _ => row_count(expr, context),
+    }
+}
+
+/// A number of rows: an integer that is not negative.
 pub fn row_count(expr: &Expr, context: &EvalContext) -> Result<u64, SqlError> {
     match &*expr.eval_ref(&[], context)? {
         Value::UInt(number) => Ok(*number),
-        Value::Int(number) => {
-            u64::try_from(*number).map_err(|_| error_code::ER_WRONG_ARGUMENTS.with(&[&"LIMIT"]))
-        }
-        _ => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"LIMIT"])),
+        Value::Int(number) => u64::try_from(*number).map_err(|_| wrong_count()),
+        _ => Err(wrong_count()),
     }
+}
+
+fn wrong_count() -> SqlError {
+    error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"])
 }
 
 impl Operator for LimitRows<'_> {
@@ -53,8 +67,8 @@ impl Operator for LimitRows<'_> {
             let (skip, pass) = match self.left {
                 Some(left) => left,
                 None => {
-                    let offset = self.offset.map(|offset| row_count(offset, context.eval)).transpose()?;
-                    (offset.unwrap_or(0), row_count(self.count, context.eval)?)
+                    let offset = self.offset.map(|offset| row_limit(offset, context.eval)).transpose()?;
+                    (offset.unwrap_or(0), row_limit(self.count, context.eval)?)
                 }
             };
             if pass == 0 {

@@ -1,5 +1,5 @@
 //! ORDER BY: reads everything, sorts, gives it out. With a LIMIT above it only the first rows are kept.
-use super::limit::row_count;
+use super::limit::row_limit;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -41,8 +41,8 @@ impl<'p> SortRows<'p> {
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let keep = match self.limit {
             Some((count, offset)) => {
-                let offset = offset.as_ref().map(|offset| row_count(offset, context.eval)).transpose()?;
-                let total = row_count(count, context.eval)?.saturating_add(offset.unwrap_or(0));
+                let offset = offset.as_ref().map(|offset| row_limit(offset, context.eval)).transpose()?;
+                let total = row_limit(count, context.eval)?.saturating_add(offset.unwrap_or(0));
                 usize::try_from(total).unwrap_or(usize::MAX)
             }
             None => usize::MAX,

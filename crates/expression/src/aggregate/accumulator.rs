@@ -37,6 +37,8 @@ enum State {
     /// The smallest or largest value so far.
     Extreme(Option<Value>),
     Bits(u64),
+    /// Of binary strings, which all have one length.
+    BitString(Option<Vec<u8>>),
     /// Running mean and sum of squared differences (Welford), which does not lose digits as sums of squares do.
     Variance {
         count: u64,
@@ -61,8 +63,8 @@ struct Piece {
 impl Accumulator {
     pub(super) fn new(call: &AggregateCall) -> Accumulator {
         use AggregateFunction::{
-            AnyValue, Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, JsonArray, JsonObject, Max, Min,
-            StddevPop, StddevSamp, Sum, VarPop, VarSamp,
+            Avg, BitAnd, BitOr, BitXor, Count, GroupConcat, JsonArray, JsonObject, Max, Min, StddevPop,
+            StddevSamp, Sum, VarPop, VarSamp,
         };
         let state = match call.function {
             Count => State::Count(0),
@@ -71,7 +73,8 @@ impl Accumulator {
                 (_, TypeKind::Decimal { .. }) => State::Decimals { sum: Decimal::ZERO, count: 0 },
                 _ => State::Integers { sum: 0, count: 0 },
             },
-            Min | Max | AnyValue => State::Extreme(None),
+            Min | Max => State::Extreme(None),
+            BitAnd | BitOr | BitXor if call.ty.column.kind.is_string() => State::BitString(None),
             BitAnd => State::Bits(u64::MAX),
             BitOr | BitXor => State::Bits(0),
             StddevPop | StddevSamp | VarPop | VarSamp => {
@@ -147,7 +150,6 @@ impl Accumulator {
             State::Extreme(best) => {
                 let replaces = match (&best, call.function) {
                     (None, _) => true,
-                    (Some(_), AggregateFunction::AnyValue) => false,
                     (Some(best), AggregateFunction::Min) => order(value, best, &call.ty).is_lt(),
                     (Some(best), _) => order(value, best, &call.ty).is_gt(),
                 };
@@ -161,6 +163,13 @@ impl Accumulator {
                     AggregateFunction::BitAnd => *bits &= operand,
                     AggregateFunction::BitOr => *bits |= operand,
                     _ => *bits ^= operand,
+                }
+            }
+            State::BitString(bits) => {
+                let Value::Bytes(text) = value else { return Err(mistyped(value)) };
+                match bits {
+                    None => *bits = Some(text.clone()),
+                    Some(bits) => combine_bits(call.function, bits, text)?,
                 }
             }
             State::Variance { count, mean, squares } => {
@@ -222,6 +231,10 @@ impl Accumulator {
             State::Doubles { sum, count } => Value::Double(if average { *sum / *count as f64 } else { *sum }),
             State::Extreme(best) => best.take().unwrap_or(Value::Null),
             State::Bits(bits) => Value::UInt(*bits),
+            State::BitString(bits) => Value::Bytes(bits.take().unwrap_or_else(|| {
+                let all = if call.function == AggregateFunction::BitAnd { 0xFF } else { 0 };
+                vec![all; call.ty.column.length as usize]
+            })),
             State::Variance { count, squares, .. } => spread(call.function, *count, *squares),
             State::Document(document) => document.finish()?,
             State::Concat { pieces, rows, .. } => concatenated(call, std::mem::take(pieces), *rows, context),
@@ -239,6 +252,20 @@ impl Accumulator {
         };
         held + self.seen.as_ref().map_or(0, Seen::memory_bytes)
     }
+}
+
+fn combine_bits(function: AggregateFunction, bits: &mut [u8], text: &[u8]) -> Result<(), SqlError> {
+    if bits.len() != text.len() {
+        return Err(error_code::ER_INVALID_BITWISE_OPERANDS_SIZE.plain());
+    }
+    for (bits, byte) in bits.iter_mut().zip(text) {
+        match function {
+            AggregateFunction::BitAnd => *bits &= byte,
+            AggregateFunction::BitOr => *bits |= byte,
+            _ => *bits ^= byte,
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn integer(value: &Value) -> Result<i128, SqlError> {

@@ -2,7 +2,8 @@
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 
 use super::{AggregateCall, AggregateFunction};
-use crate::build::BindContext;
+use crate::build::{BindContext, bytes_max, is_bit_string};
+use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
 
@@ -21,7 +22,8 @@ impl AggregateCall {
             AggregateFunction::Avg => {
                 sum_type(bind, &mut arguments[0], 4, bind.division_precision_increment)?
             }
-            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
+            AggregateFunction::Min | AggregateFunction::Max => {
+                check_comparable(bind, function, &arguments[0])?;
                 same_type(bind, &mut arguments[0])?
             }
             AggregateFunction::GroupConcat => concat_type(bind, &mut arguments)?,
@@ -29,8 +31,7 @@ impl AggregateCall {
                 ExprType::new(ColumnType::new(TypeKind::Json), Coercibility::Implicit)
             }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                cast_integer(bind, &mut arguments[0])?;
-                number(ColumnType::bigint_unsigned().not_null())
+                bits_type(bind, &mut arguments[0])?
             }
             AggregateFunction::StddevPop
             | AggregateFunction::StddevSamp
@@ -64,6 +65,26 @@ fn check_count(function: AggregateFunction, arguments: &[Expr], distinct: bool) 
 
 fn number(column: ColumnType) -> ExprType {
     ExprType::new(column, Coercibility::Numeric)
+}
+
+/// The characters that a DOUBLE takes.
+const DOUBLE_WIDTH: u8 = 23;
+
+/// Longer binary strings are not taken by the bit aggregates.
+const BIT_STRING_BYTES_MAX: u64 = 511;
+
+/// Binary strings keep their length, everything else becomes 64 bits.
+fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlError> {
+    if !is_bit_string(&argument.ty.column) {
+        cast_integer(bind, argument)?;
+        return Ok(number(ColumnType::bigint_unsigned().not_null()));
+    }
+    let length = bytes_max(&argument.ty.column);
+    if length > BIT_STRING_BYTES_MAX {
+        return Err(error_code::ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE.plain());
+    }
+    let column = text_column(length, collation::CollationId::BINARY).not_null();
+    Ok(ExprType::new(column, Coercibility::Implicit))
 }
 
 /// The most decimal digits of an integer type, which SUM's precision starts from.
@@ -100,10 +121,27 @@ fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Re
             number(ColumnType::decimal((precision + wider).min(datum::PRECISION_MAX), scale))
         }
         None => {
+            // Digits after the point that are fixed stay so.
+            let scale = argument.ty.column.fixed_scale().map(|scale| scale.saturating_add(finer));
             cast_double(bind, argument)?;
-            number(ColumnType::double())
+            let digits = scale.filter(|scale| *scale <= datum::SCALE_MAX).map(|scale| (DOUBLE_WIDTH, scale));
+            number(ColumnType::new(TypeKind::Double { digits }))
         }
     })
+}
+
+/// Error 1267 for texts that have no collation to be compared in.
+fn check_comparable(
+    bind: &BindContext,
+    function: AggregateFunction,
+    argument: &Expr,
+) -> Result<(), SqlError> {
+    if argument.ty.coercibility != Coercibility::NoCollation {
+        return Ok(());
+    }
+    let name = if function == AggregateFunction::Min { "min" } else { "max" };
+    let mut pair = [argument.clone(), argument.clone()];
+    bind.aggregate_collations(name, &mut pair, Purpose::Comparison).map(|_| ())
 }
 
 /// MIN and MAX of ENUM and SET compare the members' text.
@@ -120,6 +158,6 @@ fn concat_type(bind: &BindContext, arguments: &mut [Expr]) -> Result<ExprType, S
     for argument in arguments.iter_mut() {
         cast_text(bind, argument)?;
     }
-    let (collation, coercibility) = bind.aggregate_collations("group_concat", arguments)?;
+    let (collation, coercibility) = bind.aggregate_collations("group_concat", arguments, Purpose::Result)?;
     Ok(ExprType::new(text_column(65_536, collation), coercibility))
 }

@@ -29,7 +29,6 @@ pub enum AggregateFunction {
     StddevSamp,
     VarPop,
     VarSamp,
-    AnyValue,
     JsonArray,
     JsonObject,
 }
@@ -50,7 +49,6 @@ impl AggregateFunction {
             "stddev_samp" => AggregateFunction::StddevSamp,
             "variance" | "var_pop" => AggregateFunction::VarPop,
             "var_samp" => AggregateFunction::VarSamp,
-            "any_value" => AggregateFunction::AnyValue,
             "json_arrayagg" => AggregateFunction::JsonArray,
             "json_objectagg" => AggregateFunction::JsonObject,
             _ => return None,

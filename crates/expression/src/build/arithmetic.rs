@@ -1,8 +1,11 @@
 //! Types of `+ - * / DIV %`, of negation and of the bit operators (MySQL manual, "Arithmetic Operators").
+use collation::CollationId;
 use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
 
+use super::merge::{bytes_max, integer_digits};
 use super::{BindContext, numeric};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::functions::text_column;
 use crate::operator::{ArithmeticOperator, BitOperator};
 
 /// The domain an operand takes part in arithmetic with.
@@ -21,12 +24,9 @@ fn domain(column: &ColumnType) -> Domain {
         fsp => Domain::Decimal { precision: digits + fsp, scale: fsp },
     };
     match column.kind {
-        K::Tiny => integer(3),
-        K::Short => integer(5),
-        K::Int24 => integer(8),
-        K::Long => integer(10),
-        K::LongLong | K::Null => integer(if column.unsigned { 20 } else { 19 }),
-        K::Year | K::Bit(_) => Domain::Integer { unsigned: true, digits: 20 },
+        K::Tiny | K::Short | K::Int24 | K::Long | K::LongLong => integer(integer_digits(column)),
+        K::Null => integer(1),
+        K::Year | K::Bit(_) => Domain::Integer { unsigned: true, digits: integer_digits(column) },
         K::Decimal { precision, scale } => Domain::Decimal { precision, scale },
         K::VarBinary if column.is_hex_literal() => Domain::Integer { unsigned: true, digits: 20 },
         K::Date => moment(8, 0),
@@ -50,9 +50,22 @@ fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
     ColumnType::decimal((integer_digits.saturating_add(scale)).clamp(1, PRECISION_MAX), scale)
 }
 
-fn integer(unsigned: bool) -> ColumnType {
-    if unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() }
+/// An integer of at most so many digits.
+fn integer(unsigned: bool, digits: u8) -> ColumnType {
+    let length = (u32::from(digits) + u32::from(!unsigned)).min(20);
+    ColumnType { unsigned, length, ..ColumnType::bigint() }
 }
+
+/// DOUBLE, with digits after the point where both operands have fixed ones.
+fn double(scale: Option<u8>) -> ColumnType {
+    let digits = scale.filter(|scale| *scale <= SCALE_MAX).map(|scale| (DOUBLE_WIDTH, scale));
+    ColumnType::new(TypeKind::Double { digits })
+}
+
+/// The digits of the greatest BIGINT UNSIGNED.
+const BIGINT_DIGITS: u8 = 20;
+/// The characters that a DOUBLE takes.
+const DOUBLE_WIDTH: u8 = 22;
 
 impl BindContext {
     pub fn arithmetic(
@@ -66,21 +79,39 @@ impl BindContext {
             (ArithmeticOperator::IntegerDivide, ..) => {
                 let is_unsigned = |domain| matches!(domain, Domain::Integer { unsigned: true, .. });
                 let flagged = left.ty.column.unsigned || right.ty.column.unsigned;
-                integer(flagged || is_unsigned(l) || is_unsigned(r))
+                let digits = match (l, r) {
+                    (Domain::Integer { digits, .. }, Domain::Integer { .. }) => digits,
+                    _ => BIGINT_DIGITS,
+                };
+                integer(flagged || is_unsigned(l) || is_unsigned(r), digits)
             }
-            (_, Domain::Double, _) | (_, _, Domain::Double) => ColumnType::double(),
+            (_, Domain::Double, _) | (_, _, Domain::Double) => {
+                let scales = left.ty.column.fixed_scale().zip(right.ty.column.fixed_scale());
+                let more = match operator {
+                    ArithmeticOperator::Divide => self.division_precision_increment,
+                    _ => 0,
+                };
+                double(scales.map(|(left, right)| left.max(right).saturating_add(more)))
+            }
             (ArithmeticOperator::Divide, ..) => {
                 let ((p1, s1), (_, s2)) = (exact(l), exact(r));
                 let scale = s1.saturating_add(self.division_precision_increment).min(SCALE_MAX);
                 decimal((p1 - s1).saturating_add(s2), scale)
             }
-            (ArithmeticOperator::Modulo, Domain::Integer { unsigned, .. }, Domain::Integer { .. }) => {
-                integer(unsigned)
-            }
-            (_, Domain::Integer { unsigned: a, .. }, Domain::Integer { unsigned: b, .. }) => {
+            (
+                ArithmeticOperator::Modulo,
+                Domain::Integer { unsigned, digits: a },
+                Domain::Integer { digits: b, .. },
+            ) => integer(unsigned, a.max(b)),
+            (
+                ArithmeticOperator::Multiply,
+                Domain::Integer { unsigned: a, digits: p1 },
+                Domain::Integer { unsigned: b, digits: p2 },
+            ) => integer(a || b, p1.saturating_add(p2)),
+            (_, Domain::Integer { unsigned: a, digits: p1 }, Domain::Integer { unsigned: b, digits: p2 }) => {
                 let signed = operator == ArithmeticOperator::Subtract
                     && self.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
-                integer((a || b) && !signed)
+                integer((a || b) && !signed, p1.max(p2).saturating_add(1))
             }
             (ArithmeticOperator::Multiply, ..) => {
                 let ((p1, s1), (p2, s2)) = (exact(l), exact(r));
@@ -103,7 +134,9 @@ impl BindContext {
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
     pub fn negate(&self, operand: Expr) -> Result<Expr, SqlError> {
         match &operand.kind {
-            ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => return Ok(Expr::int(-number)),
+            ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => {
+                return Ok(Expr::literal(Value::Int(-number), operand.ty.column));
+            }
             ExprKind::Literal(Value::UInt(number)) if *number == i64::MIN.unsigned_abs() => {
                 return Ok(Expr::int(i64::MIN));
             }
@@ -132,14 +165,45 @@ impl BindContext {
         Ok(numeric(ExprKind::Negate(Box::new(operand)), column.not_null(), nullable))
     }
 
+    /// Bit operators work on 64-bit numbers, or on all bytes of binary strings: where both operands are such strings and
+    /// not both are hexadecimal literals; a shift asks its left operand only.
     pub fn bit(&self, operator: BitOperator, left: Expr, right: Expr) -> Result<Expr, SqlError> {
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
+        let (l, r) = (&left.ty.column, &right.ty.column);
+        let is_shift = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
+        let length = match is_shift {
+            true if is_bit_string(l) => Some(bytes_max(l)),
+            false if is_binary(l) && is_binary(r) && (is_bit_string(l) || is_bit_string(r)) => {
+                Some(bytes_max(l).max(bytes_max(r)))
+            }
+            _ => None,
+        };
         let kind = ExprKind::Bit(operator, Box::new(left), Box::new(right));
-        Ok(numeric(kind, ColumnType::bigint_unsigned().not_null(), nullable))
+        Ok(bit_result(kind, length, nullable))
     }
 
     pub fn bit_not(&self, operand: Expr) -> Result<Expr, SqlError> {
-        let nullable = operand.ty.column.nullable;
-        Ok(numeric(ExprKind::BitNot(Box::new(operand)), ColumnType::bigint_unsigned().not_null(), nullable))
+        let column = &operand.ty.column;
+        let (nullable, length) = (column.nullable, is_bit_string(column).then(|| bytes_max(column)));
+        Ok(bit_result(ExprKind::BitNot(Box::new(operand)), length, nullable))
     }
+}
+
+fn bit_result(kind: ExprKind, length: Option<u64>, nullable: bool) -> Expr {
+    match length {
+        Some(length) => {
+            let column = ColumnType { nullable, ..text_column(length, CollationId::BINARY) };
+            Expr { kind, ty: ExprType::new(column, Coercibility::Implicit) }
+        }
+        None => numeric(kind, ColumnType::bigint_unsigned().not_null(), nullable),
+    }
+}
+
+fn is_binary(column: &ColumnType) -> bool {
+    column.kind.is_string() && column.collation == CollationId::BINARY
+}
+
+/// A binary string that bit operators take for one by itself.
+pub(crate) fn is_bit_string(column: &ColumnType) -> bool {
+    is_binary(column) && !column.is_hex_literal()
 }

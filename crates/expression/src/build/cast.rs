@@ -1,39 +1,62 @@
 //! Conversions: CAST, CONVERT .. USING and COLLATE.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, TypeKind, error_code};
+use datum::{ColumnType, SqlError, SqlMode, TypeKind, error_code};
 
 use super::BindContext;
+use super::merge::{bytes_max, shown_width};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::{characters_max, text_column};
+use crate::functions::text_column;
 
 impl BindContext {
-    /// CAST(expr AS type). A length of `u32::MAX` or 0 takes the length of the operand; other binary strings are
-    /// filled up to their length, which `TypeKind::Binary` says.
+    /// CAST(expr AS type). A text without a length, which `u32::MAX` says, is as long as its operand.
     pub fn cast(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
-        let has_length = !matches!(target.length, 0 | u32::MAX);
-        if target.kind == TypeKind::VarBinary && has_length {
-            return self.convert(operand, ColumnType { kind: TypeKind::Binary, ..target });
+        if !target.kind.is_string() || target.kind.is_large_object() {
+            return self.convert(operand, target);
         }
-        self.convert(operand, target)
+        let collation = target.collation;
+        if target.length == u32::MAX {
+            let is_binary = collation == CollationId::BINARY;
+            let length =
+                if is_binary { bytes_max(&operand.ty.column) } else { shown_width(&operand.ty.column) };
+            return self.convert(operand, text_column(length, collation));
+        }
+        let column = match target.kind {
+            TypeKind::Char | TypeKind::Binary => target,
+            _ => text_column(u64::from(target.length), collation),
+        };
+        let converted = self.convert(operand, column)?;
+        let ty = converted.ty.clone();
+        Ok(Expr { kind: ExprKind::Fit(Box::new(converted)), ty })
     }
 
-    /// The conversion of a value that changes its kind. Too long a text is cut only where the type has a length.
+    /// The conversion of a value that changes its kind. A text keeps its length.
     pub(crate) fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         let numeric = !target.kind.is_string();
-        // A conversion may fail into NULL only where text or numbers become moments.
-        let may_fail = target.kind.is_temporal() || target.kind == TypeKind::Json;
+        // A conversion may fail into NULL only where text or numbers become moments, and bytes text.
+        let may_fail = target.kind.is_temporal()
+            || target.kind == TypeKind::Json
+            || (target.is_text() && operand.ty.column.kind.is_string() && !operand.ty.column.is_text());
         let nullable = operand.ty.column.nullable || may_fail;
         let coercibility = if numeric { Coercibility::Numeric } else { Coercibility::Implicit };
         let column = ColumnType { nullable, ..target };
         Ok(Expr { kind: ExprKind::Cast(Box::new(operand)), ty: ExprType::new(column, coercibility) })
     }
 
+    /// A column as it is read: under PAD_CHAR_TO_FULL_LENGTH a CHAR has the spaces that are not stored.
+    pub fn read_column(&self, column: Expr) -> Expr {
+        let is_padded = self.sql_mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH)
+            && column.ty.column.kind == TypeKind::Char;
+        if !is_padded {
+            return column;
+        }
+        let ty = column.ty.clone();
+        Expr { kind: ExprKind::Fit(Box::new(column)), ty }
+    }
+
     /// CONVERT(expr USING charset).
     pub fn convert_using(&self, operand: Expr, charset: Charset) -> Result<Expr, SqlError> {
-        let mut length = characters_max(&operand.ty.column);
-        if charset == Charset::Binary {
-            length *= u64::from(operand.ty.collation().charset().bytes_per_character_max());
-        }
+        let is_binary = charset == Charset::Binary;
+        let length = if is_binary { bytes_max(&operand.ty.column) } else { shown_width(&operand.ty.column) };
         let column = text_column(length, charset.default_collation());
         let mut expr = self.convert(operand, column)?;
         expr.ty.coercibility = Coercibility::Implicit;

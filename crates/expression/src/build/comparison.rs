@@ -3,6 +3,7 @@ use datum::{ColumnType, CompareMode, SqlError, TypeKind, Value, error_code};
 
 use super::reading::{Reading, whole_value};
 use super::{BindContext, boolean};
+use crate::collations::Purpose;
 use crate::constant_set::ListId;
 use crate::expr::{Coercibility, Expr, ExprKind};
 use crate::operator::ComparisonOperator;
@@ -41,7 +42,7 @@ impl BindContext {
             }
         }
         let mut pair = [std::mem::replace(left, Expr::null()), std::mem::replace(right, Expr::null())];
-        let outcome = self.aggregate_collations(operation, &mut pair);
+        let outcome = self.aggregate_collations(operation, &mut pair, Purpose::Comparison);
         let [new_left, new_right] = pair;
         (*left, *right) = (new_left, new_right);
         Ok(CompareMode::Text(outcome?.0))
@@ -89,10 +90,38 @@ impl BindContext {
         Ok(boolean(ExprKind::Compare(operator, mode, Box::new(left), Box::new(right)), nullable))
     }
 
-    pub fn in_list(&self, negated: bool, mut operand: Expr, list: Vec<Expr>) -> Result<Expr, SqlError> {
+    /// Gives an operand and what it is compared with as text one collation, if several texts take part.
+    pub(super) fn align_texts(
+        &self,
+        operation: &str,
+        operand: &mut Expr,
+        others: &mut [Expr],
+    ) -> Result<(), SqlError> {
+        let is_text = |expr: &Expr| {
+            let kind = &expr.ty.column.kind;
+            (kind.is_string() || kind.has_members()) && !expr.ty.column.is_hex_literal()
+        };
+        if !is_text(operand) || others.iter().filter(|other| is_text(other)).count() < 2 {
+            return Ok(());
+        }
+        let take = |expr: &mut Expr| std::mem::replace(expr, Expr::null());
+        let places: Vec<usize> = (0..others.len()).filter(|&place| is_text(&others[place])).collect();
+        let mut texts = vec![take(operand)];
+        texts.extend(places.iter().map(|&place| take(&mut others[place])));
+        let outcome = self.aggregate_collations(operation, &mut texts, Purpose::Comparison);
+        let mut texts = texts.into_iter();
+        *operand = texts.next().expect("the operand is first");
+        for (place, text) in places.into_iter().zip(texts) {
+            others[place] = text;
+        }
+        outcome.map(|_| ())
+    }
+
+    pub fn in_list(&self, negated: bool, mut operand: Expr, mut list: Vec<Expr>) -> Result<Expr, SqlError> {
         let mut members = Vec::with_capacity(list.len());
         let mut nullable = operand.ty.column.nullable;
-        let is_mixed = list.iter().any(|member| !member.ty.column.kind.is_string());
+        let is_mixed = list.len() > 1;
+        self.align_texts("in", &mut operand, &mut list)?;
         for mut member in list {
             // A member that is no moment simply equals none, when it stands among others.
             let mode = match self.compare_mode("in", &mut operand, &mut member) {
@@ -100,7 +129,7 @@ impl BindContext {
                 mode => mode?,
             };
             nullable |= member.ty.column.nullable;
-            members.push((mode, member));
+            members.push((if is_mixed { as_members(mode) } else { mode }, member));
         }
         let id = ListId::of(members.len(), 1, members.iter());
         Ok(boolean(ExprKind::In { negated, operand: Box::new(operand), list: members, id }, nullable))
@@ -108,23 +137,24 @@ impl BindContext {
 
     /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different
     /// domains become two comparisons.
-    pub fn between(
-        &self,
-        negated: bool,
-        mut operand: Expr,
-        mut low: Expr,
-        mut high: Expr,
-    ) -> Result<Expr, SqlError> {
+    pub fn between(&self, negated: bool, mut operand: Expr, low: Expr, high: Expr) -> Result<Expr, SqlError> {
+        let mut bounds = [low, high];
+        self.align_texts("between", &mut operand, &mut bounds)?;
+        let [mut low, mut high] = bounds;
         let low_mode = self.bound_mode(&mut operand, &mut low)?;
         let mut high_mode = self.bound_mode(&mut operand, &mut high)?;
         let low_mode = match (low_mode, high_mode) {
-            (CompareMode::Text(_), CompareMode::Integer | CompareMode::Decimal | CompareMode::Double)
-            | (CompareMode::Integer | CompareMode::Decimal | CompareMode::Double, CompareMode::Text(_)) => {
+            (CompareMode::Text(_), high) if is_numeric(high) => {
+                high_mode = CompareMode::Double;
+                CompareMode::Double
+            }
+            (low, CompareMode::Text(_)) if is_numeric(low) => {
                 high_mode = CompareMode::Double;
                 CompareMode::Double
             }
             _ => low_mode,
         };
+        let (low_mode, high_mode) = (as_members(low_mode), as_members(high_mode));
         if low_mode != high_mode {
             let above = self.compare(ComparisonOperator::GreaterOrEqual, operand.clone(), low)?;
             let below = self.compare(ComparisonOperator::LessOrEqual, operand, high)?;
@@ -162,7 +192,7 @@ impl BindContext {
         for expr in &mut pair {
             crate::functions::cast_text(self, expr)?;
         }
-        let (collation, _) = self.aggregate_collations("like", &mut pair)?;
+        let (collation, _) = self.aggregate_collations("like", &mut pair, Purpose::Comparison)?;
         let [operand, mut pattern] = pair;
         // The pattern carries the collation that won, whichever operand it came from.
         pattern.ty.column.collation = collation;
@@ -209,4 +239,14 @@ impl BindContext {
         let column = if unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() };
         self.read_as(constant, Reading::Whole { unsigned }, column.not_null());
     }
+}
+
+/// Lists, bounds and the candidates of CASE are compared without regard to fixed digits.
+pub(super) fn as_members(mode: CompareMode) -> CompareMode {
+    if matches!(mode, CompareMode::FixedReal(_)) { CompareMode::Double } else { mode }
+}
+
+fn is_numeric(mode: CompareMode) -> bool {
+    use CompareMode::{Decimal, Double, FixedReal, Integer};
+    matches!(mode, Integer | Decimal | Double | FixedReal(_))
 }

@@ -1,87 +1,69 @@
 //! CASE and everything whose result has the common type of several expressions (IF, COALESCE, UNION columns).
-use datum::{ColumnType, PRECISION_MAX, SCALE_MAX, SqlError, TypeKind, Value};
+use collation::Charset;
+use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use super::BindContext;
+use super::comparison::as_members;
+use super::merge::{Merging, bytes_max, merged_type, string_type};
+use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
-use crate::functions::{characters_max, text_column};
 use crate::operator::ComparisonOperator;
 
-/// The type that holds the values of both without loss, text of the given collation aside.
-pub(crate) fn unified_column(left: &ColumnType, right: &ColumnType) -> ColumnType {
-    use TypeKind as K;
-    let nullable = left.nullable || right.nullable;
-    let column = match (&left.kind, &right.kind) {
-        (K::Null, _) => right.clone(),
-        (_, K::Null) => left.clone(),
-        (a, b) if a == b && left.unsigned == right.unsigned && !a.is_string() => left.clone(),
-        (a, b) if a.is_numeric() && b.is_numeric() => unified_number(left, right),
-        (K::Date, K::Date) => left.clone(),
-        (K::Time { fsp: a }, K::Time { fsp: b }) => ColumnType::new(K::Time { fsp: (*a).max(*b) }),
-        (a, b) if a.is_temporal() && b.is_temporal() && *a != K::Year && *b != K::Year => {
-            ColumnType::new(K::DateTime { fsp: a.fsp().max(b.fsp()) })
-        }
-        (K::Json, K::Json) => left.clone(),
-        _ => {
-            let length = characters_max(left).max(characters_max(right));
-            let collation = if left.kind.is_string() { left.collation } else { right.collation };
-            text_column(length, collation)
-        }
-    };
-    ColumnType { nullable, ..column }
-}
-
-fn unified_number(left: &ColumnType, right: &ColumnType) -> ColumnType {
-    let is_double = |column: &ColumnType| column.kind.is_floating();
-    if is_double(left) || is_double(right) {
-        return ColumnType::double();
-    }
-    let digits = |column: &ColumnType| match column.kind {
-        TypeKind::Decimal { precision, scale } => (precision - scale, scale),
-        TypeKind::Tiny => (3, 0),
-        TypeKind::Short => (5, 0),
-        TypeKind::Int24 => (8, 0),
-        TypeKind::Long => (10, 0),
-        _ if column.unsigned => (20, 0),
-        _ => (19, 0),
-    };
-    let ((i1, s1), (i2, s2)) = (digits(left), digits(right));
-    let exact = |column: &ColumnType| matches!(column.kind, TypeKind::Decimal { .. });
-    if exact(left) || exact(right) || (left.unsigned != right.unsigned && i1.max(i2) >= 19) {
-        let scale = s1.max(s2).min(SCALE_MAX);
-        return ColumnType::decimal((i1.max(i2) + scale).min(PRECISION_MAX), scale);
-    }
-    let both_unsigned = left.unsigned && right.unsigned;
-    if both_unsigned { ColumnType::bigint_unsigned() } else { ColumnType::bigint() }
-}
-
 impl BindContext {
-    /// The common type of expressions that become one column; texts agree on a collation.
-    pub fn unified_type(&self, operation: &str, exprs: &mut [Expr]) -> Result<ExprType, SqlError> {
-        let mut types = exprs.iter().map(|expr| expr.ty.column.clone());
-        let first = types.next().unwrap_or_else(|| ColumnType::new(TypeKind::Null));
-        let column = types.fold(first, |left, right| unified_column(&left, &right));
-        if !column.kind.is_string() {
-            return Ok(ExprType::new(column, Coercibility::Numeric));
+    /// The common type of expressions that become one value; texts agree on a collation.
+    pub fn unified_type(
+        &self,
+        operation: &str,
+        exprs: &mut [Expr],
+        merging: Merging,
+    ) -> Result<ExprType, SqlError> {
+        let types: Vec<&ColumnType> = exprs.iter().map(|expr| &expr.ty.column).collect();
+        let merged = merged_type(&types, merging);
+        if !matches!(merged.kind, TypeKind::VarChar | TypeKind::Char | TypeKind::LongText) {
+            return Ok(ExprType::new(merged, Coercibility::Numeric));
         }
+        let bytes_max = exprs.iter().map(|expr| bytes_max(&expr.ty.column)).max().unwrap_or(0);
         for expr in exprs.iter_mut() {
             crate::functions::cast_text(self, expr)?;
         }
-        let (collation, coercibility) = self.aggregate_collations(operation, exprs)?;
-        let nullable = column.nullable;
-        let column = text_column(characters_max(&column), collation);
-        Ok(ExprType::new(ColumnType { nullable, ..column }, coercibility))
+        // Columns of a set operation have to be comparable, and numbers among them take the texts' collation.
+        let purpose = match merging {
+            Merging::Value => Purpose::Result,
+            Merging::Column => Purpose::Comparison,
+        };
+        let claim = self.aggregate_collations(operation, exprs, purpose);
+        let claim = claim.map_err(|error| match merging {
+            Merging::Value => error,
+            Merging::Column => datum::error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&operation]),
+        })?;
+        let (collation, coercibility) = match claim {
+            (_, Coercibility::Numeric) => (self.connection_collation, Coercibility::Coercible),
+            claim => claim,
+        };
+        let column = string_type(&merged, collation, bytes_max, merging);
+        Ok(ExprType::new(ColumnType { nullable: merged.nullable, ..column }, coercibility))
     }
 
     /// Casts the expression where its values are of another kind than the type's.
     pub fn convert_to(&self, expr: Expr, ty: &ExprType) -> Result<Expr, SqlError> {
-        let column = &expr.ty.column;
-        let same_kind = std::mem::discriminant(&column.kind) == std::mem::discriminant(&ty.column.kind);
-        let both_text = column.kind.is_string() && ty.column.kind.is_string();
-        let integers = column.kind.is_integer() && ty.column.kind.is_integer();
+        let (column, target) = (&expr.ty.column, &ty.column);
+        if target.kind == TypeKind::Binary {
+            let is_full = column.kind == TypeKind::Binary && column.length == target.length;
+            return if is_full { Ok(expr) } else { self.cast(expr, target.clone()) };
+        }
+        let same_kind = std::mem::discriminant(&column.kind) == std::mem::discriminant(&target.kind);
+        let charsets = (column.collation.charset(), target.collation.charset());
+        let both_text = column.kind.is_string()
+            && target.kind.is_string()
+            && (charsets.0 == charsets.1 || charsets.0 == Charset::Binary || charsets.1 == Charset::Binary);
+        let integers = column.kind.is_integer() && target.kind.is_integer();
         let fits = both_text
-            || (integers && column.unsigned == ty.column.unsigned)
-            || (same_kind && *column == ty.column);
-        if fits || column.kind == TypeKind::Null { Ok(expr) } else { self.convert(expr, ty.column.clone()) }
+            || (integers && column.unsigned == target.unsigned)
+            || (same_kind
+                && !column.kind.is_string()
+                && column.unsigned == target.unsigned
+                && is_as_exact(column, target));
+        if fits || column.kind == TypeKind::Null { Ok(expr) } else { self.convert(expr, target.clone()) }
     }
 
     /// As `convert_to`, for the branches of CASE: exact numbers keep their own digits after the point there, as
@@ -117,27 +99,55 @@ impl BindContext {
         otherwise: Option<Expr>,
     ) -> Result<Expr, SqlError> {
         let mut conditions = Vec::with_capacity(whens.len());
-        let mut results = Vec::with_capacity(whens.len() + 1);
-        for (condition, result) in whens {
+        let (mut candidates, mut results): (Vec<Expr>, Vec<Expr>) = whens.into_iter().unzip();
+        let mut operand = operand;
+        if let Some(operand) = &mut operand {
+            self.align_texts("case", operand, &mut candidates)?;
+        }
+        for condition in candidates {
             conditions.push(match &operand {
-                Some(operand) => self.compare(ComparisonOperator::Equal, operand.clone(), condition)?,
+                Some(operand) => self.candidate(operand.clone(), condition)?,
                 // Here `false` is no truth, though it is where documents stand for conditions elsewhere.
                 None if condition.ty.column.kind == TypeKind::Json => {
                     self.convert(condition, ColumnType::double())?
                 }
                 None => condition,
             });
-            results.push(result);
         }
         let has_otherwise = otherwise.is_some();
         results.extend(otherwise);
-        let mut ty = self.unified_type("case", &mut results)?;
+        let mut ty = self.unified_type("case", &mut results, Merging::Value)?;
         ty.column.nullable |= !has_otherwise;
         let mut results: Vec<Expr> =
             results.into_iter().map(|result| self.convert_branch(result, &ty)).collect::<Result<_, _>>()?;
         let otherwise = if has_otherwise { results.pop().map(Box::new) } else { None };
         let whens = conditions.into_iter().zip(results).collect();
         Ok(Expr { kind: ExprKind::Case { operand: None, whens, otherwise }, ty })
+    }
+
+    /// The comparison of a CASE's operand with a candidate: documents are compared by their text, or as numbers with
+    /// numbers.
+    fn candidate(&self, mut operand: Expr, mut candidate: Expr) -> Result<Expr, SqlError> {
+        let is_document = |expr: &Expr| expr.ty.column.kind == TypeKind::Json;
+        if is_document(&operand) || is_document(&candidate) {
+            let is_number = operand.ty.column.kind.is_numeric() || candidate.ty.column.kind.is_numeric();
+            for expr in [&mut operand, &mut candidate].into_iter().filter(|expr| is_document(expr)) {
+                let document = std::mem::replace(expr, Expr::null());
+                *expr = match is_number {
+                    true => self.convert(document, ColumnType::double())?,
+                    false => {
+                        let mut document = document;
+                        crate::functions::cast_text(self, &mut document)?;
+                        document
+                    }
+                };
+            }
+        }
+        let mut comparison = self.compare(ComparisonOperator::Equal, operand, candidate)?;
+        if let ExprKind::Compare(_, mode, ..) = &mut comparison.kind {
+            *mode = as_members(*mode);
+        }
+        Ok(comparison)
     }
 
     /// IF(condition, then, otherwise).
@@ -163,5 +173,15 @@ impl BindContext {
             },
             ty,
         })
+    }
+}
+
+/// Whether a value of the one type is one of the other type of the same kind.
+fn is_as_exact(column: &ColumnType, target: &ColumnType) -> bool {
+    match (&column.kind, &target.kind) {
+        (TypeKind::Decimal { scale: a, .. }, TypeKind::Decimal { scale: b, .. }) => a == b,
+        // What differs is how they are shown, which is the common type's business.
+        (TypeKind::Enum(_) | TypeKind::Set(_), _) => column.kind == target.kind,
+        _ => true,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Operands keep their own types: evaluation converts values by the operand's and the node's type, so conversions
 //! become `Cast` nodes only where a value changes its kind for good (CASE branches, function arguments).
-use collation::CollationId;
+use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlMode, TypeKind, Value};
 
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -14,10 +14,14 @@ mod cast;
 mod comparison;
 mod conditional;
 mod logic;
+mod merge;
 mod reading;
 mod temporal;
 pub(crate) use temporal::moment_text;
 
+pub(crate) use arithmetic::is_bit_string;
+pub use merge::Merging;
+pub(crate) use merge::bytes_max;
 pub(crate) use reading::fraction_digits;
 pub use reading::{KnownValues, ReadParameter, Reading};
 
@@ -27,6 +31,9 @@ pub struct BindContext {
     pub sql_mode: SqlMode,
     /// `collation_connection`: of literals, and of numbers turned into text.
     pub connection_collation: CollationId,
+    /// The character set in which the statement's text is read, and the one in which the client has sent it.
+    pub text_charset: Charset,
+    pub client_charset: Charset,
     pub division_precision_increment: u8,
     pub max_allowed_packet: u64,
     /// Values of the statement's parameters, where they are known while it is bound.
@@ -38,6 +45,8 @@ impl Default for BindContext {
         BindContext {
             sql_mode: SqlMode::DEFAULT,
             connection_collation: CollationId::UTF8MB4_0900_AI_CI,
+            text_charset: Charset::Utf8mb4,
+            client_charset: Charset::Utf8mb4,
             division_precision_increment: 4,
             max_allowed_packet: 64 * 1024 * 1024,
             known: KnownValues::default(),
@@ -72,7 +81,8 @@ impl Expr {
 
     /// TRUE and FALSE.
     pub fn truth_literal(value: bool) -> Expr {
-        Expr::int(i64::from(value)).as_truth()
+        let column = ColumnType { length: 1, ..ColumnType::bigint().not_null() };
+        Expr::literal(Value::Int(i64::from(value)), column).as_truth()
     }
 
     pub fn column(index: usize, column: ColumnType) -> Expr {
@@ -89,10 +99,17 @@ impl Expr {
 }
 
 impl BindContext {
+    /// A quoted text: it becomes one of the connection's character set.
     pub fn text_literal(&self, text: &[u8]) -> Expr {
         let charset = self.connection_collation.charset();
-        let length = u32::try_from(charset.character_count(text)).unwrap_or(u32::MAX);
+        let text = self.text_charset.convert_to(charset, text).bytes;
+        let length = u32::try_from(charset.character_count(&text)).unwrap_or(u32::MAX);
         Expr::literal(Value::bytes(text), ColumnType::varchar(length, self.connection_collation).not_null())
+    }
+
+    /// The bytes that the client has sent for a quoted text, which is what an introducer speaks of.
+    pub fn as_sent(&self, text: &[u8]) -> Vec<u8> {
+        self.text_charset.convert_to(self.client_charset, text).bytes
     }
 
     pub fn user_variable(&self, name: &str, column: ColumnType) -> Expr {

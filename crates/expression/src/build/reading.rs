@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use collation::Charset;
 use datum::{ColumnType, DateTime, Decimal, Time, Value};
 
 use super::BindContext;
@@ -23,6 +24,8 @@ pub enum Reading {
     Whole { unsigned: bool },
     /// Text that is a time, with nothing behind it. It stays text.
     TimeText,
+    /// Text that another character set can hold, in that set.
+    Recoded { from: Charset, to: Charset },
     /// Text with so many digits of a second's fraction. It stays text.
     Fraction { digits: u8 },
 }
@@ -166,6 +169,10 @@ impl Reading {
                 Value::UInt(_) => unsigned,
                 _ => !unsigned,
             }),
+            (Reading::Recoded { from, to }, Value::Bytes(text)) => {
+                let recoded = from.convert_to(to, text);
+                (!recoded.is_lossy).then_some(Value::Bytes(recoded.bytes))
+            }
             (Reading::TimeText, Value::Bytes(text)) => {
                 Time::parse(text).is_some_and(|parsed| !parsed.truncated).then(|| value.clone())
             }

@@ -209,12 +209,16 @@ fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>
 }
 
 pub(super) fn bit(
+    node: &Expr,
     operator: BitOperator,
     left: &Expr,
     right: &Expr,
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
+    if node.ty.column.kind.is_string() {
+        return bit_strings(operator, left, right, row, context);
+    }
     let (Some(left), Some(right)) = (bits(left, row, context)?, bits(right, row, context)?) else {
         return Ok(Value::Null);
     };
@@ -228,6 +232,63 @@ pub(super) fn bit(
     }))
 }
 
-pub(super) fn bit_not(operand: &Expr, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
+fn bit_strings(
+    operator: BitOperator,
+    left: &Expr,
+    right: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let text = left.eval_ref(row, context)?;
+    let Value::Bytes(text) = &*text else { return Ok(Value::Null) };
+    if matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight) {
+        let Some(by) = bits(right, row, context)? else { return Ok(Value::Null) };
+        return Ok(Value::Bytes(shifted(text, by, operator == BitOperator::ShiftLeft)));
+    }
+    let other = right.eval_ref(row, context)?;
+    let Value::Bytes(other) = &*other else { return Ok(Value::Null) };
+    if text.len() != other.len() {
+        return Err(error_code::ER_INVALID_BITWISE_OPERANDS_SIZE.plain());
+    }
+    let combine = |(left, right): (&u8, &u8)| match operator {
+        BitOperator::And => left & right,
+        BitOperator::Or => left | right,
+        _ => left ^ right,
+    };
+    Ok(Value::Bytes(text.iter().zip(other).map(combine).collect()))
+}
+
+/// The bits of a string moved by so many places; what leaves it is lost.
+fn shifted(text: &[u8], by: u64, to_left: bool) -> Vec<u8> {
+    let length = text.len();
+    let Ok(bytes) = usize::try_from(by / 8) else { return vec![0; length] };
+    let bits = (by % 8) as u32;
+    let byte =
+        |place: Option<usize>| u16::from(place.and_then(|place| text.get(place)).copied().unwrap_or(0));
+    let moved = |place: usize| {
+        let pair = if to_left {
+            byte(place.checked_add(bytes)) << 8
+                | byte(place.checked_add(bytes).and_then(|at| at.checked_add(1)))
+        } else {
+            let from = place.checked_sub(bytes);
+            byte(from.and_then(|from| from.checked_sub(1))) << 8 | byte(from)
+        };
+        if to_left { (pair << bits >> 8) as u8 } else { (pair >> bits) as u8 }
+    };
+    (0..length).map(moved).collect()
+}
+
+pub(super) fn bit_not(
+    node: &Expr,
+    operand: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    if node.ty.column.kind.is_string() {
+        return Ok(match &*operand.eval_ref(row, context)? {
+            Value::Bytes(text) => Value::Bytes(text.iter().map(|byte| !byte).collect()),
+            _ => Value::Null,
+        });
+    }
     Ok(bits(operand, row, context)?.map_or(Value::Null, |bits| Value::UInt(!bits)))
 }

@@ -32,7 +32,12 @@ pub(super) fn cast(
     match &target.kind {
         kind if kind.is_integer() => {
             let number = value.to_integer(source, &mut warn);
-            Ok(number.map_or(Value::Null, |number| to_integer(number, &value, target.unsigned)))
+            let is_unsigned = target.unsigned || (source.unsigned && matches!(*value, Value::Decimal(_)));
+            let number = number.map_or(Value::Null, |number| to_integer(number, &value, is_unsigned));
+            Ok(match number {
+                Value::UInt(bits) if !target.unsigned => Value::Int(bits as i64),
+                number => number,
+            })
         }
         TypeKind::Double { .. } => Ok(value.to_f64(source, &mut warn).map_or(Value::Null, Value::Double)),
         TypeKind::Float { .. } => {
@@ -40,7 +45,9 @@ pub(super) fn cast(
         }
         TypeKind::Decimal { precision, scale } => {
             let number = value.to_decimal(source, &mut warn);
-            Ok(number.map_or(Value::Null, |number| Value::Decimal(fit(&number, *precision, *scale, context))))
+            Ok(number.map_or(Value::Null, |number| {
+                Value::Decimal(fit_number(&number, *precision, *scale, context))
+            }))
         }
         TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
             let is_checked = node.ty.coercibility != Coercibility::Ignorable;
@@ -67,7 +74,7 @@ pub(super) fn cast(
 }
 
 /// Rounded to the scale; too large a number becomes the largest of the type, with warning 1264.
-fn fit(number: &Decimal, precision: u8, scale: u8, context: &EvalContext) -> Decimal {
+fn fit_number(number: &Decimal, precision: u8, scale: u8, context: &EvalContext) -> Decimal {
     let largest = Decimal::max_of(precision, scale);
     match number.rescale(scale) {
         Ok(fitted) if fitted.absolute().compare(&largest).is_le() => fitted,
@@ -162,7 +169,7 @@ fn is_forbidden(moment: &Value, context: &EvalContext) -> bool {
         || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE))
 }
 
-/// Text in the target's character set, cut to its length with warning 1292.
+/// Text in the target's character set. Bytes that are no text of it warn and end it; under strict mode it is NULL.
 fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &EvalContext) -> Value {
     let text = value.to_text(source);
     let from = match value {
@@ -177,27 +184,50 @@ fn to_text(value: &Value, source: &ColumnType, target: &ColumnType, context: &Ev
     } else {
         from.convert_to(to, &text).bytes
     };
-    // Bytes that are no text of the character set are no value.
-    if from == Charset::Binary && to != Charset::Binary && !to.is_valid(&converted) {
-        let start = to.valid_prefix_length(&converted);
-        let wrong: String = converted[start..].iter().take(6).map(|byte| format!("{byte:02X}")).collect();
-        context.warn(error_code::ER_INVALID_CHARACTER_STRING.with(&[&to.name(), &wrong]));
-        return Value::Null;
-    }
-    let limited =
-        matches!(target.kind, TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary)
-            && target.length > 0;
-    if !limited || to.character_count(&converted) <= target.length as usize {
-        let mut converted = converted;
-        if target.kind == TypeKind::Binary && (converted.len() as u64) < context.settings.max_allowed_packet {
-            converted.resize(target.length as usize, 0);
+    let is_checked = from == Charset::Binary && to != Charset::Binary;
+    let valid = if is_checked { to.valid_prefix_length(&converted) } else { converted.len() };
+    if valid < converted.len() {
+        let rest: String = converted[valid..].iter().take(6).map(|byte| format!("{byte:02X}")).collect();
+        context
+            .session
+            .warn(error_code::ER_INVALID_CHARACTER_STRING.with(&[&to.name(), &rest]).into_warning());
+        if context.settings.sql_mode.is_strict() {
+            return Value::Null;
         }
-        return Value::Bytes(converted);
     }
-    let type_name = if to == Charset::Binary { "BINARY" } else { "CHAR" };
-    context.warn(truncated(&format!("{type_name}({})", target.length), &converted));
-    let kept = to.byte_offset(&converted, target.length as usize);
-    Value::Bytes(converted[..kept].to_vec())
+    let mut converted = converted;
+    converted.truncate(valid);
+    Value::Bytes(converted)
+}
+
+/// A text in the length of the node's type: longer ones are cut with warning 1292, binary ones filled up with zero
+/// bytes and CHAR columns with spaces. One that could not be sent is NULL, with warning 1301.
+pub(super) fn fit_text(
+    node: &Expr,
+    operand: &Expr,
+    row: &[Value],
+    context: &EvalContext,
+) -> Result<Value, SqlError> {
+    let Value::Bytes(mut text) = operand.eval(row, context)? else { return Ok(Value::Null) };
+    let charset = node.ty.collation().charset();
+    let length = node.ty.column.length as usize;
+    let limit = context.settings.max_allowed_packet;
+    if length as u64 > limit {
+        let name = if charset == Charset::Binary { "cast_as_binary" } else { "cast_as_char" };
+        context.warn(error_code::ER_WARN_ALLOWED_PACKET_OVERFLOWED.with(&[&name, &limit]));
+        return Ok(Value::Null);
+    }
+    if charset == Charset::Binary && text.len() <= length {
+        text.resize(length, 0);
+    } else if node.ty.column.kind == TypeKind::Char {
+        let missing = length.saturating_sub(charset.character_count(&text));
+        text.resize(text.len() + missing, b' ');
+    } else if charset.character_count(&text) > length {
+        let type_name = if charset == Charset::Binary { "BINARY" } else { "CHAR" };
+        context.warn(truncated(&format!("{type_name}({length})"), &text));
+        text.truncate(charset.byte_offset(&text, length));
+    }
+    Ok(Value::Bytes(text))
 }
 
 /// Text is parsed, ENUM and SET are strings, other values become JSON values.

@@ -104,8 +104,6 @@ impl Expr {
                 arithmetic::arithmetic(self, *operator, left, right, row, context)?
             }
             ExprKind::Negate(operand) => arithmetic::negate(self, operand, row, context)?,
-            ExprKind::Bit(operator, left, right) => arithmetic::bit(*operator, left, right, row, context)?,
-            ExprKind::BitNot(operand) => arithmetic::bit_not(operand, row, context)?,
             ExprKind::Case { operand, whens, otherwise } => {
                 let chosen = match operand {
                     Some(operand) => choose_by(operand, whens, row, context)?,
@@ -119,9 +117,6 @@ impl Expr {
             ExprKind::CaseOperand => context.case_operands.newest(),
             ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
             ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
-            ExprKind::DateAdd { date, amount, unit, subtract } => {
-                interval::date_add(self, (date, amount), *unit, *subtract, row, context)?
-            }
             ExprKind::Call(function, exprs) => self.call(function, exprs, row, context)?,
             ExprKind::UserVariable(name) => match context.session.user_variable(name) {
                 Some((value, _)) => value,
@@ -136,7 +131,24 @@ impl Expr {
             ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Column(_) | ExprKind::Slot(_) => {
                 self.eval(row, context)?
             }
+            _ => self.compute_apart(row, context)?,
         })
+    }
+
+    /// What is rarely nested, apart from `compute` for the sake of its frame.
+    #[inline(never)]
+    fn compute_apart(&self, row: &[Value], context: &EvalContext) -> Result<Value, SqlError> {
+        match &self.kind {
+            ExprKind::Fit(operand) => cast::fit_text(self, operand, row, context),
+            ExprKind::Bit(operator, left, right) => {
+                arithmetic::bit(self, *operator, left, right, row, context)
+            }
+            ExprKind::BitNot(operand) => arithmetic::bit_not(self, operand, row, context),
+            ExprKind::DateAdd { date, amount, unit, subtract } => {
+                interval::date_add(self, (date, amount), *unit, *subtract, row, context)
+            }
+            _ => unreachable!("`compute` has the other kinds"),
+        }
     }
 }
 

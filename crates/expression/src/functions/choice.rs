@@ -1,7 +1,7 @@
 //! Functions whose result is one of their arguments: COALESCE, IFNULL, GREATEST, LEAST.
 use datum::{SqlError, Value, compare_in_type};
 
-use crate::build::BindContext;
+use crate::build::{BindContext, Merging};
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
@@ -20,6 +20,14 @@ const fn entry(name: &'static str, counts: (u8, u8), evaluate: Evaluate) -> Func
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "any_value",
+        arguments_min: 1,
+        arguments_max: 1,
+        volatility: Pure,
+        infer: |_, _, arguments| Ok(ExprType { name: None, ..arguments[0].ty.clone() }),
+        evaluate: |arguments| Ok(arguments.exprs[0].eval_ref(arguments.row, arguments.context)?.into_owned()),
+    },
     entry("coalesce", (1, u8::MAX), first_known),
     entry("ifnull", (2, 2), first_known),
     entry("greatest", (2, u8::MAX), |arguments| extreme(arguments, true)),
@@ -32,7 +40,7 @@ fn infer_common(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let mut ty = bind.unified_type(name, arguments)?;
+    let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
     let mut nullable = arguments.iter().map(|argument| argument.ty.column.nullable);
     ty.column.nullable = match name {
         "coalesce" | "ifnull" => nullable.all(|nullable| nullable),

@@ -3,6 +3,7 @@ use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use crate::build::{BindContext, Reading, fraction_digits};
+use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprType};
 
 /// Beyond this many bytes a text result is LONGTEXT, as a column of that size would have to be.
@@ -76,11 +77,12 @@ pub(crate) fn cast_text(bind: &BindContext, expr: &mut Expr) -> Result<(), SqlEr
     }
     let own = matches!(expr.ty.column.kind, TypeKind::Enum(_) | TypeKind::Set(_));
     let json = matches!(expr.ty.column.kind, TypeKind::Json);
-    let coercibility = if own || json { expr.ty.coercibility } else { Coercibility::Numeric };
+    let bits = matches!(expr.ty.column.kind, TypeKind::Bit(_));
+    let coercibility = if own || json || bits { expr.ty.coercibility } else { Coercibility::Numeric };
     let collation = match () {
         () if own => expr.ty.collation(),
         () if json => CollationId::UTF8MB4_BIN,
-        () if matches!(expr.ty.column.kind, TypeKind::Bit(_)) => CollationId::BINARY,
+        () if bits => CollationId::BINARY,
         () => bind.connection_collation,
     };
     let length = characters_max(&expr.ty.column);
@@ -120,27 +122,63 @@ pub(super) fn text_result(
     for expr in texts.iter_mut() {
         cast_text(bind, expr)?;
     }
-    let (collation, coercibility) = bind.aggregate_collations(name, texts)?;
+    let (collation, coercibility) = bind.aggregate_collations(name, texts, Purpose::Result)?;
     Ok(ExprType::new(text_column(length, collation), coercibility))
 }
 
-/// Casts all arguments to text of one collation; the result is an integer.
-pub(super) fn integer_of_texts(
+/// As `text_result`, for texts that the function compares with each other.
+pub(super) fn compared_texts(
+    bind: &BindContext,
+    name: &'static str,
+    texts: &mut [Expr],
+    length: u64,
+) -> Result<ExprType, SqlError> {
+    for expr in texts.iter_mut() {
+        cast_text(bind, expr)?;
+    }
+    let (collation, coercibility) = bind.aggregate_collations(name, texts, Purpose::Comparison)?;
+    Ok(ExprType::new(text_column(length, collation), coercibility))
+}
+
+/// Casts all arguments to texts of one character set, which are compared in the collation of argument `ruling`, however
+/// the others' bind; the result is an integer.
+pub(super) fn integer_ruled_by(
+    bind: &BindContext,
+    texts: &mut [Expr],
+    ruling: usize,
+) -> Result<ExprType, SqlError> {
+    for expr in texts.iter_mut() {
+        cast_text(bind, expr)?;
+    }
+    let collation = texts[ruling].ty.collation();
+    texts[ruling].ty.coercibility = Coercibility::Explicit;
+    for (place, text) in texts.iter_mut().enumerate() {
+        if place != ruling && text.ty.coercibility == Coercibility::Explicit {
+            text.ty.coercibility = Coercibility::Implicit;
+        }
+    }
+    bind.aggregate_collations("", texts, Purpose::Result)?;
+    texts[ruling].ty.column.collation = collation;
+    Ok(integer_type())
+}
+
+/// Casts all arguments to texts that are compared with each other; the result is an integer.
+pub(super) fn integer_of_compared(
     bind: &BindContext,
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    text_result(bind, name, arguments, 0)?;
+    compared_texts(bind, name, arguments, 0)?;
     Ok(integer_type())
 }
 
-/// The same for a condition.
+/// Texts that are compared, for a condition.
 pub(super) fn truth_of_texts(
     bind: &BindContext,
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    integer_of_texts(bind, name, arguments).map(ExprType::as_truth)
+    integer_of_compared(bind, name, arguments).map(ExprType::as_truth)
 }
 
 /// Each argument becomes text by itself (no common collation is needed); the result is an integer.

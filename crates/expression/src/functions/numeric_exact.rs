@@ -2,7 +2,7 @@
 use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_double, cast_integer, cast_text, integer_type, made_text};
-use crate::build::BindContext;
+use crate::build::{BindContext, is_bit_string};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
@@ -134,7 +134,9 @@ fn infer_bit_count(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_integer(bind, &mut arguments[0])?;
+    if !is_bit_string(&arguments[0].ty.column) {
+        cast_integer(bind, &mut arguments[0])?;
+    }
     Ok(integer_type())
 }
 
@@ -311,5 +313,8 @@ fn in_locale(plain: &str, locale: &Locale) -> String {
 }
 
 fn bit_count(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    if let Value::Bytes(text) = &*arguments.value(0)? {
+        return Ok(Value::Int(text.iter().map(|byte| i64::from(byte.count_ones())).sum()));
+    }
     Ok(arguments.bits(0)?.map_or(Value::Null, |bits| Value::Int(i64::from(bits.count_ones()))))
 }

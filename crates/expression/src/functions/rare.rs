@@ -105,13 +105,20 @@ fn infer_inet6_ntoa(
 /// The first letter and the codes of the consonants after it, repeated codes once, at least four characters.
 fn soundex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
-    let mut letters =
-        text.iter().copied().filter(u8::is_ascii_alphabetic).map(|byte| byte.to_ascii_uppercase());
+    let charset = arguments.charset(0);
+    // Letters beyond ASCII count as vowels and keep their case.
+    let is_letter = |letter: &&[u8]| match letter {
+        [byte] if byte.is_ascii() => byte.is_ascii_alphabetic(),
+        _ => charset.decode_first(letter).0 >= 0xC0,
+    };
+    let mut letters = charset.characters(&text).filter(is_letter);
     let Some(first) = letters.next() else { return Ok(Value::Bytes(Vec::new())) };
-    let mut result = vec![first];
-    let mut last = soundex_code(first);
+    let code_of = |letter: &[u8]| soundex_code(letter[0].to_ascii_uppercase());
+    let mut result = first.to_ascii_uppercase();
+    let mut last = code_of(first);
+    let other_bytes = first.len() - 1;
     for letter in letters {
-        let code = soundex_code(letter);
+        let code = code_of(letter);
         // H and W do not separate equal codes; vowels do not either in MySQL's variant.
         if code == b'0' {
             continue;
@@ -121,7 +128,7 @@ fn soundex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
         last = code;
     }
-    result.resize(result.len().max(4), b'0');
+    result.resize(result.len().max(4 + other_bytes), b'0');
     Ok(Value::Bytes(result))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use collation::Charset;
 use datum::{SqlError, Value, error_code};
 
-use super::infer::{cast_integer, cast_text, characters_max, integer_type, text_result};
+use super::infer::{cast_integer, cast_text, characters_max, compared_texts, integer_type, text_result};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -51,6 +51,7 @@ fn infer_arguments(
         if index == last { cast_text(bind, argument)? } else { cast_integer(bind, argument)? }
     }
     let length = characters_max(&arguments[0].ty.column);
+    compared_texts(bind, name, &mut arguments[..2], length)?;
     text_result(bind, name, &mut arguments[..texts], length)
 }
 

@@ -189,7 +189,7 @@ fn pad(arguments: &Arguments<'_>, name: &str, before: bool) -> Result<Value, Sql
         return Ok(Value::bytes(&text[..charset.byte_offset(&text, length)]));
     }
     if padding.is_empty() {
-        return Ok(Value::Bytes(Vec::new()));
+        return Ok(Value::Bytes(text.into_owned()));
     }
     let missing = length - present;
     let bytes = (missing as u64).saturating_mul(u64::from(charset.bytes_per_character_max()));

@@ -1,9 +1,10 @@
 //! Functions that measure, find and compare text: LENGTH, LOCATE, FIELD, STRCMP and their kin.
 use collation::Charset;
-use datum::{SqlError, Value};
+use datum::{SqlError, TypeKind, Value};
 
 use super::infer::{
-    cast_integer, integer_of_each_text, integer_of_texts, integer_type, text_result, truth_of_texts,
+    cast_double, cast_integer, integer_of_compared, integer_of_each_text, integer_ruled_by, integer_type,
+    truth_of_texts,
 };
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
@@ -49,7 +50,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: integer_of_texts,
+        infer: infer_locate,
         evaluate: instr,
     },
     Function {
@@ -57,7 +58,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: u8::MAX,
         volatility: Pure,
-        infer: integer_of_texts,
+        infer: infer_field,
         evaluate: field,
     },
     Function {
@@ -65,7 +66,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: integer_of_texts,
+        infer: integer_of_compared,
         evaluate: find_in_set,
     },
     Function {
@@ -115,11 +116,11 @@ fn infer_locate(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    text_result(bind, name, &mut arguments[..2], 0)?;
     if let Some(start) = arguments.get_mut(2) {
         cast_integer(bind, start)?;
     }
-    Ok(integer_type())
+    let haystack = usize::from(name != "instr");
+    integer_ruled_by(bind, &mut arguments[..2], haystack)
 }
 
 /// The 0-based character position of `needle` in `haystack` from character `start` on, in the collation.
@@ -168,7 +169,7 @@ fn locate(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     } else {
         0
     };
-    let position = find(&haystack, &needle, arguments.collation(0), start);
+    let position = find(&haystack, &needle, arguments.collation(1), start);
     Ok(position.map_or(Value::Int(0), |position| count(position + 1)))
 }
 
@@ -180,12 +181,51 @@ fn instr(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(position.map_or(Value::Int(0), |position| count(position + 1)))
 }
 
+/// Texts are compared as texts, exact numbers as such, and anything else as doubles.
+fn infer_field(
+    bind: &BindContext,
+    _name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    let is_exact = |expr: &Expr| {
+        let kind = &expr.ty.column.kind;
+        kind.is_numeric() && !kind.is_floating()
+    };
+    let is_text = |expr: &Expr| !expr.ty.column.kind.is_numeric() && expr.ty.column.kind != TypeKind::Null;
+    let is_null = |expr: &Expr| expr.ty.column.kind == TypeKind::Null;
+    let ty = match () {
+        () if arguments.iter().all(|expr| is_text(expr) || is_null(expr)) => {
+            integer_ruled_by(bind, arguments, 0)?
+        }
+        () if arguments.iter().all(|expr| is_exact(expr) || is_null(expr)) => integer_type(),
+        () => {
+            arguments.iter_mut().try_for_each(|expr| cast_double(bind, expr))?;
+            integer_type()
+        }
+    };
+    Ok(ExprType { column: ty.column.not_null(), ..ty })
+}
+
 /// FIELD(NULL, ...) is 0, not NULL.
 fn field(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let Some(wanted) = arguments.text(0)? else { return Ok(Value::Int(0)) };
+    let wanted = arguments.value(0)?;
     let collation = arguments.collation(0);
     for index in 1..arguments.len() {
-        if arguments.text(index)?.is_some_and(|text| collation.compare(&wanted, &text).is_eq()) {
+        let candidate = arguments.value(index)?;
+        let is_same = match (&*wanted, &*candidate) {
+            (Value::Null, _) | (_, Value::Null) => false,
+            (Value::Bytes(left), Value::Bytes(right)) => collation.compare(left, right).is_eq(),
+            (Value::Double(left), Value::Double(right)) => left == right,
+            (left, right) => {
+                let number = |value: &Value, place: usize| {
+                    value.to_decimal(&arguments.exprs[place].ty.column, &mut datum::no_warning)
+                };
+                number(left, 0)
+                    .zip(number(right, index))
+                    .is_some_and(|(left, right)| left.compare(&right).is_eq())
+            }
+        };
+        if is_same {
             return Ok(count(index));
         }
     }

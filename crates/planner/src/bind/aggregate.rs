@@ -7,6 +7,11 @@ use parser::ast::{self, AggregateKind};
 
 impl<'p> Planner<'p> {
     pub fn bind_aggregate(&mut self, aggregate: &ast::Aggregate<'p>) -> Result<Expr, SqlError> {
+        // It is none: a value of its row, that ONLY_FULL_GROUP_BY does not ask about.
+        if aggregate.kind == AggregateKind::AnyValue {
+            let arguments = self.bind_all(aggregate.arguments)?;
+            return self.context.bind.call("any_value", arguments);
+        }
         if let Some(over) = aggregate.over {
             return self.bind_window_aggregate(aggregate, over);
         }
@@ -85,7 +90,10 @@ impl<'p> Planner<'p> {
             }
             let separator = match aggregate.separator.map(|literal| literal.value) {
                 None => b",".to_vec(),
-                Some(ast::LiteralValue::String { bytes, .. }) => bytes.to_vec(),
+                Some(ast::LiteralValue::String { bytes, .. }) => {
+                    let bind = &self.context.bind;
+                    bind.text_charset.convert_to(call.ty.collation().charset(), bytes).bytes
+                }
                 Some(_) => return Err(not_supported("a separator that is no string")),
             };
             call = call.with_order(order_by, separator);
@@ -118,7 +126,7 @@ fn aggregate_function(kind: AggregateKind) -> Result<AggregateFunction, SqlError
         AggregateKind::Variance => AggregateFunction::VarPop,
         AggregateKind::VarianceSample => AggregateFunction::VarSamp,
         AggregateKind::GroupConcat => AggregateFunction::GroupConcat,
-        AggregateKind::AnyValue => AggregateFunction::AnyValue,
+        AggregateKind::AnyValue => return Err(not_supported("ANY_VALUE here")),
         AggregateKind::JsonArray => AggregateFunction::JsonArray,
         AggregateKind::JsonObject => AggregateFunction::JsonObject,
         AggregateKind::StCollect => return Err(not_supported("ST_Collect")),

@@ -55,7 +55,7 @@ impl Planner<'_> {
             return check_alias(Some(expr), name, block.clause);
         }
         if let Some((source, column)) = block.find_column(database, table, name)? {
-            let expr = block.column_expr(source, column);
+            let expr = self.context.bind.read_column(block.column_expr(source, column));
             let is_visible = block.inside_aggregate
                 || block
                     .visible

@@ -139,8 +139,8 @@ impl<'p> Planner<'p> {
             ast::UnaryOperator::Binary => {
                 self.conditions.push(binary_is_deprecated());
                 let bind = &self.context.bind;
-                let length = operand.ty.column.length;
-                bind.cast(operand, ColumnType::varbinary(length))
+                let as_long = u32::MAX;
+                bind.cast(operand, ColumnType::varbinary(as_long))
             }
         }
     }

@@ -78,9 +78,6 @@ impl<'p> Planner<'p> {
             let full = format!("{}.{}", database.name, name);
             return Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"FUNCTION", &full]));
         }
-        if name.eq_ignore_ascii_case("any_value") {
-            return Err(not_supported("ANY_VALUE"));
-        }
         if name.eq_ignore_ascii_case("grouping") && !call.arguments.is_empty() {
             return self.bind_grouping(call.arguments);
         }

@@ -36,8 +36,10 @@ impl Planner<'_> {
                 _ => return Err(error_code::ER_DATA_OUT_OF_RANGE.with(&[&"DOUBLE", &text])),
             },
             ast::LiteralValue::String { bytes, charset: None } => self.context.bind.text_literal(bytes),
-            ast::LiteralValue::String { bytes, charset: Some(charset) }
-            | ast::LiteralValue::Hex { bytes, charset: Some(charset) }
+            ast::LiteralValue::String { bytes, charset: Some(charset) } => {
+                introduced(&self.context.bind.as_sent(bytes), charset)?
+            }
+            ast::LiteralValue::Hex { bytes, charset: Some(charset) }
             | ast::LiteralValue::Bit { bytes, charset: Some(charset) } => introduced(bytes, charset)?,
             ast::LiteralValue::Hex { bytes, charset: None }
             | ast::LiteralValue::Bit { bytes, charset: None } => Expr::hex_literal(bytes),
@@ -131,7 +133,8 @@ pub fn integer(number: u64) -> Expr {
     let digits = number.checked_ilog10().unwrap_or(0) + 1;
     match i64::try_from(number) {
         Ok(signed) => {
-            let column_type = ColumnType { length: digits, ..ColumnType::bigint().not_null() };
+            // With room for a sign.
+            let column_type = ColumnType { length: digits + 1, ..ColumnType::bigint().not_null() };
             Expr::literal(Value::Int(signed), column_type)
         }
         Err(_) => {

@@ -139,8 +139,13 @@ impl<'p> Planner<'p> {
             node =
                 crate::select_build::project(node, vec![Expr::column(position, column.column_type.clone())]);
         }
-        let query =
-            PlannedQuery { node, columns: vec![column], count_found_rows: false, counted_limit: None };
+        let query = PlannedQuery {
+            node,
+            columns: vec![column],
+            strengths: vec![bound.query.strengths[position]],
+            count_found_rows: false,
+            counted_limit: None,
+        };
         Bound { query, correlation: bound.correlation.clone() }
     }
 

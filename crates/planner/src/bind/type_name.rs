@@ -27,10 +27,10 @@ pub fn cast_type(cast: &CastType<'_>, connection: CollationId) -> Result<ColumnT
                 Some(charset) => charset_named(charset.name)?.default_collation(),
                 None => connection,
             };
-            text(cast.length, collation)
+            text(cast.length, collation)?
         }
-        CastTarget::NationalChar => text(cast.length, CollationId::UTF8MB3_GENERAL_CI),
-        CastTarget::Binary => text(cast.length, CollationId::BINARY),
+        CastTarget::NationalChar => text(cast.length, CollationId::UTF8MB3_GENERAL_CI)?,
+        CastTarget::Binary => text(cast.length, CollationId::BINARY)?,
         CastTarget::Date => ColumnType::new(TypeKind::Date),
         CastTarget::Time => ColumnType::new(TypeKind::Time { fsp: fsp()? }),
         CastTarget::DateTime => ColumnType::new(TypeKind::DateTime { fsp: fsp()? }),
@@ -63,10 +63,14 @@ fn decimal(cast: &CastType<'_>) -> Result<ColumnType, SqlError> {
 }
 
 /// A string of unknown length is as long as its operand; length `u32::MAX` says so.
-fn text(length: Option<u64>, collation: CollationId) -> ColumnType {
-    let length = length.map_or(u32::MAX, |length| u32::try_from(length).unwrap_or(u32::MAX));
-    match collation {
+fn text(length: Option<u64>, collation: CollationId) -> Result<ColumnType, SqlError> {
+    let length = match length.map(u32::try_from) {
+        None => u32::MAX,
+        Some(Ok(length)) => length.min(u32::MAX - 1),
+        Some(Err(_)) => return Err(error_code::ER_TOO_BIG_DISPLAYWIDTH.with(&[&"cast as char", &u32::MAX])),
+    };
+    Ok(match collation {
         CollationId::BINARY => ColumnType::varbinary(length),
         _ => ColumnType::varchar(length, collation),
-    }
+    })
 }

@@ -123,9 +123,9 @@ impl<'p> Planner<'p> {
         let mut ty = value.ty.clone();
         let mut default = call.arguments.get(2).map(|default| self.bind(default)).transpose()?;
         if let Some(default) = &mut default {
-            ty = self.common_type(&value.ty, &default.ty)?;
-            value = self.converted(value, &ty.column)?;
-            *default = self.converted(std::mem::replace(default, Expr::null()), &ty.column)?;
+            ty = self.common_type(function_name(call.function), &[value.ty.clone(), default.ty.clone()])?;
+            value = self.converted(value, &ty)?;
+            *default = self.converted(std::mem::replace(default, Expr::null()), &ty)?;
         }
         let ty = shown_type(&ty);
         Ok((WindowFunction::Neighbour { lead, value, distance, default }, ty))

@@ -124,7 +124,8 @@ impl SessionValues for Session {
     fn column_type(&self, data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
         let mut conditions = Vec::new();
         let table_collation = collation::CollationId::UTF8MB4_0900_AI_CI;
-        let mut context = definition::TypeContext { column, table_collation, conditions: &mut conditions };
+        let mut context =
+            definition::TypeContext { column, table_collation, is_strict: true, conditions: &mut conditions };
         definition::column_type(data_type, &mut context)
     }
 

@@ -58,7 +58,7 @@ impl Session {
         let maker = self.row_maker(&definition)?;
         let mut targets = SourceColumns::new(&definition, &query.columns, conversion, &maker)?;
         let mut rows = TableFiller { change, table, targets: &mut targets, waiting: Vec::new(), count: 0 };
-        self.execute_plan(&source.plan, parameters, &mut rows).await?;
+        self.execute_source(&source.plan, parameters, &mut rows).await?;
         rows.flush().await?;
         Ok(rows.count)
     }

@@ -4,7 +4,9 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
+use parser::ast::{
+    DropStored, Into, LoadColumn, MaintenanceKind, Query, RoutineKind, Statement, StatementKind,
+};
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -41,6 +43,8 @@ impl Session {
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.
         match *kind {
+            // A comment alone is a statement that does nothing.
+            Empty if has_comment(request.text) => Ok(Done::ok()),
             Empty => Err(error_code::ER_EMPTY_QUERY.plain()),
             Query(query) if query.into.is_some() => Box::pin(self.select_into(query, request, shield)).await,
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
@@ -87,8 +91,30 @@ impl Session {
                 Ok(done)
             }
             _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
+            StatementKind::DropStored(dropped) => self.drop_absent(&dropped),
             _ => Err(unsupported(kind)),
         }
+    }
+
+    /// DROP of a stored program: there are none.
+    fn drop_absent(&self, dropped: &DropStored<'_>) -> Result<Done, SqlError> {
+        let name = dropped.name.name.name;
+        let database = dropped.name.database.map(|database| database.name).or(self.database.as_deref());
+        let database = database.ok_or_else(|| error_code::ER_NO_DB_ERROR.plain())?;
+        let absent =
+            |what: &str| error_code::ER_SP_DOES_NOT_EXIST.with(&[&what, &format!("{database}.{name}")]);
+        let error = match (dropped.kind, dropped.if_exists) {
+            (RoutineKind::Procedure, _) => absent("PROCEDURE"),
+            (RoutineKind::Function, _) => absent("FUNCTION"),
+            (RoutineKind::Trigger, _) => error_code::ER_TRG_DOES_NOT_EXIST.plain(),
+            (RoutineKind::Event, true) => error_code::ER_SP_DOES_NOT_EXIST.with(&[&"Event", &name]),
+            (RoutineKind::Event, false) => error_code::ER_EVENT_DOES_NOT_EXIST.with(&[&name]),
+        };
+        if !dropped.if_exists {
+            return Err(error);
+        }
+        self.shared.diagnostics.lock().add(error.into_note());
+        Ok(Done::ok())
     }
 
     /// What the lock of all tables and a server that only reads stop, as far as the kind of statement tells.
@@ -223,7 +249,6 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         Call { .. } => "CALL",
         Handler(_) => "HANDLER",
         CreateView(_) => "CREATE VIEW",
-        DropStored(_) => "stored programs",
         LockInstance | UnlockInstance => "LOCK INSTANCE",
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",
@@ -235,4 +260,9 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         _ => "this statement",
     };
     error_code::ER_NOT_SUPPORTED_YET.with(&[&what])
+}
+
+/// Whether a text without a statement has more than spaces and its end.
+fn has_comment(text: &[u8]) -> bool {
+    text.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';' && *byte != 0)
 }

@@ -36,6 +36,10 @@ pub(super) const PLAN_ATTEMPTS_MAX: usize = 10;
 impl Session {
     /// The digest of a text that may have a kept plan.
     pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<Digest> {
+        // A kept plan takes literals as the text has them.
+        if self.settings.recodes_literals() && !text.is_ascii() {
+            return None;
+        }
         let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
         digest(text, mode, self.instance.digest_seed(), &mut self.digest)
     }
@@ -77,7 +81,7 @@ impl Session {
         PlanEnvironment {
             database: self.database.clone(),
             sql_mode: self.settings.sql_mode.0,
-            connection_collation: self.settings.literal_collation().number(),
+            connection_collation: self.settings.connection_collation.number(),
             results_collation: self
                 .settings
                 .results_charset
@@ -260,7 +264,18 @@ impl Session {
         parameters: Vec<Value>,
         rows: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
-        self.execute_plan_from(plan, parameters, rows, None).await
+        let is_change = plan.is_change() && !plan.ignores_errors();
+        self.execute_strictly(plan, parameters, rows, None, is_change).await
+    }
+
+    /// The same for a query whose rows are put into a table.
+    pub(crate) async fn execute_source(
+        &mut self,
+        plan: &Plan,
+        parameters: Vec<Value>,
+        rows: &mut dyn RowSink,
+    ) -> Result<Outcome, SqlError> {
+        self.execute_strictly(plan, parameters, rows, None, true).await
     }
 
     /// The same, of a LOAD DATA with the source of its rows.
@@ -271,9 +286,21 @@ impl Session {
         rows: &mut dyn RowSink,
         source: Option<&mut dyn LoadSource>,
     ) -> Result<Outcome, SqlError> {
+        let is_change = plan.is_change() && !plan.ignores_errors();
+        self.execute_strictly(plan, parameters, rows, source, is_change).await
+    }
+
+    async fn execute_strictly(
+        &mut self,
+        plan: &Plan,
+        parameters: Vec<Value>,
+        rows: &mut dyn RowSink,
+        source: Option<&mut dyn LoadSource>,
+        is_change: bool,
+    ) -> Result<Outcome, SqlError> {
         self.begin_statement_transaction(!plan.tables.is_empty());
         let settings = self.statement_settings();
-        let is_strict = settings.sql_mode.is_strict() && plan.is_change() && !plan.ignores_errors();
+        let is_strict = settings.sql_mode.is_strict() && is_change;
         let mut eval = EvalContext::new(settings, self.shared.clone());
         eval.parameters = parameters;
         eval.shows_parameters = plan.literals_are_parameters;
@@ -418,18 +445,19 @@ impl Session {
         let warnings = self.shared.diagnostics.lock().count();
         match &plan.kind {
             PlanKind::Insert(insert) => {
-                let counts = match &insert.source {
-                    plan::InsertSource::Rows(rows) => rows.len() > 1,
-                    plan::InsertSource::Query(_) => true,
-                };
+                let found_rows = self.connection.capabilities.found_rows;
+                let untouched = if found_rows { 0 } else { outcome.unchanged_rows };
+                let affected_rows = outcome.affected_rows + outcome.unchanged_rows - untouched;
+                let counts = outcome.records > 1 || matches!(insert.source, plan::InsertSource::Query(_));
                 let info = match counts {
                     true => format!(
                         "Records: {}  Duplicates: {}  Warnings: {warnings}",
-                        outcome.records, outcome.duplicates
+                        outcome.records,
+                        outcome.duplicates - untouched
                     ),
                     false => String::new(),
                 };
-                Effects { affected_rows: outcome.affected_rows, last_insert_id, info: info.into() }
+                Effects { affected_rows, last_insert_id, info: info.into() }
             }
             PlanKind::Update(_) => {
                 let found_rows = self.connection.capabilities.found_rows;

@@ -103,6 +103,9 @@ impl Session {
         let arena = Bump::new();
         let parsed = parse(text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
         check_preparable(&parsed.statement.kind)?;
+        if parsed.parameter_count as usize > usize::from(u16::MAX) {
+            return Err(error_code::ER_PS_MANY_PARAM.plain());
+        }
         let kept_text = Arc::new(StatementText {
             bytes: text.into(),
             parameter_count: parsed.parameter_count as usize,
@@ -289,7 +292,7 @@ impl Session {
             ParameterClass::Real => ColumnType::double(),
             ParameterClass::Decimal => ColumnType::decimal(65, 30),
             ParameterClass::Text => {
-                let collation = self.settings.literal_collation();
+                let collation = self.settings.connection_collation;
                 let characters = VARCHAR_BYTES_MAX / collation.charset().bytes_per_character_max();
                 ColumnType::varchar(characters, collation)
             }

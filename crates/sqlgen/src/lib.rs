@@ -1,0 +1,17 @@
+//! Random expressions over all types, asked of two servers: what one seed makes is a table, its rows and queries.
+//!
+//! The answer of the reference is the truth: rows, the kinds of the result's columns, or the error's number. A query that
+//! differs is cut down to the smallest part of it that still does. Used by the `sqlgen` tool.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod compare;
+mod expression;
+mod random;
+mod table;
+
+pub use answer::{Answer, connect, run};
+pub use compare::{Difference, compare_seed};
+pub use expression::Expression;
+pub use random::Random;
+pub use table::Table;
