@@ -83,10 +83,8 @@ impl Search {
         }
         let length = path.len();
         match value {
-            Json::String(text) => {
-                if self.pattern.matches(text.as_bytes()) && !self.found.contains(path) {
-                    self.found.push(path.clone());
-                }
+            Json::String(text) if self.pattern.matches(text.as_bytes()) && !self.found.contains(path) => {
+                self.found.push(path.clone());
             }
             Json::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
