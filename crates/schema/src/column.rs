@@ -44,7 +44,7 @@ pub struct ColumnDef {
 pub struct Generation {
     /// The expression as SHOW CREATE TABLE prints it, over columns of the same row.
     pub expression: String,
-    /// STORED, as the definition says it. Rows hold the value of VIRTUAL columns as well (decision 0040).
+    /// STORED, as the definition says it. Rows hold the value of VIRTUAL columns as well (decision 0033).
     pub stored: bool,
 }
 
