@@ -70,7 +70,7 @@ impl Access {
                 databases.push((rank, pattern.clone(), *set));
             }
         }
-        databases.sort_by(|left, right| left.0.cmp(&right.0));
+        databases.sort_by_key(|database| database.0);
         access.databases =
             DatabaseGrants::Ordered(databases.into_iter().map(|(_, pattern, set)| (pattern, set)).collect());
         access.finish()

@@ -133,11 +133,11 @@ fn holders() -> Vec<(String, Vec<String>)> {
 fn part_to_reset(statement: &str) -> Option<&'static str> {
     let starts = |words: &[&str]| words.iter().any(|word| statement.starts_with(word));
     let of_accounts = [" user", " role", "grant", "revoke", "set password", "set default"];
-    if is_row_change(statement)
-        || starts(&["select", "show", "explain", "describe", "with", "table", "check"])
-    {
-        None
-    } else if starts(&["xa", "kill", "analyze", "optimize", "repair"]) {
+    let without_effect = [
+        "select", "show", "explain", "describe", "with", "table", "check", "xa", "kill", "analyze",
+        "optimize", "repair",
+    ];
+    if is_row_change(statement) || starts(&without_effect) {
         None
     } else if starts(&["set global", "set persist"]) {
         Some("[variables]")

@@ -102,8 +102,12 @@ fn merge_attributes(account: &mut Account, given: Json) {
     if let Json::Object(members) = given {
         for (name, value) in members {
             match value {
-                Json::Null => drop(merged.remove(&name)),
-                value => drop(merged.insert(name, value)),
+                Json::Null => {
+                    merged.remove(&name);
+                }
+                value => {
+                    merged.insert(name, value);
+                }
             }
         }
     }
