@@ -25,6 +25,8 @@ const COST_SORT: f64 = 0.3;
 const COST_GROUP: f64 = 0.4;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
+/// A kept plan of a table with so few rows serves all values (`EstimateCheck`), so it is made without asking for them.
+const DIVE_ROWS_MIN: f64 = 100.0;
 
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -73,6 +75,7 @@ impl Planner<'_> {
                     table,
                     statistics,
                     hints,
+                    locks: block.sources[source].lock.is_some(),
                     locks_row: block.sources[source].lock.is_some_and(|lock| lock.exclusive),
                     rows: known.max(ROWS_MIN),
                     scale: if known > 0.0 { known.max(ROWS_MIN) / known } else { 1.0 },
@@ -160,6 +163,8 @@ struct Chooser<'a> {
     hints: &'a IndexHints,
     /// The row itself has to be locked; for a share lock the entry is enough, which holds all that is read.
     locks_row: bool,
+    /// What is read is locked.
+    locks: bool,
     /// At least `ROWS_MIN`.
     rows: f64,
     /// Times as many as are known.
@@ -205,8 +210,11 @@ impl Chooser<'_> {
             .collect();
         let has_range = !candidates.is_empty();
         let rows_out = self.rows_passing(conditions, &candidates);
-        candidates
-            .extend(without_range.into_iter().filter_map(|position| self.whole_index(position, wanted)));
+        // A whole index may be cheaper than a range of rows, but it would lock what the range does not touch.
+        if !(self.locks && has_range) {
+            let whole = without_range.into_iter().filter_map(|position| self.whole_index(position, wanted));
+            candidates.extend(whole);
+        }
         if !(has_point || self.hints.force && has_range) {
             candidates.push(self.full_scan());
         }
@@ -260,6 +268,7 @@ impl Chooser<'_> {
         let decides = decides || !(clustered || covering);
         let counted = match point {
             Some(_) => None,
+            None if self.rows / self.scale <= DIVE_ROWS_MIN => None,
             None => self.planner.dive(self.table, position, &found.ranges, decides),
         };
         let judged = || found.ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();

@@ -448,7 +448,10 @@ impl Session {
                 let found_rows = self.connection.capabilities.found_rows;
                 let untouched = if found_rows { 0 } else { outcome.unchanged_rows };
                 let affected_rows = outcome.affected_rows + outcome.unchanged_rows - untouched;
-                let counts = outcome.records > 1 || matches!(insert.source, plan::InsertSource::Query(_));
+                let counts = match &insert.source {
+                    plan::InsertSource::Rows(rows) => rows.len() > 1,
+                    plan::InsertSource::Query(_) => true,
+                };
                 let info = match counts {
                     true => format!(
                         "Records: {}  Duplicates: {}  Warnings: {warnings}",
