@@ -1,4 +1,4 @@
-//! The companion: `evenkeel bench|record|report|compare|top|watch|doctor|device`, for any MySQL-speaking server.
+//! The companion: `evenkeel bench|record|report|compare|top|watch|doctor|device|ping`, for any MySQL-speaking server.
 //!
 //! Invariant: nothing here needs a feature of one server; what a server lacks is left out and said. Called by
 //! `server`'s main, which hands over the arguments.
@@ -14,6 +14,7 @@ mod doctor_command;
 mod history_command;
 mod live;
 mod output;
+mod ping_command;
 mod record_command;
 mod report_command;
 mod sweep_command;
@@ -25,7 +26,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// The names of the commands, as the first argument of the program.
-pub const COMMANDS: [&str; 8] = ["bench", "record", "report", "compare", "top", "watch", "doctor", "device"];
+pub const COMMANDS: [&str; 9] =
+    ["bench", "record", "report", "compare", "top", "watch", "doctor", "device", "ping"];
 
 /// Whether the arguments are for this crate.
 #[must_use]
@@ -59,6 +61,8 @@ enum Command {
     Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
     Device(device_command::Device),
+    /// Ask whether a server answers.
+    Ping(ping_command::Ping),
 }
 
 #[derive(Subcommand)]
@@ -102,6 +106,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Top(top) => top.run(),
         Command::Watch(watch) => watch.run(),
         Command::Device(device) => device.run(),
+        Command::Ping(ping) => ping.run(),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

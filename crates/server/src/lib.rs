@@ -13,6 +13,7 @@ mod certificate;
 mod data_directory;
 mod listener;
 mod panics;
+mod service_manager;
 mod shared;
 mod signals;
 mod start;

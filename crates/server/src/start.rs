@@ -17,6 +17,7 @@ use crate::data_directory::DataDirectory;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
 use crate::options::Settings;
+use crate::service_manager::ServiceManager;
 use crate::shared::Shared;
 use crate::signals::StopSignals;
 use crate::version::{PROTOCOL_VERSION, VERSION_COMMENT};
@@ -79,7 +80,10 @@ fn serve(
     let listening = start_listening(settings, directory, pool, &server);
     let result = match listening {
         Ok(listening) => {
-            let end = runtime.block_on(wait_for_end(signals, &server));
+            let mut manager = ServiceManager::of_environment();
+            manager.ready();
+            let end = runtime.block_on(wait_for_end(signals, &server, &mut manager, pool));
+            manager.stopping();
             drop(listening.socket_file);
             end_sessions(&listening.shared);
             end
@@ -98,7 +102,12 @@ fn serve(
 
 /// A signal, or a failure that makes every further commit impossible. The engine is asked rather than listened
 /// to: one look a second costs nothing, and clients get the error at once anyway.
-async fn wait_for_end(signals: &mut StopSignals, server: &Instance) -> Result<(), String> {
+async fn wait_for_end(
+    signals: &mut StopSignals,
+    server: &Instance,
+    manager: &mut ServiceManager,
+    pool: &WorkerPool,
+) -> Result<(), String> {
     loop {
         tokio::select! {
             signal = signals.wait() => {
@@ -106,6 +115,7 @@ async fn wait_for_end(signals: &mut StopSignals, server: &Instance) -> Result<()
                 return Ok(());
             }
             () = tokio::time::sleep(FAILURE_CHECK_INTERVAL) => {
+                manager.keep_alive(pool);
                 for damage in server.engine().take_damage_news() {
                     log::error(&format!("{damage}; CHECK TABLE and 'evenkeel verify' tell what is concerned"));
                 }

@@ -126,6 +126,14 @@ impl WorkerPool {
         Ok((pool, WorkerThreads(threads)))
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.workers.len()
+    }
+
+    pub(crate) fn all(&self) -> &[Worker] {
+        &self.workers
+    }
+
     pub(crate) fn first(&self) -> &Worker {
         &self.workers[0]
     }

@@ -156,3 +156,16 @@ fn what_is_wrong_is_said_and_told_by_the_status() {
     refused(&["record", "--dsn", &dsn, "/nowhere/at/all"], "No such file");
     refused(&["report", "Cargo.toml"], "no recording");
 }
+
+#[test]
+fn a_ping_tells_a_server_that_refuses_from_one_that_is_gone() {
+    let server = TestServer::start(&[]);
+    let stranger = format!("mysql://nobody:wrong@127.0.0.1:{}", server.port);
+    assert!(good(&["ping", "--dsn", &stranger]).contains("alive"));
+    assert!(good(&["ping", "--login", "--dsn", &dsn(&server)]).contains("alive"));
+    let refused = companion(&["ping", "--login", "--dsn", &stranger]);
+    assert!(!refused.status.success() && text(&refused).contains("Access denied"), "{}", text(&refused));
+    let gone = dsn(&server);
+    drop(server);
+    assert!(!companion(&["ping", "--dsn", &gone]).status.success());
+}

@@ -10,7 +10,7 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 Usage: evenkeel [serve] [options]
        evenkeel verify DATADIR
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
-       evenkeel bench | record | report | compare | top | watch | doctor | device   (each has --help)
+       evenkeel bench | record | report | compare | top | watch | doctor | device | ping   (each has --help)
 
 Start a server with its data in ./evenkeel-data and connect to it:
   evenkeel
@@ -35,7 +35,7 @@ exit status is 0 if all is sound, 1 if something is damaged, 2 if it could not l
 inspect shows one thing of a stopped server's data, damaged or not: the superblock slots and the checkpoint, a page
 (verify and error messages give the number), or the log from an LSN or the checkpoint.
 
-bench, record, report, compare, top, watch, doctor and device work on any server that speaks the MySQL protocol.
+bench, record, report, compare, top, watch, doctor, device and ping work on any server that speaks the MySQL protocol.
 
 Signals: SIGTERM and SIGINT stop the server cleanly. A second server on the same data directory is refused.
 ";
