@@ -23,6 +23,7 @@ mod cooperate;
 mod kept;
 mod memory;
 mod outcome;
+mod session_memory;
 mod sink;
 mod work;
 
@@ -34,6 +35,7 @@ pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;
 pub use range::key_ranges;
+pub use session_memory::{MemoryCharge, MemoryLimits, ServerMemory, SessionMemory};
 pub use sink::{CollectRows, RowSink};
 pub use strict::StrictSession;
 pub use work::Work;

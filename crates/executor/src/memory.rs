@@ -1,29 +1,46 @@
-//! The memory a statement's sorts, groups, hash tables and kept rows may take.
+//! The memory a statement's sorts, groups, hash tables and kept rows may take: its share, and its session's part of the server's.
 //!
-//! There is no spill to disk: over the limit the statement fails with a clear error instead of the server.
+//! Invariant: what a budget has taken from the session is given back when it is dropped. A `take` that fails has taken nothing: the operator
+//! makes room (by writing rows to temporary files) or ends the statement with the error.
+use std::sync::Arc;
+
 use datum::{SqlError, Value, error_code};
+
+use crate::session_memory::SessionMemory;
 
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit_bytes: usize,
     used_bytes: usize,
+    session: Arc<SessionMemory>,
 }
 
 impl MemoryBudget {
-    pub fn new(limit_bytes: usize) -> MemoryBudget {
-        MemoryBudget { limit_bytes, used_bytes: 0 }
+    /// The statement's share; the session's and the server's limits hold beside it.
+    pub fn new(limit_bytes: usize, session: Arc<SessionMemory>) -> MemoryBudget {
+        MemoryBudget { limit_bytes, used_bytes: 0, session }
     }
 
     pub fn take(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.used_bytes = self.used_bytes.saturating_add(bytes);
-        if self.used_bytes > self.limit_bytes {
+        let used_bytes = self.used_bytes.saturating_add(bytes);
+        if used_bytes > self.limit_bytes {
             return Err(error_code::ER_OUT_OF_SORTMEMORY.plain());
         }
+        self.session.take(bytes)?;
+        self.used_bytes = used_bytes;
         Ok(())
     }
 
     pub fn give_back(&mut self, bytes: usize) {
-        self.used_bytes = self.used_bytes.saturating_sub(bytes);
+        let bytes = bytes.min(self.used_bytes);
+        self.used_bytes -= bytes;
+        self.session.give_back(bytes);
+    }
+}
+
+impl Drop for MemoryBudget {
+    fn drop(&mut self) {
+        self.session.give_back(self.used_bytes);
     }
 }
 
@@ -34,8 +51,9 @@ pub struct Held(usize);
 
 impl Held {
     pub fn take(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<(), SqlError> {
+        budget.take(bytes)?;
         self.0 += bytes;
-        budget.take(bytes)
+        Ok(())
     }
 
     pub fn give_back(&mut self, bytes: usize, budget: &mut MemoryBudget) {

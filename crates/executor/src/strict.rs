@@ -59,8 +59,8 @@ impl SessionServices for StrictSession {
         self.inner.user_variable(name)
     }
 
-    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType) {
-        self.inner.set_user_variable(name, value, column_type);
+    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType) -> Result<(), SqlError> {
+        self.inner.set_user_variable(name, value, column_type)
     }
 
     fn last_insert_id(&self) -> u64 {

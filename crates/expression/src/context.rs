@@ -29,7 +29,8 @@ pub trait SessionServices: Send + Sync {
 
     /// The value and type of `@name` (lower case), `None` when it was never set.
     fn user_variable(&self, name: &str) -> Option<(Value, ColumnType)>;
-    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType);
+    /// Fails when the session has no memory for it.
+    fn set_user_variable(&self, name: &str, value: Value, column_type: ColumnType) -> Result<(), SqlError>;
 
     /// LAST_INSERT_ID(): the first id the previous INSERT generated.
     fn last_insert_id(&self) -> u64;
@@ -221,7 +222,14 @@ impl SessionServices for NoSession {
     fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
         None
     }
-    fn set_user_variable(&self, _name: &str, _value: Value, _column_type: ColumnType) {}
+    fn set_user_variable(
+        &self,
+        _name: &str,
+        _value: Value,
+        _column_type: ColumnType,
+    ) -> Result<(), SqlError> {
+        Ok(())
+    }
     fn last_insert_id(&self) -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! System variables that the engine obeys while it works: what MySQL makes of a value, and telling the engine.
+//! System variables that the engine and the memory of sessions obey while they work: what MySQL makes of a value, and telling them.
 //!
 //! Invariant: a value that `adjust` returns can be told to the engine by `obey`; what was not given in any way leaves
 //! the pace of write-back to the engine. Called by SET, at start, and by SHOW STATUS.
@@ -26,6 +26,8 @@ const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
 const DIRTY_PCT: &str = "innodb_max_dirty_pages_pct";
 const DIRTY_PCT_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
+
+const SESSIONS_LIMIT: &str = "global_connection_memory_limit";
 
 const DUMP_AT_SHUTDOWN: &str = "innodb_buffer_pool_dump_at_shutdown";
 const DUMP_PCT: &str = "innodb_buffer_pool_dump_pct";
@@ -94,6 +96,7 @@ impl Instance {
                 _ => FlushAtCommit::Written,
             }),
             FLUSH_AT_TIMEOUT => engine.set_lazy_sync_us(setting.as_unsigned() * 1_000_000),
+            SESSIONS_LIMIT => self.memory.limit_tracked(setting.as_unsigned()),
             DUMP_AT_SHUTDOWN => engine.set_saves_hot_pages(setting.as_boolean()),
             DUMP_PCT => engine.set_hot_percent(setting.as_unsigned() as u32),
             IO_CAPACITY => engine.set_write_cap((!is_default).then(|| setting.as_unsigned())),

@@ -11,6 +11,7 @@ use auth::{Account, AccountName, AccountStore};
 use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
 use env::sync::Places;
+use executor::ServerMemory;
 use parser::DigestSeed;
 
 use crate::connection_id::ConnectionId;
@@ -49,6 +50,8 @@ pub struct InstanceConfig {
     /// Random for each start: keys the statement digests, so that nobody can prepare colliding texts.
     pub digest_seed: (u64, u64),
     pub timer: Arc<dyn Timer>,
+    /// What the statements of all sessions may hold in memory together.
+    pub session_memory_bytes: u64,
     /// What shows the instance to its clients.
     pub system_tables: MakeSystemTables,
 }
@@ -60,6 +63,8 @@ pub struct Instance {
     accounts_version: AtomicU64,
     config: InstanceConfig,
     pub globals: GlobalVariables,
+    /// What all sessions hold in memory.
+    pub memory: Arc<ServerMemory>,
     pub plan_cache: PlanCache,
     /// One for each statement that is kept prepared, by COM_STMT_PREPARE or by SQL.
     pub prepared_places: Places,
@@ -96,6 +101,8 @@ impl Instance {
                 accounts
             }
         };
+        let memory = Arc::new(ServerMemory::new(config.session_memory_bytes));
+        memory.limit_tracked(globals.by_name("global_connection_memory_limit").as_unsigned());
         let mut deadlocks = None;
         let instance = Arc::new_cyclic(|instance| {
             let system = (config.system_tables)(&catalog, instance);
@@ -108,6 +115,7 @@ impl Instance {
                 accounts_version: AtomicU64::new(1),
                 config,
                 globals,
+                memory,
                 plan_cache: PlanCache::default(),
                 prepared_places: Places::default(),
                 ended_counters: Counters::default(),

@@ -7,6 +7,7 @@
 pub mod options;
 
 mod log;
+mod machine;
 mod version;
 
 mod certificate;

@@ -16,6 +16,7 @@ use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 use crate::data_directory::DataDirectory;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
+use crate::machine;
 use crate::options::Settings;
 use crate::service_manager::ServiceManager;
 use crate::shared::Shared;
@@ -30,7 +31,7 @@ const PASSWORD_VARIABLE: &str = "EVENKEEL_ROOT_PASSWORD";
 
 /// Serves until a signal comes.
 pub fn run(mut settings: Settings) -> Result<(), String> {
-    settings.fit_to_machine(machine_memory_bytes());
+    settings.fit_to_machine(machine::memory_bytes());
     if let Some(path) = &settings.log_error {
         log::open_file(path)?;
     }
@@ -142,6 +143,7 @@ fn open_store(
         initial_root_password: initial_password(settings, directory.is_new())?,
         digest_seed: (random_u64(), random_u64()),
         timer: Arc::new(TokioTimer),
+        session_memory_bytes: settings.session_memory_bytes(machine::memory_bytes()),
         system_tables: system_tables::join,
     };
     let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
@@ -151,7 +153,7 @@ fn open_store(
         page_size_bytes: settings.page_size_bytes,
         buffer_pool_bytes: settings.buffer_pool_bytes,
         // Growth beyond the machine's memory would only be paged out again.
-        buffer_pool_bytes_max: machine_memory_bytes().max(settings.buffer_pool_bytes),
+        buffer_pool_bytes_max: machine::memory_bytes().max(settings.buffer_pool_bytes),
         loads_hot_pages: settings.loads_hot_pages,
         redo_capacity_bytes: settings.redo_capacity_bytes,
         redo_memory_bytes: 0,
@@ -184,14 +186,6 @@ fn open_store(
         }
         Ok(server)
     })?
-}
-
-/// What the kernel says about the machine; 0 when it does not.
-fn machine_memory_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kilobytes.unwrap_or(0) << 10
 }
 
 fn random_u64() -> u64 {

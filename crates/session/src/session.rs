@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use bumpalo::Bump;
 use datum::{SqlError, error_code};
-use executor::StrictSession;
+use executor::{MemoryLimits, StrictSession};
 use expression::StatementSettings;
 use parser::DigestOutput;
 
@@ -153,7 +153,18 @@ impl Session {
             activity.unique_checks = checks("unique_checks");
             activity.foreign_key_checks = checks("foreign_key_checks");
         });
+        self.set_memory_limits();
         self.forget_views();
+    }
+
+    /// After any change of a variable or of the account's rights.
+    fn set_memory_limits(&self) {
+        self.shared.memory.set_limits(MemoryLimits {
+            session_bytes: self.variables.by_name("connection_memory_limit").as_unsigned(),
+            chunk_bytes: self.variables.by_name("connection_memory_chunk_size").as_unsigned(),
+            is_tracked: self.variables.by_name("global_connection_memory_tracking").as_boolean(),
+            is_exempt: self.privileges.has_super_or(&[auth::DynamicPrivilege::ConnectionAdmin]),
+        });
     }
 
     /// This session's entry in the process list; its `kill` switch tells when the connection must end.
@@ -222,6 +233,7 @@ impl Session {
     /// The rights of the session have changed.
     pub(crate) fn show_account(&mut self) {
         self.forget_views();
+        self.set_memory_limits();
         let is_system_user = self.privileges.has_dynamic(auth::DynamicPrivilege::SystemUser);
         self.process.update(|activity| activity.is_system_user = is_system_user);
     }

@@ -68,7 +68,6 @@ const LEFT_OUT: &[&str] = &[
     "Count_hit_query_past_connection_memory_status_limit",
     "Count_hit_query_past_global_connection_memory_status_limit",
     "Error_log_latest_write",
-    "Global_connection_memory",
     "Innodb_buffer_pool_read_ahead_evicted",
     "Innodb_redo_log_resize_status",
     "Innodb_redo_log_uuid",

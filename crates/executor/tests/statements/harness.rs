@@ -58,7 +58,14 @@ impl SessionServices for Warnings {
     fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
         None
     }
-    fn set_user_variable(&self, _name: &str, _value: Value, _column_type: ColumnType) {}
+    fn set_user_variable(
+        &self,
+        _name: &str,
+        _value: Value,
+        _column_type: ColumnType,
+    ) -> Result<(), SqlError> {
+        Ok(())
+    }
     fn last_insert_id(&self) -> u64 {
         0
     }
@@ -263,7 +270,7 @@ impl Database {
             viewer: &(),
             interrupt: &interrupt,
             settings: self.settings.clone(),
-            memory: MemoryBudget::new(self.memory_bytes),
+            memory: MemoryBudget::new(self.memory_bytes, executor::SessionMemory::unbounded()),
             kept: executor::KeptRows::default(),
             work: executor::Work::default(),
         };

@@ -125,7 +125,7 @@ impl Expr {
             ExprKind::SetUserVariable(name, value) => {
                 let column = value.ty.column.clone();
                 let value = value.eval(row, context)?;
-                context.session.set_user_variable(name, value.clone(), column);
+                context.session.set_user_variable(name, value.clone(), column)?;
                 value
             }
             ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Column(_) | ExprKind::Slot(_) => {

@@ -16,7 +16,14 @@ impl SessionServices for Silent {
     fn user_variable(&self, _name: &str) -> Option<(Value, ColumnType)> {
         None
     }
-    fn set_user_variable(&self, _name: &str, _value: Value, _column_type: ColumnType) {}
+    fn set_user_variable(
+        &self,
+        _name: &str,
+        _value: Value,
+        _column_type: ColumnType,
+    ) -> Result<(), datum::SqlError> {
+        Ok(())
+    }
     fn last_insert_id(&self) -> u64 {
         0
     }

@@ -50,6 +50,8 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     pub requires_secure_transport: bool,
     pub buffer_pool_bytes: u64,
+    /// What was said of it: 0 is nothing.
+    pub session_memory_bytes_given: u64,
     /// The pages that were in memory are read again.
     pub loads_hot_pages: bool,
     pub page_size_bytes: usize,
@@ -68,6 +70,8 @@ const LOG_FILES: u64 = 2;
 
 /// Of the machine's memory, how much the buffer pool may have.
 const POOL_SHARE_PERCENT: u64 = 75;
+/// The least that statements may hold together where nothing is said of it.
+const SESSION_MEMORY_BYTES_MIN: u64 = 128 << 20;
 
 impl Settings {
     /// Everything that is wrong is reported at once.
@@ -107,6 +111,17 @@ impl Settings {
         let mut settings = Self::from_values(&values, notes);
         settings.variables.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
         Ok(settings)
+    }
+
+    /// What the statements of all sessions may hold in memory together. Without a word of the administrator as much as the buffer pool, within
+    /// half of what the pool leaves of the machine's memory: whoever has sized the pool has said how large the server is.
+    pub fn session_memory_bytes(&self, memory_bytes: u64) -> u64 {
+        if self.session_memory_bytes_given > 0 {
+            return self.session_memory_bytes_given;
+        }
+        let left = memory_bytes.saturating_sub(self.buffer_pool_bytes) / 2;
+        let most = if memory_bytes == 0 { u64::MAX } else { left.max(SESSION_MEMORY_BYTES_MIN) };
+        self.buffer_pool_bytes.clamp(SESSION_MEMORY_BYTES_MIN, most)
     }
 
     /// A buffer pool that the machine has no memory for would end in swapping or in the program's end.
@@ -159,6 +174,7 @@ impl Settings {
             tls_key: path("ssl-key"),
             requires_secure_transport: is_on("require-secure-transport"),
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
+            session_memory_bytes_given: number("session-memory-size"),
             loads_hot_pages: is_on("innodb-buffer-pool-load-at-startup"),
             page_size_bytes: parse_size(&text("innodb-page-size")).expect("one of its choices") as usize,
             packs_pages: text("page-packing") == "auto",
@@ -291,6 +307,20 @@ mod tests {
         assert_eq!(mode.variables, [("sql_mode".to_owned(), "ANSI_QUOTES".to_owned())]);
         let long = parse(&["--long_query_time=0.5"]).expect("a variable");
         assert_eq!(long.variables.len(), 1);
+    }
+
+    #[test]
+    fn sessions_have_as_much_as_the_pool_within_half_of_the_rest() {
+        let check = |arguments: &[&str], machine: u64, expected: u64| {
+            assert_eq!(parse(arguments).expect("valid").session_memory_bytes(machine), expected);
+        };
+        let pool = &["--innodb-buffer-pool-size=256M"][..];
+        check(pool, 8 << 30, 256 << 20);
+        check(pool, 600 << 20, 172 << 20);
+        check(pool, 300 << 20, 128 << 20);
+        check(pool, 0, 256 << 20);
+        check(&["--innodb-buffer-pool-size=64M"], 8 << 30, 128 << 20);
+        check(&["--session-memory-size=77M"], 8 << 30, 77 << 20);
     }
 
     #[test]

@@ -171,6 +171,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Basics,
+        "session-memory-size",
+        Size { min: 0, max: u64::MAX },
+        "0",
+        Program,
+        "What statements of all sessions may hold in memory together; 0 is as much as the buffer pool, within half of the rest.",
+    ),
+    option(
+        Basics,
         "large-pages",
         Boolean,
         "ON",

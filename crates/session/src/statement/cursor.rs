@@ -1,11 +1,11 @@
 //! Cursors of prepared statements: a query whose rows wait for COM_STMT_FETCH.
 //!
-//! Invariant: rows are kept as the client gets them, in no more memory than other statements have; a cursor ends with its last row, its statement's next
+//! Invariant: rows are kept as the client gets them, in no more memory than other statements have, which counts for the session until they are fetched; a cursor ends with its last row, its statement's next
 //! execution, or its statement. Called by `prepared` and, for COM_STMT_FETCH, by the connection.
 use std::sync::Arc;
 
 use datum::{SqlError, Value, error_code};
-use executor::{MemoryBudget, row_bytes};
+use executor::{MemoryBudget, SessionMemory, row_bytes};
 
 use super::Done;
 use super::planned::STATEMENT_MEMORY_BYTES;
@@ -27,6 +27,7 @@ pub enum CursorKind {
 /// Rows of an open cursor that the client has not fetched.
 pub struct Cursor {
     rows: std::vec::IntoIter<Vec<Value>>,
+    memory: MemoryBudget,
 }
 
 impl Session {
@@ -37,7 +38,7 @@ impl Session {
         parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let mut kept = KeptRows::new();
+        let mut kept = KeptRows::new(self.shared.memory.clone());
         let done = self.run_prepared(statement, parameters, &mut kept).await;
         if let Some(error) = kept.refused {
             return Err(error);
@@ -47,7 +48,7 @@ impl Session {
         if let Some(shape) = &kept.shape {
             sink.columns(shape);
         }
-        statement.cursor = Some(Box::new(Cursor { rows: kept.rows.into_iter() }));
+        statement.cursor = Some(Box::new(Cursor { rows: kept.rows.into_iter(), memory: kept.memory }));
         Ok(Done::Cursor)
     }
 
@@ -62,6 +63,7 @@ impl Session {
                 Some(cursor) => {
                     for row in cursor.rows.by_ref().take(row_count as usize) {
                         sink.row(&row);
+                        cursor.memory.give_back(row_bytes(&row));
                         if sink.needs_flush() && sink.flush().await.is_err() {
                             return;
                         }
@@ -94,8 +96,8 @@ struct KeptRows {
 }
 
 impl KeptRows {
-    fn new() -> KeptRows {
-        let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES);
+    fn new(session: Arc<SessionMemory>) -> KeptRows {
+        let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES, session);
         KeptRows { shape: None, rows: Vec::new(), memory, refused: None }
     }
 }

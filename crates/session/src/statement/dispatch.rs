@@ -158,7 +158,7 @@ impl Session {
         for ((target, value), column_type) in targets.iter().zip(row).zip(types) {
             match target {
                 LoadColumn::UserVariable(name) => {
-                    self.shared.set_user_variable(&name.name.to_lowercase(), value, column_type);
+                    self.shared.set_user_variable(&name.name.to_lowercase(), value, column_type)?;
                 }
                 LoadColumn::Column(column) => {
                     return Err(ER_SP_UNDECLARED_VAR.with(&[&column.name]));

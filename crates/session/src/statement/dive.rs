@@ -21,7 +21,9 @@ impl SessionServices for Unseen {
         None
     }
 
-    fn set_user_variable(&self, _: &str, _: Value, _: ColumnType) {}
+    fn set_user_variable(&self, _: &str, _: Value, _: ColumnType) -> Result<(), datum::SqlError> {
+        Ok(())
+    }
 
     fn last_insert_id(&self) -> u64 {
         0

@@ -106,7 +106,7 @@ impl Session {
         let variables = std::mem::take(&mut source.last_variables);
         let outcome = loaded?;
         for (name, value) in variables {
-            self.shared.set_user_variable(&name, value, types[0].clone());
+            self.shared.set_user_variable(&name, value, types[0].clone())?;
         }
         self.end_statement_transaction(shield).await?;
         let warnings = self.shared.diagnostics.lock().count();

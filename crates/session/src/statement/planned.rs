@@ -321,7 +321,7 @@ impl Session {
             viewer: &*viewer,
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
-            memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES),
+            memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES, self.shared.memory.clone()),
             kept: executor::KeptRows::default(),
             work: Work::default(),
         };

@@ -192,6 +192,9 @@ impl Session {
             other => other,
         };
         self.process.kill.clear_query();
+        if self.shared.memory.take_is_over() {
+            self.close_after_answer();
+        }
         match &result {
             Ok(Done::Ok(effects)) => self.shared.row_count.store(effects.affected_rows as i64, Relaxed),
             Ok(Done::Rows { found }) => {
@@ -267,9 +270,13 @@ impl Session {
     /// COMMIT RELEASE and `completion_type`.
     pub(crate) fn release_if(&mut self, completion: Completion) {
         if completion == Completion::Release {
-            self.ends = true;
-            self.process.kill.kill(KillKind::Connection);
+            self.close_after_answer();
         }
+    }
+
+    fn close_after_answer(&mut self) {
+        self.ends = true;
+        self.process.kill.kill(KillKind::Connection);
     }
 }
 

@@ -100,7 +100,7 @@ impl Session {
             return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &"DEFAULT"]));
         };
         let (value, column_type) = self.evaluate_one(&expr, request, shield).await?;
-        self.shared.set_user_variable(name, value, column_type);
+        self.shared.set_user_variable(name, value, column_type)?;
         Ok(())
     }
 

@@ -30,6 +30,7 @@ pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<In
         initial_root_password: String::new(),
         digest_seed: (1, 2),
         timer,
+        session_memory_bytes: 1 << 30,
         system_tables: system_tables::join,
     };
     Instance::open(engine, config).await.expect("the server opens")

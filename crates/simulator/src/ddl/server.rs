@@ -28,6 +28,7 @@ pub async fn open(env: Env, roomy: bool) -> Result<Arc<Instance>, String> {
         initial_root_password: String::new(),
         digest_seed: (1, 2),
         timer: Arc::new(SimulatedTimer(clock)),
+        session_memory_bytes: 1 << 30,
         system_tables: system_tables::join,
     };
     Instance::open(engine, config).await.map_err(|error| error.to_string())

@@ -53,6 +53,12 @@ fn collect(instance: &Instance, own: &Counters, total: &Counters) -> Vec<StatusV
         }
     }
     numbers.extend(instance.gauges.values());
+    numbers.extend([
+        ("Evenkeel_session_memory", instance.memory.held()),
+        ("Evenkeel_session_memory_max", instance.memory.bound()),
+        ("Evenkeel_session_memory_most", instance.memory.most_held()),
+        ("Global_connection_memory", instance.memory.tracked()),
+    ]);
     numbers.extend(server_numbers(instance, total));
     numbers.extend(innodb::numbers(&stats));
     numbers.extend(row_numbers(&stats, total));

@@ -124,6 +124,15 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Statements that take more seconds are counted in Slow_queries."),
     boolean("low_priority_updates", Both, false),
     text("mandatory_roles", Global, "").obeyed("Roles that every account is granted."),
+    unsigned("connection_memory_chunk_size", Both, 8192, 1, 536870912)
+        .obeyed("The steps in which Global_connection_memory counts a session."),
+    unsigned("connection_memory_limit", Both, u64::MAX, 2097152, u64::MAX)
+        .obeyed("What a session without CONNECTION_ADMIN may hold in memory before it is closed."),
+    unsigned("global_connection_memory_limit", Global, u64::MAX, 16777216, u64::MAX).obeyed(
+        "What the sessions that are tracked may hold in memory before the one that asks for more is closed.",
+    ),
+    boolean("global_connection_memory_tracking", Both, false)
+        .obeyed("Whether the session counts in Global_connection_memory and its limit."),
     unsigned("max_allowed_packet", Both, 67108864, 1024, 1073741824)
         .obeyed("The largest statement or parameter that a client may send."),
     unsigned("max_binlog_cache_size", Global, 18446744073709547520, 4096, 18446744073709547520),

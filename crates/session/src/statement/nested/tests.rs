@@ -54,6 +54,7 @@ fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
             initial_root_password: String::new(),
             digest_seed: (1, 2),
             timer: Arc::new(TokioTimer),
+            session_memory_bytes: 1 << 30,
             system_tables: system_tables::join,
         };
         test(Instance::open(engine::Engine::in_memory(), config).await.expect("the instance opens")).await;
