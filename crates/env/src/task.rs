@@ -40,6 +40,11 @@ pub fn wake_yielding_tasks_by(wake_after_others: fn(&Waker)) {
     WAKE_AFTER_OTHERS.set(wake_after_others);
 }
 
+/// Wakes a task when the others have had their turn.
+pub fn wake_after_others(waker: &Waker) {
+    WAKE_AFTER_OTHERS.get()(waker);
+}
+
 /// Lets other runnable tasks go first, once. Long loops await this every few hundred microseconds.
 pub fn yield_now() -> impl Future<Output = ()> + Send {
     YieldNow { yielded: false }
@@ -57,7 +62,7 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        WAKE_AFTER_OTHERS.get()(context.waker());
+        wake_after_others(context.waker());
         Poll::Pending
     }
 }

@@ -109,7 +109,11 @@ impl Default for MemoryLimits {
 #[derive(Debug)]
 pub struct SessionMemory {
     server: Arc<ServerMemory>,
-    used: AtomicU64,
+    /// What was taken and not given back.
+    taken: AtomicU64,
+    /// What was taken when the running statement began, and what its task has allocated since, where that is known.
+    taken_before: AtomicU64,
+    allocated: AtomicU64,
     /// Counted in `server.held`.
     counted: AtomicU64,
     /// Counted in `server.tracked`.
@@ -127,7 +131,9 @@ impl SessionMemory {
         let limits = MemoryLimits::default();
         SessionMemory {
             server,
-            used: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            taken_before: AtomicU64::new(0),
+            allocated: AtomicU64::new(0),
             counted: AtomicU64::new(0),
             tracked: AtomicU64::new(0),
             session_bytes_max: AtomicU64::new(limits.session_bytes),
@@ -150,8 +156,35 @@ impl SessionMemory {
         self.is_exempt.store(limits.is_exempt, Relaxed);
     }
 
+    /// What the session holds: what it has said, or more, if the allocator has counted more.
     pub fn used(&self) -> u64 {
-        self.used.load(Relaxed)
+        let (taken, before) = (self.taken.load(Relaxed), self.taken_before.load(Relaxed));
+        taken.max(before.saturating_add(self.allocated.load(Relaxed)))
+    }
+
+    /// A statement begins, perhaps inside another one; nothing is allocated for it yet.
+    pub fn begin_statement(&self) -> OuterStatement {
+        let outer =
+            OuterStatement { before: self.taken_before.load(Relaxed), allocated: self.allocated.load(Relaxed) };
+        self.taken_before.store(self.used(), Relaxed);
+        self.allocated.store(0, Relaxed);
+        outer
+    }
+
+    pub fn end_statement(&self, outer: OuterStatement) {
+        self.taken_before.store(outer.before, Relaxed);
+        self.allocated.store(outer.allocated, Relaxed);
+        self.shrink();
+    }
+
+    /// The allocator has counted so many bytes for the running statement.
+    pub fn measure(&self, allocated: u64) -> Result<(), SqlError> {
+        let before = self.allocated.swap(allocated, Relaxed);
+        if allocated < before {
+            self.shrink();
+            return Ok(());
+        }
+        self.grow().inspect_err(|_| self.allocated.store(before, Relaxed))
     }
 
     /// Whether a limit was exceeded that ends the session, since the last call.
@@ -160,15 +193,19 @@ impl SessionMemory {
     }
 
     pub fn take(&self, bytes: usize) -> Result<(), SqlError> {
-        let used = self.used.load(Relaxed).saturating_add(bytes as u64);
-        let counted = self.counted.load(Relaxed);
+        let taken = self.taken.load(Relaxed);
+        self.taken.store(taken.saturating_add(bytes as u64), Relaxed);
+        self.grow().inspect_err(|_| self.taken.store(taken, Relaxed))
+    }
+
+    fn grow(&self) -> Result<(), SqlError> {
+        let (used, counted) = (self.used(), self.counted.load(Relaxed));
         if used > counted {
             let more = (used - counted).next_multiple_of(CHUNK_BYTES);
             self.server.grow(more)?;
             self.counted.store(counted + more, Relaxed);
         }
-        self.used.store(used, Relaxed);
-        self.obey_limits(used).inspect_err(|_| self.give_back(bytes))
+        self.obey_limits(used)
     }
 
     /// The limits of MySQL's variables.
@@ -194,8 +231,14 @@ impl SessionMemory {
     }
 
     pub fn give_back(&self, bytes: usize) {
-        let used = self.used.load(Relaxed).saturating_sub(bytes as u64);
-        self.used.store(used, Relaxed);
+        let taken = self.taken.load(Relaxed).saturating_sub(bytes as u64);
+        self.taken.store(taken, Relaxed);
+        self.taken_before.fetch_min(taken, Relaxed);
+        self.shrink();
+    }
+
+    fn shrink(&self) {
+        let used = self.used();
         let keep = used.next_multiple_of(CHUNK_BYTES);
         let counted = self.counted.load(Relaxed);
         // A chunk of slack: who takes and gives back by turns does not come here each time.
@@ -223,6 +266,14 @@ impl Drop for SessionMemory {
         self.server.held.fetch_sub(*self.counted.get_mut(), Relaxed);
         self.server.tracked.fetch_sub(*self.tracked.get_mut(), Relaxed);
     }
+}
+
+/// What was counted of the statement that another one runs inside of.
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub struct OuterStatement {
+    before: u64,
+    allocated: u64,
 }
 
 /// Memory that is kept beyond a statement: rows of cursors, user variables, prepared statements.
@@ -269,6 +320,24 @@ mod tests {
         assert_eq!(server.held(), 2 * MB as u64);
         drop(sessions);
         assert_eq!(server.held(), 0);
+    }
+
+    #[test]
+    fn what_the_allocator_counts_is_counted_once() {
+        let server = Arc::new(ServerMemory::new(10 * MB as u64));
+        let session = Arc::new(SessionMemory::new(server.clone()));
+        let kept = session.charge(MB).expect("room");
+        let outer = session.begin_statement();
+        session.take(2 * MB).expect("room");
+        session.measure(3 * MB as u64).expect("room");
+        assert_eq!(session.used(), 4 * MB as u64);
+        assert_eq!(session.measure(20 * MB as u64).expect_err("no room").errno, 1037);
+        assert_eq!(session.used(), 4 * MB as u64);
+        session.give_back(2 * MB);
+        session.end_statement(outer);
+        assert_eq!(session.used(), MB as u64);
+        drop(kept);
+        assert!(server.held() <= 2 * CHUNK_BYTES);
     }
 
     #[test]

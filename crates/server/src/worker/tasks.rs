@@ -7,7 +7,8 @@
 //! are fewer then, and what their next commands work with is more often in the cache (decision 0026).
 //!
 //! Invariants: a task is in one queue at most; what other threads wake is seen before the next poll; sockets, ring and timers are
-//! asked after each turn (`queues`, which also keeps that nobody waits for ever). Called by `worker`, whose thread and future run
+//! asked after each turn (`queues`, which also keeps that nobody waits for ever); a poll that has had the thread for long is left half done
+//! and goes on like one that has yielded (decision 0035). Called by `worker`, whose thread and future run
 //! everything here; by all that spawns on a worker; by `connection::commands`, which says what has begun and when a slice may end.
 
 mod queues;
@@ -19,8 +20,9 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 
+use env::coroutine::{self, Left, Polling, Step};
 use env::sync::Mutex;
 
 use queues::{Queue, Queues};
@@ -140,9 +142,14 @@ struct TaskSet {
 }
 
 struct Task {
-    future: Pin<Box<dyn Future<Output = ()>>>,
-    waker: Waker,
+    work: Work,
     has_yielded: bool,
+}
+
+enum Work {
+    Whole(Polling),
+    /// Its poll was left in the middle.
+    HalfPolled(Left),
 }
 
 /// A task as its wakers see it.
@@ -220,7 +227,8 @@ impl TaskSet {
         });
         let (is_queued, is_begun) = (AtomicBool::new(true), AtomicBool::new(true));
         let handle = Arc::new(Handle { index, is_queued, is_begun, remote: self.remote.clone() });
-        tasks[index] = Some(Task { future, waker: Waker::from(handle.clone()), has_yielded: false });
+        let polling = Polling::new(future, Waker::from(handle.clone()));
+        tasks[index] = Some(Task { work: Work::Whole(polling), has_yielded: false });
         drop(tasks);
         self.enqueue(handle);
     }
@@ -287,7 +295,7 @@ impl TaskSet {
 
     fn poll(&self, handle: &Handle) {
         // Out of its place, because it may spawn others.
-        let Some(mut task) = self.tasks.borrow_mut()[handle.index].take() else {
+        let Some(task) = self.tasks.borrow_mut()[handle.index].take() else {
             // It was woken while it ended.
             return self.free.borrow_mut().push(handle.index);
         };
@@ -295,20 +303,37 @@ impl TaskSet {
         STANDING.set(Standing { is_begun, has_yielded: task.has_yielded });
         // A swap, so that this poll sees what was done before a wake that found the task queued.
         handle.is_queued.swap(false, Ordering::AcqRel);
-        let mut context = Context::from_waker(&task.waker);
-        let outcome = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
+        let (step, was_left) = match task.work {
+            Work::Whole(polling) => (coroutine::poll(polling), false),
+            Work::HalfPolled(left) => (left.resume(), true),
+        };
+        let work = match step {
+            Step::Done(polling, Ok(Poll::Pending)) => {
+                if was_left {
+                    // What was woken for something else than the rest of the poll has been taken for it.
+                    polling.waker.wake_by_ref();
+                }
+                Work::Whole(polling)
+            }
+            Step::Yields(left) => {
+                env::wake_after_others(&left.waker());
+                Work::HalfPolled(left)
+            }
+            Step::Waits(left) => Work::HalfPolled(left),
+            Step::Done(polling, _) => return self.end(handle, polling),
+        };
         let standing = STANDING.get();
         handle.is_begun.store(standing.is_begun, Ordering::Relaxed);
-        if matches!(outcome, Ok(Poll::Pending)) {
-            task.has_yielded = standing.has_yielded;
-            self.tasks.borrow_mut()[handle.index] = Some(task);
-            return;
-        }
-        // It ended, or panicked, which the panic hook has reported. A waker that is left finds it queued for ever.
+        self.tasks.borrow_mut()[handle.index] = Some(Task { work, has_yielded: standing.has_yielded });
+    }
+
+    /// The task ended, or panicked, which the panic hook has reported.
+    fn end(&self, handle: &Handle, polling: Polling) {
+        // A waker that is left finds it queued for ever.
         if !handle.is_queued.swap(true, Ordering::AcqRel) {
             self.free.borrow_mut().push(handle.index);
         }
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(polling)));
     }
 }
 

@@ -1,13 +1,15 @@
-//! Ends a statement early: KILL, its time limit, a lock that is not granted in time.
+//! Ends a statement early: KILL, its limits of time and memory, a lock that is not granted in time.
 //!
 //! Invariant: commits, roll backs and the commit of a schema change are never left half-way: while `Shield` is up,
 //! neither KILL nor the time limit drops the statement.
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use datum::SqlError;
+use executor::SessionMemory;
 use instance::{KillSwitch, SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.
@@ -32,30 +34,68 @@ pub enum Ended<T> {
     ByItself(T),
     Killed,
     OutOfTime,
+    OutOfMemory(SqlError),
 }
 
-/// Runs `work` until it ends, is killed or is out of time.
+/// What ends a statement before its end.
+pub struct Limits<'a> {
+    pub kill: &'a KillSwitch,
+    pub shield: &'a Shield,
+    pub memory: &'a SessionMemory,
+    pub time: Option<Duration>,
+}
+
+impl Limits<'_> {
+    /// The reason to end, if there is one; `base` is what the task had allocated when the statement began.
+    fn reason<T>(&self, began: Instant, base: isize) -> Option<Ended<T>> {
+        if self.shield.is_up() {
+            return None;
+        }
+        let allocated = u64::try_from(env::coroutine::task_bytes() - base).unwrap_or(0);
+        if !self.kill.is_handled() {
+            if self.kill.state().is_some() {
+                return Some(Ended::Killed);
+            }
+            if self.time.is_some_and(|limit| began.elapsed() >= limit) {
+                return Some(Ended::OutOfTime);
+            }
+        }
+        self.memory.measure(allocated).err().map(Ended::OutOfMemory)
+    }
+}
+
+/// Runs `work` until it ends, is killed, or is out of time or memory. While it waits it is dropped then, while it computes it is taken down
+/// at a yield point, which is the same for it.
 pub async fn run_guarded<T>(
-    kill: &KillSwitch,
-    shield: &Shield,
+    limits: Limits<'_>,
     mut time_limit: Option<SleepFuture>,
     work: impl Future<Output = T>,
 ) -> Ended<T> {
+    let Limits { kill, shield, .. } = limits;
+    let (began, base) = (Instant::now(), env::coroutine::task_bytes());
+    let outer = limits.memory.begin_statement();
     let mut work = pin!(work);
-    poll_fn(|context| {
+    let ended = poll_fn(|context| {
         if !shield.is_up() && !kill.is_handled() && kill.state().is_some() {
             return Poll::Ready(Ended::Killed);
         }
-        if let Poll::Ready(output) = work.as_mut().poll(context) {
-            return Poll::Ready(Ended::ByItself(output));
+        let reason = RefCell::new(None);
+        let is_to_end = || {
+            *reason.borrow_mut() = limits.reason(began, base);
+            reason.borrow().is_some()
+        };
+        match env::coroutine::unless(&is_to_end, || work.as_mut().poll(context)) {
+            Some(Poll::Ready(output)) => return Poll::Ready(Ended::ByItself(output)),
+            Some(Poll::Pending) => {}
+            None => return Poll::Ready(reason.take().unwrap_or(Ended::Killed)),
         }
         if shield.is_up() {
             return Poll::Pending;
         }
         // A statement that never waits never pays for what follows.
         kill.wake_on_kill(context.waker());
-        if !kill.is_handled() && kill.state().is_some() {
-            return Poll::Ready(Ended::Killed);
+        if let Some(ended) = limits.reason(began, base) {
+            return Poll::Ready(ended);
         }
         let is_over = time_limit.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
         if is_over && kill.is_handled() {
@@ -65,7 +105,9 @@ pub async fn run_guarded<T>(
         }
         if is_over { Poll::Ready(Ended::OutOfTime) } else { Poll::Pending }
     })
-    .await
+    .await;
+    limits.memory.end_statement(outer);
+    ended
 }
 
 /// `work`'s result, or `None` when it takes longer. The timer is only started when `work` has to wait.

@@ -14,7 +14,7 @@ use datum::{SqlError, error_code};
 use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
-use super::guard::{Ended, Shield, run_guarded};
+use super::guard::{Ended, Limits, Shield, run_guarded};
 use super::{Done, Request};
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
@@ -154,11 +154,14 @@ impl Session {
         if limit_ms > 0 {
             count(&self.process.counters.max_execution_time_set);
         }
-        let time_limit = (limit_ms > 0).then(|| self.instance.timer().sleep(Duration::from_millis(limit_ms)));
+        let time = (limit_ms > 0).then(|| Duration::from_millis(limit_ms));
+        let time_limit = time.map(|time| self.instance.timer().sleep(time));
+        let shared = self.shared.clone();
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
-            run_guarded(&process.kill, &shield, time_limit, run).await
+            let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, time };
+            run_guarded(limits, time_limit, run).await
         };
         self.statements.leave_to(depth);
         let result = match ended {
@@ -168,6 +171,7 @@ impl Session {
                 count(&self.process.counters.max_execution_time_exceeded);
                 Err(error_code::ER_QUERY_TIMEOUT.plain())
             }
+            Ended::OutOfMemory(error) => Err(error),
         };
         let result = match result {
             Ok(done) => Ok(done),

@@ -53,7 +53,10 @@ fn collect(instance: &Instance, own: &Counters, total: &Counters) -> Vec<StatusV
         }
     }
     numbers.extend(instance.gauges.values());
+    let steps = env::coroutine::step_stats();
     numbers.extend([
+        ("Evenkeel_long_steps", steps.long_steps),
+        ("Evenkeel_longest_step_us", steps.longest_us),
         ("Evenkeel_session_memory", instance.memory.held()),
         ("Evenkeel_session_memory_max", instance.memory.bound()),
         ("Evenkeel_session_memory_most", instance.memory.most_held()),

@@ -1,0 +1,388 @@
+//! Polls of tasks that may be left in the middle: long computations call `tick`, and calls that have to wait inside one `wait`.
+//!
+//! A statement that is to end (KILL, its time, its memory) ends at a yield point too.
+//!
+//! A task gives its thread away at an await. What computes without awaits (a function over 60 MB of text, a document of 10 MB, a sort)
+//! would hold the thread and everybody on it. So each poll runs on a stack of its own; when it has had the thread for `SLICE` and comes
+//! to a yield point, the thread goes back to the executor with the poll half done, and the executor resumes it when others have had their
+//! turn. Nothing else changes: the poll sees no difference, stays on its thread, and nobody else touches its task meanwhile
+//! (decision 0035).
+//!
+//! Invariants: a coroutine never leaves its thread; a poll that was left is resumed until it ends, also by the drop of what stands for
+//! it; no lock and no borrow of what other tasks of the thread use is held at a yield point. Polled by the server's workers; outside of a
+//! coroutine a yield point does nothing and `wait` refuses.
+
+mod allocator;
+mod stack;
+mod switch;
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+pub use allocator::CountedAllocator;
+use stack::Stack;
+
+/// How long a poll may have the thread before a yield point takes it away: about what a turn of all other tasks takes.
+const SLICE: Duration = Duration::from_millis(1);
+/// No step should be longer: who waits for the thread would notice.
+const LONG_STEP: Duration = Duration::from_millis(10);
+/// Some ten microseconds of work.
+const TICKS_BETWEEN_YIELD_POINTS: usize = 32 * 1024;
+/// Polls of one thread that may be half done at one time; each holds a stack. Others are not interrupted meanwhile.
+const LEFT_MAX: usize = 256;
+/// Stacks that a thread keeps for its next polls.
+const IDLE_MAX: usize = 4;
+
+/// A task's future with the waker that it is polled with.
+pub struct Polling {
+    pub future: Pin<Box<dyn Future<Output = ()>>>,
+    pub waker: Waker,
+    /// The memory that its polls have taken and not given back.
+    pub bytes: isize,
+}
+
+impl Polling {
+    pub fn new(future: Pin<Box<dyn Future<Output = ()>>>, waker: Waker) -> Polling {
+        Polling { future, waker, bytes: 0 }
+    }
+}
+
+/// What came of polling.
+pub enum Step {
+    /// The poll has ended, or panicked.
+    Done(Polling, Result<Poll<()>, Box<dyn Any + Send>>),
+    /// It has come to a yield point: resume it after others.
+    Yields(Left),
+    /// It waits inside: resume it when the waker is woken.
+    Waits(Left),
+}
+
+/// A poll that is half done. Dropping it runs it to its end: yield points pass, and what it waits for is refused.
+pub struct Left(Option<Coroutine>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Running,
+    Yields,
+    Waits,
+    Done,
+}
+
+/// A stack and what runs on it.
+struct Coroutine(Box<Inner>);
+
+struct Inner {
+    state: Cell<State>,
+    /// Where it goes on.
+    own: Cell<*mut u8>,
+    /// Where whoever runs it goes on.
+    caller: Cell<*mut u8>,
+    /// Since when it has the thread.
+    since: Cell<Instant>,
+    /// Asked at yield points, see `unless`.
+    is_to_end: Cell<Option<&'static dyn Fn() -> bool>>,
+    /// Of the poll that is under way: what it took in earlier steps, and the thread's count when this one began.
+    bytes: Cell<isize>,
+    bytes_before: Cell<isize>,
+    /// It must come to its end: nobody resumes it again.
+    is_closing: Cell<bool>,
+    polling: Cell<Option<Polling>>,
+    outcome: Cell<Option<Result<Poll<()>, Box<dyn Any + Send>>>>,
+    /// Of the poll that is under way.
+    waker: RefCell<Option<Waker>>,
+    /// Last, so that everything that its frames use is still there when it is dropped.
+    _stack: Stack,
+}
+
+thread_local! {
+    /// What runs on this thread now, or null.
+    static CURRENT: Cell<*const Inner> = const { Cell::new(null_mut()) };
+    static IDLE: RefCell<Vec<Coroutine>> = const { RefCell::new(Vec::new()) };
+    static TICKS: Cell<usize> = const { Cell::new(0) };
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+    /// This thread's longest step.
+    static LONGEST: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// What all threads together have seen.
+static LONGEST_US: AtomicU64 = AtomicU64::new(0);
+static LONG_STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// How long polls have held their threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepStats {
+    pub longest_us: u64,
+    /// Steps longer than `LONG_STEP`.
+    pub long_steps: u64,
+}
+
+/// Of all threads since the start of the program, in real time: what the system takes from a thread counts.
+pub fn step_stats() -> StepStats {
+    StepStats { longest_us: LONGEST_US.load(Relaxed), long_steps: LONG_STEPS.load(Relaxed) }
+}
+
+fn note_step(duration: Duration) {
+    if duration > LONG_STEP {
+        LONG_STEPS.fetch_add(1, Relaxed);
+    }
+    if duration > LONGEST.get() {
+        LONGEST.set(duration);
+        LONGEST_US.fetch_max(duration.as_micros() as u64, Relaxed);
+    }
+}
+
+/// Polls a task, on a stack that it can be left on where the system gives one.
+pub fn poll(polling: Polling) -> Step {
+    let idle = IDLE.with_borrow_mut(Vec::pop).or_else(Coroutine::new);
+    let Some(coroutine) = idle else {
+        let began = Instant::now();
+        let (polling, outcome) = poll_here(polling);
+        note_step(began.elapsed());
+        return Step::Done(polling, outcome);
+    };
+    coroutine.0.bytes.set(polling.bytes);
+    coroutine.0.polling.set(Some(polling));
+    coroutine.run()
+}
+
+impl Left {
+    /// Goes on with the poll.
+    pub fn resume(mut self) -> Step {
+        let coroutine = self.0.take().expect("it is taken by its end alone");
+        LEFT.set(LEFT.get() - 1);
+        coroutine.run()
+    }
+
+    /// What wakes the task.
+    pub fn waker(&self) -> Waker {
+        let coroutine = self.0.as_ref().expect("it is taken by its end alone");
+        coroutine.0.waker.borrow().clone().expect("a poll is under way")
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let Some(coroutine) = self.0.take() else { return };
+        LEFT.set(LEFT.get() - 1);
+        coroutine.0.is_closing.set(true);
+        // Without yield points and waits this is its end.
+        drop(coroutine.run());
+    }
+}
+
+/// Counts work that a loop does, in units of about a nanosecond (a byte that is looked at or copied), and comes to a yield point now and then.
+#[inline]
+pub fn tick(units: usize) {
+    let count = TICKS.get().saturating_add(units);
+    if count < TICKS_BETWEEN_YIELD_POINTS {
+        TICKS.set(count);
+    } else {
+        TICKS.set(0);
+        yield_point();
+    }
+}
+
+/// Gives the thread away if the current poll has had it for long, and ends what was begun by `unless` and is to end.
+#[cold]
+pub fn yield_point() {
+    let Some(inner) = current() else { return };
+    // While frames are taken down the thread counts as panicking, which others of it must not see.
+    if inner.since.get().elapsed() < SLICE || std::thread::panicking() {
+        return;
+    }
+    if inner.may_leave() {
+        inner.leave(State::Yields);
+    } else {
+        inner.since.set(Instant::now());
+    }
+    if inner.is_to_end() {
+        // Not a panic: nobody is told, the frames are taken down to `unless`.
+        resume_unwind(Box::new(Ended));
+    }
+}
+
+/// Does `work` unless `is_to_end` says at one of its yield points that it is to end; then it is taken down there, its values are dropped,
+/// and the answer is `None`. What it works on is then as if its future had been dropped at an await.
+pub fn unless<T>(is_to_end: &dyn Fn() -> bool, work: impl FnOnce() -> T) -> Option<T> {
+    let Some(inner) = current() else { return Some(work()) };
+    // SAFETY: only the lifetime changes, and the pointer is taken back before this function returns or unwinds.
+    let condition = unsafe { std::mem::transmute::<&dyn Fn() -> bool, &'static dyn Fn() -> bool>(is_to_end) };
+    let outer = inner.is_to_end.replace(Some(condition));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    inner.is_to_end.set(outer);
+    match result {
+        Ok(value) => Some(value),
+        Err(payload) if payload.is::<Ended>() => None,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// How much more memory the task that is being polled has taken than given back, since it was first polled; where the program's allocator
+/// is a `CountedAllocator`.
+pub fn task_bytes() -> isize {
+    current().map_or(0, |inner| inner.bytes.get() + allocator::thread_bytes() - inner.bytes_before.get())
+}
+
+/// What `yield_point` unwinds with.
+struct Ended;
+
+fn current<'a>() -> Option<&'a Inner> {
+    // SAFETY: what is current runs, so it exists for as long as the caller, which runs on it.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+/// Waits for a future in the middle of a poll; `None` where that cannot be: outside of a coroutine, and at the end of the thread.
+pub fn wait<F: Future>(future: F) -> Option<F::Output> {
+    let inner = current()?;
+    let waker = inner.waker.borrow().clone()?;
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        if !inner.may_leave() {
+            return None;
+        }
+        inner.leave(State::Waits);
+    }
+}
+
+impl Coroutine {
+    fn new() -> Option<Coroutine> {
+        if !switch::IS_AVAILABLE {
+            return None;
+        }
+        let stack = Stack::new()?;
+        let top = stack.top();
+        let inner = Box::new(Inner {
+            state: Cell::new(State::Idle),
+            own: Cell::new(null_mut()),
+            caller: Cell::new(null_mut()),
+            since: Cell::new(Instant::now()),
+            is_to_end: Cell::new(None),
+            bytes: Cell::new(0),
+            bytes_before: Cell::new(0),
+            is_closing: Cell::new(false),
+            polling: Cell::new(None),
+            outcome: Cell::new(None),
+            waker: RefCell::new(None),
+            _stack: stack,
+        });
+        let argument = (&raw const *inner).cast::<u8>().cast_mut();
+        // SAFETY: the stack is megabytes long, and its top is the end of a page.
+        inner.own.set(unsafe { switch::prepared(top, run_polls, argument) });
+        Some(Coroutine(inner))
+    }
+
+    /// Lets it run until it leaves or has polled.
+    fn run(self) -> Step {
+        let inner = &*self.0;
+        let before = CURRENT.replace(inner);
+        inner.state.set(State::Running);
+        inner.since.set(Instant::now());
+        inner.bytes_before.set(allocator::thread_bytes());
+        // SAFETY: `own` was prepared, or saved when it was left or had polled, and each is gone on with once: here.
+        unsafe { switch::switch(inner.caller.as_ptr(), inner.own.get()) };
+        CURRENT.set(before);
+        inner.bytes.set(inner.bytes.get() + allocator::thread_bytes() - inner.bytes_before.get());
+        note_step(inner.since.get().elapsed());
+        match inner.state.get() {
+            State::Yields => Step::Yields(self.left()),
+            State::Waits => Step::Waits(self.left()),
+            _ => self.done(),
+        }
+    }
+
+    fn left(self) -> Left {
+        LEFT.set(LEFT.get() + 1);
+        Left(Some(self))
+    }
+
+    fn done(self) -> Step {
+        let inner = &*self.0;
+        let polling = inner.polling.take().expect("it gives back what it has polled");
+        let outcome = inner.outcome.take().expect("it says what came of it");
+        inner.is_closing.set(false);
+        inner.state.set(State::Idle);
+        let polling = Polling { bytes: inner.bytes.replace(0), ..polling };
+        // At the end of the thread nobody needs it any more.
+        let _ = IDLE.try_with(|idle| {
+            let mut idle = idle.borrow_mut();
+            if idle.len() < IDLE_MAX {
+                idle.push(self);
+            }
+        });
+        Step::Done(polling, outcome)
+    }
+}
+
+impl Inner {
+    fn is_to_end(&self) -> bool {
+        // Taken out meanwhile: what the condition does may come to a yield point itself.
+        let Some(condition) = self.is_to_end.take() else { return false };
+        let is_to_end = condition();
+        self.is_to_end.set(Some(condition));
+        is_to_end
+    }
+
+    fn may_leave(&self) -> bool {
+        !self.is_closing.get() && LEFT.get() < LEFT_MAX
+    }
+
+    /// Back to whoever runs it; returns when it is resumed.
+    fn leave(&self, state: State) {
+        self.state.set(state);
+        // SAFETY: this runs on the coroutine's own stack, and `caller` was saved by the `run` that waits for it.
+        unsafe { switch::switch(self.own.as_ptr(), self.caller.get()) };
+    }
+}
+
+/// The outermost function of a coroutine's stack: polls whatever it is given.
+///
+/// # Safety
+/// `argument` is the coroutine's `Inner`, which lives until its stack is dropped.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "sysv64" fn run_polls(argument: *mut u8) -> ! {
+    // SAFETY: as above.
+    unsafe { poll_for_ever(&*argument.cast::<Inner>()) }
+}
+
+/// As above; never called.
+///
+/// # Safety
+/// It is not called.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe extern "C" fn run_polls(_: *mut u8) -> ! {
+    unreachable!("stacks are not changed on this kind of processor")
+}
+
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "nothing runs on stacks of its own there"))]
+fn poll_for_ever(inner: &Inner) -> ! {
+    loop {
+        let polling = inner.polling.take().expect("it runs to poll something");
+        inner.waker.replace(Some(polling.waker.clone()));
+        let (polling, outcome) = poll_here(polling);
+        inner.waker.replace(None);
+        inner.polling.set(Some(polling));
+        inner.outcome.set(Some(outcome));
+        inner.leave(State::Done);
+    }
+}
+
+fn poll_here(mut polling: Polling) -> (Polling, Result<Poll<()>, Box<dyn Any + Send>>) {
+    let Polling { future, waker, .. } = &mut polling;
+    let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+    let outcome = catch_unwind(AssertUnwindSafe(poll));
+    (polling, outcome)
+}
+
+#[cfg(test)]
+mod tests;

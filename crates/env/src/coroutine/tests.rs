@@ -1,0 +1,154 @@
+//! Polls that yield, wait, panic, and are dropped half done.
+use super::*;
+use crate::sync::Event;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn task(future: impl Future<Output = ()> + 'static) -> Polling {
+    Polling::new(Box::pin(future), Waker::noop().clone())
+}
+
+fn work_for(duration: Duration) {
+    let began = Instant::now();
+    loop {
+        let is_over = began.elapsed() >= duration;
+        yield_point();
+        if is_over {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_long_poll_is_left_and_goes_on() {
+    let sum = Rc::new(Cell::new(0));
+    let seen = sum.clone();
+    let mut step = poll(task(async move {
+        let local = [1, 2, 3];
+        for number in local {
+            work_for(SLICE * 2);
+            seen.set(seen.get() + number);
+        }
+    }));
+    let mut steps = 0;
+    while let Step::Yields(left) = step {
+        steps += 1;
+        step = left.resume();
+    }
+    assert!(matches!(step, Step::Done(_, Ok(Poll::Ready(())))));
+    assert!(steps >= 3, "{steps}");
+    assert_eq!(sum.get(), 6);
+    assert!(step_stats().longest_us >= 1000);
+}
+
+#[test]
+fn others_run_while_one_is_half_done() {
+    let step = poll(task(async { work_for(SLICE * 3) }));
+    assert!(matches!(step, Step::Yields(_)));
+    let other = poll(task(std::future::pending()));
+    assert!(matches!(other, Step::Done(_, Ok(Poll::Pending))));
+    // Dropped, the first runs to its end.
+    drop(step);
+    assert_eq!(LEFT.get(), 0);
+}
+
+#[test]
+fn a_wait_inside_a_poll_ends_when_what_it_waits_for_has_come() {
+    let event = Arc::new(Event::new());
+    let awaited = event.clone();
+    let step = poll(task(async move { assert_eq!(wait(awaited.wait()), Some(())) }));
+    let Step::Waits(left) = step else { panic!("nothing has come yet") };
+    let step = left.resume();
+    let Step::Waits(left) = step else { panic!("nothing has come yet") };
+    event.set();
+    assert!(matches!(left.resume(), Step::Done(_, Ok(Poll::Ready(())))));
+}
+
+#[test]
+fn a_wait_that_nobody_resumes_is_refused() {
+    assert_eq!(wait(std::future::ready(1)), None, "outside of a poll");
+    let refused = Rc::new(Cell::new(false));
+    let seen = refused.clone();
+    let step = poll(task(async move { seen.set(wait(std::future::pending::<()>()).is_none()) }));
+    drop(step);
+    assert!(refused.get());
+}
+
+#[test]
+fn a_panic_ends_the_poll_alone() {
+    let step = poll(task(async {
+        work_for(SLICE * 2);
+        panic!("meant");
+    }));
+    let mut step = step;
+    while let Step::Yields(left) = step {
+        step = left.resume();
+    }
+    assert!(matches!(step, Step::Done(_, Err(_))));
+    let step = poll(task(async {}));
+    assert!(matches!(step, Step::Done(_, Ok(Poll::Ready(())))));
+}
+
+#[test]
+fn deep_recursion_has_room() {
+    fn depth(left: usize) -> usize {
+        let frame = std::hint::black_box([left; 64]);
+        if left == 0 { 0 } else { 1 + depth(left - 1) + std::hint::black_box(frame[63] - left) }
+    }
+    let counted = Rc::new(Cell::new(0));
+    let seen = counted.clone();
+    drop(poll(task(async move { seen.set(depth(10_000)) })));
+    assert_eq!(counted.get(), 10_000);
+}
+
+#[test]
+fn a_thread_has_as_many_half_done_as_it_has_stacks_for() {
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    let long = || async {
+        work_for(SLICE * 2);
+        ENDED.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut left = Vec::new();
+    for _ in 0..LEFT_MAX {
+        left.push(poll(task(long())));
+    }
+    assert!(matches!(poll(task(long())), Step::Done(..)), "no room to be half done");
+    drop(left);
+    assert_eq!(ENDED.load(Ordering::Relaxed), LEFT_MAX + 1);
+}
+
+struct SetOnDrop(Rc<Cell<bool>>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[test]
+fn work_ends_at_a_yield_point_when_it_is_to_end() {
+    let (is_to_end, is_dropped, result) =
+        (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)), Rc::new(Cell::new(Some(0))));
+    let (asked, guard, seen) = (is_to_end.clone(), SetOnDrop(is_dropped.clone()), result.clone());
+    let mut step = poll(task(async move {
+        let work = || {
+            let _guard = guard;
+            loop {
+                tick(1000);
+            }
+        };
+        seen.set(unless(&|| asked.get(), work));
+        assert_eq!(unless(&|| true, || 7), Some(7), "nothing ends without a yield point");
+    }));
+    for _ in 0..3 {
+        let Step::Yields(left) = step else { panic!("it has no end") };
+        assert!(!is_dropped.get());
+        step = left.resume();
+    }
+    is_to_end.set(true);
+    let Step::Yields(left) = step else { panic!("it has no end") };
+    assert!(matches!(left.resume(), Step::Done(_, Ok(Poll::Ready(())))));
+    assert!(is_dropped.get());
+    assert_eq!(result.get(), None);
+}
