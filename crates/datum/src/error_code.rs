@@ -18,6 +18,7 @@ error_codes! {
     ER_CANT_LOCK = 1015, "HY000", "Can't lock file (errno: %d - %s)";
     ER_CHECKREAD = 1020, "HY000", "Record has changed since last read in table '%s'";
     ER_DUP_KEY = 1022, "23000", "Can't write; duplicate key in table '%s'";
+    ER_ERROR_ON_READ = 1024, "HY000", "Error reading file '%s' (errno: %d - %s)";
     ER_ERROR_ON_WRITE = 1026, "HY000", "Error writing file '%s' (errno: %d - %s)";
     ER_GET_ERRNO = 1030, "HY000", "Got error %d - '%s' from storage engine";
     ER_KEY_NOT_FOUND = 1032, "HY000", "Can't find record in '%s'";

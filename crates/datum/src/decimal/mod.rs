@@ -72,7 +72,7 @@ impl Decimal {
 
     /// The coefficient when it fits in an i128.
     #[inline]
-    pub(crate) fn coefficient(&self) -> Option<i128> {
+    pub fn coefficient(&self) -> Option<i128> {
         match &self.repr {
             Repr::Small { low, high, .. } => Some(i128::from(*high) << 64 | i128::from(*low)),
             Repr::Wide(_) => None,
