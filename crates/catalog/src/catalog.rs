@@ -1,4 +1,4 @@
-//! The databases and tables that exist: an in-memory copy of the dictionary, shared by all sessions.
+//! The databases, tables and views that exist: an in-memory copy of the dictionary, shared by all sessions.
 //!
 //! Invariant: the copy shows what is committed in the catalog tree; only `SchemaChange::commit` changes it, under
 //! the exclusive metadata locks of the names it touches. A table that changes has another descriptor (another `Arc`), one
@@ -12,7 +12,7 @@ use datum::{SqlError, error_code};
 use engine::{AccessMode, Engine, Isolation, TreeId};
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use schema::{DatabaseDef, TableDef, TableId};
+use schema::{DatabaseDef, TableDef, TableId, ViewDef};
 use table::{Relations, StatisticsCell, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
@@ -62,6 +62,8 @@ pub(crate) type FullName = (String, String);
 pub(crate) struct Database {
     pub definition: DatabaseDef,
     pub tables: BTreeMap<String, Arc<TableHandle>>,
+    /// Tables and views share their names.
+    pub views: BTreeMap<String, Arc<ViewDef>>,
 }
 
 impl Catalog {
@@ -86,6 +88,9 @@ impl Catalog {
             let stored = statistics.remove(&definition.id);
             let cell = stored.map_or_else(StatisticsCell::unknown, StatisticsCell::stored);
             state.put_table(Arc::new(TableHandle::new(Arc::new(definition), Arc::new(cell))))?;
+        }
+        for definition in contents.views {
+            state.put_view(Arc::new(definition))?;
         }
         state.link_all();
         drop(transaction);
@@ -244,7 +249,6 @@ impl Catalog {
             .unwrap_or_default()
     }
 
-    /// The table, or error 1049 or 1146.
     /// The tables whose rows or indexes are in any of the trees, as names to lock.
     pub fn tables_of(&self, trees: &BTreeSet<TreeId>) -> Vec<LockName> {
         let state = self.state.read();
@@ -258,6 +262,26 @@ impl Catalog {
             .collect()
     }
 
+    pub fn view(&self, database: &str, name: &str) -> Option<Arc<ViewDef>> {
+        self.state.read().databases.get(canonical_database(database))?.views.get(name).cloned()
+    }
+
+    /// The views of a database in the order of their names.
+    pub fn views(&self, database: &str) -> Vec<Arc<ViewDef>> {
+        let state = self.state.read();
+        let database = state.databases.get(canonical_database(database));
+        database.map(|database| database.views.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Whether a table or a view has the name.
+    pub fn is_named(&self, database: &str, name: &str) -> bool {
+        let state = self.state.read();
+        let database = state.databases.get(canonical_database(database));
+        database
+            .is_some_and(|database| database.tables.contains_key(name) || database.views.contains_key(name))
+    }
+
+    /// The table, or error 1049 or 1146.
     pub fn require_table(&self, database: &str, name: &str) -> Result<Arc<TableHandle>, SqlError> {
         if let Some(table) = self.table(database, name) {
             return Ok(table);
@@ -287,7 +311,8 @@ impl State {
             Some(database) => database.definition = definition,
             None => {
                 let name = definition.name.clone();
-                self.databases.insert(name, Database { definition, tables: BTreeMap::new() });
+                let (tables, views) = (BTreeMap::new(), BTreeMap::new());
+                self.databases.insert(name, Database { definition, tables, views });
             }
         }
     }
@@ -303,6 +328,21 @@ impl State {
         let database = self.databases.get_mut(&definition.database).expect("it was just found");
         database.tables.insert(definition.name.clone(), handle);
         Ok(())
+    }
+
+    pub fn put_view(&mut self, view: Arc<ViewDef>) -> Result<(), SqlError> {
+        let database = self.databases.get_mut(&view.database).ok_or_else(|| {
+            let what = format!("the data dictionary has a view of no database, {}", view.database);
+            error_code::ER_INTERNAL_ERROR.with(&[&what])
+        })?;
+        database.views.insert(view.name.clone(), view);
+        Ok(())
+    }
+
+    pub fn remove_view(&mut self, view: &ViewDef) {
+        if let Some(database) = self.databases.get_mut(&view.database) {
+            database.views.remove(&view.name);
+        }
     }
 
     pub fn remove_table(&mut self, definition: &TableDef) {

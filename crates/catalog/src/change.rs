@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datum::SqlError;
 use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
-use schema::{DatabaseDef, TableDef, TableId};
+use schema::{DatabaseDef, TableDef, TableId, ViewDef};
 use table::{ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
@@ -23,6 +23,8 @@ enum Edit {
     RemoveDatabase(String),
     PutTable(Arc<TableHandle>),
     RemoveTable(Arc<TableDef>),
+    PutView(Arc<ViewDef>),
+    RemoveView(Arc<ViewDef>),
 }
 
 impl SchemaChange {
@@ -53,15 +55,19 @@ impl SchemaChange {
         Ok(())
     }
 
-    /// Drops a database and every table in it; gives the number of tables.
+    /// Drops a database and every table and view in it; gives their number.
     pub async fn drop_database(&mut self, name: &str) -> Result<usize, SqlError> {
         let tables = self.catalog.tables(name);
         for table in &tables {
             self.drop_table(table.definition()).await?;
         }
+        let views = self.catalog.views(name);
+        for view in &views {
+            self.remove_view(view).await?;
+        }
         dictionary::remove(&mut self.transaction, &RecordKey::database(name)).await?;
         self.edits.push(Edit::RemoveDatabase(name.to_owned()));
-        Ok(tables.len())
+        Ok(tables.len() + views.len())
     }
 
     /// Creates an empty table: gives it its id and its trees. `clustered_by` and the indexes are arranged.
@@ -144,6 +150,21 @@ impl SchemaChange {
         self.transaction.drop_tree(TreeId(tree)).await.map_err(|error| engine_error(table, error))
     }
 
+    /// Stores a view; replaces one of the same name.
+    pub async fn put_view(&mut self, view: ViewDef) -> Result<(), SqlError> {
+        let key = RecordKey::view(&view.database, &view.name);
+        dictionary::put(&mut self.transaction, &key, &view.to_bytes()).await?;
+        self.edits.push(Edit::PutView(Arc::new(view)));
+        Ok(())
+    }
+
+    pub async fn remove_view(&mut self, view: &Arc<ViewDef>) -> Result<(), SqlError> {
+        let key = RecordKey::view(&view.database, &view.name);
+        dictionary::remove(&mut self.transaction, &key).await?;
+        self.edits.push(Edit::RemoveView(view.clone()));
+        Ok(())
+    }
+
     /// Stores the encoded accounts.
     pub async fn put_accounts(&mut self, accounts: &[u8]) -> Result<(), SqlError> {
         dictionary::put(&mut self.transaction, &RecordKey::accounts(), accounts).await
@@ -202,5 +223,9 @@ fn apply(state: &mut State, edit: Edit) {
             state.put_table(handle).expect("the database's metadata lock keeps it from being dropped");
         }
         Edit::RemoveTable(definition) => state.remove_table(&definition),
+        Edit::PutView(view) => {
+            state.put_view(view).expect("the database's metadata lock keeps it from being dropped");
+        }
+        Edit::RemoveView(view) => state.remove_view(&view),
     }
 }

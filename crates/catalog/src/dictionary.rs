@@ -10,6 +10,7 @@
 //! | 3    | database, table | stored form of the table descriptor       |
 //! | 4    | `accounts`      | what the session encodes                  |
 //! | 5    | variable        | text of a persisted global variable       |
+//! | 6    | database, view  | stored form of the view                   |
 //! | 16   | table's id      | its statistics                            |
 //!
 //! Invariant: the chunks of a value are numbered from 0 without gaps and only the last is shorter than
@@ -18,7 +19,7 @@ use collation::CollationId;
 use datum::{SqlError, error_code};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
 use foldhash::HashMap;
-use schema::{DatabaseDef, TableDef, TableId};
+use schema::{DatabaseDef, TableDef, TableId, ViewDef};
 use table::{Statistics, engine_error};
 
 pub(crate) const FORMAT_VERSION: u8 = 1;
@@ -60,6 +61,10 @@ impl RecordKey {
 
     pub fn variable(name: &str) -> RecordKey {
         RecordKey::new(5, &[name])
+    }
+
+    pub fn view(database: &str, name: &str) -> RecordKey {
+        RecordKey::new(6, &[database, name])
     }
 
     pub fn statistics(table: TableId) -> RecordKey {
@@ -121,6 +126,7 @@ pub(crate) struct Contents {
     pub format: Option<u8>,
     pub databases: Vec<DatabaseDef>,
     pub tables: Vec<TableDef>,
+    pub views: Vec<ViewDef>,
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
     pub statistics: HashMap<TableId, Statistics>,
@@ -168,6 +174,10 @@ impl Contents {
             5 => {
                 let text = String::from_utf8(value).map_err(|_| corrupt("a variable"))?;
                 self.variables.push((name.to_owned(), text));
+            }
+            6 => {
+                let view = ViewDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
+                self.views.push(view);
             }
             16 => {
                 let table = name.parse().map(TableId).map_err(|_| corrupt("the name of statistics"))?;

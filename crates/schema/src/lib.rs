@@ -15,6 +15,7 @@ mod index;
 mod stored;
 mod table;
 mod type_text;
+mod view;
 mod virtual_table;
 
 pub use check::CheckDef;
@@ -28,4 +29,5 @@ pub use index::{IndexDef, IndexId, IndexKind, IndexPart};
 pub use stored::StoredFormError;
 pub use table::{ROW_FORMAT_CURRENT, TableDef, TableId};
 pub use type_text::type_text;
+pub use view::{ViewAlgorithm, ViewCheck, ViewDef};
 pub use virtual_table::{LocalFuture, VirtualTable};

@@ -5,6 +5,7 @@
 mod column_type_form;
 mod foreign_key_form;
 mod value_form;
+mod view_form;
 
 use crate::check::CheckDef;
 use crate::column::{ColumnDef, ColumnDefault, Generation};
