@@ -281,10 +281,13 @@ impl Catalog {
             .is_some_and(|database| database.tables.contains_key(name) || database.views.contains_key(name))
     }
 
-    /// The table, or error 1049 or 1146.
+    /// The table, or error 1049, 1146 or 1347.
     pub fn require_table(&self, database: &str, name: &str) -> Result<Arc<TableHandle>, SqlError> {
         if let Some(table) = self.table(database, name) {
             return Ok(table);
+        }
+        if self.view(database, name).is_some() {
+            return Err(error_code::ER_WRONG_OBJECT.with(&[&database, &name, &"BASE TABLE"]));
         }
         self.require_database(database)?;
         Err(error_code::ER_NO_SUCH_TABLE.with(&[&database, &name]))

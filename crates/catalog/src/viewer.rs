@@ -1,16 +1,27 @@
 //! Who looks at a virtual table: what the session hands to the executor for it.
 use std::sync::Arc;
 
+use datum::{Condition, SqlError};
+use schema::{ColumnDef, ViewDef};
+
 /// Whether a table (or, without one, a database) may be seen.
 pub type Visibility = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
 
 /// What a column may be used for, as `information_schema` lists it; empty when it may not be seen.
 pub type ColumnPrivileges = dyn Fn(&str, &str, &str) -> String + Send + Sync;
 
+/// The columns of a view as its tables are now; error 1356 when it is invalid.
+pub type ViewColumns = dyn Fn(&Arc<ViewDef>) -> Result<Vec<ColumnDef>, SqlError> + Send + Sync;
+
 /// The rows of virtual tables depend on who asks.
 pub struct Viewer {
     pub sees: Arc<Visibility>,
     pub column_privileges: Arc<ColumnPrivileges>,
+    /// Whether the query of a view may be seen.
+    pub sees_query: Arc<Visibility>,
+    pub view_columns: Arc<ViewColumns>,
+    /// Takes a line for SHOW WARNINGS.
+    pub warn: Arc<dyn Fn(Condition) + Send + Sync>,
     /// As SHOW GRANTS writes it.
     pub account: String,
     /// User and host of each.
@@ -23,4 +34,11 @@ pub struct Viewer {
     pub time_zone: datum::TimeZone,
     /// May see the sessions of all users.
     pub sees_all_sessions: bool,
+}
+
+impl Viewer {
+    /// Whether the query of a view may be seen: SHOW VIEW says so.
+    pub fn shows_view(&self, view: &ViewDef) -> bool {
+        (self.sees_query)(&view.database, Some(&view.name))
+    }
 }

@@ -4,22 +4,31 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use datum::{SqlError, error_code};
-use schema::{CheckDef, TableDef, generated_name, generated_number};
+use schema::{CheckDef, TableDef, ViewDef, generated_name, generated_number};
 
 use super::table_name::TableName;
 
-/// The names of tables while RENAME works through its pairs.
+/// The names of tables and views while RENAME works through its pairs.
 #[derive(Default)]
 pub struct Names {
-    /// New name of a table, or `None` for a name that has become free.
-    present: BTreeMap<TableName, Option<Arc<TableDef>>>,
+    /// New name of a table or view, or `None` for a name that has become free.
+    present: BTreeMap<TableName, Option<Renamed>>,
+}
+
+#[derive(Clone)]
+enum Renamed {
+    Table(Arc<TableDef>),
+    View(Arc<ViewDef>),
 }
 
 impl Names {
-    fn find(&self, catalog: &Catalog, name: &TableName) -> Option<Arc<TableDef>> {
-        match self.present.get(name) {
-            Some(definition) => definition.clone(),
-            None => catalog.table(&name.database, &name.name).map(|handle| handle.definition().clone()),
+    fn find(&self, catalog: &Catalog, name: &TableName) -> Option<Renamed> {
+        if let Some(definition) = self.present.get(name) {
+            return definition.clone();
+        }
+        match catalog.table(&name.database, &name.name) {
+            Some(handle) => Some(Renamed::Table(handle.definition().clone())),
+            None => catalog.view(&name.database, &name.name).map(Renamed::View),
         }
     }
 
@@ -33,14 +42,30 @@ impl Names {
         if self.find(catalog, to).is_some() {
             return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
         }
+        if matches!(definition, Renamed::View(_)) && from.database != to.database {
+            return Err(error_code::ER_FORBID_SCHEMA_CHANGE.with(&[&from.database, &to.database]));
+        }
         self.present.insert(from.clone(), None);
         self.present.insert(to.clone(), Some(definition));
         Ok(())
     }
 
+    /// The views under their new names.
+    pub fn moved_views(&self) -> Vec<(TableName, Arc<ViewDef>)> {
+        let view = |(name, renamed): (&TableName, &Option<Renamed>)| match renamed {
+            Some(Renamed::View(view)) => Some((name.clone(), view.clone())),
+            _ => None,
+        };
+        self.present.iter().filter_map(view).collect()
+    }
+
     /// The tables under their new names.
     pub fn moved(self) -> Vec<(TableName, Arc<TableDef>)> {
-        self.present.into_iter().filter_map(|(name, definition)| Some((name, definition?))).collect()
+        let table = |(name, renamed): (TableName, Option<Renamed>)| match renamed {
+            Some(Renamed::Table(table)) => Some((name, table)),
+            _ => None,
+        };
+        self.present.into_iter().filter_map(table).collect()
     }
 }
 

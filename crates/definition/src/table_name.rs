@@ -1,6 +1,6 @@
 //! The full name of a table, as statements of data definition pass it around.
 use catalog::LockName;
-use schema::{ForeignKeyDef, TableDef};
+use schema::{ForeignKeyDef, TableDef, ViewDef};
 
 /// A table's full name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +13,10 @@ impl TableName {
     /// The table of this descriptor.
     pub fn of(table: &TableDef) -> TableName {
         TableName { database: table.database.clone(), name: table.name.clone() }
+    }
+
+    pub fn of_view(view: &ViewDef) -> TableName {
+        TableName { database: view.database.clone(), name: view.name.clone() }
     }
 
     /// The table that the key references.

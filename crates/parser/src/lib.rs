@@ -22,4 +22,4 @@ pub use error::{ParseError, ParseErrorKind};
 pub use fuzz::fuzz_one;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
-pub use restore::{RestoreOptions, RestoredExpr, RestoredQuery, is_condition, restore, restore_query};
+pub use restore::{NamedColumn, NamedTable, ResolvedNames, ViewText, RestoreOptions, RestoredExpr, RestoredQuery, is_condition, restore, restore_query};

@@ -38,7 +38,7 @@ pub use explain::{ExplainRow, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 pub use measure::{Measure, measured};
-pub use need::{ColumnNeed, Rights, TableNeed};
+pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
 pub use row_rules::{GeneratedColumn, RowCheck, RowRules};

@@ -4,6 +4,7 @@
 //! shared between sessions is compared anew for each. Nothing here decides what an account may do.
 
 use std::ops::{BitOr, BitOrAssign};
+use std::sync::Arc;
 
 /// Rights on rows, as a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,6 +51,18 @@ pub struct TableNeed {
     /// Its rows are locked against others: something that changes rows or locks tables.
     pub locks: bool,
     pub columns: Vec<ColumnNeed>,
+    /// Below a view.
+    pub user: Option<Arc<ViewUser>>,
+}
+
+/// On whose behalf a view reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewUser {
+    /// The outermost view, which errors name.
+    pub database: String,
+    pub view: String,
+    /// User and host of the account that must be allowed to; `None` for who runs the statement.
+    pub definer: Option<(String, String)>,
 }
 
 impl TableNeed {

@@ -7,7 +7,7 @@ use crate::output::OutputColumn;
 use crate::row_rules::RowRules;
 use datum::{ColumnType, Condition};
 use expression::{Expr, ReadParameter};
-use schema::{TableDef, TableId};
+use schema::{TableDef, TableId, ViewDef};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct Plan {
     pub kind: PlanKind,
     /// Every stored table the plan touches, for metadata locks and to see that the plan is still valid.
     pub tables: Vec<TableUse>,
+    /// Every view that the plan went through; it is valid as long as they are the same.
+    pub views: Vec<Arc<ViewDef>>,
     /// What rows need of tables that the statement changes through foreign keys; filled in by who knows those.
     pub cascade_rules: Vec<(TableId, Arc<RowRules>)>,
     /// What whoever runs it must be allowed.
@@ -68,6 +70,8 @@ pub struct TableUse {
     /// What the statement calls it.
     pub alias: String,
     pub usage: TableUsage,
+    /// A view names it, not the statement.
+    pub is_below_view: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
 use plan::{Apply, ApplyKind, Frame, Initialiser, Node, WindowFunction};
-use schema::{TableDef, VirtualTable};
+use schema::{TableDef, ViewDef, VirtualTable};
 use std::sync::Arc;
 
 /// Where an expression stands, as messages name it.
@@ -112,6 +112,16 @@ pub struct Source {
     pub names_results: bool,
     /// The place of what the statement needs on the table; none for derived tables.
     pub need: Option<usize>,
+    pub origin: Origin,
+}
+
+/// How the statement came to a source.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The statement gives it an alias.
+    pub is_renamed: bool,
+    /// The view that it is.
+    pub view: Option<Arc<ViewDef>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,7 +312,7 @@ impl Block {
         Some(&self.sources[source].columns[column].name)
     }
 
-    fn column_behind(&self, expr: &Expr) -> Option<(usize, usize)> {
+    pub fn column_behind(&self, expr: &Expr) -> Option<(usize, usize)> {
         let ExprKind::Column(position) = expr.kind else { return None };
         let Position::Column { source, column } = *self.frame.get(position)? else { return None };
         Some((source, column))

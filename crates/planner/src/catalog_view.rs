@@ -1,7 +1,7 @@
 //! The catalog as the planner sees it; implemented by crate `catalog` or the session.
 use datum::{SqlError, Value};
 use plan::{ColumnNeed, RangeCondition, TableNeed};
-use schema::{TableDef, VirtualTable};
+use schema::{TableDef, ViewDef, VirtualTable};
 use std::sync::Arc;
 
 pub trait CatalogView {
@@ -41,6 +41,7 @@ pub trait CatalogView {
 pub enum ResolvedTable {
     Stored { table: Arc<TableDef>, statistics: TableStatistics },
     Virtual(Arc<dyn VirtualTable>),
+    View(Arc<ViewDef>),
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -95,6 +95,7 @@ impl<'p> Planner<'p> {
             optional: false,
             lock: None,
             need: None,
+            origin: Default::default(),
         })
     }
 
@@ -221,6 +222,7 @@ impl<'p> Planner<'p> {
             optional: false,
             lock: None,
             need: None,
+            origin: Default::default(),
         })
     }
 

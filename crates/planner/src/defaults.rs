@@ -34,7 +34,7 @@ impl Planner<'_> {
             }
             ColumnDefault::Expression { text } => {
                 let expr =
-                    crate::row_expression::bind_default_expression(text, table, self.catalog, self.context)?;
+                    crate::row_expression::bind_default_expression(text, table, self.catalog, &self.context)?;
                 DefaultSource::Expr(expr)
             }
         })

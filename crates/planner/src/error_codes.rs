@@ -9,6 +9,7 @@ pub const ER_VIEW_WRONG_LIST: ErrorCode = ErrorCode::new(
     "In definition of view, derived table or common table expression, SELECT list and column names list have \
      different column counts",
 );
+pub use datum::error_code::{ER_VIEW_RECURSIVE, ER_VIEW_SELECT_VARIABLE};
 pub const ER_DUPLICATE_TABLE_LOCK: ErrorCode =
     ErrorCode::new(3569, "HY000", "Table `%s` appears in multiple locking clauses.");
 pub const ER_UNRESOLVED_TABLE_LOCK: ErrorCode =

@@ -1,5 +1,5 @@
 //! The FROM clause: table references become sources of the block and a tree of joins over them.
-use crate::block::{Clause, IndexHints, Source, SourceColumn, SourceKind, same_name};
+use crate::block::{Clause, IndexHints, Origin, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::ResolvedTable;
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_TOO_MANY_TABLES;
@@ -122,10 +122,19 @@ impl<'p> Planner<'p> {
         {
             return self.bind_common_table(position, alias);
         }
+        let is_renamed = named.alias.is_some();
         let (resolved, need) = self.resolve_table(&named.name, &alias, usage)?;
+        let origin = Origin { is_renamed, view: None };
         let source = match resolved {
+            ResolvedTable::View(view) => {
+                self.note_table(named.name.name.name, &view.database, &view.name);
+                self.check_view_depth()?;
+                let alias = named.alias.unwrap_or(named.name.name);
+                return self.bind_view(&view, alias, is_renamed, need, usage);
+            }
             ResolvedTable::Stored { table, statistics } => {
                 self.is_guess |= statistics.rows.is_none();
+                self.note_table(named.name.name.name, &table.database, &table.name);
                 Source {
                     columns: columns_of(&table),
                     database: table.database.clone(),
@@ -135,18 +144,24 @@ impl<'p> Planner<'p> {
                     lock: None,
                     names_results: false,
                     need: Some(need),
+                    origin,
                 }
             }
-            ResolvedTable::Virtual(table) => Source {
-                columns: columns_of(table.definition()),
-                database: table.definition().database.clone(),
-                names_results: table.names_results(),
-                kind: SourceKind::Virtual(table),
-                alias,
-                optional: false,
-                lock: None,
-                need: Some(need),
-            },
+            ResolvedTable::Virtual(table) => {
+                let definition = table.definition();
+                self.note_table(named.name.name.name, &definition.database, &definition.name);
+                Source {
+                    columns: columns_of(definition),
+                    database: definition.database.clone(),
+                    names_results: table.names_results(),
+                    kind: SourceKind::Virtual(table),
+                    alias,
+                    optional: false,
+                    lock: None,
+                    need: Some(need),
+                    origin,
+                }
+            }
         };
         self.add_source(source)
     }
@@ -190,11 +205,11 @@ impl<'p> Planner<'p> {
             }
             ast::JoinConstraint::Using(names) => {
                 let names: Vec<String> = names.iter().map(|name| name.name.to_owned()).collect();
-                self.merge_columns(&left.star, &right.star, &names, join.kind)?
+                self.merge_columns(&left.star, &right.star, &names, join)?
             }
             ast::JoinConstraint::Natural => {
                 let names = self.shared_names(&left.star, &right.star);
-                self.merge_columns(&left.star, &right.star, &names, join.kind)?
+                self.merge_columns(&left.star, &right.star, &names, join)?
             }
         };
         let (left, right) = (Box::new(left.tree), Box::new(right.tree));
@@ -239,12 +254,13 @@ impl<'p> Planner<'p> {
         left: &[(usize, usize)],
         right: &[(usize, usize)],
         names: &[String],
-        kind: ast::JoinKind,
+        join: &ast::Join<'p>,
     ) -> Result<Merged, SqlError> {
+        let kind = join.kind;
         // A right join shows its right side first, as it is a left join turned.
         let (first, second) = if kind == ast::JoinKind::Right { (right, left) } else { (left, right) };
         let (mut on, mut shown_columns) = (Vec::new(), Vec::new());
-        let mut merged = Vec::new();
+        let (mut merged, mut pairs) = (Vec::new(), Vec::new());
         for name in names {
             let left = self.column_in(left, name)?;
             let right = self.column_in(right, name)?;
@@ -256,7 +272,9 @@ impl<'p> Planner<'p> {
             on.push(self.context.bind.compare(ComparisonOperator::Equal, left_expr, right_expr)?);
             shown_columns.push(shown);
             merged.extend([left, right]);
+            pairs.push((left, right));
         }
+        self.note_merged(join, &pairs);
         let mut star: Vec<_> =
             first.iter().copied().filter(|column| shown_columns.contains(column)).collect();
         star.extend(first.iter().chain(second).filter(|column| !merged.contains(column)));

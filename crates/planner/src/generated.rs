@@ -56,7 +56,7 @@ impl Planner<'_> {
                 &generated.expression,
                 table,
                 self.catalog,
-                self.context,
+                &self.context,
             )?;
             // What the statement never reads cannot be part of its conditions.
             let mut read = Vec::new();

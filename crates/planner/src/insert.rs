@@ -67,7 +67,7 @@ impl<'p> Planner<'p> {
             self.check_not_read(&table)?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
-        let rules = crate::row_expression::row_rules(&table, self.catalog, self.context)?;
+        let rules = crate::row_expression::row_rules(&table, self.catalog, &self.context)?;
         Ok(InsertPlan {
             table,
             columns,
@@ -90,6 +90,10 @@ impl<'p> Planner<'p> {
         let (resolved, need) = self.resolve_table(name, name.name.name, usage)?;
         match resolved {
             ResolvedTable::Stored { table, .. } => Ok((table, need)),
+            ResolvedTable::View(view) => {
+                let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
+                Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&view.name, &verb]))
+            }
             ResolvedTable::Virtual(table) => {
                 let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
                 Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&table.definition().name, &verb]))
@@ -349,6 +353,7 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
             lock: None,
             names_results: false,
             need: None,
+            origin: Default::default(),
         });
     }
     let columns = &mut block.sources[source].columns;
@@ -377,6 +382,7 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> So
         lock: None,
         names_results: false,
         need,
+        origin: Default::default(),
     }
 }
 

@@ -42,6 +42,7 @@ impl<'p> Planner<'p> {
             optional: false,
             lock: None,
             need: None,
+            origin: Default::default(),
         })
     }
 

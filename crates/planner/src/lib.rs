@@ -39,6 +39,9 @@ mod generated;
 mod needs;
 mod planner;
 mod row_expression;
+mod names;
+mod view;
+mod view_definition;
 mod walk;
 
 mod access;
@@ -54,4 +57,5 @@ pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatist
 pub use context::{Literals, PlannerContext, SessionValues};
 pub use load::{LoadTarget, load_targets};
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
+pub use view_definition::{ViewQuery, for_each_table, plan_view, view_columns};
 pub use statement::{is_plannable, plan_expressions, plan_statement};

@@ -85,7 +85,7 @@ impl<'p> Planner<'p> {
         self.shareable = false;
         let replaces = load.duplicates == Some(DuplicateHandling::Replace);
         Ok(InsertPlan {
-            rules: crate::row_expression::row_rules(&table, self.catalog, self.context)?,
+            rules: crate::row_expression::row_rules(&table, self.catalog, &self.context)?,
             columns,
             omitted,
             source: InsertSource::Rows(vec![values]),

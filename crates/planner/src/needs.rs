@@ -33,6 +33,7 @@ impl Planner<'_> {
             either,
             locks: usage == TableUsage::ReadForUpdate,
             columns: Vec::new(),
+            user: self.view_user.clone(),
         }
     }
 

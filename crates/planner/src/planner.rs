@@ -6,13 +6,47 @@ use crate::context::PlannerContext;
 use crate::dive::Dive;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
-use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse};
+use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse, ViewUser};
 use schema::{TableDef, TableId};
+use bumpalo::Bump;
+use schema::ViewDef;
 use std::cell::RefCell;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What planning knows of the session: for the statement, or for the text of a view.
+#[derive(Clone)]
+pub enum ContextRef<'p> {
+    Given(&'p PlannerContext<'p>),
+    Own(Rc<PlannerContext<'p>>),
+}
+
+impl<'p> Deref for ContextRef<'p> {
+    type Target = PlannerContext<'p>;
+    fn deref(&self) -> &PlannerContext<'p> {
+        match self {
+            ContextRef::Given(context) => context,
+            ContextRef::Own(context) => context,
+        }
+    }
+}
 
 pub struct Planner<'p> {
     pub catalog: &'p dyn CatalogView,
-    pub context: &'p PlannerContext<'p>,
+    pub context: ContextRef<'p>,
+    /// The trees of views.
+    pub arena: &'p Bump,
+    /// Every view that the statement reads.
+    pub views: Vec<Arc<ViewDef>>,
+    /// The views being bound, the outermost first.
+    pub view_path: Vec<Arc<ViewDef>>,
+    /// On whose behalf names are resolved, below a view.
+    pub view_user: Option<Arc<ViewUser>>,
+    /// The locking clauses of the block being bound.
+    pub locking: &'p [ast::Locking<'p>],
+    /// Where a view is defined by the query: what its names mean.
+    pub names: Option<Box<crate::names::Names>>,
     /// The blocks being bound, outermost first; names are looked up from the last one outwards.
     pub blocks: Vec<Block>,
     pub slot_count: usize,
@@ -54,10 +88,20 @@ pub struct Planner<'p> {
 const BLOCK_DEPTH_MAX: usize = 63;
 
 impl<'p> Planner<'p> {
-    pub fn new(catalog: &'p dyn CatalogView, context: &'p PlannerContext<'p>) -> Planner<'p> {
+    pub fn new(
+        catalog: &'p dyn CatalogView,
+        context: &'p PlannerContext<'p>,
+        arena: &'p Bump,
+    ) -> Planner<'p> {
         Planner {
             catalog,
-            context,
+            context: ContextRef::Given(context),
+            arena,
+            views: Vec::new(),
+            view_path: Vec::new(),
+            view_user: None,
+            locking: &[],
+            names: None,
             blocks: Vec::new(),
             slot_count: 0,
             tables: Vec::new(),
@@ -107,7 +151,8 @@ impl<'p> Planner<'p> {
                 self.subquery_reads.push(table.id);
             }
             let alias = alias.to_owned();
-            self.tables.push(TableUse { id: table.id, table: table.clone(), alias, usage });
+            let is_below_view = !self.view_path.is_empty();
+            self.tables.push(TableUse { id: table.id, table: table.clone(), alias, usage, is_below_view });
         }
         Ok((resolved, need))
     }

@@ -39,7 +39,7 @@ pub fn bind_row_expression(
         session: context.session,
         lock_source_rows: context.lock_source_rows,
     };
-    let mut planner = Planner::new(catalog, &context);
+    let mut planner = Planner::new(catalog, &context, &arena);
     let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
     block.sources.push(crate::insert::row_source(table, &table.name, None));
     for column in 0..table.columns.len() {

@@ -59,7 +59,10 @@ impl<'p> Planner<'p> {
             }
             _ => TableUsage::ReadLocking,
         };
-        let joined = self.bind_from(select.from, usage)?;
+        let locking = std::mem::replace(&mut self.locking, tail.locking);
+        let joined = self.bind_from(select.from, usage);
+        self.locking = locking;
+        let joined = joined?;
         self.apply_locking(tail.locking)?;
         if let (true, Some(locking)) = (tail.locking.is_empty(), self.lock_reads) {
             self.apply_locking(&[locking])?;
@@ -214,7 +217,10 @@ impl<'p> Planner<'p> {
                 }
                 (None, ast::ExprKind::Column(reference)) if reference.qualifier.is_none() => {
                     match named_item(items, reference.name)? {
-                        Some(expr) => expr,
+                        Some(expr) => {
+                            self.note_item_meant(items, &reference, &expr);
+                            expr
+                        }
                         None => self.bind_column(&reference)?,
                     }
                 }

@@ -29,8 +29,9 @@ impl<'p> Planner<'p> {
         self.block().later_aliases = aliases.collect();
         for item in items {
             match item {
-                ast::SelectItem::Wildcard(_) => {
+                ast::SelectItem::Wildcard(span) => {
                     let Some(star) = star else { return Err(error_code::ER_NO_TABLES_USED.plain()) };
+                    self.note_star(span.start, star);
                     self.expand(star, &mut bound)?;
                 }
                 ast::SelectItem::QualifiedWildcard(name) => self.expand_qualified(name, &mut bound)?,
@@ -78,6 +79,7 @@ impl<'p> Planner<'p> {
         let columns = block.sources[source].columns.iter().enumerate();
         let star: Vec<(usize, usize)> =
             columns.filter(|(_, column)| !column.invisible).map(|(column, _)| (source, column)).collect();
+        self.note_star(name.name.span.start, &star);
         self.expand(&star, bound)
     }
 }
@@ -95,6 +97,9 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
     output.table_alias = source.alias.clone();
     output.database = source.database.clone();
     output.original_name = source.columns[column].name.clone();
+    if let Some(view) = &source.origin.view {
+        output.table.clone_from(&view.name);
+    }
     match &source.kind {
         SourceKind::Stored { table, .. } => describe(&mut output, table, column),
         SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),

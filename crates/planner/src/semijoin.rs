@@ -93,6 +93,7 @@ impl Planner<'_> {
             lock: None,
             names_results: false,
             need: None,
+            origin: Default::default(),
         });
         let column = Box::new(block.column_expr(source, 0));
         let kind = ExprKind::Compare(ComparisonOperator::Equal, mode, Box::new(value), column);

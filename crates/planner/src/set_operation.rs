@@ -162,6 +162,7 @@ impl<'p> Planner<'p> {
             lock: None,
             names_results: false,
             need: None,
+            origin: Default::default(),
         });
         // Positions are the result's columns, whichever are used.
         for column in 0..columns.len() {

@@ -20,7 +20,8 @@ pub fn plan_statement<'p>(
     catalog: &'p dyn CatalogView,
     context: &'p PlannerContext<'p>,
 ) -> Result<Plan, SqlError> {
-    let mut planner = Planner::new(catalog, context);
+    let arena = bumpalo::Bump::new();
+    let mut planner = Planner::new(catalog, context, &arena);
     let kind = match statement.kind {
         ast::StatementKind::Query(query) => {
             if query.into.is_some() {
@@ -51,7 +52,8 @@ pub fn plan_expressions<'p>(
     catalog: &'p dyn CatalogView,
     context: &'p PlannerContext<'p>,
 ) -> Result<Plan, SqlError> {
-    let mut planner = Planner::new(catalog, context);
+    let arena = bumpalo::Bump::new();
+    let mut planner = Planner::new(catalog, context, &arena);
     // MySQL: what is no SELECT reads with share locks.
     planner.share_reads(true);
     planner.blocks.push(Block::default());
@@ -75,11 +77,12 @@ pub fn plan_expressions<'p>(
 }
 
 impl Planner<'_> {
-    fn into_plan(self, kind: PlanKind) -> Plan {
+    pub fn into_plan(self, kind: PlanKind) -> Plan {
         let checks = self.checks();
         Plan {
             kind,
             tables: self.tables,
+            views: self.views,
             cascade_rules: Vec::new(),
             needs: self.needs,
             parameter_count: self.parameter_types.len(),

@@ -64,7 +64,7 @@ impl<'p> Planner<'p> {
                 column_positions: (0..table.columns.len())
                     .map(|column| place_of(&block, Position::Column { source, column }))
                     .collect(),
-                rules: crate::row_expression::row_rules(&table, self.catalog, self.context)?,
+                rules: crate::row_expression::row_rules(&table, self.catalog, &self.context)?,
                 table,
                 assignments,
             });

@@ -15,6 +15,7 @@ mod show;
 mod sink;
 mod statement;
 mod transaction_control;
+mod view_columns;
 mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};

@@ -26,7 +26,7 @@ impl<'a> Parser<'a> {
         let name = self.object_name()?;
         let columns: &[Ident<'a>] = if self.at(T::LeftParen) { self.ident_list()? } else { &[] };
         self.expect_keyword(K::As)?;
-        let query = self.subquery()?;
+        let query = self.query()?;
         let check = self.view_check()?;
         let view = CreateView {
             alter,

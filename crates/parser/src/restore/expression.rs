@@ -77,7 +77,11 @@ impl Restorer<'_, '_, '_> {
     }
 
     pub fn column(&mut self, column: &ColumnReference<'_>) -> Result {
-        if let Some(qualifier) = column.qualifier.filter(|_| !self.options.resolved) {
+        if let Some(done) = self.view_column(column.name) {
+            return done;
+        }
+        let is_bare = self.options.resolved && self.view().is_none();
+        if let Some(qualifier) = column.qualifier.filter(|_| !is_bare) {
             self.object_name(qualifier)?;
             self.text(".")?;
         }
@@ -86,8 +90,7 @@ impl Restorer<'_, '_, '_> {
 
     pub fn object_name(&mut self, name: &ObjectName<'_>) -> Result {
         if let Some(database) = name.database {
-            self.name(database.name)?;
-            self.text(".")?;
+            self.database(database.name)?;
         }
         self.name(name.name.name)
     }

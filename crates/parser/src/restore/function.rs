@@ -90,14 +90,17 @@ impl Restorer<'_, '_, '_> {
     fn aggregate(&mut self, aggregate: &Aggregate<'_>) -> Result {
         self.text(&aggregate.name.name.to_ascii_lowercase())?;
         self.text("(")?;
-        if aggregate.kind == AggregateKind::CountAll {
+        if aggregate.kind == AggregateKind::CountAll && self.view().is_none() {
             self.text("*")?;
         }
         if aggregate.distinct {
             self.text("distinct ")?;
         }
+        if self.view().is_some() && aggregate.kind == AggregateKind::CountAll {
+            return self.view_count(aggregate);
+        }
         self.exprs(aggregate.arguments)?;
-        self.order_by(aggregate.order_by)?;
+        self.aggregate_order(aggregate.order_by)?;
         if let Some(separator) = aggregate.separator {
             self.text(" separator ")?;
             self.plain_literal(&separator)?;
@@ -137,8 +140,8 @@ impl Restorer<'_, '_, '_> {
         self.over(&call.over)
     }
 
-    fn over(&mut self, over: &WindowName<'_>) -> Result {
-        self.text(" over ")?;
+    pub fn over(&mut self, over: &WindowName<'_>) -> Result {
+        self.text(if self.view().is_some() { " OVER " } else { " over " })?;
         match over {
             WindowName::Named(name) => self.name(name.name),
             WindowName::Inline(specification) => self.window_specification(specification),
@@ -146,6 +149,9 @@ impl Restorer<'_, '_, '_> {
     }
 
     pub fn window_specification(&mut self, specification: &WindowSpecification<'_>) -> Result {
+        if self.view().is_some() {
+            return self.view_window(specification);
+        }
         self.text("(")?;
         if let Some(base) = specification.base {
             self.name(base.name)?;

@@ -5,13 +5,17 @@
 mod expression;
 mod function;
 mod literal;
+mod names;
 mod query;
 mod resolved;
 mod table;
+mod view;
+mod view_expression;
 
 #[cfg(test)]
 mod tests;
 
+pub use names::{NamedColumn, NamedTable, ResolvedNames};
 pub use resolved::is_condition;
 
 use crate::ast::{Expr, Query};
@@ -24,6 +28,17 @@ pub struct RestoreOptions<'a> {
     pub string_charset: Option<&'a str>,
     /// As MySQL keeps the expressions of a table's definition, after it has resolved them: see `resolved`.
     pub resolved: bool,
+    /// As the query of a view; `resolved` is set as well.
+    pub view: Option<ViewText<'a>>,
+}
+
+/// How the query of a view is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ViewText<'a> {
+    /// What the names mean; the text of a view that is defined tells it itself.
+    pub names: Option<&'a ResolvedNames>,
+    /// The text is for clients whose current database is the only one that it names.
+    pub omits_databases: bool,
 }
 
 /// An expression that displays as text.
@@ -50,29 +65,38 @@ pub fn restore_query<'a>(query: &'a Query<'a>, options: RestoreOptions<'a>) -> R
 struct Restorer<'f, 'b, 'o> {
     out: &'f mut Formatter<'b>,
     options: RestoreOptions<'o>,
+    /// Inside a query that is an operand, of EXISTS among others.
+    is_operand: bool,
+    is_exists: bool,
+}
+
+impl<'f, 'b, 'o> Restorer<'f, 'b, 'o> {
+    fn new(out: &'f mut Formatter<'b>, options: RestoreOptions<'o>) -> Self {
+        Restorer { out, options, is_operand: false, is_exists: false }
+    }
 }
 
 impl Display for RestoredExpr<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        Restorer { out: formatter, options: self.options }.expr(self.expr)
+        Restorer::new(formatter, self.options).expr(self.expr)
     }
 }
 
 impl Display for RestoredQuery<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        Restorer { out: formatter, options: self.options }.query(self.query)
+        Restorer::new(formatter, self.options).query(self.query)
     }
 }
 
 impl Display for Expr<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        Restorer { out: formatter, options: RestoreOptions::default() }.expr(self)
+        Restorer::new(formatter, RestoreOptions::default()).expr(self)
     }
 }
 
 impl Display for Query<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        Restorer { out: formatter, options: RestoreOptions::default() }.query(self)
+        Restorer::new(formatter, RestoreOptions::default()).query(self)
     }
 }
 

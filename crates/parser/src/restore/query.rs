@@ -1,7 +1,7 @@
 //! Queries as text. INTO is not written: it belongs to a statement, never to a stored query.
 use super::Restorer;
 use crate::ast::{
-    CommonTable, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select, SelectItem,
+    CommonTable, Expr, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select, SelectItem,
     SelectOptions, SetChain, SetOperator,
 };
 use std::fmt::Result;
@@ -20,6 +20,10 @@ impl Restorer<'_, '_, '_> {
             self.text(" ")?;
         }
         self.query_body(&query.body)?;
+        if self.view().is_some() {
+            self.view_order(&query.body, query.order_by)?;
+            return query.limit.as_ref().map_or(Ok(()), |limit| self.view_limit(limit));
+        }
         self.order_by(query.order_by)?;
         if let Some(limit) = &query.limit {
             self.limit(limit)?;
@@ -34,7 +38,16 @@ impl Restorer<'_, '_, '_> {
         self.name(table.name.name)?;
         self.names(table.columns)?;
         self.text(" as ")?;
-        self.subquery(table.query)
+        self.source_query(table.query)
+    }
+
+    /// A query whose columns have names.
+    pub fn source_query(&mut self, query: &Query<'_>) -> Result {
+        let is_operand = std::mem::take(&mut self.is_operand);
+        let is_exists = std::mem::take(&mut self.is_exists);
+        self.subquery(query)?;
+        (self.is_operand, self.is_exists) = (is_operand, is_exists);
+        Ok(())
     }
 
     /// ` (a,b)`, or nothing when there are none.
@@ -47,9 +60,15 @@ impl Restorer<'_, '_, '_> {
         self.text(")")
     }
 
-    fn query_body(&mut self, body: &QueryBody<'_>) -> Result {
+    pub fn query_body(&mut self, body: &QueryBody<'_>) -> Result {
         match body {
             QueryBody::Select(select) => self.select(select),
+            QueryBody::Table(name) if self.view().is_some() => {
+                self.text("select ")?;
+                self.view_item(&SelectItem::Wildcard(name.name.span))?;
+                self.text(" from ")?;
+                self.view_table(name, false)
+            }
             QueryBody::Table(name) => {
                 self.text("table ")?;
                 self.object_name(name)
@@ -62,30 +81,39 @@ impl Restorer<'_, '_, '_> {
                     restorer.text(")")
                 })
             }
+            QueryBody::Parenthesized(query) if self.view().is_some() => self.view_parenthesized(query),
             QueryBody::Parenthesized(query) => self.subquery(query),
             QueryBody::Set(chain) => self.set_chain(chain),
         }
     }
 
+    /// A set operation inside of another one keeps its parentheses.
+    fn branch(&mut self, body: &QueryBody<'_>) -> Result {
+        match body {
+            QueryBody::Parenthesized(query) if matches!(query.body, QueryBody::Set(_)) => self.subquery(query),
+            body => self.query_body(body),
+        }
+    }
+
     fn set_chain(&mut self, chain: &SetChain<'_>) -> Result {
-        self.query_body(&chain.first)?;
-        for branch in chain.rest {
+        self.branch(&chain.first)?;
+        for (position, branch) in chain.rest.iter().enumerate() {
             self.text(match branch.operator {
                 SetOperator::Union => " union ",
                 SetOperator::Except => " except ",
                 SetOperator::Intersect => " intersect ",
             })?;
-            if branch.all {
+            if branch.all && (self.view().is_none() || Self::keeps_all(chain.rest, position)) {
                 self.text("all ")?;
             }
-            self.query_body(&branch.body)?;
+            self.branch(&branch.body)?;
         }
         Ok(())
     }
 
     fn select(&mut self, select: &Select<'_>) -> Result {
         self.text("select ")?;
-        if let Some(hints) = select.hints {
+        if let Some(hints) = select.hints.filter(|_| self.view().is_none()) {
             self.text("/*+ ")?;
             self.text(hints)?;
             self.text(" */ ")?;
@@ -94,13 +122,18 @@ impl Restorer<'_, '_, '_> {
         self.separated(",", select.items, |restorer, item| restorer.select_item(item))?;
         if !select.from.is_empty() {
             self.text(" from ")?;
-            self.separated(", ", select.from, |restorer, table| restorer.table_reference(table))?;
-        } else if select.from_dual {
+            match self.view() {
+                Some(_) => self.view_from(select.from)?,
+                None => {
+                    self.separated(", ", select.from, |restorer, table| restorer.table_reference(table))?;
+                }
+            }
+        } else if select.from_dual && self.view().is_none() {
             self.text(" from dual")?;
         }
         if let Some(filter) = select.filter {
             self.text(" where ")?;
-            self.expr(filter)?;
+            self.clause_condition(filter)?;
         }
         if let Some(group_by) = &select.group_by {
             self.text(" group by ")?;
@@ -111,13 +144,13 @@ impl Restorer<'_, '_, '_> {
         }
         if let Some(having) = select.having {
             self.text(" having ")?;
-            self.expr(having)?;
+            self.clause_condition(having)?;
         }
         if !select.windows.is_empty() {
             self.text(" window ")?;
             self.separated(",", select.windows, |restorer, (name, specification)| {
                 restorer.name(name.name)?;
-                restorer.text(" as ")?;
+                restorer.text(if restorer.view().is_some() { " AS " } else { " as " })?;
                 restorer.window_specification(specification)
             })?;
         }
@@ -128,7 +161,18 @@ impl Restorer<'_, '_, '_> {
         Ok(())
     }
 
+    /// WHERE and HAVING.
+    fn clause_condition(&mut self, condition: &Expr<'_>) -> Result {
+        match self.view() {
+            Some(_) => self.condition(condition),
+            None => self.expr(condition),
+        }
+    }
+
     fn select_options(&mut self, options: SelectOptions) -> Result {
+        if self.view().is_some() {
+            return self.view_options(options);
+        }
         let words = [
             (options.distinct, "distinct "),
             (options.high_priority, "high_priority "),
@@ -143,6 +187,9 @@ impl Restorer<'_, '_, '_> {
     }
 
     fn select_item(&mut self, item: &SelectItem<'_>) -> Result {
+        if self.view().is_some() {
+            return self.view_item(item);
+        }
         match item {
             SelectItem::Wildcard(_) => self.text("*"),
             SelectItem::QualifiedWildcard(name) => {

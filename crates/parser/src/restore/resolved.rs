@@ -53,6 +53,12 @@ impl Restorer<'_, '_, '_> {
     /// Writes the expression, or nothing: then it is written as everywhere.
     pub fn resolved(&mut self, expr: &Expr<'_>) -> Option<Result> {
         Some(match &expr.kind {
+            ExprKind::Subquery(query) if self.view().is_some() => self.operand_query(query, false),
+            ExprKind::Exists(_) | ExprKind::InSubquery { .. } | ExprKind::Quantified(_)
+                if self.view().is_some() =>
+            {
+                self.query_test(expr, false)
+            }
             ExprKind::Unary { operator, operand } => self.resolved_unary(*operator, operand),
             ExprKind::Logical { operator, operands } => self.conditions(*operator, operands),
             ExprKind::Binary { operator, left, right } => {
@@ -156,7 +162,7 @@ impl Restorer<'_, '_, '_> {
     }
 
     /// An operand of which the truth counts.
-    fn condition(&mut self, expr: &Expr<'_>) -> Result {
+    pub fn condition(&mut self, expr: &Expr<'_>) -> Result {
         match is_condition(expr) {
             true => self.expr(expr),
             false => self.enclosed("(0 <> ", expr, ")"),
@@ -207,6 +213,11 @@ impl Restorer<'_, '_, '_> {
                 self.text(")")
             }
             ExprKind::Is { negated, operand, test } => self.is_test(!negated, operand, *test),
+            ExprKind::Exists(_) | ExprKind::InSubquery { .. } | ExprKind::Quantified(_)
+                if self.view().is_some() =>
+            {
+                self.query_test(expr, true)
+            }
             ExprKind::Between { negated, operand, low, high } => {
                 let between = ExprKind::Between { negated: !negated, operand, low, high };
                 self.expr(&Expr { kind: between, ..*expr })

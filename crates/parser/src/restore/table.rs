@@ -14,6 +14,9 @@ impl Restorer<'_, '_, '_> {
             TableReference::JsonTable(table) => self.json_table(table),
             TableReference::Join(join) => self.join(join),
             TableReference::List(members) => {
+                if self.view().is_some() {
+                    return self.view_from(members);
+                }
                 self.text("(")?;
                 self.separated(", ", members, |restorer, member| restorer.table_reference(member))?;
                 self.text(")")
@@ -22,7 +25,10 @@ impl Restorer<'_, '_, '_> {
     }
 
     fn named_table(&mut self, table: &NamedTable<'_>) -> Result {
-        self.object_name(&table.name)?;
+        match self.view() {
+            Some(_) => self.view_table(&table.name, table.alias.is_some())?,
+            None => self.object_name(&table.name)?,
+        }
         if !table.partitions.is_empty() {
             self.text(" partition")?;
             self.names(table.partitions)?;
@@ -35,17 +41,29 @@ impl Restorer<'_, '_, '_> {
     }
 
     fn index_hint(&mut self, hint: &IndexHint<'_>) -> Result {
-        self.text(match hint.action {
+        let action = match hint.action {
             IndexHintAction::Use => " use index",
             IndexHintAction::Ignore => " ignore index",
             IndexHintAction::Force => " force index",
-        })?;
-        self.text(match hint.scope {
+        };
+        let scope = match hint.scope {
             IndexHintScope::All => "",
             IndexHintScope::Join => " for join",
             IndexHintScope::OrderBy => " for order by",
             IndexHintScope::GroupBy => " for group by",
-        })?;
+        };
+        if self.view().is_some() {
+            self.text(&action.to_uppercase())?;
+            self.text(&scope.to_uppercase())?;
+            self.text(" (")?;
+            self.separated(",", hint.indexes, |restorer, index| match index.name.eq_ignore_ascii_case("primary") {
+                true => restorer.text("PRIMARY"),
+                false => restorer.name(index.name),
+            })?;
+            return self.text(")");
+        }
+        self.text(action)?;
+        self.text(scope)?;
         if hint.indexes.is_empty() {
             return self.text(" ()");
         }
@@ -56,13 +74,16 @@ impl Restorer<'_, '_, '_> {
         if derived.lateral {
             self.text("lateral ")?;
         }
-        self.subquery(derived.query)?;
+        self.source_query(derived.query)?;
         self.text(" ")?;
         self.name(derived.alias.name)?;
         self.names(derived.columns)
     }
 
     fn join(&mut self, join: &Join<'_>) -> Result {
+        if self.view().is_some() {
+            return self.view_join(join);
+        }
         self.text("(")?;
         self.table_reference(&join.left)?;
         if matches!(join.constraint, JoinConstraint::Natural) {

@@ -52,7 +52,9 @@ impl Planner<'_> {
             && !block.inside_aggregate
             && let Some(expr) = find_alias(&block.aliases, name)
         {
-            return check_alias(Some(expr), name, block.clause);
+            let found = check_alias(Some(expr), name, block.clause);
+            self.note_alias(name);
+            return found;
         }
         if let Some((source, column)) = block.find_column(database, table, name)? {
             let expr = self.context.bind.read_column(block.column_expr(source, column));
@@ -63,6 +65,7 @@ impl Planner<'_> {
                     .is_none_or(|visible| visible.iter().any(|seen| seen.kind == expr.kind));
             if is_visible {
                 self.need_column(depth, source, column, Rights::SELECT, false)?;
+                self.note_reference(depth, source, column, name);
                 return Ok(Some(expr));
             }
         }
@@ -74,7 +77,11 @@ impl Planner<'_> {
         if block.inside_aggregate && found.as_ref().is_some_and(crate::walk::has_aggregate) {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        check_alias(found, name, block.clause)
+        let found = check_alias(found, name, block.clause)?;
+        if found.is_some() {
+            self.note_alias(name);
+        }
+        Ok(found)
     }
 
     /// An expression of block `depth` as the innermost block reads it: itself, or a slot that the subquery's `Apply`

@@ -15,7 +15,10 @@ impl<'p> Planner<'p> {
             Kind::Boolean(truth) => Ok(Expr::truth_literal(truth)),
             Kind::Literal(literal) => self.bind_literal(&literal),
             Kind::Temporal { kind, literal } => self.bind_temporal(kind, &literal),
-            Kind::Parameter(index) => Ok(self.bind_parameter(index.0 as usize)),
+            Kind::Parameter(index) => {
+                self.refuse_in_view()?;
+                Ok(self.bind_parameter(index.0 as usize))
+            }
             Kind::Column(reference) => self.bind_column(&reference),
             Kind::UserVariable(name) => self.bind_user_variable(name.name),
             Kind::SystemVariable(variable) => self.bind_system_variable(variable),
@@ -50,6 +53,7 @@ impl<'p> Planner<'p> {
     fn bind_apart(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
         match expr.kind {
             Kind::AssignVariable { variable, value } => {
+                self.refuse_in_view()?;
                 self.shareable = false;
                 let value = self.bind(value)?;
                 Ok(self.context.bind.set_user_variable(variable.name, value))
@@ -100,6 +104,7 @@ impl<'p> Planner<'p> {
 
     fn bind_user_variable(&mut self, name: &str) -> Result<Expr, SqlError> {
         // The variable's type is the session's business, so the plan cannot be shared.
+        self.refuse_in_view()?;
         self.shareable = false;
         let column_type = self.context.session.user_variable_type(&name.to_lowercase());
         let unset = || ColumnType::new(TypeKind::LongBlob);
@@ -107,6 +112,7 @@ impl<'p> Planner<'p> {
     }
 
     fn bind_system_variable(&mut self, variable: &ast::SystemVariable<'_>) -> Result<Expr, SqlError> {
+        self.refuse_in_view()?;
         self.shareable = false;
         let name = match variable.instance {
             Some(instance) => format!("{}.{}", instance.name, variable.name.name),

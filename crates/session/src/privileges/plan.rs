@@ -2,8 +2,10 @@
 //!
 //! Called while the plan is made, so that errors tell nothing of what is forbidden, and before a plan of the cache runs.
 
-use auth::{Privilege, PrivilegeSet};
-use datum::SqlError;
+use std::borrow::Cow;
+
+use auth::{Access, AccountName, ClientHost, Privilege, PrivilegeSet};
+use datum::{SqlError, error_code};
 use plan::{ColumnNeed, Plan, Rights, TableNeed};
 
 use super::refusal::listed;
@@ -24,7 +26,8 @@ fn privileges_of(rights: Rights) -> PrivilegeSet {
 impl Session {
     /// What a plan does to its tables.
     pub(crate) fn require_plan(&self, plan: &Plan) -> Result<(), SqlError> {
-        if self.privileges.is_full() {
+        let is_own = |need: &TableNeed| need.user.as_ref().is_none_or(|user| user.definer.is_none());
+        if self.privileges.is_full() && plan.needs.iter().all(is_own) {
             return Ok(());
         }
         for need in &plan.needs {
@@ -37,9 +40,12 @@ impl Session {
     }
 
     pub(crate) fn permit_table(&self, need: &TableNeed) -> Result<(), SqlError> {
-        if self.privileges.is_full() {
-            return Ok(());
-        }
+        let access = self.access_for(need)?;
+        let permitted = if access.is_full() { Ok(()) } else { self.permit_table_to(&access, need) };
+        permitted.map_err(|error| hidden(need, error))
+    }
+
+    fn permit_table_to(&self, access: &Access, need: &TableNeed) -> Result<(), SqlError> {
         let (database, table) = (need.database.as_str(), need.table.as_str());
         let (every, either) = (privileges_of(need.every), privileges_of(need.either));
         let select = Privilege::Select.into();
@@ -52,7 +58,7 @@ impl Session {
         if every == select && is_open_to_all(database, table) {
             return Ok(());
         }
-        let held = self.privileges.access().any_column(database, table);
+        let held = access.any_column(database, table);
         let missing = every.without(held);
         if !missing.is_empty() {
             return Err(self.table_denied(&listed(missing), table));
@@ -68,21 +74,58 @@ impl Session {
     }
 
     pub(crate) fn permit_table_column(&self, need: &TableNeed, column: &ColumnNeed) -> Result<(), SqlError> {
-        if self.privileges.is_full() {
-            return Ok(());
-        }
+        let access = self.access_for(need)?;
+        let permitted =
+            if access.is_full() { Ok(()) } else { self.permit_column_to(&access, need, column) };
+        permitted.map_err(|error| hidden(need, error))
+    }
+
+    fn permit_column_to(
+        &self,
+        access: &Access,
+        need: &TableNeed,
+        column: &ColumnNeed,
+    ) -> Result<(), SqlError> {
         let (database, table) = (need.database.as_str(), need.table.as_str());
         let is_open = catalog::canonical_database(database) == catalog::INFORMATION_SCHEMA
             || (need.every == Rights::SELECT && is_open_to_all(database, table));
         let needed = privileges_of(column.rights);
-        if is_open || self.privileges.has_on_table(needed, database, table) {
+        if is_open || access.table(database, table).has(needed) {
             return Ok(());
         }
-        let missing = needed.without(self.privileges.access().column(database, table, &column.name));
+        let missing = needed.without(access.column(database, table, &column.name));
         match (missing.is_empty(), column.is_unnamed) {
             (true, _) => Ok(()),
             (false, true) => Err(self.table_denied(&listed(missing), table)),
             (false, false) => Err(self.column_denied(&listed(missing), &column.name, table)),
         }
+    }
+
+    /// The rights of those on whose behalf the table is read: of the definer of the view above it, or of the session.
+    fn access_for<'s>(&'s self, need: &TableNeed) -> Result<Cow<'s, Access>, SqlError> {
+        let definer = need.user.as_ref().and_then(|user| user.definer.as_ref());
+        let Some((user, host)) = definer else { return Ok(Cow::Borrowed(self.privileges.access())) };
+        let name = AccountName::new(user, host);
+        if name == *self.privileges.account_name() {
+            return Ok(Cow::Borrowed(self.privileges.access()));
+        }
+        let accounts = self.instance.accounts();
+        match accounts.get(&name) {
+            Some(account) => {
+                let roles = self.instance.roles_at_login(&account);
+                let partial = self.instance.partial_revokes();
+                Ok(Cow::Owned(accounts.access(&account, ClientHost::Local, &roles, partial)))
+            }
+            None if self.privileges.has_super_or(&[]) => Err(error_code::ER_NO_SUCH_USER.with(&[user, host])),
+            None => Err(self.account_denied()),
+        }
+    }
+}
+
+/// What is forbidden below a view is not told to those who use it.
+fn hidden(need: &TableNeed, error: SqlError) -> SqlError {
+    match &need.user {
+        Some(user) => error_code::ER_VIEW_INVALID.with(&[&user.database, &user.view]),
+        None => error,
     }
 }

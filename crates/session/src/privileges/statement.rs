@@ -7,7 +7,7 @@
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterSpecification, AlterTable, CreateTable, FlushTarget, Ident, LockTable, MaintenanceKind, ObjectName,
+    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, LockTable, MaintenanceKind, ObjectName,
     RenameTable, Show, StatementKind,
 };
 
@@ -27,6 +27,7 @@ impl Session {
             CreateIndex(statement) => self.require_on(Privilege::Index.into(), statement.table),
             DropIndex(statement) => self.require_on(Privilege::Index.into(), statement.table),
             DropTable(statement) if statement.temporary => Ok(()),
+            CreateView(statement) => self.require_create_view(statement),
             DropTable(statement) | DropView(statement) => {
                 self.require_on_all(Privilege::Drop.into(), statement.tables)
             }
@@ -85,6 +86,16 @@ impl Session {
         let Some(like) = statement.like else { return Ok(()) };
         let like = self.table_name(like)?;
         self.require_table(Privilege::Select.into(), &like.database, &like.name)
+    }
+
+    fn require_create_view(&self, statement: &CreateView<'_>) -> Result<(), SqlError> {
+        let name = self.table_name(statement.name)?;
+        self.require_changeable(&name.database)?;
+        self.require_table(Privilege::CreateView.into(), &name.database, &name.name)?;
+        match statement.or_replace || statement.alter {
+            true => self.require_table(Privilege::Drop.into(), &name.database, &name.name),
+            false => Ok(()),
+        }
     }
 
     fn require_rename(&self, statement: &RenameTable<'_>) -> Result<(), SqlError> {
@@ -163,7 +174,7 @@ impl Session {
                     false => Err(self.database_denied(name.unwrap_or_default())),
                 }
             }
-            Show::CreateView(table) => self.require_on_all(Privilege::Select.into(), &[*table]),
+            Show::CreateView(view) => self.require_show_create_view(*view),
             Show::BinaryLogs | Show::BinaryLogStatus | Show::ReplicaStatus { .. }
                 if !self.privileges.has_super_or(&[])
                     && !self.privileges.has_global(Privilege::ReplicationClient) =>
@@ -177,9 +188,20 @@ impl Session {
         }
     }
 
+    fn require_show_create_view(&self, view: ObjectName<'_>) -> Result<(), SqlError> {
+        let name = self.table_name(view)?;
+        for privilege in [Privilege::Select, Privilege::ShowView] {
+            self.require_table(privilege.into(), &name.database, &name.name)?;
+        }
+        Ok(())
+    }
+
     fn require_show_create_table(&self, table: ObjectName<'_>) -> Result<(), SqlError> {
         let name = self.table_name(table)?;
         let visible = PrivilegeSet::all_table();
+        if self.instance.catalog().view(&name.database, &name.name).is_some() {
+            return self.require_show_create_view(table);
+        }
         let is_open = super::is_open_to_all(&name.database, &name.name);
         match is_open || self.privileges.access().table(&name.database, &name.name).meets(visible) {
             true => Ok(()),

@@ -51,7 +51,17 @@ impl Session {
         let column_privileges = move |database: &str, table: &str, column: &str| {
             column_privileges(&of_columns, database, table, column)
         };
+        let of_views = self.privileges.access().clone();
+        let sees_query = move |database: &str, view: Option<&str>| {
+            let needed = PrivilegeSet::of(&[Privilege::ShowView, Privilege::Select]);
+            view.is_some_and(|view| of_views.table(database, view).has(needed))
+        };
+        let views = self.view_columns();
+        let shared = self.shared.clone();
         catalog::Viewer {
+            sees_query: Arc::new(sees_query),
+            view_columns: Arc::new(move |view| views.columns_of(view)),
+            warn: Arc::new(move |condition| shared.diagnostics.lock().add(condition)),
             sees: Arc::new(sees),
             column_privileges: Arc::new(column_privileges),
             user: self.connection.user.clone(),

@@ -61,6 +61,15 @@ impl MadeRows {
         MadeRows { names, columns: columns.to_vec(), rows: Vec::new() }
     }
 
+    /// By the text of the first column.
+    pub fn sort_by_name(&mut self) {
+        let name = |row: &[Value]| match row.first() {
+            Some(Value::Bytes(name)) => name.clone(),
+            _ => Vec::new(),
+        };
+        self.rows.sort_by_cached_key(|row| name(row));
+    }
+
     /// SHOW TABLES and a few others name a column after what was asked for.
     #[must_use]
     pub fn with_name(mut self, position: usize, name: String) -> MadeRows {

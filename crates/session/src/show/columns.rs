@@ -38,6 +38,7 @@ impl Session {
         let handle = match self.resolve(&name.database, &name.name) {
             Some(Named::Virtual(table)) => return Ok(table.definition().clone()),
             Some(Named::Stored(handle)) => handle,
+            Some(Named::View(view)) => return self.view_columns().table_of(&view).map(Arc::new),
             None => self.instance.catalog().require_table(&name.database, &name.name)?,
         };
         Ok(handle.definition().clone())

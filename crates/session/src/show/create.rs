@@ -6,9 +6,14 @@ use schema::{create_table_text, quote_identifier};
 
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
+use crate::statement::Named;
 
 impl Session {
     pub(super) fn show_create_table(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
+        let name = self.table_name(table)?;
+        if let Some(Named::View(view)) = self.resolve(&name.database, &name.name) {
+            return Ok(self.view_rows(&view));
+        }
         let definition = self.named_table(table)?;
         let handle = self.instance.catalog().table(&definition.database, &definition.name);
         if handle.is_some() {

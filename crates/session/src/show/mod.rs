@@ -11,6 +11,7 @@ mod server;
 mod sessions;
 mod tables;
 mod variables;
+mod views;
 
 use datum::{SqlError, Value, error_code};
 use parser::ast::{Show, ShowFilter};
@@ -51,8 +52,8 @@ impl Session {
         let tables = match *show {
             Show::TableStatus { database, filter } => self.status_tables(database, filter)?,
             Show::Index { table, .. } | Show::CreateTable(table) => {
-                let definition = self.named_table(table)?;
-                catalog.table(&definition.database, &definition.name).into_iter().collect()
+                let name = self.table_name(table)?;
+                catalog.table(&name.database, &name.name).into_iter().collect()
             }
             _ => Vec::new(),
         };
@@ -75,6 +76,7 @@ impl Session {
             Show::Columns { full, table, filter, .. } => Ok((self.show_columns(full, table)?, filter)),
             Show::Index { table, filter, .. } => Ok((self.show_indexes(table)?, filter)),
             Show::CreateTable(table) => unfiltered(self.show_create_table(table)?),
+            Show::CreateView(view) => unfiltered(self.show_create_view(view)?),
             Show::CreateDatabase { if_not_exists, name } => {
                 unfiltered(self.show_create_database(name.name, if_not_exists)?)
             }

@@ -56,6 +56,12 @@ impl Session {
                 push(&definition.name, "BASE TABLE");
             }
         }
+        for view in self.instance.catalog().views(&database) {
+            if self.privileges.sees_table(&database, &view.name) {
+                push(&view.name, "VIEW");
+            }
+        }
+        rows.sort_by_name();
         Ok(rows)
     }
 
@@ -101,6 +107,11 @@ impl Session {
         for table in self.instance.virtual_tables.of_database(&database) {
             rows.push(virtual_status(table.definition()));
         }
+        for view in self.instance.catalog().views(&database) {
+            if self.privileges.sees_table(&database, &view.name) {
+                rows.push(self.view_status(&view));
+            }
+        }
         for table in self.instance.catalog().tables(&database) {
             let definition = table.definition();
             if !self.privileges.sees_table(&database, &definition.name) {
@@ -138,6 +149,7 @@ impl Session {
                 Value::bytes(&definition.comment),
             ]);
         }
+        rows.sort_by_name();
         Ok(rows)
     }
 }

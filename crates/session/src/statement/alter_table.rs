@@ -117,7 +117,7 @@ impl Session {
         if let Some(to) = to {
             let catalog = self.instance.catalog();
             catalog.require_database(&to.database)?;
-            if catalog.table(&to.database, &to.name).is_some() {
+            if catalog.is_named(&to.database, &to.name) {
                 return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
             }
         }

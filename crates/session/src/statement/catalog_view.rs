@@ -9,15 +9,17 @@ use instance::PreparedPlan;
 use parser::ast::{DataType, VariableScope};
 use plan::{RangeCondition, TableUse};
 use planner::{CatalogView, IndexStatistics, ResolvedTable, SessionValues, TableStatistics};
-use schema::{TableDef, VirtualTable};
+use schema::{TableDef, ViewDef, VirtualTable};
 use table::TableHandle;
 
 use crate::session::Session;
+use crate::view_columns::ViewColumns;
 
 /// What the name of a table means.
 pub(crate) enum Named {
     Virtual(Arc<dyn VirtualTable>),
     Stored(Arc<TableHandle>),
+    View(Arc<ViewDef>),
 }
 
 impl Session {
@@ -27,7 +29,11 @@ impl Session {
         if let Some(table) = self.instance.virtual_tables.find(database, name) {
             return Some(Named::Virtual(table));
         }
-        self.instance.catalog().table(database, name).map(Named::Stored)
+        let catalog = self.instance.catalog();
+        match catalog.table(database, name) {
+            Some(table) => Some(Named::Stored(table)),
+            None => catalog.view(database, name).map(Named::View),
+        }
     }
 
     /// Whether the names of a kept plan mean what they meant when it was made. Asked anew only when some definition has
@@ -48,11 +54,24 @@ impl Session {
             };
         let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
         let mut used = prepared.plan.tables.iter().zip(&prepared.epochs);
-        let same = used.all(is_same) && catalog.relates(related);
+        let same = used.all(is_same) && self.has_views(&prepared.plan.views) && catalog.relates(related);
         if same {
             prepared.known_at.store(version, Relaxed);
         }
         same
+    }
+
+    /// Whether the views still are what they were.
+    pub(crate) fn has_views(&self, views: &[Arc<ViewDef>]) -> bool {
+        views.iter().all(|view| {
+            let now = self.resolve(&view.database, &view.name);
+            matches!(now, Some(Named::View(now)) if Arc::ptr_eq(&now, view))
+        })
+    }
+
+    /// For those who describe views.
+    pub(crate) fn view_columns(&self) -> ViewColumns {
+        ViewColumns { instance: self.instance.clone(), settings: self.settings.clone() }
     }
 
     /// Why a name means nothing.
@@ -78,6 +97,7 @@ impl CatalogView for Session {
                 let statistics = statistics_of(&handle);
                 Ok(ResolvedTable::Stored { table: handle.definition().clone(), statistics })
             }
+            Some(Named::View(view)) => Ok(ResolvedTable::View(view)),
             None => Err(self.unresolved(database, name)),
         }
     }
@@ -122,14 +142,19 @@ impl SessionValues for Session {
     }
 
     fn column_type(&self, data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
-        let mut conditions = Vec::new();
-        let table_collation = collation::CollationId::UTF8MB4_0900_AI_CI;
-        let mut context =
-            definition::TypeContext { column, table_collation, is_strict: true, conditions: &mut conditions };
-        definition::column_type(data_type, &mut context)
+        written_type(data_type, column)
     }
 
     fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
         self.shared.user_variable(name).map(|(_, column_type)| column_type)
     }
+}
+
+/// A type as an expression writes it.
+pub(crate) fn written_type(data_type: &DataType<'_>, column: &str) -> Result<ColumnType, SqlError> {
+    let mut conditions = Vec::new();
+    let table_collation = collation::CollationId::UTF8MB4_0900_AI_CI;
+    let mut context =
+        definition::TypeContext { column, table_collation, is_strict: true, conditions: &mut conditions };
+    definition::column_type(data_type, &mut context)
 }

@@ -63,7 +63,7 @@ impl Session {
 
     /// Error 1050 for an existing table, a note with IF NOT EXISTS.
     fn exists_already(&self, statement: &CreateTable<'_>, name: &TableName) -> Result<bool, SqlError> {
-        if self.instance.catalog().table(&name.database, &name.name).is_none() {
+        if !self.instance.catalog().is_named(&name.database, &name.name) {
             return Ok(false);
         }
         let error = error_code::ER_TABLE_EXISTS_ERROR.with(&[&name.name]);

@@ -219,6 +219,7 @@ pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
             | CreateDatabase(_)
             | AlterDatabase(_)
             | DropDatabase(_)
+            | CreateView(_)
             | DropView(_)
     )
 }
@@ -248,7 +249,6 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         LoadData(_) => "LOAD DATA",
         Call { .. } => "CALL",
         Handler(_) => "HANDLER",
-        CreateView(_) => "CREATE VIEW",
         LockInstance | UnlockInstance => "LOCK INSTANCE",
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",

@@ -64,6 +64,14 @@ impl Session {
         if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
             return Ok(sound);
         }
+        if let Some(view) = self.instance.catalog().view(&name.database, &name.name)
+            && kind == MaintenanceKind::Check
+        {
+            return Ok(match self.view_columns().columns_of(&view) {
+                Ok(_) => sound,
+                Err(error) => vec![("Error", error.message), ("error", "Corrupt".to_owned())],
+            });
+        }
         let mode = if kind == MaintenanceKind::Optimize { LockMode::Exclusive } else { LockMode::Shared };
         self.check_locked_tables(&[(name.lock(), mode)])?;
         match kind {

@@ -35,9 +35,10 @@ mod safe_updates;
 mod schema_change;
 mod set;
 mod transactions;
+mod views;
 mod xa;
 
-pub(crate) use catalog_view::Named;
+pub(crate) use catalog_view::{Named, written_type};
 pub use cursor::CursorKind;
 pub(crate) use global_lock::GlobalReadLock;
 pub use guard::Shield;
@@ -45,6 +46,7 @@ pub(crate) use guard::within;
 pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
 pub(crate) use nested::Statements;
+pub(crate) use views::not_a_view;
 pub use prepared::{PreparedInfo, PreparedStatement};
 
 use std::borrow::Cow;

@@ -4,9 +4,12 @@
 //! Invariant: after `lock_plan` every table of the plan is locked and ready, so nothing that runs it waits for that.
 //! Called by everything that runs a plan.
 
+use std::sync::Arc;
+
 use catalog::{LockMode, LockName};
 use datum::{SqlError, error_code};
 use plan::{Plan, TableUsage, TableUse};
+use schema::ViewDef;
 
 use crate::session::Session;
 use instance::{PlanShape, PreparedPlan};
@@ -33,6 +36,9 @@ impl Session {
         let Some(not_ready) = self.instance.catalog().not_ready_of(tables) else {
             return Err(self.outdated());
         };
+        if !self.has_views(&prepared.plan.views) {
+            return Err(self.outdated());
+        }
         for table in not_ready {
             table.ready(self.instance.engine()).await?;
         }
@@ -95,4 +101,9 @@ pub(super) fn lock_of(used: &TableUse) -> (LockName, LockMode) {
         }
     };
     (name, mode)
+}
+
+/// A view that is read stays as it is.
+pub(super) fn lock_of_view(view: &Arc<ViewDef>) -> (LockName, LockMode) {
+    (LockName::Table(view.database.as_str().into(), view.name.as_str().into()), LockMode::Shared)
 }

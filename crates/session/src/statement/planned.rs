@@ -18,7 +18,7 @@ use planner::{Literals, PlannerContext};
 
 use super::guard::Shield;
 use super::literals::literal_value;
-use super::plan_tables::lock_of;
+use super::plan_tables::{lock_of, lock_of_view};
 use super::reach::Reach;
 use super::{Done, Effects, Request};
 use crate::command_counters::counter_of_plan;
@@ -184,6 +184,7 @@ impl Session {
             }
         }
         let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
+        locks.extend(plan.views.iter().map(lock_of_view));
         locks.extend(reach.locks());
         locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
         locks.dedup_by(|later, earlier| later.0 == earlier.0);

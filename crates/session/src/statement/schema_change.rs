@@ -10,7 +10,7 @@ use parser::ast::{
     AlterDatabase, CreateDatabase, DropDatabase, DropTable, ObjectName, RenameTable, StatementKind,
     TruncateTable,
 };
-use schema::{DatabaseDef, TableDef, quote_identifier};
+use schema::{DatabaseDef, TableDef, ViewDef, quote_identifier};
 use table::TableHandle;
 
 use super::guard::Shield;
@@ -67,7 +67,8 @@ impl Session {
             CreateDatabase(statement) => self.create_database(statement, shield).await,
             AlterDatabase(statement) => self.alter_database(statement, shield).await,
             DropDatabase(statement) => self.drop_database(statement, shield).await,
-            DropView(statement) => self.drop_views(statement),
+            CreateView(statement) => self.create_view(statement, shield).await,
+            DropView(statement) => self.drop_views(statement, shield).await,
             _ => unreachable!("dispatch sends schema changes only"),
         }
     }
@@ -131,21 +132,6 @@ impl Session {
         Ok(Done::ok())
     }
 
-    /// There are no views: each named one is unknown.
-    fn drop_views(&mut self, statement: DropTable<'_>) -> Result<Done, SqlError> {
-        let names: Result<Vec<TableName>, SqlError> =
-            statement.tables.iter().map(|table| self.table_name(*table)).collect();
-        let names = names?;
-        if !statement.if_exists {
-            let all: Vec<String> = names.iter().map(TableName::dotted).collect();
-            return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&all.join(",")]));
-        }
-        for name in names {
-            self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name.dotted()]));
-        }
-        Ok(Done::ok())
-    }
-
     /// RENAME TABLE a TO b, b TO c: from left to right, as one change.
     async fn rename_tables(&mut self, statement: RenameTable<'_>, shield: &Shield) -> Result<Done, SqlError> {
         let mut renames = Vec::with_capacity(statement.renames.len());
@@ -169,6 +155,13 @@ impl Session {
             names.rename(&catalog, from, to)?;
         }
         let mut change = catalog.begin_change();
+        let views = names.moved_views();
+        for (_, view) in &views {
+            change.remove_view(view).await?;
+        }
+        for (name, view) in views {
+            change.put_view(ViewDef { name: name.name, ..(*view).clone() }).await?;
+        }
         let moved: Vec<(TableName, Arc<TableDef>)> = names.moved();
         let changed = self.renamed_definitions(&moved)?;
         for (before, _) in &changed {
@@ -241,6 +234,9 @@ impl Session {
         self.require_changeable(&name.database)?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
+        if catalog.view(&name.database, &name.name).is_some() {
+            return Err(error_code::ER_NO_SUCH_TABLE.with(&[&name.database, &name.name]));
+        }
         let handle = catalog.require_table(&name.database, &name.name)?;
         let before = handle.definition();
         if let Some((child, key)) = self.foreign_keys().first_reference(&name, std::slice::from_ref(&name)) {
@@ -328,7 +324,9 @@ impl Session {
         // Nobody creates a table while the database is locked, so the list stays complete.
         let tables = catalog.tables(name).into_iter().map(|handle| TableName::of(handle.definition()));
         let tables: Vec<TableName> = tables.collect();
-        let locks = tables.iter().map(|table| (table.lock(), LockMode::Exclusive)).collect();
+        let mut locks: Vec<_> = tables.iter().map(|table| (table.lock(), LockMode::Exclusive)).collect();
+        let views = catalog.views(name).into_iter().map(|view| TableName::of_view(&view).lock());
+        locks.extend(views.map(|view| (view, LockMode::Exclusive)));
         let relatives = || tables.iter().flat_map(|table| self.foreign_keys().relatives(table)).collect();
         let _tables = self.lock_with_relatives(locks, relatives).await?;
         self.foreign_keys().check_drop(&tables)?;

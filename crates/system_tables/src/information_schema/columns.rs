@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use collation::CollationId;
 use datum::{ColumnType, TypeKind, Value};
-use schema::{TableDef, column_default, column_extra, column_key, escaped, type_text};
+use schema::{TableDef, TableId, ViewDef, column_default, column_extra, column_key, escaped, type_text};
 
 use crate::view::{ViewColumn::*, ViewSource, catalog_name, yes_no};
 use catalog::{Catalog, Viewer};
@@ -50,7 +50,25 @@ fn rows(catalog: &Catalog, viewer: &Viewer) -> Vec<Vec<Value>> {
             }
         }
     }
+    for view in super::views::visible_views(catalog, viewer) {
+        view_rows(&view, viewer, &mut rows);
+    }
     rows
+}
+
+/// The columns of a view are found out now; an invalid one has none, and a warning.
+fn view_rows(view: &Arc<ViewDef>, viewer: &Viewer, rows: &mut Vec<Vec<Value>>) {
+    let mut table = TableDef::new(TableId(0), view.database.as_str(), view.name.as_str());
+    match (viewer.view_columns)(view) {
+        Ok(columns) => table.columns = columns,
+        Err(error) => return (viewer.warn)(error.into_warning()),
+    }
+    for (position, column) in table.columns.iter().enumerate() {
+        let privileges = (viewer.column_privileges)(&view.database, &view.name, &column.name);
+        if !privileges.is_empty() {
+            rows.push(row(&table, position, position, &privileges));
+        }
+    }
 }
 
 /// `number` counts the columns that are shown.

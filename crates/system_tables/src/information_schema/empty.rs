@@ -221,19 +221,4 @@ pub(super) const VIEWS: &[ViewSource] = &[
             Text("DATABASE_COLLATION", 64),
         ],
     ),
-    without_rows(
-        "VIEWS",
-        &[
-            Text("TABLE_CATALOG", 64),
-            Text("TABLE_SCHEMA", 64),
-            Text("TABLE_NAME", 64),
-            NullLongText("VIEW_DEFINITION"),
-            NullText("CHECK_OPTION", 8),
-            NullText("IS_UPDATABLE", 3),
-            NullText("DEFINER", 288),
-            NullText("SECURITY_TYPE", 7),
-            Text("CHARACTER_SET_CLIENT", 64),
-            Text("COLLATION_CONNECTION", 64),
-        ],
-    ),
 ];

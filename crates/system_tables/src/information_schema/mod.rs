@@ -15,6 +15,7 @@ mod schemata;
 mod statistics;
 mod table_constraints;
 mod tables;
+mod views;
 
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
         statistics::VIEW,
         table_constraints::VIEW,
         tables::VIEW,
+        views::VIEW,
+        views::TABLE_USAGE,
     ];
     filled
         .into_iter()

@@ -2,8 +2,10 @@
 use std::sync::Arc;
 
 use datum::{TimeZone, Value};
+use schema::ViewDef;
 use table::{ReadyTable, TableHandle};
 
+use super::views::visible_views;
 use crate::view::{LateColumns, ViewColumn::*, ViewSource, catalog_name};
 use catalog::{Catalog, Viewer};
 
@@ -33,7 +35,10 @@ pub(super) const VIEW: ViewSource = ViewSource {
         NullLongText("TABLE_COMMENT"),
     ],
     rows: |catalog, viewer| {
-        visible_tables(catalog, viewer).into_iter().map(|table| row(&table, &viewer.time_zone)).collect()
+        let tables = visible_tables(catalog, viewer).into_iter();
+        let mut rows: Vec<Vec<Value>> = tables.map(|table| row(&table, &viewer.time_zone)).collect();
+        rows.extend(visible_views(catalog, viewer).iter().map(|view| view_row(view, viewer)));
+        rows
     },
     late: Some(LateColumns { columns: &[TABLE_ROWS, AUTO_INCREMENT], fill }),
 };
@@ -89,5 +94,27 @@ fn row(table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {
     if let Some(ready) = table.if_ready() {
         fill(&ready, &mut row);
     }
+    row
+}
+
+/// A view has no storage to tell of.
+fn view_row(view: &Arc<ViewDef>, viewer: &Viewer) -> Vec<Value> {
+    const COLUMN_COUNT: usize = 21;
+    const CREATED: usize = 14;
+    let mut row = vec![Value::Null; COLUMN_COUNT];
+    row[0] = catalog_name();
+    row[1] = Value::bytes(&view.database);
+    row[2] = Value::bytes(&view.name);
+    row[3] = Value::bytes("VIEW");
+    let created = viewer.time_zone.to_local(view.created_at.saturating_mul(1_000_000));
+    row[CREATED] = Value::DateTime(created.unwrap_or(datum::DateTime::ZERO));
+    row[COLUMN_COUNT - 1] = match (viewer.view_columns)(view) {
+        Ok(_) => Value::bytes("VIEW"),
+        Err(error) => {
+            let message = Value::bytes(&error.message);
+            (viewer.warn)(error.into_warning());
+            message
+        }
+    };
     row
 }
