@@ -8,6 +8,17 @@ pub enum JoinKind {
     Inner,
     /// An outer row without a match comes out once, the inner side's positions NULL.
     Left,
+    /// An outer row with a match comes out once; the inner side's positions mean nothing then.
+    Semi,
+    /// An outer row comes out if it has no match.
+    Anti,
+}
+
+impl JoinKind {
+    /// Of the inner side it only matters whether there is a match.
+    pub fn only_tests(self) -> bool {
+        matches!(self, JoinKind::Semi | JoinKind::Anti)
+    }
 }
 
 /// The inner side is run again for each outer row, which is its base frame.
@@ -18,7 +29,7 @@ pub struct NestedLoop {
     pub kind: JoinKind,
     /// The ON condition as far as the inner side's own filters do not check it.
     pub on: Vec<Expr>,
-    /// Positions of the inner side, set to NULL for an unmatched outer row.
+    /// Positions of the inner side, set to NULL for an unmatched outer row of a left join.
     pub inner_positions: Vec<usize>,
 }
 

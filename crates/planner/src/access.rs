@@ -86,7 +86,7 @@ impl Planner<'_> {
                 let rows = node.as_ref().map_or(10.0, |node| node.estimate.rows);
                 computed(rows, share())
             }
-            SourceKind::Common(planned) => computed(planned.node.estimate.rows, share()),
+            SourceKind::Common(common) => computed(common.node().estimate.rows, share()),
             SourceKind::Lateral(lateral) => {
                 let rows = lateral.as_ref().map_or(10.0, |lateral| lateral.node.estimate.rows);
                 let needs = lateral.as_ref().map_or(0, |lateral| lateral.needs);
@@ -95,7 +95,7 @@ impl Planner<'_> {
             SourceKind::JsonTable(table) => {
                 Choice { reads_outer: table.needs != 0, ..computed(10.0, share()) }
             }
-            SourceKind::Round(_) => computed(10.0, share()),
+            SourceKind::Round(_) | SourceKind::Query(_) => computed(10.0, share()),
             SourceKind::Virtual(_) => computed(100.0, share()),
         }
     }

@@ -2,14 +2,16 @@
 //!
 //! Invariant: a frame position is given to a table's column when an expression first reads it, and never moves, so
 //! expressions bound early stay valid while later ones add positions.
+use crate::bound::{BoundInitialiser, Logical};
 use crate::catalog_view::TableStatistics;
-use crate::common_table::PlannedCommon;
+use crate::common_table::BoundCommon;
 use crate::json_table::JsonTableSource;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
-use plan::{Apply, ApplyKind, Frame, Initialiser, Node, WindowFunction};
+use plan::{Apply, ApplyKind, Frame, Node, WindowFunction};
 use schema::{TableDef, ViewDef, VirtualTable};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Where an expression stands, as messages name it.
@@ -53,6 +55,7 @@ impl Clause {
     }
 }
 
+#[derive(Clone)]
 pub struct SourceColumn {
     pub name: String,
     pub column_type: ColumnType,
@@ -62,6 +65,7 @@ pub struct SourceColumn {
     pub invisible: bool,
 }
 
+#[derive(Clone)]
 pub enum SourceKind {
     Stored {
         table: Arc<TableDef>,
@@ -69,10 +73,12 @@ pub enum SourceKind {
         hints: IndexHints,
     },
     Virtual(Arc<dyn VirtualTable>),
+    /// A query in FROM, until the block is built.
+    Query(Box<QuerySource>),
     /// The plan of the derived table; taken when the block's own plan is made.
     Derived(Option<Box<Node>>),
     /// A table of WITH.
-    Common(Arc<PlannedCommon>),
+    Common(Rc<BoundCommon>),
     /// The round before of a recursive table, by its number.
     Round(usize),
     /// A query that reads what is outside of it.
@@ -80,6 +86,19 @@ pub enum SourceKind {
     JsonTable(Box<JsonTableSource>),
 }
 
+/// A query in FROM before its plan is made.
+#[derive(Clone)]
+pub struct QuerySource {
+    pub query: Logical,
+    /// What it takes of the tables before it (LATERAL).
+    pub correlation: Vec<(usize, Expr)>,
+    /// All slots from outside that it reads.
+    pub slots: Vec<usize>,
+    /// It becomes part of the block.
+    pub merges: bool,
+}
+
+#[derive(Clone)]
 pub struct LateralSource {
     pub node: Node,
     pub correlation: Vec<(usize, Expr)>,
@@ -98,6 +117,7 @@ pub struct IndexHints {
     pub force: bool,
 }
 
+#[derive(Clone)]
 pub struct Source {
     pub alias: String,
     /// Empty for derived tables.
@@ -144,11 +164,18 @@ pub enum Position {
     Computed,
 }
 
+/// A subquery before and after its own plan is made.
+#[derive(Clone)]
+pub enum SubqueryPlan {
+    Bound(Box<Logical>),
+    Built(Box<Node>),
+}
+
 /// A subquery whose value is found row by row.
 #[derive(Clone)]
 pub struct PendingSubquery {
     pub kind: ApplyKind,
-    pub query: Node,
+    pub query: SubqueryPlan,
     pub left: Vec<(usize, Expr)>,
     pub correlation: Vec<(usize, Expr)>,
     /// It has its position and its `Apply`.
@@ -156,7 +183,7 @@ pub struct PendingSubquery {
 }
 
 /// A window function of a block.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct WindowCall {
     /// Among the block's windows.
     pub window: usize,
@@ -164,13 +191,13 @@ pub struct WindowCall {
     pub frame: Frame,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Block {
     pub sources: Vec<Source>,
     pub frame: Vec<Position>,
     pub aggregates: Vec<AggregateCall>,
     pub subqueries: Vec<PendingSubquery>,
-    pub initialisers: Vec<Initialiser>,
+    pub initialisers: Vec<BoundInitialiser>,
     /// Names of select items that are visible now, with the bound expressions.
     pub aliases: Vec<(String, Expr)>,
     /// Aliases of select items that are not bound yet.

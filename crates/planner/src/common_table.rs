@@ -1,12 +1,14 @@
 //! Tables of WITH: planned at the first reference, shared by all; and recursive ones.
-use crate::block::{Source, SourceColumn, SourceKind, same_name};
+use crate::block::{QuerySource, Source, SourceColumn, SourceKind, same_name};
+use crate::bound::{BoundQuery, Logical};
 use crate::error_codes::ER_VIEW_WRONG_LIST;
 use crate::from::{JoinTree, Joined};
 use crate::planner::{Planner, not_supported};
-use crate::query::PlannedQuery;
 use datum::{ColumnType, SqlError, error_code};
 use parser::ast;
 use plan::{Node, NodeKind, OutputColumn, Recursive, RecursiveBranch};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A table of WITH in scope.
@@ -16,18 +18,54 @@ pub struct CommonScope<'p> {
     block_count: usize,
     /// WITH RECURSIVE was written.
     may_recurse: bool,
-    planned: Option<Arc<PlannedCommon>>,
+    /// Its references so far share this.
+    bound: Option<Rc<BoundCommon>>,
     /// Its own definition is being planned.
     recursion: Option<Recursion>,
 }
 
-pub struct PlannedCommon {
+/// A table of WITH whose references share its rows, unless it is referenced once only.
+pub struct BoundCommon {
     pub number: usize,
-    pub node: Arc<Node>,
+    /// Until its plan is made, or its only reference has taken it.
+    query: RefCell<Option<Logical>>,
+    node: OnceCell<Arc<Node>>,
+    uses: Cell<usize>,
     pub columns: Vec<(String, ColumnType)>,
-    pub names_results: bool,
     /// Columns from outside that it reads: (block, slot).
     pub references: Vec<(usize, usize)>,
+}
+
+impl BoundCommon {
+    /// Slots from outside that it reads.
+    pub fn slots(&self) -> Vec<usize> {
+        self.references.iter().map(|(_, slot)| *slot).collect()
+    }
+
+    /// Its only reference made it part of its own plan.
+    fn is_taken(&self) -> bool {
+        self.query.borrow().is_none() && self.node.get().is_none()
+    }
+
+    /// The query, for the only reference there is. Everything is bound before anything is built, but for recursive tables; a
+    /// reference that comes later binds the definition anew.
+    pub fn take_if_alone(&self) -> Option<Logical> {
+        if self.uses.get() == 1 { self.query.take() } else { None }
+    }
+
+    /// The plan that all references share.
+    pub fn plan(&self, planner: &mut Planner<'_>) -> Result<Arc<Node>, SqlError> {
+        if let Some(query) = self.query.take() {
+            let node = planner.build_logical(query)?;
+            return Ok(self.node.get_or_init(|| Arc::new(node)).clone());
+        }
+        Ok(self.node())
+    }
+
+    /// The plan, which was made when the block around the reference was built.
+    pub fn node(&self) -> Arc<Node> {
+        self.node.get().expect("a shared table is planned before the joins around it").clone()
+    }
 }
 
 /// The definition of a table that may name itself.
@@ -64,7 +102,7 @@ impl<'p> Planner<'p> {
             block_count,
             table,
             may_recurse,
-            planned: None,
+            bound: None,
             recursion: None,
         }));
         Ok(())
@@ -74,24 +112,37 @@ impl<'p> Planner<'p> {
         if self.common_tables[position].recursion.is_some() {
             return self.bind_recursive_reference(position, alias);
         }
-        let planned = match &self.common_tables[position].planned {
-            Some(planned) => {
-                let planned = planned.clone();
-                self.outer_references.extend(&planned.references);
-                planned
+        let known = self.common_tables[position].bound.as_ref().filter(|known| !known.is_taken()).cloned();
+        let common = match known {
+            Some(known) => {
+                self.outer_references.extend(&known.references);
+                known
             }
-            None => {
-                let planned = Arc::new(self.plan_common_table(position)?);
-                self.common_tables[position].planned = Some(planned.clone());
-                planned
+            None => Rc::new(self.bind_definition(position)?),
+        };
+        let columns = common.columns.iter().map(source_column).collect();
+        let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query));
+        // What is merged is bound anew for each reference.
+        let kind = match common.query.take() {
+            Some(query) if merges => SourceKind::Query(Box::new(QuerySource {
+                query,
+                correlation: Vec::new(),
+                slots: common.slots(),
+                merges,
+            })),
+            query => {
+                common.query.replace(query);
+                common.uses.set(common.uses.get() + 1);
+                self.common_tables[position].bound = Some(common.clone());
+                SourceKind::Common(common)
             }
         };
         self.add_source(Source {
             alias,
             database: String::new(),
-            columns: planned.columns.iter().map(source_column).collect(),
-            names_results: planned.names_results,
-            kind: SourceKind::Common(planned),
+            columns,
+            names_results: merges,
+            kind,
             optional: false,
             lock: None,
             need: None,
@@ -99,7 +150,7 @@ impl<'p> Planner<'p> {
         })
     }
 
-    fn plan_common_table(&mut self, position: usize) -> Result<PlannedCommon, SqlError> {
+    fn bind_definition(&mut self, position: usize) -> Result<BoundCommon, SqlError> {
         let scope = &mut self.common_tables[position];
         let (table, may_recurse, block_count) = (scope.table, scope.may_recurse, scope.block_count);
         let branches = if may_recurse { split(table)? } else { None };
@@ -121,9 +172,9 @@ impl<'p> Planner<'p> {
                 derived_depth: self.derived_depth,
             });
         }
-        let planned = match branches {
+        let bound = match branches {
             Some(branches) => self.plan_recursive(position, branches, number + 1),
-            None => self.plan_query(table.query),
+            None => self.bind_query(table.query),
         };
         self.derived_depth -= 1;
         self.blocks.extend(inner);
@@ -132,12 +183,18 @@ impl<'p> Planner<'p> {
             self.common_tables[position].recursion = None;
         }
         self.common_tables.extend(later);
-        let planned = planned?;
-        let names_results = crate::from::is_merged(table.query, &planned.node);
-        let columns = named_columns(planned.columns, table.columns)?;
+        let bound = bound?;
+        let columns = named_columns(bound.columns, table.columns)?;
         let mut references = self.outer_references[first..].to_vec();
         references.retain(|(block, _)| *block < block_count);
-        Ok(PlannedCommon { number, node: Arc::new(planned.node), columns, names_results, references })
+        Ok(BoundCommon {
+            number,
+            query: RefCell::new(Some(bound.logical)),
+            node: OnceCell::new(),
+            uses: Cell::new(0),
+            columns,
+            references,
+        })
     }
 
     fn plan_recursive(
@@ -145,10 +202,11 @@ impl<'p> Planner<'p> {
         position: usize,
         branches: Branches<'p>,
         round: usize,
-    ) -> Result<PlannedQuery, SqlError> {
+    ) -> Result<BoundQuery, SqlError> {
         let table = self.common_tables[position].table;
         self.enter()?;
-        let seed = self.plan_seed(&branches.seeds)?;
+        let seed = self.bind_seed(&branches.seeds)?;
+        let seed_node = self.build_logical(seed.logical)?;
         let nullable = |column: OutputColumn| {
             let column_type = ColumnType { nullable: true, ..column.column_type };
             OutputColumn::computed(column.name, column_type)
@@ -162,18 +220,18 @@ impl<'p> Planner<'p> {
             let recursion = self.common_tables[position].recursion.as_mut().expect("set by the caller");
             recursion.references = 0;
             check_branch(body)?;
-            let query = self.plan_body(*body)?;
+            let query = self.bind_body(*body)?;
             if query.columns.len() != columns.len() {
                 return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
             }
             let types = query.columns.into_iter().map(|column| column.column_type).collect();
-            planned.push(RecursiveBranch { query: query.node, types });
+            planned.push(RecursiveBranch { query: self.build_logical(query.logical)?, types });
         }
         self.leave();
-        let (width, rows) = (columns.len(), seed.node.estimate.rows * RECURSION_GUESS);
+        let (width, rows) = (columns.len(), seed_node.estimate.rows * RECURSION_GUESS);
         let recursive = Recursive {
             name: table.name.name.to_owned(),
-            seed: Box::new(seed.node),
+            seed: Box::new(seed_node),
             distinct: branches.distinct,
             branches: planned,
             columns,
@@ -181,15 +239,15 @@ impl<'p> Planner<'p> {
         };
         let node = Node::new(NodeKind::Recursive(Box::new(recursive)), width, rows);
         let limit = self.bind_limit(branches.limit)?;
-        let node = crate::select_build::limit(node, limit);
+        let logical = Logical::Node(Box::new(crate::select_build::limit(node, limit)));
         let strengths = seed.strengths;
-        Ok(PlannedQuery { node, columns: outputs, strengths, count_found_rows: false, counted_limit: None })
+        Ok(BoundQuery { logical, columns: outputs, strengths, count_found_rows: false, counted_limit: None })
     }
 
-    fn plan_seed(&mut self, seeds: &[ast::SetBranch<'p>]) -> Result<PlannedQuery, SqlError> {
-        let mut left = self.plan_set_branch(seeds[0].body)?;
+    fn bind_seed(&mut self, seeds: &[ast::SetBranch<'p>]) -> Result<BoundQuery, SqlError> {
+        let mut left = self.bind_set_branch(seeds[0].body)?;
         for branch in &seeds[1..] {
-            let right = self.plan_set_branch(branch.body)?;
+            let right = self.bind_set_branch(branch.body)?;
             left = self.combine(left, right, branch.operator, branch.all)?;
         }
         Ok(left)

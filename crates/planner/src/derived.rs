@@ -1,9 +1,9 @@
 //! Queries in FROM. One sees the queries around its own; a LATERAL one the tables before it as well.
-use crate::block::{LateralSource, Source, SourceColumn, SourceKind};
+use crate::block::{QuerySource, Source, SourceColumn, SourceKind};
+use crate::bound::BoundQuery;
 use crate::common_table::named_columns;
-use crate::from::{Joined, is_merged};
+use crate::from::Joined;
 use crate::planner::Planner;
-use crate::query::PlannedQuery;
 use datum::SqlError;
 use expression::Expr;
 use parser::ast;
@@ -17,34 +17,23 @@ struct Outside {
 impl<'p> Planner<'p> {
     pub fn bind_query_source(&mut self, derived: &ast::DerivedTable<'p>) -> Result<Joined, SqlError> {
         let query = derived.query;
-        let (planned, outside) = self.plan_derived(query, derived.lateral)?;
-        let columns = named_columns(planned.columns, derived.columns)?.into_iter();
+        let (bound, outside) = self.bind_derived_query(query, derived.lateral)?;
+        let columns = named_columns(bound.columns, derived.columns)?.into_iter();
         let columns = columns.map(|(name, column_type)| SourceColumn {
             name,
             column_type,
             hidden: false,
             invisible: false,
         });
-        let names_results = is_merged(query, &planned.node);
-        let kind = if outside.slots.is_empty() {
-            SourceKind::Derived(Some(Box::new(planned.node)))
-        } else {
-            let block = self.block();
-            let needs = outside.correlation.iter().fold(0, |set, (_, expr)| set | block.sources_of(expr));
-            let Outside { correlation, slots } = outside;
-            SourceKind::Lateral(Some(Box::new(LateralSource {
-                node: planned.node,
-                correlation,
-                slots,
-                needs,
-            })))
-        };
+        let Outside { correlation, slots } = outside;
+        let merges = correlation.is_empty() && self.merges(&bound.logical);
+        let source = QuerySource { query: bound.logical, correlation, slots, merges };
         self.add_source(Source {
             alias: derived.alias.name.to_owned(),
             database: String::new(),
             columns: columns.collect(),
-            names_results,
-            kind,
+            names_results: merges,
+            kind: SourceKind::Query(Box::new(source)),
             optional: false,
             lock: None,
             need: None,
@@ -52,11 +41,11 @@ impl<'p> Planner<'p> {
         })
     }
 
-    fn plan_derived(
+    fn bind_derived_query(
         &mut self,
         query: &'p ast::Query<'p>,
         lateral: bool,
-    ) -> Result<(PlannedQuery, Outside), SqlError> {
+    ) -> Result<(BoundQuery, Outside), SqlError> {
         let block_count = self.blocks.len();
         let first = self.outer_references.len();
         let block = self.block();
@@ -67,7 +56,7 @@ impl<'p> Planner<'p> {
         }
         self.derived_depth += 1;
         let named_windows = std::mem::take(&mut self.named_windows);
-        let planned = self.plan_query(query);
+        let bound = self.bind_query(query);
         self.named_windows = named_windows;
         self.derived_depth -= 1;
         let block = self.block();
@@ -77,7 +66,7 @@ impl<'p> Planner<'p> {
         } else {
             block.hidden = false;
         }
-        Ok((planned?, Outside { correlation, slots: self.slots_since(first, block_count) }))
+        Ok((bound?, Outside { correlation, slots: self.slots_since(first, block_count) }))
     }
 
     /// The slots of blocks below `block_count` that were read since so many references had been met.

@@ -7,10 +7,11 @@ use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
 use parser::ast;
-use plan::{Node, NodeKind, TableUsage};
+use plan::TableUsage;
 use schema::TableDef;
 
 /// The joins as written, right joins turned into left ones.
+#[derive(Clone)]
 pub enum JoinTree {
     Source(usize),
     Inner { left: Box<JoinTree>, right: Box<JoinTree>, on: Vec<Expr>, straight: bool },
@@ -337,30 +338,4 @@ fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHin
         }
     }
     Ok(hints)
-}
-
-/// Whether MySQL would merge the derived table into the statement, which shows in the names of result columns.
-pub fn is_merged(query: &ast::Query<'_>, node: &Node) -> bool {
-    let ast::QueryBody::Select(select) = query.body else { return false };
-    if select.having.is_some() || select.group_by.is_some() {
-        return false;
-    }
-    let mut node = node;
-    loop {
-        node = match &node.kind {
-            NodeKind::Project { input, .. }
-            | NodeKind::Filter { input, .. }
-            | NodeKind::Sort { input, limit: None, .. } => input,
-            NodeKind::Apply(apply) => &apply.input,
-            NodeKind::Initialise(initialise) => &initialise.input,
-            NodeKind::Table(_)
-            | NodeKind::Virtual(_)
-            | NodeKind::Derived { .. }
-            | NodeKind::Common(_)
-            | NodeKind::Lateral(_)
-            | NodeKind::NestedLoop(_)
-            | NodeKind::HashJoin(_) => return true,
-            _ => return false,
-        };
-    }
 }

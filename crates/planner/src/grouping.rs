@@ -21,6 +21,8 @@ pub struct Grouping<'b> {
     pub explicit: bool,
     pub sql_mode: SqlMode,
     pub equalities: &'b Equalities,
+    /// The name of the merged column whose expression is being mapped.
+    pub merged_name: Option<std::sync::Arc<str>>,
     /// Inside of ANY_VALUE, where a column may have several values.
     pub takes_any: bool,
     /// Which columns have one value in each group, once that has been asked.
@@ -54,7 +56,8 @@ impl Grouping<'_> {
         }
         if let ExprKind::Column(position) = expr.kind {
             if !self.takes_any {
-                self.check_bare_column(position, place)?;
+                let name = self.merged_name.clone().or_else(|| expr.ty.name.clone());
+                self.check_bare_column(position, name.as_deref(), place)?;
             }
             let carried = match self.carried.iter().position(|known| known.kind == expr.kind) {
                 Some(carried) => carried,
@@ -69,6 +72,8 @@ impl Grouping<'_> {
         let is_any = matches!(&expr.kind, ExprKind::Call(function, _) if function.name == "any_value");
         let takes_any = self.takes_any;
         self.takes_any |= is_any;
+        let outer_name = self.merged_name.clone();
+        self.merged_name = outer_name.clone().or_else(|| expr.ty.name.clone());
         let mut result = Ok(());
         for_each_operand_mut(expr, &mut |operand| {
             if result.is_ok() {
@@ -76,6 +81,7 @@ impl Grouping<'_> {
             }
         });
         self.takes_any = takes_any;
+        self.merged_name = outer_name;
         result
     }
 
@@ -114,7 +120,13 @@ impl Grouping<'_> {
         Ok(bits)
     }
 
-    fn check_bare_column(&mut self, position: usize, place: Place) -> Result<(), SqlError> {
+    /// `name`: how the statement calls the column.
+    fn check_bare_column(
+        &mut self,
+        position: usize,
+        name: Option<&str>,
+        place: Place,
+    ) -> Result<(), SqlError> {
         if !self.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
             return Ok(());
         }
@@ -122,7 +134,7 @@ impl Grouping<'_> {
         if self.determined.get_or_insert_with(find)[position] {
             return Ok(());
         }
-        let name = self.full_name(position);
+        let name = name.map_or_else(|| self.full_name(position), |name| name.replace('`', ""));
         if self.explicit {
             Err(error_code::ER_WRONG_FIELD_WITH_GROUP_V2.with(&[&place.number, &place.clause, &name]))
         } else {

@@ -257,7 +257,8 @@ impl<'p> Planner<'p> {
         if !block.subqueries.is_empty() {
             return Err(not_supported("IN with a subquery among the values of INSERT"));
         }
-        self.value_initialisers.extend(block.initialisers);
+        let initialisers = self.build_initialisers(block.initialisers)?;
+        self.value_initialisers.extend(initialisers);
         Ok(())
     }
 

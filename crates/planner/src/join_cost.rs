@@ -74,7 +74,10 @@ impl Planner<'_> {
     fn may_hash(&self, block: &Block, source: usize, rows: f64) -> bool {
         let bytes = rows * (64 + 48 * projection_of(block, source).len()) as f64;
         let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
-        is_stored && block.sources[source].lock.is_none() && !self.is_correlated() && bytes <= HASH_BYTES_MAX
+        is_stored
+            && block.sources[source].lock.is_none()
+            && !self.builds_correlated
+            && bytes <= HASH_BYTES_MAX
     }
 
     /// Which of the sources (by number in the list) comes first.

@@ -300,10 +300,11 @@ impl Planner<'_> {
                 projection,
                 filter: conditions,
             },
-            SourceKind::Common(planned) => NodeKind::Common(Box::new(CommonTable {
-                number: planned.number,
-                input: planned.node.clone(),
-                slots: planned.references.iter().map(|(_, slot)| *slot).collect(),
+            SourceKind::Query(_) => unreachable!("queries in FROM are planned before the joins"),
+            SourceKind::Common(common) => NodeKind::Common(Box::new(CommonTable {
+                number: common.number,
+                input: common.node(),
+                slots: common.slots(),
                 alias,
                 projection,
                 filter: conditions,

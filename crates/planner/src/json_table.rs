@@ -9,6 +9,7 @@ use parser::ast;
 use plan::{JsonTableBehaviour, JsonTableColumn};
 
 /// A JSON_TABLE until it is placed.
+#[derive(Clone)]
 pub struct JsonTableSource {
     pub document: Expr,
     pub path: JsonPath,

@@ -26,18 +26,22 @@ mod window;
 
 mod json_table;
 
+mod merge;
+
 mod insert;
 mod load;
 mod update;
 
 mod bind;
 mod block;
+mod bound;
 mod condition;
 mod defaults;
 mod error_codes;
 mod generated;
 mod needs;
 mod planner;
+mod push;
 mod row_expression;
 mod names;
 mod view;

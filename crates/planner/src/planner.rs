@@ -82,6 +82,8 @@ pub struct Planner<'p> {
     /// Subqueries around the block being bound, and derived tables among them.
     pub subquery_depth: usize,
     pub derived_depth: usize,
+    /// The block being built takes values of the blocks around it.
+    pub builds_correlated: bool,
 }
 
 /// Nesting of query blocks, as deep as MySQL allows.
@@ -123,6 +125,7 @@ impl<'p> Planner<'p> {
             subquery_reads: Vec::new(),
             subquery_depth: 0,
             derived_depth: 0,
+            builds_correlated: false,
         }
     }
 

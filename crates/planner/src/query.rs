@@ -1,16 +1,15 @@
 //! Query expressions: WITH, set operations, and the ORDER BY and LIMIT that belong to the whole.
+use crate::bound::{BoundQuery, Logical};
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
-use expression::{Coercibility, Expr, ExprType};
+use expression::{Expr, ExprType};
 use parser::ast;
-use plan::{Initialise, Initialiser, Node, NodeKind, OutputColumn};
+use plan::{Node, NodeKind, OutputColumn};
 
 /// A query's plan; its rows are exactly the columns.
 pub struct PlannedQuery {
     pub node: Node,
     pub columns: Vec<OutputColumn>,
-    /// How strongly the columns' collations bind, for set operations.
-    pub strengths: Vec<Coercibility>,
     /// SQL_CALC_FOUND_ROWS: the plan has no LIMIT, it is here.
     pub count_found_rows: bool,
     pub counted_limit: Option<(Expr, Option<Expr>)>,
@@ -26,55 +25,60 @@ pub struct Tail<'p> {
 
 impl<'p> Planner<'p> {
     pub fn plan_query(&mut self, query: &ast::Query<'p>) -> Result<PlannedQuery, SqlError> {
+        let bound = self.bind_query(query)?;
+        self.build_query(bound)
+    }
+
+    pub fn bind_query(&mut self, query: &ast::Query<'p>) -> Result<BoundQuery, SqlError> {
         self.enter()?;
         let common_before = self.common_tables.len();
         if let Some(with) = query.with {
             self.enter_with(with)?;
         }
-        let planned = self.plan_query_body(query).and_then(|planned| self.check_counted(planned));
+        let bound = self.bind_query_body(query).and_then(|bound| self.check_counted(bound));
         self.common_tables.truncate(common_before);
         self.leave();
-        planned
+        bound
     }
 
     /// Only the outermost SELECT may count its rows.
-    fn check_counted(&self, planned: PlannedQuery) -> Result<PlannedQuery, SqlError> {
-        if planned.count_found_rows && (self.depth > 1 || !self.blocks.is_empty()) {
+    fn check_counted(&self, bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        if bound.count_found_rows && (self.depth > 1 || !self.blocks.is_empty()) {
             return Err(error_code::ER_CANT_USE_OPTION_HERE.with(&[&"SQL_CALC_FOUND_ROWS"]));
         }
-        Ok(planned)
+        Ok(bound)
     }
 
-    fn plan_query_body(&mut self, query: &ast::Query<'p>) -> Result<PlannedQuery, SqlError> {
+    fn bind_query_body(&mut self, query: &ast::Query<'p>) -> Result<BoundQuery, SqlError> {
         let tail = Tail { order_by: query.order_by, limit: query.limit, locking: query.locking };
         match query.body {
-            ast::QueryBody::Select(select) => self.plan_select(select, tail),
+            ast::QueryBody::Select(select) => self.bind_select_block(select, tail),
             ast::QueryBody::Parenthesized(inner) => {
                 if tail.order_by.is_empty() && tail.limit.is_none() {
-                    return self.plan_query(inner);
+                    return self.bind_query(inner);
                 }
-                let planned = self.plan_query(inner)?;
-                self.finish_set(planned, tail)
+                let bound = self.bind_query(inner)?;
+                self.finish_set(bound, tail)
             }
             body => {
-                let planned = self.plan_body(body)?;
-                self.finish_set(planned, tail)
+                let bound = self.bind_body(body)?;
+                self.finish_set(bound, tail)
             }
         }
     }
 
     /// A branch of a set operation.
-    pub fn plan_body(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn bind_body(&mut self, body: ast::QueryBody<'p>) -> Result<BoundQuery, SqlError> {
         match body {
-            ast::QueryBody::Select(select) => self.plan_select(select, Tail::default()),
-            ast::QueryBody::Parenthesized(query) => self.plan_query(query),
-            ast::QueryBody::Table(name) => self.plan_table_statement(name),
-            ast::QueryBody::Values(rows) => self.plan_values(rows),
-            ast::QueryBody::Set(chain) => self.plan_set_chain(chain),
+            ast::QueryBody::Select(select) => self.bind_select_block(select, Tail::default()),
+            ast::QueryBody::Parenthesized(query) => self.bind_query(query),
+            ast::QueryBody::Table(name) => self.bind_table_block(name),
+            ast::QueryBody::Values(rows) => self.bind_values(rows),
+            ast::QueryBody::Set(chain) => self.bind_set_chain(chain),
         }
     }
 
-    fn plan_values(&mut self, rows: &'p [&'p [ast::Expr<'p>]]) -> Result<PlannedQuery, SqlError> {
+    fn bind_values(&mut self, rows: &'p [&'p [ast::Expr<'p>]]) -> Result<BoundQuery, SqlError> {
         // The rows' literals decide the types of the result.
         self.shareable &= self.context.literals == crate::context::Literals::Inline;
         let mut branches = Vec::with_capacity(rows.len());
@@ -110,25 +114,13 @@ impl<'p> Planner<'p> {
         };
         let columns = types.iter().enumerate().map(named).collect();
         let count = unified.len() as f64;
-        Ok(PlannedQuery {
-            node: initialised(
-                Node::new(NodeKind::Values { rows: unified }, width, count),
-                block.initialisers,
-            ),
+        let values = Node::new(NodeKind::Values { rows: unified }, width, count);
+        Ok(BoundQuery {
+            logical: Logical::Node(Box::new(values)).initialised(block.initialisers),
             columns,
             strengths: types.iter().map(|ty| ty.coercibility).collect(),
             count_found_rows: false,
             counted_limit: None,
         })
     }
-}
-
-/// The node behind the subqueries that run once before it.
-pub fn initialised(node: Node, initialisers: Vec<Initialiser>) -> Node {
-    if initialisers.is_empty() {
-        return node;
-    }
-    let (width, rows) = (node.width, node.estimate.rows);
-    let initialise = Initialise { input: Box::new(node), initialisers };
-    Node::new(NodeKind::Initialise(Box::new(initialise)), width, rows)
 }

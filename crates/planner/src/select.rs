@@ -1,12 +1,13 @@
 //! One SELECT block: binding in MySQL's order of visibility, then the plan from the tables up.
 use crate::block::{AliasUse, Block, Clause, SourceKind, same_name};
+use crate::bound::{BoundBlock, BoundQuery, Logical};
 use crate::condition::split_conjuncts;
 use crate::error_codes::{ER_DUPLICATE_TABLE_LOCK, ER_UNRESOLVED_TABLE_LOCK};
 use crate::from::Joined;
 use crate::planner::{Planner, not_supported};
-use crate::query::{PlannedQuery, Tail};
+use crate::query::Tail;
 use crate::select_build::BoundSelect;
-use crate::select_items::SelectItem;
+use crate::select_items::{SelectItem, output_column};
 pub use crate::set_operation::ordinal;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
@@ -14,11 +15,11 @@ use parser::ast;
 use plan::{LockClause, LockWait, SortKey, TableUsage};
 
 impl<'p> Planner<'p> {
-    pub fn plan_select(
+    pub fn bind_select_block(
         &mut self,
         select: &ast::Select<'p>,
         tail: Tail<'p>,
-    ) -> Result<PlannedQuery, SqlError> {
+    ) -> Result<BoundQuery, SqlError> {
         if select.qualify.is_some() {
             return Err(not_supported("QUALIFY"));
         }
@@ -28,16 +29,36 @@ impl<'p> Planner<'p> {
         self.named_windows = named_windows;
         let block = self.blocks.pop().expect("pushed above");
         let (bound, joined) = bound?;
-        self.build_select(block, bound, joined)
+        self.bound_query(block, bound, joined)
     }
 
     /// `TABLE t` is `SELECT * FROM t`.
-    pub fn plan_table_statement(&mut self, name: ast::ObjectName<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn bind_table_block(&mut self, name: ast::ObjectName<'p>) -> Result<BoundQuery, SqlError> {
         self.blocks.push(Block::default());
         let bound = self.bind_table_statement(name);
         let block = self.blocks.pop().expect("pushed above");
         let (bound, joined) = bound?;
-        self.build_select(block, bound, Some(joined))
+        self.bound_query(block, bound, Some(joined))
+    }
+
+    /// A bound block with what is known of its result.
+    pub fn bound_query(
+        &self,
+        block: Block,
+        mut bound: BoundSelect,
+        joined: Option<Joined>,
+    ) -> Result<BoundQuery, SqlError> {
+        if !block.groupings.is_empty() && bound.groups.is_none() {
+            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
+        }
+        let columns = bound.items.iter().map(|item| output_column(&block, item)).collect();
+        let strengths = bound.items.iter().map(|item| item.expr.ty.coercibility).collect();
+        let count_found_rows = bound.count_found_rows;
+        let counted_limit = if count_found_rows { bound.limit.take() } else { None };
+        let is_correlated = self.is_correlated();
+        let tree = joined.map(|joined| joined.tree);
+        let logical = Logical::Select(Box::new(BoundBlock { block, bound, tree, is_correlated }));
+        Ok(BoundQuery { logical, columns, strengths, count_found_rows, counted_limit })
     }
 
     fn bind_table_statement(&mut self, name: ast::ObjectName<'p>) -> Result<(BoundSelect, Joined), SqlError> {

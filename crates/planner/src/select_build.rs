@@ -1,17 +1,19 @@
 //! From a bound SELECT block to its plan: tables, filter, groups, order, limit, projection.
 use crate::block::{Block, Position};
-use crate::from::{JoinTree, Joined};
+use crate::bound::BoundBlock;
+use crate::condition::factor_or;
+use crate::from::JoinTree;
 use crate::join_order::WantedOrder;
 use crate::planner::Planner;
-use crate::query::{PlannedQuery, initialised};
-use crate::select_items::{SelectItem, output_column};
+use crate::select_items::SelectItem;
 use crate::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
 use crate::walk::{PROJECTED_BASE, has_subquery, replace};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
-use plan::{Node, NodeKind, OutputColumn, SortKey};
+use plan::{Node, NodeKind, SortKey};
 
+#[derive(Clone)]
 pub struct BoundSelect {
     pub items: Vec<SelectItem>,
     pub conditions: Vec<Expr>,
@@ -58,29 +60,26 @@ pub struct RowSource {
 }
 
 impl Planner<'_> {
-    pub fn build_select(
-        &mut self,
-        mut block: Block,
-        mut bound: BoundSelect,
-        joined: Option<Joined>,
-    ) -> Result<PlannedQuery, SqlError> {
-        let columns: Vec<OutputColumn> = bound.items.iter().map(|item| output_column(&block, item)).collect();
-        let strengths = bound.items.iter().map(|item| item.expr.ty.coercibility).collect();
-        let tree = joined.map(|joined| joined.tree);
-        if !block.groupings.is_empty() && bound.groups.is_none() {
-            return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
-        }
+    pub fn build_block(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
+        self.merge_sources(&mut select);
+        self.push_conditions(&mut select);
+        let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
+        let node = self.build_merged(select);
+        self.builds_correlated = around;
+        node
+    }
+
+    fn build_merged(&mut self, select: BoundBlock) -> Result<Node, SqlError> {
+        let BoundBlock { mut block, mut bound, tree, .. } = select;
         let aggregated = bound.groups.is_some() || !block.aggregates.is_empty();
         let initialisers = std::mem::take(&mut block.initialisers);
-        let count_found_rows = bound.count_found_rows;
-        let counted_limit = if count_found_rows { bound.limit.take() } else { None };
+        self.build_inner(&mut block)?;
         let node = if aggregated {
             self.build_grouped(&mut block, tree, &mut bound)?
         } else {
             self.build_plain(&mut block, tree, &mut bound)?
         };
-        let node = initialised(node, initialisers);
-        Ok(PlannedQuery { node, columns, strengths, count_found_rows, counted_limit })
+        self.initialised(node, initialisers)
     }
 
     fn build_plain(
@@ -144,6 +143,7 @@ impl Planner<'_> {
         wanted: Option<WantedOrder>,
         straight: bool,
     ) -> Result<RowSource, SqlError> {
+        conditions = factor_or(&self.context.bind, conditions)?;
         self.use_generated_columns(block, &mut conditions)?;
         let (mut with_subquery, mut plain): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(has_subquery);

@@ -52,6 +52,7 @@ impl Planner<'_> {
             explicit,
             sql_mode: self.context.bind.sql_mode,
             equalities: &equalities,
+            merged_name: None,
             takes_any: false,
             determined: None,
         };
@@ -112,7 +113,7 @@ impl Planner<'_> {
     }
 }
 
-fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
+pub fn call_exprs(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
     call.arguments.iter_mut().chain(call.order_by.iter_mut().map(|item| &mut item.expr))
 }
 

@@ -7,6 +7,7 @@ use parser::ast;
 use plan::{OutputColumn, Rights};
 use schema::{ColumnDefault, IndexKind, TableDef};
 
+#[derive(Clone)]
 pub struct SelectItem {
     pub expr: Expr,
     pub name: String,
@@ -104,6 +105,7 @@ pub fn output_column(block: &Block, item: &SelectItem) -> OutputColumn {
         SourceKind::Stored { table, .. } => describe(&mut output, table, column),
         SourceKind::Virtual(table) => describe(&mut output, table.definition(), column),
         SourceKind::Derived(_)
+        | SourceKind::Query(_)
         | SourceKind::Common(_)
         | SourceKind::Round(_)
         | SourceKind::Lateral(_)

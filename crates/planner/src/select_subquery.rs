@@ -1,7 +1,7 @@
 //! Subqueries of a bound block get their places in its frame, and the operators that fill them.
 //!
 //! A subquery in a branch that need not be evaluated gets a guard: what must hold for its value to be asked for.
-use crate::block::{Block, PendingSubquery, Position};
+use crate::block::{Block, PendingSubquery, Position, SubqueryPlan};
 use crate::select_build::BoundSelect;
 use crate::walk::{any, for_each_operand_mut, has_subquery, is_volatile, replace, subquery_number};
 use crate::window::PlacedWindows;
@@ -177,10 +177,13 @@ pub fn place_mapped(
 }
 
 fn apply_of(subquery: PendingSubquery, position: usize) -> Apply {
+    let SubqueryPlan::Built(query) = subquery.query else {
+        unreachable!("the subqueries of a block are planned before they are placed")
+    };
     Apply {
         // The input is set when the operator is stacked.
         input: Box::new(Node::new(NodeKind::Nothing, 0, 0.0)),
-        query: Box::new(subquery.query),
+        query,
         kind: subquery.kind,
         left: subquery.left,
         position,

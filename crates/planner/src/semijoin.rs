@@ -3,7 +3,7 @@
 //! Invariant: each row comes out as often as before: a value of the subquery is there once, and values that DISTINCT tells
 //! apart are never equal to the same `x`. A subquery that reads the block around it stays what it is, and so does one in
 //! a block that runs for each row of another. Called by `select_build` for the conditions with subqueries.
-use crate::block::{Block, Source, SourceColumn, SourceKind};
+use crate::block::{Block, Source, SourceColumn, SourceKind, SubqueryPlan};
 use crate::from::JoinTree;
 use crate::planner::Planner;
 use crate::walk::subquery_number;
@@ -23,7 +23,7 @@ impl Planner<'_> {
         conditions: &mut Vec<Expr>,
     ) -> Vec<Expr> {
         let mut joins = Vec::new();
-        if self.is_correlated() {
+        if self.builds_correlated {
             return joins;
         }
         conditions.retain(|condition| {
@@ -49,7 +49,7 @@ impl Planner<'_> {
         joins
     }
 
-    /// Whether the block being built takes values of the blocks around it, and so may run many times.
+    /// Whether the query that was just bound takes values of the blocks around it, and so may run many times.
     pub fn is_correlated(&self) -> bool {
         self.blocks.iter().flat_map(|outer| &outer.correlations).any(|taken| !taken.is_empty())
     }
@@ -64,6 +64,7 @@ impl Planner<'_> {
         else {
             return None;
         };
+        let SubqueryPlan::Built(query) = &pending.query else { return None };
         let (mode, column_type) = (*mode, right.ty.column.clone());
         let [(slot, value)] = pending.left.as_slice() else { return None };
         let is_plain = !pending.placed
@@ -78,7 +79,7 @@ impl Planner<'_> {
             return None;
         }
         let (value, ty) = (value.clone(), comparison.condition.ty.clone());
-        let query = pending.query.clone();
+        let query = (**query).clone();
         block.subqueries[number].placed = true;
         let (width, rows) = (query.width, query.estimate.rows);
         let keys = vec![Expr::column(0, column_type.clone())];

@@ -1,36 +1,37 @@
 //! UNION, EXCEPT and INTERSECT.
 use crate::block::{Block, Clause, Source, SourceColumn, SourceKind};
+use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::planner::{Planner, not_supported};
-use crate::query::{PlannedQuery, Tail, initialised};
+use crate::query::Tail;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{Expr, ExprType, Merging};
 use parser::ast;
-use plan::{Initialiser, Node, NodeKind, OutputColumn, SortKey};
+use plan::{OutputColumn, SortKey};
 
 impl<'p> Planner<'p> {
-    pub fn plan_set_chain(&mut self, chain: &ast::SetChain<'p>) -> Result<PlannedQuery, SqlError> {
-        let mut left = self.plan_set_branch(chain.first)?;
+    pub fn bind_set_chain(&mut self, chain: &ast::SetChain<'p>) -> Result<BoundQuery, SqlError> {
+        let mut left = self.bind_set_branch(chain.first)?;
         for branch in chain.rest {
-            let right = self.plan_set_branch(branch.body)?;
+            let right = self.bind_set_branch(branch.body)?;
             left = self.combine(left, right, branch.operator, branch.all)?;
         }
         Ok(left)
     }
 
-    pub fn plan_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn bind_set_branch(&mut self, body: ast::QueryBody<'p>) -> Result<BoundQuery, SqlError> {
         self.enter()?;
-        let planned = self.plan_body(body);
+        let bound = self.bind_body(body);
         self.leave();
-        planned
+        bound
     }
 
     pub fn combine(
         &mut self,
-        left: PlannedQuery,
-        right: PlannedQuery,
+        left: BoundQuery,
+        right: BoundQuery,
         operator: ast::SetOperator,
         all: bool,
-    ) -> Result<PlannedQuery, SqlError> {
+    ) -> Result<BoundQuery, SqlError> {
         if left.columns.len() != right.columns.len() {
             return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
         }
@@ -48,55 +49,40 @@ impl<'p> Planner<'p> {
             columns.push(OutputColumn::computed(left.name.clone(), ty.column.clone()));
         }
         let strengths = types.iter().map(|ty| ty.coercibility).collect();
-        let rows = left.node.estimate.rows + right.node.estimate.rows;
-        let width = columns.len();
         let left_types: Vec<ColumnType> = left.columns.into_iter().map(|column| column.column_type).collect();
         let right_types: Vec<ColumnType> =
             right.columns.into_iter().map(|column| column.column_type).collect();
-        let left = self.convert_columns(left.node, &left_types, &types)?;
-        let right = self.convert_columns(right.node, &right_types, &types)?;
-        let keys = || -> Vec<Expr> {
-            columns
-                .iter()
-                .enumerate()
-                .map(|(at, column)| Expr::column(at, column.column_type.clone()))
-                .collect()
-        };
-        let node = match operator {
+        let left = self.convert_columns(left.logical, &left_types, &types)?;
+        let right = self.convert_columns(right.logical, &right_types, &types)?;
+        let key = |(at, column): (usize, &OutputColumn)| Expr::column(at, column.column_type.clone());
+        let keys: Vec<Expr> = columns.iter().enumerate().map(key).collect();
+        let logical = match operator {
             ast::SetOperator::Union => {
-                let union = Node::new(NodeKind::UnionAll { inputs: flatten(left, right, all) }, width, rows);
-                if all {
-                    union
-                } else {
-                    Node::new(NodeKind::Distinct { input: Box::new(union), keys: keys() }, width, rows)
-                }
+                let union = Logical::Union(flatten(left, right, all));
+                if all { union } else { Logical::Distinct { input: Box::new(union), keys } }
             }
-            ast::SetOperator::Except | ast::SetOperator::Intersect => Node::new(
-                NodeKind::SetDifference {
-                    left: Box::new(left),
-                    right: Box::new(right),
-                    intersect: operator == ast::SetOperator::Intersect,
-                    all,
-                    left_keys: keys(),
-                    right_keys: keys(),
-                },
-                width,
-                rows,
-            ),
+            ast::SetOperator::Except | ast::SetOperator::Intersect => {
+                let intersect = operator == ast::SetOperator::Intersect;
+                Logical::Difference { sides: Box::new((left, right)), intersect, all, keys }
+            }
         };
-        Ok(PlannedQuery { node, columns, strengths, count_found_rows: false, counted_limit: None })
+        Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
     }
 
-    fn convert_columns(&self, node: Node, from: &[ColumnType], to: &[ExprType]) -> Result<Node, SqlError> {
+    fn convert_columns(
+        &self,
+        input: Logical,
+        from: &[ColumnType],
+        to: &[ExprType],
+    ) -> Result<Logical, SqlError> {
         if from.iter().zip(to).all(|(from, to)| same_domain(from, &to.column)) {
-            return Ok(node);
+            return Ok(input);
         }
         let mut expressions = Vec::with_capacity(from.len());
         for (position, (from, to)) in from.iter().zip(to).enumerate() {
             expressions.push(self.converted(Expr::column(position, from.clone()), to)?);
         }
-        let rows = node.estimate.rows;
-        Ok(Node::new(NodeKind::Project { input: Box::new(node), expressions }, to.len(), rows))
+        Ok(Logical::Project { input: Box::new(input), expressions })
     }
 
     /// The type of a column that takes values of all these types.
@@ -124,28 +110,25 @@ impl<'p> Planner<'p> {
     }
 
     /// ORDER BY and LIMIT over the result of a set operation: names are those of the result's columns.
-    pub fn finish_set(&mut self, planned: PlannedQuery, tail: Tail<'p>) -> Result<PlannedQuery, SqlError> {
+    pub fn finish_set(&mut self, bound: BoundQuery, tail: Tail<'p>) -> Result<BoundQuery, SqlError> {
         if !tail.locking.is_empty() {
             return Err(not_supported("FOR UPDATE or FOR SHARE after a set operation"));
         }
-        let PlannedQuery { mut node, columns, strengths, .. } = planned;
+        let BoundQuery { mut logical, columns, strengths, .. } = bound;
         if !tail.order_by.is_empty() {
             let (keys, initialisers) = self.set_sort_keys(&columns, tail.order_by)?;
             let limit = self.bind_limit(tail.limit)?;
-            node = initialised(crate::select_build::sort(node, keys, limit), initialisers);
+            logical = Logical::Sort { input: Box::new(logical), keys, limit }.initialised(initialisers);
         }
-        if let Some((count, offset)) = self.bind_limit(tail.limit)? {
-            let (width, rows) = (node.width, node.estimate.rows);
-            node = Node::new(NodeKind::Limit { input: Box::new(node), count, offset }, width, rows);
-        }
-        Ok(PlannedQuery { node, columns, strengths, count_found_rows: false, counted_limit: None })
+        let logical = logical.limited(self.bind_limit(tail.limit)?);
+        Ok(BoundQuery { logical, columns, strengths, count_found_rows: false, counted_limit: None })
     }
 
     fn set_sort_keys(
         &mut self,
         columns: &[OutputColumn],
         order_by: &[ast::OrderItem<'p>],
-    ) -> Result<(Vec<SortKey>, Vec<Initialiser>), SqlError> {
+    ) -> Result<(Vec<SortKey>, Vec<BoundInitialiser>), SqlError> {
         let mut block = Block { clause: Some(Clause::Order), ..Block::default() };
         let source_column = |column: &OutputColumn| SourceColumn {
             name: column.name.clone(),
@@ -208,17 +191,17 @@ pub fn ordinal(expr: &ast::Expr<'_>) -> Option<usize> {
 }
 
 /// The inputs of a UNION ALL below another one side by side.
-fn flatten(left: Node, right: Node, all: bool) -> Vec<Node> {
-    match left.kind {
-        NodeKind::UnionAll { mut inputs } if all => {
+fn flatten(left: Logical, right: Logical, all: bool) -> Vec<Logical> {
+    match left {
+        Logical::Union(mut inputs) if all => {
             inputs.push(right);
             inputs
         }
-        kind => vec![Node { kind, width: left.width, estimate: left.estimate }, right],
+        left => vec![left, right],
     }
 }
 
-impl PlannedQuery {
+impl BoundQuery {
     fn types(&self) -> impl Iterator<Item = ExprType> {
         let columns = self.columns.iter().zip(&self.strengths);
         columns.map(|(column, strength)| ExprType::new(column.column_type.clone(), *strength))

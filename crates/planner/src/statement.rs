@@ -63,7 +63,8 @@ pub fn plan_expressions<'p>(
         .into_iter()
         .map(|expr| crate::select_items::SelectItem { expr, name: String::new(), is_alias: false })
         .collect();
-    let planned = planner.build_select(block, crate::select_build::BoundSelect::of_items(items), None)?;
+    let bound = planner.bound_query(block, crate::select_build::BoundSelect::of_items(items), None)?;
+    let planned = planner.build_query(bound)?;
     let columns: Vec<OutputColumn> = planned.columns;
     let locking = !planner.tables.is_empty();
     debug_assert!(!matches!(planned.node.kind, NodeKind::Nothing));

@@ -4,7 +4,6 @@ use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
 use crate::planner::Planner;
-use crate::query::initialised;
 use crate::select_build::RowSource;
 use crate::select_subquery::{apply_all, place_subqueries};
 use datum::{SqlError, error_code};
@@ -225,11 +224,12 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
+        self.build_inner(&mut block)?;
         let applies = place_subqueries(&mut block, values);
         let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
-        Ok(initialised(apply_all(rows?, applies), initialisers))
+        self.initialised(apply_all(rows?, applies), initialisers)
     }
 
     fn changed_rows(

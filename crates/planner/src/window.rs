@@ -4,7 +4,7 @@ use crate::select_build::{BoundSelect, sort};
 use crate::walk::{any, replace, window_number};
 use expression::Expr;
 use plan::{
-    Distance, FrameBound, Node, NodeKind, SortKey, Window, WindowColumn, WindowFunction, window_keys,
+    Distance, Frame, FrameBound, Node, NodeKind, SortKey, Window, WindowColumn, WindowFunction, window_keys,
 };
 
 /// A window of a block.
@@ -38,8 +38,9 @@ impl Block {
     }
 }
 
-fn column_exprs(column: &mut WindowColumn) -> Vec<&mut Expr> {
-    let mut exprs: Vec<&mut Expr> = match &mut column.function {
+/// Every expression of a window function and its frame.
+pub fn function_exprs<'f>(function: &'f mut WindowFunction, frame: &'f mut Frame) -> Vec<&'f mut Expr> {
+    let mut exprs: Vec<&mut Expr> = match function {
         WindowFunction::NthTile(tiles) => vec![tiles],
         WindowFunction::Neighbour { value, distance, default, .. } => {
             [value, distance].into_iter().chain(default).collect()
@@ -49,7 +50,7 @@ fn column_exprs(column: &mut WindowColumn) -> Vec<&mut Expr> {
         WindowFunction::Aggregate(call) => call.arguments.iter_mut().collect(),
         _ => Vec::new(),
     };
-    for bound in [&mut column.frame.start, &mut column.frame.end] {
+    for bound in [&mut frame.start, &mut frame.end] {
         if let FrameBound::Preceding(distance) | FrameBound::Following(distance) = bound {
             match distance {
                 Distance::Rows(rows) => exprs.push(rows),
@@ -105,7 +106,11 @@ impl PlacedWindows {
             exprs.extend(&mut window.partition_by);
             exprs.extend(window.order_by.iter_mut().map(|key| &mut key.expr));
         }
-        exprs.extend(self.columns.iter_mut().flat_map(|(_, column)| column_exprs(column)));
+        exprs.extend(
+            self.columns
+                .iter_mut()
+                .flat_map(|(_, column)| function_exprs(&mut column.function, &mut column.frame)),
+        );
         exprs
     }
 

@@ -71,6 +71,10 @@ impl<'p> HashJoinRows<'p> {
                 let Some(key) = key_of(&self.plan.inner_keys, &self.plan.modes, row, context.eval)? else {
                     continue;
                 };
+                // One row is as good as many.
+                if self.plan.kind.only_tests() && self.plan.on.is_empty() && self.table.contains_key(&key) {
+                    continue;
+                }
                 let kept: Vec<Value> =
                     self.plan.inner_positions.iter().map(|&position| row[position].clone()).collect();
                 self.held.take(row_bytes(&kept) + key.len() + 64, &mut context.memory)?;
@@ -108,6 +112,9 @@ impl<'p> HashJoinRows<'p> {
             }
         };
         let matches = current.key.as_ref().and_then(|key| self.table.get(key)).map_or(&[][..], Vec::as_slice);
+        // One match tells all that a test wants to know.
+        let tests = self.plan.kind.only_tests();
+        let left = if tests { usize::from(!current.has_match) * matches.len() } else { left };
         let some = matches[current.next..].iter().take(left);
         self.pace.count(some.len() + 1).await;
         context.interrupt.check()?;
@@ -119,12 +126,19 @@ impl<'p> HashJoinRows<'p> {
             current.next += 1;
             if all_true(&self.plan.on, out.row(out.len() - 1), context.eval)? {
                 current.has_match = true;
+                if tests {
+                    out.pop();
+                    break;
+                }
             } else {
                 out.pop();
             }
         }
-        if current.next < matches.len() {
+        if !tests && current.next < matches.len() {
             return Ok(true);
+        }
+        if tests && current.has_match == (self.plan.kind == JoinKind::Semi) {
+            out.push_copy(outer);
         }
         if !current.has_match && self.plan.kind == JoinKind::Left {
             let frame = out.push_copy(outer);

@@ -75,12 +75,25 @@ impl Operator for NestedLoopRows<'_> {
                     }
                 };
                 let before = out.len();
-                let left = wanted - (before - first);
+                let tests = self.plan.kind.only_tests();
+                let left = if tests { 1 } else { wanted - (before - first) };
                 let more = self.inner.next_batch(context, left, out).await?;
                 if !self.plan.on.is_empty() {
                     out.retain_from(before, |row| all_true(&self.plan.on, row, context.eval))?;
                 }
                 let matched = matched || out.len() > before;
+                if tests {
+                    out.truncate(before);
+                    if more && !matched {
+                        continue;
+                    }
+                    if matched == (self.plan.kind == JoinKind::Semi) {
+                        out.push_copy(self.outer_rows.row(self.next_outer));
+                    }
+                    self.current = None;
+                    self.next_outer += 1;
+                    continue;
+                }
                 if more {
                     self.current = Some(matched);
                     continue;

@@ -158,6 +158,8 @@ fn kind_text(kind: JoinKind) -> &'static str {
     match kind {
         JoinKind::Inner => "inner join",
         JoinKind::Left => "left join",
+        JoinKind::Semi => "semijoin",
+        JoinKind::Anti => "antijoin",
     }
 }
 

@@ -1,18 +1,18 @@
 //! Subqueries in expressions. One that reads nothing outside is an initialiser of its block and stands in the tree as
 //! its slot; others are noted as pending and get a frame position when the block's plan is made.
 use crate::bind::comparison::comparison_operator;
-use crate::block::PendingSubquery;
+use crate::block::{PendingSubquery, SubqueryPlan};
+use crate::bound::{BoundInitialiser, BoundQuery, Logical};
 use crate::planner::{Planner, not_supported};
-use crate::query::PlannedQuery;
 use crate::walk::SUBQUERY_BASE;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
 use parser::ast::{self, ExprKind as Kind};
-use plan::{ApplyKind, Comparison, Initialiser, InitialiserKind, Quantifier};
+use plan::{ApplyKind, Comparison, InitialiserKind, Quantifier};
 
-/// A subquery's plan and what it takes from the block around it.
+/// A bound subquery and what it takes from the block around it.
 struct Bound {
-    query: PlannedQuery,
+    query: BoundQuery,
     correlation: Vec<(usize, Expr)>,
 }
 
@@ -20,7 +20,7 @@ impl<'p> Planner<'p> {
     pub fn bind_subquery_expr(&mut self, expr: &ast::Expr<'p>) -> Result<Expr, SqlError> {
         match expr.kind {
             Kind::Subquery(query) => {
-                let bound = self.plan_subquery(query)?;
+                let bound = self.bind_subquery(query)?;
                 if bound.query.columns.len() != 1 {
                     return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
                 }
@@ -29,7 +29,7 @@ impl<'p> Planner<'p> {
                 self.place_value(bound, column_type, InitialiserKind::Scalar, ApplyKind::Scalar)
             }
             Kind::Exists(query) => {
-                let bound = self.plan_subquery(query)?;
+                let bound = self.bind_subquery(query)?;
                 let column_type = ColumnType::bigint().not_null();
                 let exists =
                     self.place_value(bound, column_type, InitialiserKind::Exists, ApplyKind::Exists)?;
@@ -53,20 +53,20 @@ impl<'p> Planner<'p> {
         }
     }
 
-    fn plan_subquery(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
+    fn bind_subquery(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
         self.subquery_depth += 1;
-        let bound = self.plan_in_block(query);
+        let bound = self.bind_in_block(query);
         self.subquery_depth -= 1;
         bound
     }
 
-    fn plan_in_block(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
+    fn bind_in_block(&mut self, query: &'p ast::Query<'p>) -> Result<Bound, SqlError> {
         if self.blocks.is_empty() {
-            let query = self.plan_query(query)?;
+            let query = self.bind_query(query)?;
             return Ok(Bound { query, correlation: Vec::new() });
         }
         self.block().correlations.push(Vec::new());
-        let query = self.plan_query(query);
+        let query = self.bind_query(query);
         let correlation = self.block().correlations.pop().expect("pushed above");
         Ok(Bound { query: query?, correlation })
     }
@@ -80,7 +80,7 @@ impl<'p> Planner<'p> {
     ) -> Result<Expr, SqlError> {
         if bound.correlation.is_empty() && self.block().optional_depth == 0 {
             let slot = self.new_slot();
-            let initialiser = Initialiser { slot, kind: once, query: bound.query.node };
+            let initialiser = BoundInitialiser { slot, kind: once, query: bound.query.logical };
             self.block().initialisers.push(initialiser);
             return Ok(Expr::slot(slot, column_type));
         }
@@ -97,7 +97,7 @@ impl<'p> Planner<'p> {
         let block = self.block();
         block.subqueries.push(PendingSubquery {
             kind,
-            query: bound.query.node,
+            query: SubqueryPlan::Bound(Box::new(bound.query.logical)),
             left,
             correlation: bound.correlation,
             placed: false,
@@ -111,7 +111,7 @@ impl<'p> Planner<'p> {
         match expr.kind {
             Kind::Row(members) => self.bind_all(members),
             Kind::Subquery(query) => {
-                let bound = self.plan_subquery(query)?;
+                let bound = self.bind_subquery(query)?;
                 let types: Vec<ColumnType> =
                     bound.query.columns.iter().map(|column| column.column_type.clone()).collect();
                 let mut members = Vec::with_capacity(types.len());
@@ -133,14 +133,14 @@ impl<'p> Planner<'p> {
 
     /// One column of a subquery that stands for a row.
     fn column_of(&self, bound: &Bound, position: usize, width: usize) -> Bound {
-        let mut node = bound.query.node.clone();
+        let mut logical = bound.query.logical.clone();
         let column = bound.query.columns[position].clone();
         if width > 1 {
-            node =
-                crate::select_build::project(node, vec![Expr::column(position, column.column_type.clone())]);
+            let expressions = vec![Expr::column(position, column.column_type.clone())];
+            logical = Logical::Project { input: Box::new(logical), expressions };
         }
-        let query = PlannedQuery {
-            node,
+        let query = BoundQuery {
+            logical,
             columns: vec![column],
             strengths: vec![bound.query.strengths[position]],
             count_found_rows: false,
@@ -164,7 +164,7 @@ impl<'p> Planner<'p> {
         if left.len() > 1 && !is_set_test {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&1]));
         }
-        let bound = self.plan_subquery(query)?;
+        let bound = self.bind_subquery(query)?;
         if bound.query.columns.len() != left.len() {
             return Err(error_code::ER_OPERAND_COLUMNS.with(&[&left.len()]));
         }
