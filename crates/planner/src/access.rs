@@ -12,9 +12,9 @@ use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
 use schema::{IndexDef, IndexKind, TableDef};
 
 /// Finding the start of a range: a walk down the tree.
-const COST_RANGE: f64 = 3.0;
+pub const COST_RANGE: f64 = 3.0;
 /// Fetching the row behind a secondary index entry.
-const COST_LOOKUP: f64 = 3.0;
+pub const COST_LOOKUP: f64 = 3.0;
 /// An entry of an index that has all that is needed, compared with a whole row: at least this, and more for wide keys.
 const COST_COVERED: f64 = 0.4;
 const COST_COVERED_BYTE: f64 = 0.01;

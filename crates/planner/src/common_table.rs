@@ -27,7 +27,7 @@ pub struct CommonScope<'p> {
 /// A table of WITH whose references share its rows, unless it is referenced once only.
 pub struct BoundCommon {
     pub number: usize,
-    /// Until its plan is made, or its only reference has taken it.
+    /// Until its plan is made.
     query: RefCell<Option<Logical>>,
     node: OnceCell<Arc<Node>>,
     uses: Cell<usize>,
@@ -42,15 +42,9 @@ impl BoundCommon {
         self.references.iter().map(|(_, slot)| *slot).collect()
     }
 
-    /// Its only reference made it part of its own plan.
-    fn is_taken(&self) -> bool {
-        self.query.borrow().is_none() && self.node.get().is_none()
-    }
-
-    /// The query, for the only reference there is. Everything is bound before anything is built, but for recursive tables; a
-    /// reference that comes later binds the definition anew.
-    pub fn take_if_alone(&self) -> Option<Logical> {
-        if self.uses.get() == 1 { self.query.take() } else { None }
+    /// The query, for the only reference there is, which may make it part of its own plan.
+    pub fn query_if_alone(&self) -> Option<Logical> {
+        if self.uses.get() == 1 { self.query.borrow().clone() } else { None }
     }
 
     /// The plan that all references share.
@@ -112,7 +106,7 @@ impl<'p> Planner<'p> {
         if self.common_tables[position].recursion.is_some() {
             return self.bind_recursive_reference(position, alias);
         }
-        let known = self.common_tables[position].bound.as_ref().filter(|known| !known.is_taken()).cloned();
+        let known = self.common_tables[position].bound.clone();
         let common = match known {
             Some(known) => {
                 self.outer_references.extend(&known.references);
@@ -316,7 +310,9 @@ impl<'p> Planner<'p> {
 fn is_forced_behind(tree: &JoinTree, place: usize) -> bool {
     match tree {
         JoinTree::Source(_) => false,
-        JoinTree::Left { left, right, .. } => is_forced_behind(left, place) || is_forced_behind(right, place),
+        JoinTree::Left { left, right, .. } | JoinTree::Semi { left, right, .. } => {
+            is_forced_behind(left, place) || is_forced_behind(right, place)
+        }
         JoinTree::Inner { left, right, straight, .. } => {
             *straight && right.sources() & 1 << place != 0
                 || is_forced_behind(left, place)

@@ -47,6 +47,7 @@ impl Equalities {
                 self.add(left, may_lack_rows);
                 self.add(right, may_lack_rows);
             }
+            JoinTree::Semi { left, .. } => self.add(left, may_lack_rows),
             JoinTree::Left { left, right, on } => {
                 // With a subquery a row may find its partner by more than the columns that are seen here.
                 if !on.iter().any(has_subquery) {

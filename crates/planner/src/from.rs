@@ -14,8 +14,25 @@ use schema::TableDef;
 #[derive(Clone)]
 pub enum JoinTree {
     Source(usize),
-    Inner { left: Box<JoinTree>, right: Box<JoinTree>, on: Vec<Expr>, straight: bool },
-    Left { left: Box<JoinTree>, right: Box<JoinTree>, on: Vec<Expr> },
+    Inner {
+        left: Box<JoinTree>,
+        right: Box<JoinTree>,
+        on: Vec<Expr>,
+        straight: bool,
+    },
+    Left {
+        left: Box<JoinTree>,
+        right: Box<JoinTree>,
+        on: Vec<Expr>,
+    },
+    /// The rows of the left side for which the right one has a match, or (`anti`) has none. What is written as a subquery
+    /// becomes one.
+    Semi {
+        left: Box<JoinTree>,
+        right: Box<JoinTree>,
+        on: Vec<Expr>,
+        anti: bool,
+    },
 }
 
 /// A join tree and the columns `*` stands for, in order.
@@ -29,7 +46,9 @@ impl JoinTree {
     pub fn conditions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             JoinTree::Source(_) => Vec::new(),
-            JoinTree::Inner { left, right, on, .. } | JoinTree::Left { left, right, on } => {
+            JoinTree::Inner { left, right, on, .. }
+            | JoinTree::Left { left, right, on }
+            | JoinTree::Semi { left, right, on, .. } => {
                 let mut all = left.conditions_mut();
                 all.extend(right.conditions_mut());
                 all.extend(on);
@@ -42,9 +61,9 @@ impl JoinTree {
     pub fn sources(&self) -> u64 {
         match self {
             JoinTree::Source(source) => 1 << source,
-            JoinTree::Inner { left, right, .. } | JoinTree::Left { left, right, .. } => {
-                left.sources() | right.sources()
-            }
+            JoinTree::Inner { left, right, .. }
+            | JoinTree::Left { left, right, .. }
+            | JoinTree::Semi { left, right, .. } => left.sources() | right.sources(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The join tree as lists: inner joins side by side, in any order; outer joins with what they need before them.
+use crate::condition::constant_truth;
 use crate::from::JoinTree;
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct JoinList {
     pub items: Vec<Item>,
     /// Conditions of the inner joins (and WHERE): all must hold.
@@ -11,6 +12,7 @@ pub struct JoinList {
     pub straight: bool,
 }
 
+#[derive(Clone)]
 pub enum Item {
     Source(usize),
     /// `.. LEFT JOIN inner ON on`, possible once the sources in `needs` are there.
@@ -19,6 +21,15 @@ pub enum Item {
         on: Vec<Expr>,
         needs: u64,
     },
+    /// Rows with a match, or with none, in `inner`; its sources are none that others read.
+    Test(Test),
+}
+
+#[derive(Clone)]
+pub struct Test {
+    pub inner: JoinList,
+    pub on: Vec<Expr>,
+    pub anti: bool,
 }
 
 impl JoinList {
@@ -53,14 +64,32 @@ impl JoinList {
                 }
                 list
             }
+            JoinTree::Semi { left, right, on, anti } => {
+                let mut list = JoinList::flatten(*left, rejecting, sources_of);
+                let mut inner = JoinList::flatten(*right, &on, sources_of);
+                inner.conditions.retain(|condition| constant_truth(condition) != Some(Some(true)));
+                list.items.push(Item::Test(Test { inner, on, anti }));
+                list
+            }
         }
+    }
+
+    /// Whether `test` holds for a condition in it, however deep.
+    pub fn any_condition(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
+        self.conditions.iter().any(test)
+            || self.items.iter().any(|item| match item {
+                Item::Source(_) => false,
+                Item::Left { inner, on, .. } | Item::Test(Test { inner, on, .. }) => {
+                    on.iter().any(test) || inner.any_condition(test)
+                }
+            })
     }
 
     /// All sources in it as a bit set.
     pub fn sources(&self) -> u64 {
         self.items.iter().fold(0, |set, item| match item {
             Item::Source(source) => set | 1 << source,
-            Item::Left { inner, .. } => set | inner.sources(),
+            Item::Left { inner, .. } | Item::Test(Test { inner, .. }) => set | inner.sources(),
         })
     }
 }

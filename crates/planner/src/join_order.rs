@@ -5,7 +5,7 @@ use crate::access::Choice;
 use crate::block::{Block, Position, SourceKind};
 use crate::condition::constant_truth;
 use crate::from::JoinTree;
-use crate::join_list::{Item, JoinList};
+use crate::join_list::{Item, JoinList, Test};
 use crate::planner::Planner;
 use crate::select_subquery::apply_all;
 use crate::walk::{any, positions};
@@ -38,10 +38,10 @@ struct Way {
 const ROWS_FOR_ONE: f64 = 10.0;
 
 /// A list while its items are placed.
-struct Build {
-    node: Option<Node>,
+pub struct Build {
+    pub node: Option<Node>,
     /// Sources whose positions are filled in the frames of `node` (or of the base frame).
-    placed: u64,
+    pub placed: u64,
     /// Conditions not yet checked anywhere.
     waiting: Vec<Expr>,
     /// The same, of conditions with subqueries, whose values are found once their tables are there.
@@ -66,10 +66,37 @@ impl Planner<'_> {
         list.conditions.extend(conditions);
         list.conditions.retain(|condition| constant_truth(condition) != Some(Some(true)));
         list.straight |= straight;
-        self.plan_list(block, list, 0, wanted.as_ref())
+        self.plan_cheapest(block, list, wanted.as_ref())
     }
 
-    fn plan_list(
+    /// Plans the list as it is and with one after another of its semijoins driving, as long as that gets cheaper.
+    fn plan_cheapest(
+        &mut self,
+        block: &mut Block,
+        mut list: JoinList,
+        wanted: Option<&WantedOrder>,
+    ) -> Result<(Node, bool), SqlError> {
+        let tests = list.items.iter().enumerate().filter(|(_, item)| matches!(item, Item::Test(_)));
+        let places: Vec<usize> = tests.map(|(place, _)| place).collect();
+        if places.is_empty() || list.straight || self.builds_correlated {
+            return self.plan_list(block, list, 0, wanted);
+        }
+        let mut tried = block.clone();
+        let mut best = self.plan_list(&mut tried, list.clone(), 0, wanted)?;
+        let (mut best_block, mut start) = (tried, block.clone());
+        for place in places.into_iter().take(crate::join_test::DRIVING_MAX) {
+            let Some((with, driven)) = self.with_driving(&start, &list, place)? else { continue };
+            let mut tried = with.clone();
+            let plan = self.plan_list(&mut tried, driven.clone(), 0, wanted)?;
+            if crate::price::price(&plan.0) < crate::price::price(&best.0) {
+                (best, best_block, start, list) = (plan, tried, with, driven);
+            }
+        }
+        *block = best_block;
+        Ok(best)
+    }
+
+    pub fn plan_list(
         &mut self,
         block: &mut Block,
         list: JoinList,
@@ -78,15 +105,19 @@ impl Planner<'_> {
     ) -> Result<(Node, bool), SqlError> {
         let (late, waiting) = list.conditions.into_iter().partition(|condition| is_late(block, condition));
         let mut build = Build { node: None, placed: outer, waiting, late, ordered: false };
-        let (mut sources, mut lefts) = (Vec::new(), Vec::new());
+        let (mut sources, mut lefts, mut tests) = (Vec::new(), Vec::new(), Vec::new());
         for item in list.items {
             match item {
                 Item::Source(source) => sources.push(source),
+                Item::Test(test) => tests.push(test),
                 left => lefts.push(left),
             }
         }
         let mut lefts = lefts.into_iter();
         loop {
+            if build.node.is_some() {
+                self.place_ready_tests(block, &mut build, &mut tests)?;
+            }
             let ready: Vec<usize> =
                 sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
             if !ready.is_empty() {
@@ -101,11 +132,29 @@ impl Planner<'_> {
             self.place_left(block, &mut build, inner, on)?;
         }
         assert!(sources.is_empty(), "a query in FROM reads only tables before it");
+        assert!(tests.is_empty(), "a semijoin reads only tables of its block");
         assert!(
             build.waiting.is_empty() && build.late.is_empty(),
             "every condition reads only tables of its block"
         );
         Ok((build.node.expect("a list has at least one item"), build.ordered))
+    }
+
+    fn place_ready_tests(
+        &mut self,
+        block: &mut Block,
+        build: &mut Build,
+        tests: &mut Vec<Test>,
+    ) -> Result<(), SqlError> {
+        while let Some(place) = tests.iter().position(|test| self.is_test_ready(block, test, build.placed)) {
+            let test = tests.remove(place);
+            self.place_test(block, build, test)?;
+            let usable = take_covered(block, build);
+            let node = build.node.take().expect("placed above");
+            build.node = Some(crate::select_build::filter(node, usable));
+            check_late(block, build);
+        }
+        Ok(())
     }
 
     fn cheapest(
@@ -365,7 +414,7 @@ fn late_last(
 }
 
 /// Whether everything is placed that a source reads.
-fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
+pub fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
     match &block.sources[source].kind {
         SourceKind::Lateral(Some(lateral)) => lateral.needs & !placed == 0,
         SourceKind::JsonTable(table) => table.needs & !placed == 0,
@@ -374,7 +423,7 @@ fn is_ready(block: &Block, source: usize, placed: u64) -> bool {
 }
 
 /// Whether a condition reads the value of a subquery in ON that is not found yet.
-fn is_late(block: &Block, condition: &Expr) -> bool {
+pub fn is_late(block: &Block, condition: &Expr) -> bool {
     any(condition, &|part| {
         part.as_column().is_some_and(|position| matches!(block.frame[position], Position::OnSubquery { .. }))
     })
@@ -418,7 +467,7 @@ fn take_covered(block: &Block, build: &mut Build) -> Vec<Expr> {
     covered
 }
 
-fn positions_of(block: &Block, set: u64) -> Vec<usize> {
+pub fn positions_of(block: &Block, set: u64) -> Vec<usize> {
     let in_set = |position: &Position| match position {
         Position::Column { source, .. } | Position::RowKey { source } => set & 1 << source != 0,
         Position::Subquery | Position::OnSubquery { .. } | Position::Computed => false,
@@ -452,12 +501,13 @@ pub fn equality_sides(
         return None;
     };
     let (left_set, right_set) = (block.sources_of(left), block.sources_of(right));
-    // Keys tell nothing of whether two documents are equal.
-    if left_set == 0 || right_set == 0 || *mode == datum::CompareMode::Json {
+    // Keys tell nothing of whether two documents are equal, or two numbers but for a last digit.
+    let has_no_key = matches!(mode, datum::CompareMode::Json | datum::CompareMode::FixedReal(_));
+    if left_set == 0 || right_set == 0 || has_no_key {
         return None;
     }
-    if left_set & !before == 0 && right_set == own {
+    if left_set & !before == 0 && right_set & !own == 0 {
         return Some(((**left).clone(), (**right).clone(), *mode));
     }
-    (right_set & !before == 0 && left_set == own).then(|| ((**right).clone(), (**left).clone(), *mode))
+    (right_set & !before == 0 && left_set & !own == 0).then(|| ((**right).clone(), (**left).clone(), *mode))
 }

@@ -53,9 +53,12 @@ mod dive;
 mod join_cost;
 mod join_list;
 mod join_order;
+mod join_test;
+mod price;
 mod range;
 mod selectivity;
 mod semijoin;
+mod unnest;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};

@@ -7,6 +7,7 @@ use crate::block::{Block, LateralSource, Position, QuerySource, SourceKind, Subq
 use crate::bound::{BoundBlock, Logical};
 use crate::from::JoinTree;
 use crate::planner::Planner;
+use crate::select_build::BoundSelect;
 use crate::select_grouped::call_exprs;
 use crate::walk::{SUBQUERY_BASE, any, has_subquery, replace, subquery_number};
 use crate::window::function_exprs;
@@ -38,7 +39,7 @@ impl Planner<'_> {
         // What is merged brings its own sources, which come behind.
         while number < select.block.sources.len() {
             if let SourceKind::Common(common) = &select.block.sources[number].kind
-                && let Some(query) = common.take_if_alone()
+                && let Some(query) = common.query_if_alone()
             {
                 let (correlation, slots) = (Vec::new(), common.slots());
                 let source = QuerySource { query, correlation, slots, merges: false };
@@ -118,44 +119,20 @@ fn merge(select: &mut BoundBlock, number: usize) {
     let taken = SourceKind::Derived(None);
     let kind = std::mem::replace(&mut select.block.sources[number].kind, taken);
     let SourceKind::Query(query) = kind else { unreachable!("the caller asked") };
-    let Logical::Select(inner) = query.query else { unreachable!("the caller asked") };
-    let mut inner = *inner;
+    let Logical::Select(mut inner) = query.query else { unreachable!("the caller asked") };
     let is_optional = select.block.sources[number].optional;
-    let first_source = select.block.sources.len();
-    let first_subquery = select.block.subqueries.len();
-    let mut sources = std::mem::take(&mut inner.block.sources);
-    sources.iter_mut().for_each(|source| source.optional |= is_optional);
-    select.block.sources.append(&mut sources);
-    let positions: Vec<usize> = inner
-        .block
-        .frame
-        .iter()
-        .map(|position| match *position {
-            Position::Column { source, column } => select.block.position(first_source + source, column),
-            _ => unreachable!("positions that are no columns are given when a block is built"),
-        })
-        .collect();
-    inner.for_each_expr(&mut |expr| move_over(expr, &positions, first_subquery));
-    select.block.subqueries.append(&mut inner.block.subqueries);
-    select.block.initialisers.append(&mut inner.block.initialisers);
-    let own_sources = &mut select.block.sources[first_source..];
-    for source in own_sources {
-        // Their expressions were not those of the inner block any more when it was walked.
-        source_exprs(&mut source.kind, &mut |expr| move_over(expr, &positions, first_subquery));
-    }
-    let values: Vec<Expr> = inner.bound.items.into_iter().map(|item| item.expr).collect();
+    inner.block.sources.iter_mut().for_each(|source| source.optional |= is_optional);
+    absorb(&mut select.block, &mut inner);
+    let BoundSelect { items, mut conditions, order_by, .. } = inner.bound;
+    let values: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
     let mut inner_tree = inner.tree;
-    if let Some(tree) = &mut inner_tree {
-        shift(tree, first_source);
-    }
     let is_alone = matches!(select.tree, Some(JoinTree::Source(_)));
-    let mut conditions = inner.bound.conditions;
     if let Some(tree) = &mut select.tree {
         graft(tree, number, &mut inner_tree, &mut conditions);
     }
     select.bound.conditions.append(&mut conditions);
     if is_alone {
-        take_order(select, inner.bound.order_by);
+        take_order(select, order_by);
     }
     let frame = select.block.frame.clone();
     select.for_each_expr(&mut |expr| {
@@ -165,6 +142,29 @@ fn merge(select: &mut BoundBlock, number: usize) {
         });
     });
     recount_needs(&mut select.block);
+}
+
+/// Takes the tables and subqueries of an inner block over; its joins and expressions are those of the outer block then.
+pub fn absorb(block: &mut Block, inner: &mut BoundBlock) {
+    let first_source = block.sources.len();
+    let first_subquery = block.subqueries.len();
+    let positions: Vec<usize> = inner
+        .block
+        .frame
+        .iter()
+        .map(|position| match *position {
+            Position::Column { source, column } => block.position(first_source + source, column),
+            _ => unreachable!("positions that are no columns are given when a block is built"),
+        })
+        .collect();
+    inner.for_each_expr(&mut |expr| move_over(expr, &positions, first_subquery));
+    if let Some(tree) = &mut inner.tree {
+        shift(tree, first_source);
+    }
+    block.sources.append(&mut inner.block.sources);
+    block.subqueries.append(&mut inner.block.subqueries);
+    block.initialisers.append(&mut inner.block.initialisers);
+    recount_needs(block);
 }
 
 /// The expression behind a column, as the column was read.
@@ -204,7 +204,9 @@ fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
 fn shift(tree: &mut JoinTree, first: usize) {
     match tree {
         JoinTree::Source(source) => *source += first,
-        JoinTree::Inner { left, right, .. } | JoinTree::Left { left, right, .. } => {
+        JoinTree::Inner { left, right, .. }
+        | JoinTree::Left { left, right, .. }
+        | JoinTree::Semi { left, right, .. } => {
             shift(left, first);
             shift(right, first);
         }
@@ -226,7 +228,7 @@ fn graft(tree: &mut JoinTree, source: usize, inner: &mut Option<JoinTree>, condi
                 on.append(conditions);
             }
         }
-        JoinTree::Left { left, right, on } => {
+        JoinTree::Left { left, right, on } | JoinTree::Semi { left, right, on, .. } => {
             if left.sources() >> source & 1 == 1 {
                 graft(left, source, inner, conditions);
             } else if right.sources() >> source & 1 == 1 {
@@ -238,7 +240,7 @@ fn graft(tree: &mut JoinTree, source: usize, inner: &mut Option<JoinTree>, condi
 }
 
 /// The tables that a document reads may have become others.
-fn recount_needs(block: &mut Block) {
+pub fn recount_needs(block: &mut Block) {
     for number in 0..block.sources.len() {
         if let SourceKind::JsonTable(table) = &block.sources[number].kind {
             let needs = block.sources_of(&table.document);

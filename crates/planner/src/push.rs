@@ -34,7 +34,7 @@ fn push_from_joins(block: &mut Block, tree: &mut JoinTree) {
             push_from_joins(block, left);
             push_from_joins(block, right);
         }
-        JoinTree::Left { left, right, on } => {
+        JoinTree::Left { left, right, on } | JoinTree::Semi { left, right, on, .. } => {
             // On the other side it would take rows away.
             let present = plain_sources(right);
             on.retain(|condition| !push_into_source(block, condition, present));
@@ -49,7 +49,7 @@ fn plain_sources(tree: &JoinTree) -> u64 {
     match tree {
         JoinTree::Source(source) => 1 << source,
         JoinTree::Inner { left, right, .. } => plain_sources(left) | plain_sources(right),
-        JoinTree::Left { left, .. } => plain_sources(left),
+        JoinTree::Left { left, .. } | JoinTree::Semi { left, .. } => plain_sources(left),
     }
 }
 

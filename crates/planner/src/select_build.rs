@@ -62,6 +62,7 @@ pub struct RowSource {
 impl Planner<'_> {
     pub fn build_block(&mut self, mut select: BoundBlock) -> Result<Node, SqlError> {
         self.merge_sources(&mut select);
+        self.unnest(&mut select.block, &mut select.tree, &mut select.bound.conditions);
         self.push_conditions(&mut select);
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
         let node = self.build_merged(select);

@@ -103,7 +103,7 @@ impl Planner<'_> {
 }
 
 /// Whether different values of the type are different in comparisons by `mode` too.
-fn tells_apart(column_type: &ColumnType, mode: CompareMode) -> bool {
+pub fn tells_apart(column_type: &ColumnType, mode: CompareMode) -> bool {
     let kind = &column_type.kind;
     match mode {
         CompareMode::Integer => kind.is_integer(),

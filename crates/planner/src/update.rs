@@ -224,9 +224,11 @@ impl<'p> Planner<'p> {
             }
         }
         let mut block = self.blocks.pop().expect("the statement's block");
+        let (mut tree, mut conditions) = (Some(joined.tree), conditions);
+        self.unnest(&mut block, &mut tree, &mut conditions);
         self.build_inner(&mut block)?;
         let applies = place_subqueries(&mut block, values);
-        let rows = self.changed_rows(&mut block, joined.tree, conditions, keys, limit);
+        let rows = self.changed_rows(&mut block, tree, conditions, keys, limit);
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
         self.initialised(apply_all(rows?, applies), initialisers)
@@ -235,7 +237,7 @@ impl<'p> Planner<'p> {
     fn changed_rows(
         &mut self,
         block: &mut Block,
-        tree: JoinTree,
+        tree: Option<JoinTree>,
         conditions: Vec<Expr>,
         keys: Vec<SortKey>,
         limit: Option<(Expr, Option<Expr>)>,
@@ -244,7 +246,7 @@ impl<'p> Planner<'p> {
         let mut keys = keys;
         let applies = place_subqueries(block, keys.iter_mut().map(|key| &mut key.expr).collect());
         let RowSource { mut node, ordered } =
-            self.build_row_source(block, Some(tree), conditions, wanted, false)?;
+            self.build_row_source(block, tree, conditions, wanted, false)?;
         node = apply_all(node, applies);
         if !ordered {
             node = crate::select_build::sort(node, keys, limit.clone());

@@ -1,0 +1,215 @@
+//! Semijoins and antijoins in a block's joins: for each row by look-ups, through a hash table of all that could match, or
+//! (semijoins) with the different values of the inner side as a table that can drive.
+//!
+//! Called by `join_order` once the tables are there that the conditions of a match read. The cheapest way is taken.
+use crate::block::{Block, Source, SourceColumn, SourceKind};
+use crate::join_list::{Item, JoinList, Test};
+use crate::join_order::{Build, equality_sides, is_late, is_ready};
+use crate::planner::Planner;
+use crate::price::price;
+use crate::select_build::project;
+use crate::semijoin::tells_apart;
+use datum::{CompareMode, SqlError};
+use expression::{ComparisonOperator, Expr, ExprKind};
+use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
+
+/// Plans are made with each of so many semijoins driving, and without.
+pub const DRIVING_MAX: usize = 4;
+
+/// A row of an inner side that is locked is not locked for nothing, unless that is so much cheaper.
+const LOCKED_GAIN: f64 = 10.0;
+
+impl Planner<'_> {
+    /// Whether all tables are there that a match is looked for with.
+    pub fn is_test_ready(&self, block: &Block, test: &Test, placed: u64) -> bool {
+        let own = test.inner.sources();
+        let is_missing = |condition: &Expr| block.sources_of(condition) & !(placed | own) != 0;
+        !test.on.iter().any(is_missing) && !test.inner.any_condition(&is_missing)
+    }
+
+    /// Keeps the rows with a match, or without one.
+    pub fn place_test(&mut self, block: &mut Block, build: &mut Build, test: Test) -> Result<(), SqlError> {
+        let outer = build.node.take().expect("a semijoin's left side comes first");
+        let own = test.inner.sources();
+        let rows = outer.rows_passing();
+        let kind = if test.anti { JoinKind::Anti } else { JoinKind::Semi };
+        let before = build.placed;
+        let hashed = self.hashed_test(block, &outer, &test, before, kind)?;
+        let mut looked_block = block.clone();
+        let mut list = test.inner.clone();
+        list.conditions.extend(test.on.iter().cloned());
+        let (inner, _) = self.plan_list(&mut looked_block, list, before, None)?;
+        let join = NestedLoop {
+            outer: Box::new(outer),
+            inner: Box::new(inner),
+            kind,
+            on: Vec::new(),
+            inner_positions: Vec::new(),
+        };
+        let looked = Node::new(NodeKind::NestedLoop(Box::new(join)), block.frame.len(), rows_left(rows));
+        let is_locked = |source: usize| block.sources[source].lock.is_some();
+        let gain = if (0..block.sources.len()).any(|source| own >> source & 1 == 1 && is_locked(source)) {
+            LOCKED_GAIN
+        } else {
+            1.0
+        };
+        build.node = Some(match hashed {
+            Some((hashed, hashed_block)) if price(&hashed) * gain < price(&looked) => {
+                *block = hashed_block;
+                hashed
+            }
+            _ => {
+                *block = looked_block;
+                looked
+            }
+        });
+        build.placed |= own;
+        Ok(())
+    }
+
+    /// Through a hash table, if an equality connects the sides and nothing else stands in the way.
+    fn hashed_test(
+        &mut self,
+        block: &Block,
+        outer: &Node,
+        test: &Test,
+        before: u64,
+        kind: JoinKind,
+    ) -> Result<Option<(Node, Block)>, SqlError> {
+        let own = test.inner.sources();
+        let (inner_only, between): (Vec<Expr>, Vec<Expr>) =
+            test.on.iter().cloned().partition(|condition| block.sources_of(condition) & !own == 0);
+        let (equalities, on): (Vec<Expr>, Vec<Expr>) = between
+            .into_iter()
+            .partition(|condition| equality_sides(block, condition, before, own).is_some());
+        let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
+        let may_hash = !equalities.is_empty()
+            && equalities.iter().all(converts_quietly)
+            && !self.builds_correlated
+            && !on.iter().chain(&equalities).any(|condition| is_late(block, condition))
+            && !test.inner.any_condition(&reads_outer)
+            && is_self_contained(block, own);
+        if !may_hash {
+            return Ok(None);
+        }
+        let mut block = block.clone();
+        let mut list = test.inner.clone();
+        list.conditions.extend(inner_only);
+        let (inner, _) = self.plan_list(&mut block, list, 0, None)?;
+        let (mut outer_keys, mut inner_keys, mut modes) = (Vec::new(), Vec::new(), Vec::new());
+        for condition in equalities {
+            let (outer_key, inner_key, mode) =
+                equality_sides(&block, &condition, before, own).expect("partitioned by this");
+            outer_keys.push(outer_key);
+            inner_keys.push(inner_key);
+            modes.push(mode);
+        }
+        let inner_positions = match on.is_empty() {
+            true => Vec::new(),
+            false => crate::join_order::positions_of(&block, own),
+        };
+        let join = HashJoin {
+            outer: Box::new(outer.clone()),
+            inner: Box::new(inner),
+            kind,
+            outer_keys,
+            inner_keys,
+            modes,
+            on,
+            inner_positions,
+        };
+        let rows = rows_left(outer.rows_passing());
+        Ok(Some((Node::new(NodeKind::HashJoin(Box::new(join)), block.frame.len(), rows), block)))
+    }
+
+    /// The list with the values of one of its semijoins as a table, and the block that has this table; `None` where a row
+    /// could find several of these values.
+    pub fn with_driving(
+        &mut self,
+        block: &Block,
+        list: &JoinList,
+        place: usize,
+    ) -> Result<Option<(Block, JoinList)>, SqlError> {
+        let Item::Test(test) = &list.items[place] else { return Ok(None) };
+        let own = test.inner.sources();
+        let mut block = block.clone();
+        let (mut pairs, mut inner_only) = (Vec::new(), Vec::new());
+        for condition in &test.on {
+            if block.sources_of(condition) & !own == 0 {
+                inner_only.push(condition.clone());
+                continue;
+            }
+            let Some((outer, inner, mode)) = equality_sides(&block, condition, !own, own) else {
+                return Ok(None);
+            };
+            if !tells_apart(&inner.ty.column, mode) {
+                return Ok(None);
+            }
+            pairs.push((outer, inner, mode, condition.ty.clone()));
+        }
+        let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
+        if test.anti
+            || pairs.is_empty()
+            || block.sources.len() >= crate::merge::SOURCES_MAX
+            || test.inner.any_condition(&reads_outer)
+            || !is_self_contained(&block, own)
+        {
+            return Ok(None);
+        }
+        let mut inner = test.inner.clone();
+        inner.conditions.extend(inner_only);
+        let (node, _) = self.plan_list(&mut block, inner, 0, None)?;
+        let rows = node.rows_passing();
+        let node = project(node, pairs.iter().map(|(_, inner, ..)| inner.clone()).collect());
+        let column =
+            |(at, (_, inner, ..)): (usize, &(Expr, Expr, _, _))| Expr::column(at, inner.ty.column.clone());
+        let keys: Vec<Expr> = pairs.iter().enumerate().map(column).collect();
+        let width = keys.len();
+        let columns = keys.iter().map(|key| SourceColumn {
+            name: String::new(),
+            column_type: key.ty.column.clone(),
+            hidden: false,
+            invisible: true,
+        });
+        let columns = columns.collect();
+        let different = Node::new(NodeKind::Distinct { input: Box::new(node), keys }, width, rows);
+        let source = block.sources.len();
+        block.sources.push(Source {
+            alias: format!("<subquery{}>", source + 1),
+            database: String::new(),
+            columns,
+            kind: SourceKind::Derived(Some(Box::new(different))),
+            optional: false,
+            lock: None,
+            names_results: false,
+            need: None,
+        });
+        let mut list = list.clone();
+        list.items[place] = Item::Source(source);
+        for (column, (outer, _, mode, ty)) in pairs.into_iter().enumerate() {
+            let value = Box::new(block.column_expr(source, column));
+            let kind = ExprKind::Compare(ComparisonOperator::Equal, mode, Box::new(outer), value);
+            list.conditions.push(Expr { kind, ty });
+        }
+        Ok(Some((block, list)))
+    }
+}
+
+/// No query among the sources reads tables of another one.
+fn is_self_contained(block: &Block, own: u64) -> bool {
+    (0..block.sources.len())
+        .filter(|source| own >> source & 1 == 1)
+        .all(|source| is_ready(block, source, own))
+}
+
+/// No value of either side is one that a comparison warns about.
+pub fn converts_quietly(equality: &Expr) -> bool {
+    let ExprKind::Compare(_, mode, left, right) = &equality.kind else { return false };
+    let is_text = |side: &Expr| side.ty.column.kind.is_string();
+    matches!(mode, CompareMode::Text(_)) || !is_text(left) && !is_text(right)
+}
+
+/// A guess of how many rows a test leaves.
+fn rows_left(rows: f64) -> f64 {
+    (rows * 0.5).max(1.0)
+}

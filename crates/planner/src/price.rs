@@ -1,0 +1,114 @@
+//! What it costs to run a plan, in the units of `access`: reading one row of a scan in order costs 1.
+//!
+//! Used to compare whole plans of one block with each other, for instance ways to evaluate a subquery.
+use crate::access::{COST_LOOKUP, COST_RANGE};
+use plan::{AccessPath, JoinKind, Node, NodeKind, TableAccess};
+
+/// A row through an operator that only looks at it.
+const COST_PASS: f64 = 0.1;
+/// A row into a hash table, and a look-up in it.
+pub const COST_BUILD: f64 = 0.6;
+pub const COST_PROBE: f64 = 0.4;
+/// A row of what was kept.
+const COST_KEPT: f64 = 0.2;
+/// For each row and doubling of the number of rows.
+const COST_SORT: f64 = 0.3;
+
+/// The first run, and each further one with another base row.
+#[derive(Clone, Copy)]
+pub struct Price {
+    pub first: f64,
+    pub again: f64,
+}
+
+/// The price of one run.
+pub fn price(node: &Node) -> f64 {
+    price_of(node).first
+}
+
+fn each(cost: f64) -> Price {
+    Price { first: cost, again: cost }
+}
+
+fn plus(price: Price, cost: f64) -> Price {
+    Price { first: price.first + cost, again: price.again + cost }
+}
+
+/// Rows that are made once and read again from where they are kept.
+fn kept(input: &Node, rows: f64) -> Price {
+    Price { first: price(input) + rows * COST_KEPT, again: rows * COST_KEPT }
+}
+
+pub fn price_of(node: &Node) -> Price {
+    let rows = node.estimate.rows;
+    match &node.kind {
+        NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => each(1.0),
+        NodeKind::Table(access) => each(table_price(access, rows)),
+        NodeKind::Virtual(_) | NodeKind::JsonTable(_) | NodeKind::Round(_) => each(rows),
+        NodeKind::Derived { input, .. } => kept(input, rows),
+        NodeKind::Common(table) => kept(&table.input, rows),
+        NodeKind::Lateral(lateral) => each(price(&lateral.input) + rows * COST_KEPT),
+        NodeKind::Recursive(recursive) => {
+            let branches = recursive.branches.iter().map(|branch| price(&branch.query));
+            each(price(&recursive.seed) + branches.sum::<f64>())
+        }
+        NodeKind::Filter { input, .. } | NodeKind::Project { input, .. } => {
+            plus(price_of(input), input.rows_passing() * COST_PASS)
+        }
+        NodeKind::Limit { input, .. } | NodeKind::Measured { input, .. } => price_of(input),
+        NodeKind::Sort { input, .. } => {
+            let rows = input.rows_passing();
+            plus(price_of(input), rows * rows.max(2.0).log2() * COST_SORT)
+        }
+        NodeKind::Distinct { input, .. } => plus(price_of(input), input.rows_passing() * COST_BUILD),
+        NodeKind::Aggregate(aggregate) => {
+            plus(price_of(&aggregate.input), aggregate.input.rows_passing() * COST_PROBE)
+        }
+        NodeKind::Window(window) => plus(price_of(&window.input), window.input.rows_passing() * COST_PROBE),
+        NodeKind::NestedLoop(join) => {
+            let inner = price_of(&join.inner);
+            // The first match ends a test.
+            let share = if join.kind == JoinKind::Semi { 0.5 } else { 1.0 };
+            let outer_rows = join.outer.rows_passing().max(1.0);
+            plus(price_of(&join.outer), inner.first + (outer_rows - 1.0) * inner.again * share)
+        }
+        NodeKind::HashJoin(join) => {
+            let built = price(&join.inner) + join.inner.rows_passing() * COST_BUILD;
+            plus(price_of(&join.outer), built + join.outer.rows_passing() * COST_PROBE)
+        }
+        NodeKind::UnionAll { inputs } => each(inputs.iter().map(price).sum()),
+        NodeKind::SetDifference { left, right, .. } => {
+            let rows = left.rows_passing() + right.rows_passing();
+            each(price(left) + price(right) + rows * COST_BUILD)
+        }
+        NodeKind::Apply(apply) => {
+            let input = price_of(&apply.input);
+            let rows = apply.input.rows_passing();
+            match apply.correlation.is_empty() {
+                true => plus(input, price(&apply.query) + rows * COST_PROBE),
+                false => plus(input, rows * price(&apply.query)),
+            }
+        }
+        NodeKind::Initialise(initialise) => {
+            let queries: f64 =
+                initialise.initialisers.iter().map(|initialiser| price(&initialiser.query)).sum();
+            plus(price_of(&initialise.input), queries)
+        }
+    }
+}
+
+fn table_price(access: &TableAccess, rows: f64) -> f64 {
+    let clustered = |index: usize| access.table.clustered_by == Some(access.table.indexes[index].id);
+    let per_row = |index: usize| match (clustered(index), access.covering) {
+        (true, _) => 1.0,
+        (false, true) => 0.5,
+        (false, false) => 1.0 + COST_LOOKUP,
+    };
+    match &access.path {
+        AccessPath::Nothing => 0.0,
+        AccessPath::FullScan => COST_RANGE + rows,
+        AccessPath::IndexScan { index } => COST_RANGE + rows * per_row(*index),
+        AccessPath::Point { index, .. } => COST_RANGE + per_row(*index),
+        AccessPath::Ranges { index, ranges } => COST_RANGE * ranges.len() as f64 + rows * per_row(*index),
+    }
+}
