@@ -31,7 +31,8 @@ pub use gauges::Gauges;
 pub use instance::{EngineStatus, Instance, InstanceConfig, SleepFuture, Timer};
 pub use kill::{Handled, KillKind, KillSwitch};
 pub use plan_cache::{
-    ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, StatementText, TextKey, TypedPlan, is_kept,
+    ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, SettingHint, StatementText, TextKey, TypedPlan,
+    is_kept,
 };
 pub use plan_shape::PlanShape;
 pub use process_list::{Activity, OpenTransaction, ProcessEntry, ProcessList};

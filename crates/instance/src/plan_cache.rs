@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use foldhash::{HashMap, HashMapExt};
 use parking_lot::RwLock;
 use parser::Digest;
+use parser::hints::Hint;
 
 use crate::plan_shape::PlanShape;
 use crate::result_shape::Conversion;
@@ -51,6 +52,8 @@ pub struct PlanEnvironment {
     pub results_collation: u16,
     pub locks_source_rows: bool,
     pub foreign_key_checks: bool,
+    /// `optimizer_switch` as bits.
+    pub switches: u32,
 }
 
 /// The text of a prepared statement and what its tree told, so that a session that prepares the same text need
@@ -60,6 +63,16 @@ pub struct StatementText {
     pub bytes: Box<[u8]>,
     pub parameter_count: usize,
     pub is_query: bool,
+    /// SET_VAR and MAX_EXECUTION_TIME among its hints.
+    pub hints: Box<[SettingHint]>,
+}
+
+/// A hint that sets a variable for its statement.
+#[derive(Debug)]
+pub struct SettingHint {
+    pub hint: Hint,
+    /// It stands in the SELECT that is the statement.
+    pub may_limit: bool,
 }
 
 /// A prepared statement's plan for parameters of certain kinds.

@@ -11,6 +11,7 @@ mod entry;
 mod error;
 mod fuzz;
 mod grammar;
+pub mod hints;
 mod lexer;
 mod limits;
 mod mode;

@@ -2,8 +2,9 @@
 //!
 //! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
 //! (`dive`). Units: reading one row of a scan in order costs 1.
-use crate::block::{Block, IndexHints, SourceKind};
+use crate::block::{Block, SourceKind};
 use crate::catalog_view::TableStatistics;
+use crate::hints::{IndexHints, ScopedIndexes};
 use crate::join_order::{WantedOrder, projection_of};
 use crate::planner::Planner;
 use crate::range::{IndexRanges, RangeFinder};
@@ -23,6 +24,8 @@ const COST_COVERED_MAX: f64 = 0.9;
 const COST_SORT: f64 = 0.3;
 /// For each row that goes through a hash table of groups.
 const COST_GROUP: f64 = 0.4;
+/// What a hint asks not to be done, unless there is nothing else.
+const COST_REFUSED: f64 = 1e12;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
 /// A kept plan of a table with so few rows serves all values (`EstimateCheck`), so it is made without asking for them.
@@ -186,11 +189,12 @@ impl Chooser<'_> {
         let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed };
         let (mut found, mut without_range) = (Vec::new(), Vec::new());
         for (position, index) in self.table.indexes.iter().enumerate() {
-            if self.allows(position, index) {
-                match finder.find(index, conditions) {
-                    ranges if ranges.ranges.is_empty() => without_range.push(position),
-                    ranges => found.push((position, ranges)),
-                }
+            if index.invisible && !self.hints.uses_invisible {
+                continue;
+            }
+            match self.hints.join.allows(position).then(|| self.find(&finder, position, conditions)) {
+                Some(ranges) if !ranges.ranges.is_empty() => found.push((position, ranges)),
+                _ => without_range.push(position),
             }
         }
         let possible: Vec<usize> = found.iter().map(|(position, _)| *position).collect();
@@ -215,7 +219,7 @@ impl Chooser<'_> {
             let whole = without_range.into_iter().filter_map(|position| self.whole_index(position, wanted));
             candidates.extend(whole);
         }
-        if !(has_point || self.hints.force && has_range) {
+        if !(has_point || self.hints.join.force && has_range) {
             candidates.push(self.full_scan());
         }
         let mut choices: Vec<Choice> =
@@ -253,10 +257,28 @@ impl Chooser<'_> {
         candidates.iter().map(passing).fold(all, f64::min)
     }
 
-    fn allows(&self, position: usize, index: &IndexDef) -> bool {
-        !index.invisible
-            && !self.hints.ignored.contains(&position)
-            && self.hints.allowed.as_ref().is_none_or(|allowed| allowed.contains(&position))
+    /// The ranges of an index that the hints leave.
+    fn find(&self, finder: &RangeFinder<'_>, position: usize, conditions: &[Expr]) -> IndexRanges {
+        let found = finder.find(&self.table.indexes[position], conditions);
+        if !self.hints.no_range.contains(&position) {
+            return found;
+        }
+        // What is left are look-ups of one value.
+        let single = leading_single_values(&found.ranges);
+        match found.ranges.as_slice() {
+            [range] if single == range.parts.len() => found,
+            [range] if single > 0 => IndexRanges {
+                ranges: vec![RangeCondition { parts: range.parts[..single].to_vec() }],
+                reads_outer: found.reads_outer,
+                ..IndexRanges::default()
+            },
+            _ => IndexRanges::default(),
+        }
+    }
+
+    /// The indexes that may give rows in this order.
+    fn scope_of(&self, wanted: &WantedOrder) -> &ScopedIndexes {
+        if wanted.for_groups { &self.hints.group } else { &self.hints.order }
     }
 
     fn ranges(&self, position: usize, found: IndexRanges, conditions: &[Expr], decides: bool) -> Candidate {
@@ -305,8 +327,11 @@ impl Chooser<'_> {
         let index = &self.table.indexes[position];
         let clustered = self.table.clustered_by == Some(index.id);
         let covering = !clustered && self.covers(index);
-        let orders = wanted.is_some_and(|wanted| self.order_of(Some(index), &[], wanted).is_some());
-        if clustered || !(covering || orders) {
+        let orders = wanted.is_some_and(|wanted| {
+            self.scope_of(wanted).allows(position) && self.order_of(Some(index), &[], wanted).is_some()
+        });
+        let covers = covering && self.hints.join.allows(position);
+        if clustered || !(covers || orders) {
             return None;
         }
         let per_row = self.row_cost(index, clustered, covering);
@@ -346,6 +371,8 @@ impl Chooser<'_> {
         let Candidate { mut choice, index, per_row, .. } = candidate;
         choice.rows_out = rows_out.min(choice.rows_read);
         let Some(wanted) = wanted else { return choice };
+        let scope = self.scope_of(wanted);
+        let index = index.filter(|position| scope.allows(*position));
         let index = index.map(|position| &self.table.indexes[position]);
         let single = single_values(&choice.path);
         match self.order_of(index, &single, wanted) {
@@ -364,6 +391,9 @@ impl Chooser<'_> {
                     true => rows * COST_GROUP,
                     false => rows * rows.max(2.0).log2() * COST_SORT,
                 };
+                if scope.force {
+                    choice.cost += COST_REFUSED;
+                }
             }
         }
         choice

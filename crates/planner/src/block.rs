@@ -5,6 +5,7 @@
 use crate::bound::{BoundInitialiser, Logical};
 use crate::catalog_view::TableStatistics;
 use crate::common_table::BoundCommon;
+use crate::hints::{BlockHints, IndexHints};
 use crate::json_table::JsonTableSource;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
@@ -107,16 +108,6 @@ pub struct LateralSource {
     pub needs: u64,
 }
 
-/// Which indexes USE, FORCE and IGNORE INDEX leave, by position.
-#[derive(Clone, Debug, Default)]
-pub struct IndexHints {
-    /// `None` when no USE or FORCE was given.
-    pub allowed: Option<Vec<usize>>,
-    pub ignored: Vec<usize>,
-    /// FORCE: a table scan only when no index can be used.
-    pub force: bool,
-}
-
 #[derive(Clone)]
 pub struct Source {
     pub alias: String,
@@ -193,6 +184,7 @@ pub struct WindowCall {
 
 #[derive(Clone, Default)]
 pub struct Block {
+    pub hints: BlockHints,
     pub sources: Vec<Source>,
     pub frame: Vec<Position>,
     pub aggregates: Vec<AggregateCall>,

@@ -1,4 +1,5 @@
 //! What planning needs to know of the session.
+use crate::switches::Switches;
 use datum::{ColumnType, SqlError, Value};
 use expression::BindContext;
 use parser::ast::{DataType, VariableScope};
@@ -36,4 +37,6 @@ pub struct PlannerContext<'a> {
     pub session: &'a dyn SessionValues,
     /// INSERT .. SELECT and the like lock the rows they read in share mode (REPEATABLE READ and above).
     pub lock_source_rows: bool,
+    /// `optimizer_switch`.
+    pub switches: Switches,
 }

@@ -29,3 +29,14 @@ pub const ER_WINDOW_OUTER_REFERENCE: ErrorCode = ErrorCode::new(
 );
 pub const ER_DEFAULT_AS_VAL_GENERATED: ErrorCode =
     ErrorCode::new(3773, "HY000", "DEFAULT function cannot be used with default value expressions");
+pub const ER_PARSE_OPTIMIZER_HINT: ErrorCode = ErrorCode::new(1064, "42000", "%s near '%s' at line %d");
+pub const ER_WARN_CONFLICTING_HINT: ErrorCode =
+    ErrorCode::new(3126, "HY000", "Hint %s is ignored as conflicting/duplicated");
+pub const ER_WARN_UNKNOWN_QB_NAME: ErrorCode =
+    ErrorCode::new(3127, "HY000", "Query block name `%s` is not found for %s hint");
+pub const ER_WARN_UNRESOLVED_HINT_NAME: ErrorCode =
+    ErrorCode::new(3128, "HY000", "Unresolved name %s for %s hint");
+pub const ER_WARN_INVALID_HINT: ErrorCode =
+    ErrorCode::new(3614, "HY000", "Invalid number of arguments for hint %s");
+pub const ER_WRONG_USAGE_INDEX: ErrorCode =
+    ErrorCode::new(1221, "HY000", "Incorrect usage of USE INDEX and FORCE INDEX");

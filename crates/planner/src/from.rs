@@ -1,9 +1,11 @@
 //! The FROM clause: table references become sources of the block and a tree of joins over them.
-use crate::block::{Clause, IndexHints, Origin, Source, SourceColumn, SourceKind, same_name};
+use crate::block::{Clause, Origin, Source, SourceColumn, SourceKind, same_name};
 use crate::catalog_view::ResolvedTable;
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_TOO_MANY_TABLES;
+use crate::hints::indexes_of;
 use crate::planner::{Planner, not_supported};
+use crate::switches::Switch;
 use datum::{SqlError, error_code};
 use expression::{ComparisonOperator, Expr};
 use parser::ast;
@@ -155,10 +157,12 @@ impl<'p> Planner<'p> {
             ResolvedTable::Stored { table, statistics } => {
                 self.is_guess |= statistics.rows.is_none();
                 self.note_table(named.name.name.name, &table.database, &table.name);
+                let uses_invisible = self.context.switches.has(Switch::UseInvisibleIndexes);
+                let hints = indexes_of(named, &alias, &table, &self.block().hints, uses_invisible)?;
                 Source {
                     columns: columns_of(&table),
                     database: table.database.clone(),
-                    kind: SourceKind::Stored { hints: index_hints(named, &table)?, table, statistics },
+                    kind: SourceKind::Stored { hints, table, statistics },
                     alias,
                     optional: false,
                     lock: None,
@@ -331,30 +335,4 @@ pub fn columns_of(table: &TableDef) -> Vec<SourceColumn> {
         invisible: column.invisible || column.hidden,
     };
     table.columns.iter().map(column).collect()
-}
-
-fn index_hints(named: &ast::NamedTable<'_>, table: &TableDef) -> Result<IndexHints, SqlError> {
-    let mut hints = IndexHints::default();
-    for hint in named.index_hints {
-        let mut positions = Vec::with_capacity(hint.indexes.len());
-        for name in hint.indexes {
-            let position = table.index_named(name.name).filter(|at| !table.indexes[*at].invisible);
-            positions.push(
-                position.ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name.name, &table.name]))?,
-            );
-        }
-        // Hints for only ordering or grouping change no result; the planner may use another order.
-        if matches!(hint.scope, ast::IndexHintScope::OrderBy | ast::IndexHintScope::GroupBy) {
-            continue;
-        }
-        match hint.action {
-            ast::IndexHintAction::Ignore => hints.ignored.extend(positions),
-            ast::IndexHintAction::Use => hints.allowed.get_or_insert_default().extend(positions),
-            ast::IndexHintAction::Force => {
-                hints.force = true;
-                hints.allowed.get_or_insert_default().extend(positions);
-            }
-        }
-    }
-    Ok(hints)
 }

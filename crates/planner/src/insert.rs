@@ -29,6 +29,7 @@ impl<'p> Planner<'p> {
             false => Rights::UPDATE,
         };
         let (table, need) = self.target_table(&insert.table, TableUsage::Insert)?;
+        self.hints.target = Some(table.name.clone());
         let columns = self.insert_columns(insert, &table, need)?;
         let (mut source_columns, mut reads_target) = (Vec::new(), false);
         // MySQL: subqueries among values are locked at every level.
@@ -377,7 +378,7 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> So
         kind: SourceKind::Stored {
             table: table.clone(),
             statistics: TableStatistics::default(),
-            hints: crate::block::IndexHints::default(),
+            hints: crate::hints::IndexHints::default(),
         },
         optional: false,
         lock: None,

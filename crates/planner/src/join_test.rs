@@ -183,6 +183,7 @@ impl Planner<'_> {
             lock: None,
             names_results: false,
             need: None,
+            origin: Default::default(),
         });
         let mut list = list.clone();
         list.items[place] = Item::Source(source);

@@ -50,6 +50,7 @@ mod walk;
 
 mod access;
 mod dive;
+pub mod hints;
 mod join_cost;
 mod join_list;
 mod join_order;
@@ -58,6 +59,7 @@ mod price;
 mod range;
 mod selectivity;
 mod semijoin;
+mod switches;
 mod unnest;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
@@ -66,3 +68,4 @@ pub use load::{LoadTarget, load_targets};
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use view_definition::{ViewQuery, for_each_table, plan_view, view_columns};
 pub use statement::{is_plannable, plan_expressions, plan_statement};
+pub use switches::{Switch, Switches};

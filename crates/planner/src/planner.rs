@@ -4,6 +4,7 @@ use crate::catalog_view::{CatalogView, ResolvedTable};
 use crate::common_table::CommonScope;
 use crate::context::PlannerContext;
 use crate::dive::Dive;
+use crate::hints::StatementHints;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
 use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse, ViewUser};
@@ -73,6 +74,7 @@ pub struct Planner<'p> {
     pub named_windows: &'p [(ast::Ident<'p>, ast::WindowSpecification<'p>)],
     /// Derived tables and subqueries being planned, to bound recursion through WITH.
     pub depth: usize,
+    pub hints: StatementHints,
     /// Plain reads of blocks planned now lock their rows (INSERT .. SELECT).
     pub lock_reads: Option<ast::Locking<'p>>,
     /// Subqueries among the values of an INSERT: run once before it.
@@ -120,6 +122,7 @@ impl<'p> Planner<'p> {
             kept_count: 0,
             named_windows: &[],
             depth: 0,
+            hints: StatementHints::default(),
             lock_reads: None,
             value_initialisers: Vec::new(),
             subquery_reads: Vec::new(),

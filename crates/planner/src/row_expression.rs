@@ -31,6 +31,7 @@ pub fn bind_row_expression(
     let [ast::SelectItem::Expression { expr, .. }] = select.items else { return Err(unusable()) };
     // Literals of the stored text are no literals of the statement, so they must not become its parameters.
     let context = PlannerContext {
+        switches: crate::switches::Switches::default(),
         bind: context.bind.clone(),
         current_database: context.current_database,
         literals: Literals::Inline,

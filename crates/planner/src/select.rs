@@ -23,7 +23,7 @@ impl<'p> Planner<'p> {
         if select.qualify.is_some() {
             return Err(not_supported("QUALIFY"));
         }
-        self.blocks.push(Block { allows_windows: true, ..Block::default() });
+        self.blocks.push(Block { allows_windows: true, ..self.hinted_block(select.number) });
         let named_windows = std::mem::replace(&mut self.named_windows, select.windows);
         let bound = self.bind_select(select, tail);
         self.named_windows = named_windows;
@@ -84,6 +84,7 @@ impl<'p> Planner<'p> {
         let joined = self.bind_from(select.from, usage);
         self.locking = locking;
         let joined = joined?;
+        self.check_hinted_names();
         self.apply_locking(tail.locking)?;
         if let (true, Some(locking)) = (tail.locking.is_empty(), self.lock_reads) {
             self.apply_locking(&[locking])?;

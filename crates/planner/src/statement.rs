@@ -2,8 +2,9 @@
 use crate::block::Block;
 use crate::catalog_view::CatalogView;
 use crate::context::PlannerContext;
+use crate::hints::StatementHints;
 use crate::planner::{Planner, not_supported};
-use datum::SqlError;
+use datum::{SqlError, SqlMode};
 use parser::ast;
 use plan::{NodeKind, OutputColumn, Plan, PlanKind, QueryPlan, TableUsage};
 
@@ -22,6 +23,8 @@ pub fn plan_statement<'p>(
 ) -> Result<Plan, SqlError> {
     let arena = bumpalo::Bump::new();
     let mut planner = Planner::new(catalog, context, &arena);
+    let ansi_quotes = context.bind.sql_mode.contains(SqlMode::ANSI_QUOTES);
+    planner.hints = StatementHints::read(statement.hints, ansi_quotes, &mut planner.conditions);
     let kind = match statement.kind {
         ast::StatementKind::Query(query) => {
             if query.into.is_some() {

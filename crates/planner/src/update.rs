@@ -29,11 +29,12 @@ impl<'p> Planner<'p> {
         if let Some(with) = update.with {
             self.enter_with(with)?;
         }
-        self.blocks.push(Block::default());
+        self.blocks.push(self.hinted_block(update.number));
         let is_single = update.single_table().is_some();
         self.is_joined_change = !is_single;
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
+        self.check_hinted_names();
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
         let mut targets = self.update_targets(update.assignments)?;
@@ -75,7 +76,7 @@ impl<'p> Planner<'p> {
         if let Some(with) = delete.with {
             self.enter_with(with)?;
         }
-        self.blocks.push(Block::default());
+        self.blocks.push(self.hinted_block(delete.number));
         let (joined, sources, is_single) = match delete.target {
             ast::DeleteTarget::Single(table) => {
                 let reference = ast::TableReference::Table(table);
@@ -93,6 +94,7 @@ impl<'p> Planner<'p> {
                 (joined, sources, false)
             }
         };
+        self.check_hinted_names();
         self.share_reads(true);
         for &source in &sources {
             let table = stored_table(self.block(), source)?;

@@ -2,12 +2,12 @@
 //!
 //! Invariant: nothing of a view's text sees the statement around it, and what it needs is asked of whoever its
 //! definition says. What is wrong below a view is told of the outermost view only.
-use crate::block::{Origin, Source, SourceColumn, SourceKind};
+use crate::block::{Origin, QuerySource, Source, SourceColumn, SourceKind};
+use crate::bound::BoundQuery;
 use crate::common_table::named_columns;
 use crate::context::{Literals, PlannerContext};
 use crate::from::Joined;
 use crate::planner::{ContextRef, Planner, not_supported};
-use crate::query::PlannedQuery;
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use expression::KnownValues;
@@ -42,28 +42,29 @@ impl<'p> Planner<'p> {
     ) -> Result<Joined, SqlError> {
         let locking = self.locking_of(alias.name, usage);
         let query = self.view_query(view)?;
-        let planned = self.in_view(view, |planner| {
+        let bound = self.in_view(view, |planner| {
             planner.derived_depth += 1;
-            let planned = planner.plan_locked(query, locking);
+            let bound = planner.bind_locked(query, locking);
             planner.derived_depth -= 1;
-            planned
+            bound
         })?;
         let names: Vec<ast::Ident<'_>> = view.column_names.iter().map(|name| ident(name)).collect();
-        let is_merged = view.algorithm != ViewAlgorithm::TempTable
-            && crate::from::is_merged(query, &planned.node);
-        let columns = named_columns(planned.columns, &names).map_err(|error| hidden(view, error))?;
+        let merges = view.algorithm != ViewAlgorithm::TempTable && self.merges(&bound.logical);
+        let columns = named_columns(bound.columns, &names).map_err(|error| hidden(view, error))?;
         let columns = columns.into_iter().map(|(name, column_type)| SourceColumn {
             name,
             column_type,
             hidden: false,
             invisible: false,
         });
+        let source =
+            QuerySource { query: bound.logical, correlation: Vec::new(), slots: Vec::new(), merges };
         self.add_source(Source {
             alias: alias.name.to_owned(),
             database: view.database.clone(),
             columns: columns.collect(),
-            names_results: is_merged,
-            kind: SourceKind::Derived(Some(Box::new(planned.node))),
+            names_results: merges,
+            kind: SourceKind::Query(Box::new(source)),
             optional: false,
             lock: None,
             need: Some(need),
@@ -150,6 +151,7 @@ impl<'p> Planner<'p> {
             parameter_types: &[],
             values: &[],
             session: self.context.session,
+            switches: self.context.switches,
             lock_source_rows: self.context.lock_source_rows,
         }))
     }
@@ -175,18 +177,18 @@ impl<'p> Planner<'p> {
         self.locking.iter().find(reaches).map(|clause| ast::Locking { tables: &[], ..*clause })
     }
 
-    fn plan_locked(
+    fn bind_locked(
         &mut self,
         query: &'p ast::Query<'p>,
         locking: Option<ast::Locking<'p>>,
-    ) -> Result<PlannedQuery, SqlError> {
+    ) -> Result<BoundQuery, SqlError> {
         match (query.body, locking) {
             (ast::QueryBody::Select(_), Some(clause)) if query.locking.is_empty() => {
                 let locking = self.arena.alloc_slice_copy(&[clause]);
                 let query = self.arena.alloc(ast::Query { locking, ..*query });
-                self.plan_query(query)
+                self.bind_query(query)
             }
-            _ => self.plan_query(query),
+            _ => self.bind_query(query),
         }
     }
 

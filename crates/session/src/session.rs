@@ -22,6 +22,7 @@ use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, Statem
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
+use planner::Switches;
 use variables::{SessionVariables, Setting, Settings};
 
 /// Names a prepared statement within its session, as the protocol does.
@@ -39,6 +40,8 @@ pub struct Session {
     /// What expressions see of the session, made when it is first needed; only the clock differs between
     /// statements.
     pub(crate) statement_settings: Option<Arc<StatementSettings>>,
+    /// `optimizer_switch`, as the variable stands.
+    pub(crate) switches: Switches,
     pub(crate) strict: Arc<StrictSession>,
     pub(crate) viewer: Option<Arc<catalog::Viewer>>,
     pub(crate) database: Option<Arc<str>>,
@@ -84,6 +87,7 @@ impl Session {
         instance.gauges.count_connection(instance.processes().count(), connection.tls.is_some());
         let variables = SessionVariables::new(&instance.globals);
         let settings = Arc::new(Settings::of(&variables));
+        let switches = switches_of(&variables);
         let id = process.id;
         let shared = Arc::new(SharedState::new(process.clone(), instance.clone()));
         let mut session = Session {
@@ -96,6 +100,7 @@ impl Session {
             variables,
             settings,
             statement_settings: None,
+            switches,
             viewer: None,
             database: None,
             transaction: TransactionControl::of(id),
@@ -148,6 +153,7 @@ impl Session {
     pub(crate) fn refresh_settings(&mut self) {
         let fixed_timestamp_us = self.settings.fixed_timestamp_us;
         self.settings = Arc::new(Settings { fixed_timestamp_us, ..Settings::of(&self.variables) });
+        self.switches = switches_of(&self.variables);
         let checks = |name| self.variables.by_name(name).as_boolean();
         self.process.update(|activity| {
             activity.unique_checks = checks("unique_checks");
@@ -250,6 +256,7 @@ impl Session {
         self.privileges = Privileges::new(&self.instance, &self.connection);
         self.variables = SessionVariables::new(&self.instance.globals);
         self.settings = Arc::new(Settings::of(&self.variables));
+        self.switches = switches_of(&self.variables);
         self.forget_views();
         self.prepared.clear();
         self.named_statements.clear();
@@ -412,4 +419,8 @@ pub struct ConnectionLimits {
     pub idle_timeout_s: u32,
     pub net_read_timeout_s: u32,
     pub net_write_timeout_s: u32,
+}
+
+fn switches_of(variables: &SessionVariables) -> Switches {
+    Switches::of(variables.by_name("optimizer_switch").as_text())
 }

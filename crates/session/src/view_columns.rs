@@ -36,6 +36,7 @@ impl ViewColumns {
             values: &[],
             session: self,
             lock_source_rows: false,
+            switches: Default::default(),
         };
         let columns = planner::view_columns(view, self, &context)?;
         Ok(columns.into_iter().map(|column| self.column_of(column)).collect())

@@ -8,12 +8,14 @@ mod definition;
 mod registry;
 mod settings;
 mod store;
+mod switches;
 
 pub use convert::{from_value, parse_text};
 pub use definition::{Definition, Effect, Scope, Setting};
 pub use registry::{VariableId, all};
 pub use settings::{Completion, Settings, isolation_name, isolation_named};
 pub use store::{GlobalVariables, SessionVariables, WriteProtection, is_write_protection};
+pub use switches::{is_hintable, with_switches};
 
 /// MySQL's spelling of a storage engine that may be named; all but InnoDB are replaced by it.
 pub fn storage_engine(name: &str) -> Option<&'static str> {

@@ -235,6 +235,7 @@ impl Database {
             values: &[],
             session: &NoSession,
             lock_source_rows: true,
+            switches: planner::Switches::default(),
         };
         plan_statement(&parsed.statement, self, &context)
     }

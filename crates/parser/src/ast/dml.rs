@@ -51,6 +51,8 @@ pub struct Assignment<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
+    /// Its own number among the query blocks.
+    pub number: u32,
     pub with: Option<&'a With<'a>>,
     pub hints: Option<&'a str>,
     pub low_priority: bool,
@@ -75,6 +77,8 @@ impl<'a> Update<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Delete<'a> {
+    /// Its own number among the query blocks.
+    pub number: u32,
     pub with: Option<&'a With<'a>>,
     pub hints: Option<&'a str>,
     pub low_priority: bool,

@@ -69,6 +69,8 @@ pub struct CommonTable<'a> {
 /// One SELECT block.
 #[derive(Debug, Clone, Copy)]
 pub struct Select<'a> {
+    /// Query blocks are numbered from 1 as they are written.
+    pub number: u32,
     pub options: SelectOptions,
     /// The text between `/*+` and `*/`.
     pub hints: Option<&'a str>,

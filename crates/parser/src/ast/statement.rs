@@ -7,6 +7,8 @@ pub struct Statement<'a> {
     pub kind: StatementKind<'a>,
     /// From the first token to the last, without the `;`.
     pub span: Span,
+    /// The hint comments of all its query blocks.
+    pub hints: &'a [crate::hints::HintText<'a>],
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! The parser's state and its steps: look at a token, take it, or fail at it.
 use crate::ast::Span;
 use crate::entry::{LiteralUse, ParseOptions};
+use crate::hints::HintText;
 use crate::lexer::{Keyword, Token, TokenKind, Tokens};
 use crate::limits::{NEAR_LENGTH_MAX, NESTING_MAX};
 use crate::{ParseError, ParseErrorKind, SqlMode};
@@ -30,6 +31,10 @@ pub struct Parser<'a> {
     pub pending_into: Option<&'a crate::ast::Into<'a>>,
     /// Where the statement's first token begins.
     pub statement_start: u32,
+    /// Query blocks begun so far.
+    pub block_count: u32,
+    /// The hint comments of the statement at hand.
+    pub hint_texts: Vec<'a, HintText<'a>>,
     /// A stored program's body may hold `;`: the statement is the whole rest of the text.
     pub takes_all_text: bool,
 }
@@ -51,6 +56,8 @@ impl<'a> Parser<'a> {
             select_list_depth: 0,
             pending_into: None,
             statement_start: tokens.tokens[0].start,
+            block_count: 0,
+            hint_texts: Vec::new_in(arena),
             takes_all_text: false,
         }
     }

@@ -6,7 +6,8 @@ use crate::lexer::{Keyword as K, TokenKind as T};
 impl<'a> Parser<'a> {
     pub fn delete(&mut self, with: Option<&'a With<'a>>) -> Result<StatementKind<'a>> {
         self.expect_keyword(K::Delete)?;
-        let hints = self.hints()?;
+        let number = self.next_block();
+        let hints = self.hints(number)?;
         let (mut low_priority, mut quick, mut ignore) = (false, false, false);
         loop {
             match self.keyword() {
@@ -20,8 +21,18 @@ impl<'a> Parser<'a> {
         }
         let target = self.delete_target()?;
         let filter = self.where_clause()?;
-        let mut delete =
-            Delete { with, hints, low_priority, quick, ignore, target, filter, order_by: &[], limit: None };
+        let mut delete = Delete {
+            number,
+            with,
+            hints,
+            low_priority,
+            quick,
+            ignore,
+            target,
+            filter,
+            order_by: &[],
+            limit: None,
+        };
         if matches!(target, DeleteTarget::Single(_)) {
             delete.order_by = self.order_by()?;
             delete.limit = self.simple_limit()?;

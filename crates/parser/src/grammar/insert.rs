@@ -13,7 +13,8 @@ type ColumnList<'a> = Option<&'a [ColumnReference<'a>]>;
 impl<'a> Parser<'a> {
     pub fn insert(&mut self) -> Result<StatementKind<'a>> {
         let replace = self.advance().keyword == K::Replace;
-        let hints = self.hints()?;
+        // The query that gives the rows has the same number: it is the statement's first.
+        let hints = self.hints(self.block_count + 1)?;
         let priority = match self.accept_one_of(&[K::LowPriority, K::HighPriority, K::Delayed]) {
             Some(K::LowPriority) => Some(Priority::Low),
             Some(K::Delayed) => Some(Priority::Delayed),
@@ -50,6 +51,7 @@ impl<'a> Parser<'a> {
 
     fn insert_source(&mut self) -> Result<(ColumnList<'a>, InsertSource<'a>)> {
         if self.accept_keyword(K::Set) {
+            self.next_block();
             return Ok((None, InsertSource::Set(self.comma_list(Self::assignment)?)));
         }
         let mut columns = None;
@@ -63,6 +65,7 @@ impl<'a> Parser<'a> {
             _ => false,
         };
         if is_values {
+            self.next_block();
             self.advance();
             return Ok((columns, InsertSource::Values(self.comma_list(Self::insert_row)?)));
         }

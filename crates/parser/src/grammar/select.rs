@@ -5,6 +5,7 @@ use crate::ast::{
     Expr, ExprKind, GroupBy, Ident, LiteralValue, ObjectName, OrderItem, Select, SelectItem, SelectOptions,
     Span, TableReference, WindowSpecification,
 };
+use crate::hints::HintText;
 use crate::lexer::{Keyword as K, TokenKind as T, scan};
 
 /// MySQL cuts the name that it makes from an expression's text.
@@ -14,7 +15,8 @@ impl<'a> Parser<'a> {
     pub fn select(&mut self) -> Result<&'a Select<'a>> {
         let start = self.start();
         self.expect_keyword(K::Select)?;
-        let hints = self.hints()?;
+        let number = self.next_block();
+        let hints = self.hints(number)?;
         let options = self.select_options()?;
         self.select_list_depth += 1;
         let items = self.comma_list(Self::select_item)?;
@@ -29,6 +31,7 @@ impl<'a> Parser<'a> {
             self.pending_into = self.select_into()?;
         }
         let mut select = Select {
+            number,
             options,
             hints,
             items,
@@ -112,13 +115,25 @@ impl<'a> Parser<'a> {
         Ok((name, specification))
     }
 
-    /// The text of `/*+ .. */` after the statement's verb.
-    pub fn hints(&mut self) -> Result<Option<&'a str>> {
+    /// The number of the query block that begins.
+    pub fn next_block(&mut self) -> u32 {
+        self.block_count += 1;
+        self.block_count
+    }
+
+    /// The text of `/*+ .. */` after the verb of a query block.
+    pub fn hints(&mut self, block: u32) -> Result<Option<&'a str>> {
         if !self.at(T::Hint) {
             return Ok(None);
         }
         let token = self.advance();
         let inner = self.text_at(token.start + 3, token.end - 2)?;
+        // A literal behind it may be in no character set.
+        let text = self.text_at(token.start + 3, self.text.len() as u32);
+        let text = text.or_else(|_| self.text_at(token.start + 3, token.end))?;
+        let before = &self.text[self.statement_start as usize..token.start as usize + 3];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u32;
+        self.hint_texts.push(HintText { block, text, length: inner.len(), line });
         Ok(Some(inner.trim()))
     }
 

@@ -2,13 +2,14 @@
 use super::core::{Parser, Result};
 use crate::ast::{Expr, Span, Statement, StatementKind};
 use crate::lexer::{Keyword as K, TokenKind as T};
+use bumpalo::collections::Vec;
 
 impl<'a> Parser<'a> {
     /// One whole statement up to its `End` token.
     pub fn complete_statement(&mut self) -> Result<Statement<'a>> {
         let start = self.start();
         if self.at(T::End) {
-            return Ok(Statement { kind: StatementKind::Empty, span: Span::new(start, start) });
+            return Ok(Statement { kind: StatementKind::Empty, span: Span::new(start, start), hints: &[] });
         }
         let statement = self.statement()?;
         if self.takes_all_text {
@@ -23,7 +24,8 @@ impl<'a> Parser<'a> {
     pub fn statement(&mut self) -> Result<Statement<'a>> {
         let start = self.start();
         let kind = self.statement_kind()?;
-        Ok(Statement { kind, span: self.span_from(start) })
+        let hints = std::mem::replace(&mut self.hint_texts, Vec::new_in(self.arena)).into_bump_slice();
+        Ok(Statement { kind, span: self.span_from(start), hints })
     }
 
     fn statement_kind(&mut self) -> Result<StatementKind<'a>> {

@@ -6,7 +6,8 @@ use crate::lexer::Keyword as K;
 impl<'a> Parser<'a> {
     pub fn update(&mut self, with: Option<&'a With<'a>>) -> Result<StatementKind<'a>> {
         self.expect_keyword(K::Update)?;
-        let hints = self.hints()?;
+        let number = self.next_block();
+        let hints = self.hints(number)?;
         let low_priority = self.accept_keyword(K::LowPriority);
         let ignore = self.accept_keyword(K::Ignore);
         let tables: &[TableReference<'a>] = self.comma_list(Self::table_reference)?;
@@ -14,6 +15,7 @@ impl<'a> Parser<'a> {
         let assignments = self.comma_list(Self::assignment)?;
         let filter = self.where_clause()?;
         let mut update = Update {
+            number,
             with,
             hints,
             low_priority,

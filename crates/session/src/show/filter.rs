@@ -58,6 +58,7 @@ impl Session {
             span,
         };
         let select = Select {
+            number: 1,
             options: SelectOptions::default(),
             hints: None,
             items: &[SelectItem::Wildcard(span)],
@@ -73,7 +74,7 @@ impl Session {
         let body = QueryBody::Select(&select);
         let query =
             Query { with: None, body, order_by: &[], limit: None, locking: &[], into: None, span, height: 0 };
-        let statement = Statement { kind: StatementKind::Query(&query), span };
+        let statement = Statement { kind: StatementKind::Query(&query), span, hints: &[] };
         let context = PlannerContext {
             current_database: Some(MADE_TABLE),
             ..self.planner_context(Literals::Inline, request.parameter_types)

@@ -36,7 +36,8 @@ impl Session {
         let locking: &[Locking<'_>] =
             if is_plain && self.locks_source_rows() { &share } else { query.locking };
         let query = &Query { locking, ..*query };
-        let source = Statement { kind: StatementKind::Query(query), span: query.span };
+        let source =
+            Statement { kind: StatementKind::Query(query), span: query.span, hints: request.statement.hints };
         let request = Request { statement: &source, ..request };
         let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
         let plan = self.plan_knowing(make).await?;

@@ -139,7 +139,7 @@ impl Session {
             return Err(super::load_data::files_are_forbidden());
         };
         let plain = parser::ast::Query { into: None, ..*query };
-        let statement = Statement { kind: StatementKind::Query(&plain), span: request.statement.span };
+        let statement = Statement { kind: StatementKind::Query(&plain), ..*request.statement };
         let request = Request { statement: &statement, ..request };
         let mut rows = executor::CollectRows::default();
         let fits = |plan: &plan::Plan| match &plan.kind {

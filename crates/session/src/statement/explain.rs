@@ -35,6 +35,11 @@ impl Session {
                     self.require_usable_xa()?;
                 }
                 self.require_plan(&plan)?;
+                if !explain.analyze {
+                    plan.conditions
+                        .iter()
+                        .for_each(|condition| self.shared.diagnostics.lock().add(condition.clone()));
+                }
                 let format: String = match explain.format {
                     ExplainFormat::Unspecified => {
                         self.variables.by_name("explain_format").as_text().to_owned()

@@ -17,6 +17,7 @@ mod evaluate;
 mod explain;
 mod global_lock;
 mod guard;
+mod hinted_settings;
 mod literals;
 mod load_data;
 mod load_format;

@@ -88,6 +88,7 @@ impl Session {
                 .map_or(0, |_| self.settings.results_collation.number()),
             locks_source_rows: self.locks_source_rows(),
             foreign_key_checks: self.settings.foreign_key_checks,
+            switches: self.switches.bits(),
         }
     }
 
@@ -168,6 +169,7 @@ impl Session {
             values: &[],
             session: self,
             lock_source_rows: self.locks_source_rows(),
+            switches: self.switches,
         }
     }
 

@@ -15,6 +15,7 @@ use parser::parse;
 use plan::OutputColumn;
 
 use super::cursor::{Cursor, CursorKind};
+use super::hinted_settings::setting_hints;
 use super::planned::PLAN_ATTEMPTS_MAX;
 use super::run::{ParsedStatement, SavedPlan, parse_error};
 use super::{Done, Request};
@@ -101,7 +102,8 @@ impl Session {
             return Ok(PreparedStatement { text, plan: Some(plan), cursor: None, _place: place });
         }
         let arena = Bump::new();
-        let parsed = parse(text, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
+        let options = self.parse_options(true);
+        let parsed = parse(text, options, &arena).map_err(|error| parse_error(&error))?;
         check_preparable(&parsed.statement.kind)?;
         if parsed.parameter_count as usize > usize::from(u16::MAX) {
             return Err(error_code::ER_PS_MANY_PARAM.plain());
@@ -110,6 +112,7 @@ impl Session {
             bytes: text.into(),
             parameter_count: parsed.parameter_count as usize,
             is_query: matches!(parsed.statement.kind, StatementKind::Query(_)),
+            hints: setting_hints(&parsed.statement, options.mode.ansi_quotes).into(),
         });
         // INTO makes a query without a result; it is planned when it runs.
         let is_into = matches!(parsed.statement.kind, StatementKind::Query(query) if query.into.is_some());
@@ -191,8 +194,25 @@ impl Session {
         self.show_activity("Sleep", None);
     }
 
-    /// Runs a prepared statement, with its kept plan if that is still right. Takes the parameters.
+    /// Runs a prepared statement, with the variables that its hints set.
     pub(super) async fn run_prepared(
+        &mut self,
+        statement: &mut PreparedStatement,
+        parameters: &mut Vec<Value>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if statement.text.hints.is_empty() {
+            return pin!(self.run_prepared_plan(statement, parameters, sink)).await;
+        }
+        let text = statement.text.clone();
+        let before = self.enter_hints(&text.hints);
+        let result = Box::pin(self.run_prepared_plan(statement, parameters, sink)).await;
+        self.leave_hints(before);
+        result
+    }
+
+    /// The same, with its kept plan if that is still right. Takes the parameters.
+    async fn run_prepared_plan(
         &mut self,
         statement: &mut PreparedStatement,
         parameters: &mut Vec<Value>,

@@ -15,6 +15,7 @@ use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
 use super::guard::{Ended, Limits, Shield, run_guarded};
+use super::hinted_settings::setting_hints;
 use super::{Done, Request};
 use crate::session::Session;
 use crate::sink::{OkInfo, ResultSink, StatusFlags, StatusInfo};
@@ -110,7 +111,9 @@ impl Session {
             let digest = digest.filter(|_| !has_more && is_first && parsed.literal_use.is_shareable());
             let work = ParsedStatement { request, digest };
             let limited = matches!(parsed.statement.kind, StatementKind::Query(_));
+            let before = self.enter_hints(&setting_hints(&parsed.statement, options.mode.ansi_quotes));
             let result = self.run_guarded_statement(limited, work, sink).await;
+            self.leave_hints(before);
             let failed = result.is_err();
             self.finish(result, has_more, sink).await;
             if failed || !has_more {

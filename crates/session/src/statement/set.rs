@@ -21,6 +21,7 @@ use crate::sink::StateChange;
 use definition::{ER_WARN_RESTRICT_FK_DEPRECATED, ER_WARN_RESTRICT_FK_OFF};
 use variables::{
     Definition, Effect, Scope, Setting, VariableId, from_value, is_write_protection, isolation_named,
+    with_switches,
 };
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
@@ -128,6 +129,12 @@ impl Session {
         let is_default = value.is_none();
         let setting = match value {
             None => self.default_setting(id, scope),
+            Some(value) if definition.name == "optimizer_switch" => {
+                let is_session = matches!(scope, VariableScope::Unspecified | VariableScope::Session);
+                let globals = &self.instance.globals;
+                let present = if is_session { self.variables.get(id).clone() } else { globals.get(id) };
+                self.switched(id, &present, &value)?
+            }
             Some(value) => {
                 let converted = from_value(definition, &value)?;
                 let mut warnings = Vec::from_iter(converted.warning);
@@ -144,6 +151,19 @@ impl Session {
             self.shared.warning(warning);
         }
         Ok(Change { id, scope, setting, is_for_next: false, is_default })
+    }
+
+    /// The value of `optimizer_switch` after some of its flags are set.
+    pub(super) fn switched(
+        &self,
+        id: VariableId,
+        present: &Setting,
+        value: &Value,
+    ) -> Result<Setting, SqlError> {
+        let Setting::Text(text) = from_value(id.definition(), value)?.setting else {
+            return Ok(present.clone());
+        };
+        Ok(Setting::text(&with_switches(id.definition(), present.as_text(), &text)?))
     }
 
     fn check_scope(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {
