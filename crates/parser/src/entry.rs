@@ -1,7 +1,7 @@
 //! The entry points.
-use crate::ast::Statement;
-use crate::grammar::Parser;
-use crate::lexer::{TokenKind, tokenize};
+use crate::ast::{CodeKind, Expr, Statement};
+use crate::grammar::{Parser, ProgramNames};
+use crate::lexer::{Keyword, Token, TokenKind, tokenize, tokenize_all};
 use crate::limits::TEXT_LENGTH_MAX;
 use crate::{ParseError, ParseErrorKind, SqlMode};
 use bumpalo::Bump;
@@ -73,10 +73,14 @@ pub fn parse_one<'a>(
         let kind = ParseErrorKind::NotSupported { what: "a statement of 4 GiB or more".to_owned() };
         return Err(ParseError { kind, position: 0 });
     }
-    let tokens = tokenize(text, options.mode, arena);
+    let mut tokens = tokenize(text, options.mode, arena);
+    let defines_program = may_define_program(tokens.tokens);
+    if defines_program {
+        tokens = tokenize_all(text, options.mode, arena);
+    }
     let mut parser = Parser::new(text, options, &tokens, arena);
     let statement = parser.complete_statement().map_err(|error| *error)?;
-    let consumed = if parser.takes_all_text { text.len() } else { tokens.consumed };
+    let consumed = if defines_program { parser.peek().end as usize } else { tokens.consumed };
     Ok(Parsed {
         statement,
         consumed,
@@ -84,4 +88,47 @@ pub fn parse_one<'a>(
         parameter_count: tokens.parameter_count,
         literal_use: parser.literal_use,
     })
+}
+
+/// Whether the statement may have a body, whose `;` do not end it.
+fn may_define_program(tokens: &[Token]) -> bool {
+    /// As long as the words before the object's get, with a definer among them.
+    const HEAD_TOKENS: usize = 12;
+    let names_program = |token: &Token| {
+        matches!(token.keyword, Keyword::Procedure | Keyword::Function | Keyword::Trigger | Keyword::Event)
+    };
+    matches!(tokens[0].keyword, Keyword::Create | Keyword::Alter)
+        && tokens.iter().take(HEAD_TOKENS).any(names_program)
+}
+
+/// A piece of SQL of a stored program's body, read by itself.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece<'a> {
+    Statement(Statement<'a>),
+    Expression(Expr<'a>),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ParsedPiece<'a> {
+    pub piece: Piece<'a>,
+    /// The slots that it reads, by the index of the parameter that stands for each.
+    pub used: &'a [u32],
+}
+
+/// Reads a piece of SQL again whose program was read before: `text` is the piece's own, the scope and the row's columns
+/// are those that it had there.
+pub fn parse_piece<'a>(
+    text: &'a [u8],
+    mode: SqlMode,
+    kind: CodeKind,
+    names: ProgramNames<'a>,
+    arena: &'a Bump,
+) -> Result<ParsedPiece<'a>, ParseError> {
+    let tokens = tokenize_all(text, mode, arena);
+    let options = ParseOptions { mode, parameters: false };
+    let mut parser = Parser::new(text, options, &tokens, arena);
+    parser.program = Some(Box::new(names));
+    let piece = parser.piece(kind).map_err(|error| *error)?;
+    let used = arena.alloc_slice_copy(&parser.names().used);
+    Ok(ParsedPiece { piece, used })
 }

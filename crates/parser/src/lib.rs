@@ -18,9 +18,10 @@ mod mode;
 mod restore;
 
 pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, digest};
-pub use entry::{LiteralUse, ParseOptions, Parsed, parse, parse_one};
+pub use entry::{LiteralUse, ParseOptions, Parsed, ParsedPiece, Piece, parse, parse_one, parse_piece};
 pub use error::{ParseError, ParseErrorKind};
 pub use fuzz::fuzz_one;
+pub use grammar::ProgramNames;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
 pub use restore::{NamedColumn, NamedTable, ResolvedNames, ViewText, RestoreOptions, RestoredExpr, RestoredQuery, is_condition, restore, restore_query};

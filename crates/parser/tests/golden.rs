@@ -60,4 +60,5 @@ golden! {
     administration "admin.txt"
     dumps "dump.txt"
     errors "error.txt"
+    programs "program.txt"
 }

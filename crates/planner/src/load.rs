@@ -26,6 +26,7 @@ pub fn load_targets(load: &LoadData<'_>, table: &TableDef) -> Result<Vec<LoadTar
         LoadColumn::Column(reference) => {
             crate::insert::target_column(table, reference).map(LoadTarget::Column)
         }
+        LoadColumn::Local(_) => Err(not_supported("LOAD DATA in a stored program")),
     };
     load.columns.iter().map(target).collect()
 }

@@ -146,8 +146,7 @@ pub struct ReplicaControl<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct SignalStatement<'a> {
     pub resignal: bool,
-    pub sqlstate: Option<&'a str>,
-    pub condition: Option<Ident<'a>>,
+    pub condition: Option<super::ConditionValue>,
     pub items: &'a [SignalItem<'a>],
 }
 

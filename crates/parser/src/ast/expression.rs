@@ -28,6 +28,8 @@ pub enum ExprKind<'a> {
     },
     /// `?`
     Parameter(ParameterIndex),
+    /// A variable of a stored program, by the parameter that its value comes in through.
+    Local(ParameterIndex),
     Column(ColumnReference<'a>),
     /// `@name`; the name as written, without quotes.
     UserVariable(Ident<'a>),

@@ -21,6 +21,8 @@ pub struct LineOptions<'a> {
 pub enum LoadColumn<'a> {
     Column(ColumnReference<'a>),
     UserVariable(Ident<'a>),
+    /// A variable of a stored program, by its slot.
+    Local(u32),
 }
 
 /// LOAD DATA and LOAD XML.

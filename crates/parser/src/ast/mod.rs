@@ -16,6 +16,7 @@ mod load;
 mod name;
 mod operator;
 mod partition;
+mod program;
 mod query;
 mod set;
 mod show;
@@ -65,6 +66,12 @@ pub use name::{Ident, ObjectName, Span};
 pub use operator::{BinaryOperator, IntervalUnit, LogicalOperator, UnaryOperator};
 pub use partition::{
     PartitionDefinition, PartitionMethod, PartitionValues, Partitioning, SubPartitionDefinition,
+};
+pub use program::{
+    AlterEvent, AlterRoutine, Body, Branch, Characteristics, Code, CodeKind, ConditionValue, CreateProgram,
+    Cursor, DataAccess, EventHead, EventStatus, HandledCondition, HandlerDeclaration, LabelId, Parameter,
+    ParameterMode, ProgramStatement, Returns, RowColumn, Schedule, Scope, TriggerEvent, TriggerHead,
+    TriggerOrder, Variable,
 };
 pub use query::{
     CommonTable, GroupBy, Into, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select,

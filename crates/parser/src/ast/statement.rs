@@ -40,6 +40,9 @@ pub enum StatementKind<'a> {
     CreateView(&'a CreateView<'a>),
     /// `DROP VIEW`
     DropView(DropTable<'a>),
+    CreateProgram(&'a CreateProgram<'a>),
+    AlterRoutine(&'a AlterRoutine<'a>),
+    AlterEvent(&'a AlterEvent<'a>),
     DropStored(DropStored<'a>),
 
     Use(Ident<'a>),

@@ -1,4 +1,4 @@
-//! Views in full, and the DROP of stored objects. Bodies of triggers, routines and events are not parsed yet.
+//! Views, and the DROP of stored objects.
 use super::{Ident, ObjectName, Query, User};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,6 +13,7 @@ impl<'a> Expr<'a> {
             | ExprKind::Literal(_)
             | ExprKind::Temporal { .. }
             | ExprKind::Parameter(_)
+            | ExprKind::Local(_)
             | ExprKind::Column(_)
             | ExprKind::UserVariable(_)
             | ExprKind::SystemVariable(_)

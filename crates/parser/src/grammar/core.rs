@@ -1,4 +1,5 @@
 //! The parser's state and its steps: look at a token, take it, or fail at it.
+use super::program::ProgramNames;
 use crate::ast::Span;
 use crate::entry::{LiteralUse, ParseOptions};
 use crate::hints::HintText;
@@ -35,8 +36,8 @@ pub struct Parser<'a> {
     pub block_count: u32,
     /// The hint comments of the statement at hand.
     pub hint_texts: Vec<'a, HintText<'a>>,
-    /// A stored program's body may hold `;`: the statement is the whole rest of the text.
-    pub takes_all_text: bool,
+    /// Inside a stored program: what its names mean.
+    pub program: Option<Box<ProgramNames<'a>>>,
 }
 
 impl<'a> Parser<'a> {
@@ -58,7 +59,7 @@ impl<'a> Parser<'a> {
             statement_start: tokens.tokens[0].start,
             block_count: 0,
             hint_texts: Vec::new_in(arena),
-            takes_all_text: false,
+            program: None,
         }
     }
 
@@ -90,6 +91,15 @@ impl<'a> Parser<'a> {
             self.index += 1;
         }
         token
+    }
+
+    /// Passes the `;` between two statements of a program's body.
+    pub fn pass_semicolon(&mut self) -> bool {
+        let is_inner = self.kind() == TokenKind::End && self.index + 1 < self.tokens.len();
+        if is_inner {
+            self.index += 1;
+        }
+        is_inner
     }
 
     pub fn at(&self, kind: TokenKind) -> bool {

@@ -24,6 +24,9 @@ impl<'a> Parser<'a> {
         if self.at(T::AtName) {
             return Ok(LoadColumn::UserVariable(self.user_variable()?));
         }
+        if let Some(local) = self.receiving_slot()? {
+            return Ok(local);
+        }
         let name = self.ident()?;
         Ok(LoadColumn::Column(crate::ast::ColumnReference { qualifier: None, name: name.name }))
     }

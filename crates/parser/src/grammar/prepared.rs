@@ -1,8 +1,8 @@
 //! Prepared statements by SQL, KILL, SIGNAL and GET DIAGNOSTICS.
 use super::core::{Parser, Result};
 use crate::ast::{
-    ColumnReference, Diagnostics, DiagnosticsItem, Ident, Kill, LoadColumn, PreparedSource, SignalItem,
-    SignalStatement, StatementKind,
+    ColumnReference, ConditionValue, Diagnostics, DiagnosticsItem, Ident, Kill, LoadColumn, PreparedSource,
+    SignalItem, SignalStatement, StatementKind,
 };
 use crate::lexer::{Keyword as K, TokenKind as T};
 
@@ -42,12 +42,14 @@ impl<'a> Parser<'a> {
 
     pub fn signal(&mut self) -> Result<StatementKind<'a>> {
         let resignal = self.advance().keyword == K::Resignal;
-        let mut signal = SignalStatement { resignal, sqlstate: None, condition: None, items: &[] };
+        let mut signal = SignalStatement { resignal, condition: None, items: &[] };
         if self.accept_keyword(K::Sqlstate) {
             self.accept_keyword(K::Value);
-            signal.sqlstate = Some(self.string_text()?);
+            let text = self.string_text()?;
+            signal.condition = Some(ConditionValue::SqlState(self.sqlstate(text)?));
         } else if self.at_ident() {
-            signal.condition = Some(self.ident()?);
+            let name = self.ident()?;
+            signal.condition = Some(self.signalled_condition(name.name)?);
         } else if !resignal {
             return Err(self.syntax_error());
         }
@@ -69,6 +71,8 @@ impl<'a> Parser<'a> {
         let items = self.comma_list(|parser| {
             let target = if parser.at(T::AtName) {
                 LoadColumn::UserVariable(parser.user_variable()?)
+            } else if let Some(local) = parser.receiving_slot()? {
+                local
             } else {
                 LoadColumn::Column(ColumnReference { qualifier: None, name: parser.ident()?.name })
             };

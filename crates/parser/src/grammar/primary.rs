@@ -78,23 +78,36 @@ impl<'a> Parser<'a> {
                 return self.json_extract(ColumnReference { qualifier: None, name: first.name }, start);
             }
             _ => {
-                return self.node(
-                    ExprKind::Column(ColumnReference { qualifier: None, name: first.name }),
-                    start,
-                    0,
-                );
+                let kind = self
+                    .local_variable(first.name)
+                    .unwrap_or(ExprKind::Column(ColumnReference { qualifier: None, name: first.name }));
+                return self.node(kind, start, 0);
             }
         }
+        let row = if self.program.is_some() { self.row_named(first.name) } else { None };
         self.advance();
         if self.peek_at(1).kind == T::LeftParen {
             let name = self.ident_after_dot()?;
             return self.nested(|parser| parser.function_call(Some(first), name, start));
+        }
+        if let Some(is_new) = row {
+            let name = self.ident_after_dot()?;
+            let slot = self.row_slot(is_new, name.name, false)?;
+            let index = ParameterIndex(self.names().use_slot(slot));
+            return self.node(ExprKind::Local(index), start, 0);
         }
         let column = self.column_after_dot(first)?;
         match self.kind() {
             T::Arrow | T::LongArrow => self.json_extract(column, start),
             _ => self.node(ExprKind::Column(column), start, 0),
         }
+    }
+
+    /// The variable of the program at hand that a name means.
+    pub fn local_variable(&mut self, name: &str) -> Option<ExprKind<'a>> {
+        let names = self.program.as_mut()?;
+        let slot = names.slot(name)?;
+        Some(ExprKind::Local(ParameterIndex(names.use_slot(slot))))
     }
 
     fn json_extract(&mut self, column: ColumnReference<'a>, start: u32) -> Result<Expr<'a>> {

@@ -268,7 +268,14 @@ impl<'a> Parser<'a> {
         if !whole_number && token.kind != T::Question {
             let start = self.start();
             let column = self.column_reference()?;
-            return self.node(ExprKind::Column(column), start, 0);
+            let local = match column.qualifier {
+                None => self.local_variable(column.name),
+                Some(_) => None,
+            };
+            if self.program.is_some() && local.is_none() {
+                return Err(self.program_error(1327, format!("Undeclared variable: {}", column.name)));
+            }
+            return self.node(local.unwrap_or(ExprKind::Column(column)), start, 0);
         }
         let expr = self.primary()?;
         match expr.kind {

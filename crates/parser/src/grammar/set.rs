@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek_at(ahead).kind, T::Equal | T::Assign)
     }
 
-    fn variable_assignment(&mut self) -> Result<VariableAssignment<'a>> {
+    pub fn variable_assignment(&mut self) -> Result<VariableAssignment<'a>> {
         if self.at_keyword(K::Names) {
             return self.set_names();
         }

@@ -1,6 +1,7 @@
 //! The first words of a statement decide which rule reads it.
 use super::core::{Parser, Result};
-use crate::ast::{Expr, Span, Statement, StatementKind};
+use super::show::routine_kind;
+use crate::ast::{DropStored, Expr, Span, Statement, StatementKind};
 use crate::lexer::{Keyword as K, TokenKind as T};
 use bumpalo::collections::Vec;
 
@@ -12,9 +13,6 @@ impl<'a> Parser<'a> {
             return Ok(Statement { kind: StatementKind::Empty, span: Span::new(start, start), hints: &[] });
         }
         let statement = self.statement()?;
-        if self.takes_all_text {
-            return Ok(Statement { span: Span::new(start, self.text.len() as u32), ..statement });
-        }
         if !self.at(T::End) {
             return Err(self.syntax_error());
         }
@@ -168,7 +166,8 @@ impl<'a> Parser<'a> {
             K::Role => self.create_role(),
             K::Or if self.keyword_at(2) == K::Spatial => self.unsupported("CREATE SPATIAL REFERENCE SYSTEM"),
             K::Or | K::Algorithm | K::Definer | K::Sql | K::View => self.create_stored_or_view(false),
-            K::Procedure | K::Function | K::Trigger | K::Event | K::Aggregate => self.create_program(),
+            K::Aggregate if self.keyword_at(1) == K::Function => self.unsupported("loadable functions"),
+            K::Procedure | K::Function | K::Trigger | K::Event => self.create_program(None),
             _ => self.unsupported_object(K::Create),
         }
     }
@@ -180,9 +179,8 @@ impl<'a> Parser<'a> {
             K::Database | K::Schema => self.alter_database(),
             K::User => self.alter_user(),
             K::Algorithm | K::Definer | K::Sql | K::View => self.create_stored_or_view(true),
-            K::Procedure => self.unsupported("ALTER PROCEDURE"),
-            K::Function => self.unsupported("ALTER FUNCTION"),
-            K::Event => self.unsupported_program("ALTER EVENT"),
+            K::Procedure | K::Function => self.alter_routine(),
+            K::Event => self.alter_event(None),
             _ => self.unsupported_object(K::Alter),
         }
     }
@@ -210,6 +208,14 @@ impl<'a> Parser<'a> {
             }
             _ => self.unsupported_object(K::Drop),
         }
+    }
+
+    /// After DROP.
+    fn drop_stored(&mut self) -> Result<StatementKind<'a>> {
+        let kind = routine_kind(self.advance().keyword);
+        self.refuse_definition_inside(kind, false)?;
+        let if_exists = self.accept_if_exists()?;
+        Ok(StatementKind::DropStored(DropStored { kind, if_exists, name: self.object_name()? }))
     }
 
     fn call(&mut self) -> Result<StatementKind<'a>> {

@@ -58,12 +58,4 @@ impl<'a> Parser<'a> {
             _ => drop,
         })
     }
-
-    /// A stored program: its body may hold `;`, so the statement is all of the rest of the text.
-    pub fn unsupported_program(&mut self, family: &'static str) -> Result<StatementKind<'a>> {
-        self.takes_all_text = true;
-        self.literal_use.structural = true;
-        let text = self.text[self.statement_start as usize..].trim_ascii_end();
-        Ok(StatementKind::Unsupported(Unsupported { family, text }))
-    }
 }

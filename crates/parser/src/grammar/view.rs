@@ -14,10 +14,10 @@ impl<'a> Parser<'a> {
         let definer = self.definer()?;
         if !or_replace && algorithm.is_none() && !self.at_keyword(K::View) && !self.at_keyword(K::Sql) {
             if !alter {
-                return self.create_program();
+                return self.create_program(definer);
             }
             if self.at_keyword(K::Event) {
-                return self.unsupported_program("ALTER EVENT");
+                return self.alter_event(definer);
             }
         }
         let security = self.sql_security()?;
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
         Ok(Some(Definer(self.user()?)))
     }
 
-    fn sql_security(&mut self) -> Result<Option<SqlSecurity>> {
+    pub fn sql_security(&mut self) -> Result<Option<SqlSecurity>> {
         if !self.accept_keyword(K::Sql) {
             return Ok(None);
         }

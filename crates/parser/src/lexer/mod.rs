@@ -10,4 +10,4 @@ mod tokenize;
 
 pub use keyword::Keyword;
 pub use token::{Token, TokenKind};
-pub use tokenize::{Tokens, tokenize};
+pub use tokenize::{Tokens, tokenize, tokenize_all};

@@ -18,6 +18,15 @@ pub struct Tokens<'a> {
 }
 
 pub fn tokenize<'a>(text: &[u8], mode: SqlMode, arena: &'a Bump) -> Tokens<'a> {
+    tokens_of(text, mode, false, arena)
+}
+
+/// The tokens of the whole text, each `;` an `End` among them: for the bodies of stored programs.
+pub fn tokenize_all<'a>(text: &[u8], mode: SqlMode, arena: &'a Bump) -> Tokens<'a> {
+    tokens_of(text, mode, true, arena)
+}
+
+fn tokens_of<'a>(text: &[u8], mode: SqlMode, passes_semicolons: bool, arena: &'a Bump) -> Tokens<'a> {
     // A point select has one token for each 4 bytes or so; a bulk INSERT grows from here.
     let capacity = (text.len() / 4 + 4).min(256);
     let tokens = Vec::with_capacity_in(capacity, arena);
@@ -27,6 +36,7 @@ pub fn tokenize<'a>(text: &[u8], mode: SqlMode, arena: &'a Bump) -> Tokens<'a> {
         position: 0,
         tokens,
         in_versioned_comment: false,
+        passes_semicolons,
         literal_count: 0,
         parameter_count: 0,
     };
@@ -41,6 +51,7 @@ struct Lexer<'a, 't> {
     position: usize,
     tokens: Vec<'a, Token>,
     in_versioned_comment: bool,
+    passes_semicolons: bool,
     literal_count: u32,
     parameter_count: u32,
 }
@@ -56,6 +67,7 @@ impl Lexer<'_, '_> {
                 return self.text.len();
             };
             match byte {
+                b';' if self.passes_semicolons => self.push(TokenKind::End, self.position + 1),
                 b';' => {
                     self.push(TokenKind::End, self.position);
                     return self.position + 1;

@@ -27,7 +27,7 @@ impl Restorer<'_, '_, '_> {
                 })?;
                 self.plain_literal(literal)
             }
-            ExprKind::Parameter(_) => self.text("?"),
+            ExprKind::Parameter(_) | ExprKind::Local(_) => self.text("?"),
             ExprKind::Column(column) => self.column(column),
             ExprKind::UserVariable(variable) => {
                 self.text("@")?;

@@ -19,6 +19,7 @@ impl<'p> Planner<'p> {
                 self.refuse_in_view()?;
                 Ok(self.bind_parameter(index.0 as usize))
             }
+            Kind::Local(index) => Ok(self.bind_local(index.0 as usize)),
             Kind::Column(reference) => self.bind_column(&reference),
             Kind::UserVariable(name) => self.bind_user_variable(name.name),
             Kind::SystemVariable(variable) => self.bind_system_variable(variable),

@@ -3,7 +3,7 @@ use crate::context::Literals;
 use crate::planner::Planner;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, Date, DateTime, Decimal, SqlError, Time, TypeKind, Value, error_code};
-use expression::Expr;
+use expression::{Coercibility, Expr};
 use parser::ast;
 
 impl Planner<'_> {
@@ -50,6 +50,13 @@ impl Planner<'_> {
         let column_type = self.context.parameter_types.get(index).cloned();
         self.note_parameter(index, column_type.clone());
         Expr::parameter(index, column_type.unwrap_or(ColumnType::new(TypeKind::Null)))
+    }
+
+    /// A variable of a stored program: its collation is that of a column.
+    pub fn bind_local(&mut self, index: usize) -> Expr {
+        let mut expr = self.bind_parameter(index);
+        expr.ty.coercibility = Coercibility::Implicit;
+        expr
     }
 
     /// Tells a client that prepares what its value is stored into: drivers choose the sign of integers by it.

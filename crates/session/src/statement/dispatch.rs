@@ -163,6 +163,9 @@ impl Session {
                 LoadColumn::Column(column) => {
                     return Err(ER_SP_UNDECLARED_VAR.with(&[&column.name]));
                 }
+                LoadColumn::Local(_) => {
+                    return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"stored programs"]));
+                }
             }
         }
         Ok(Done::Ok(Effects { affected_rows: 1, ..Effects::default() }))
@@ -253,6 +256,7 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         Help(_) => "HELP",
         Signal(_) => "SIGNAL",
         GetDiagnostics(_) => "GET DIAGNOSTICS",
+        CreateProgram(_) | AlterRoutine(_) | AlterEvent(_) => "stored programs",
         ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
         Shutdown => "SHUTDOWN",
         Restart => "RESTART",

@@ -1,0 +1,130 @@
+//! What may stand in which program: the rules that MySQL's parser checks.
+use crate::ast::{Diagnostics, Query, RoutineKind, Show, Statement, StatementKind, TriggerEvent};
+use crate::grammar::core::{Parser, Result};
+
+impl<'a> Parser<'a> {
+    /// A program neither creates nor drops programs.
+    pub fn refuse_definition_inside(&mut self, kind: RoutineKind, creates: bool) -> Result<()> {
+        if self.program.is_none() {
+            return Ok(());
+        }
+        let word = match kind {
+            RoutineKind::Procedure => "PROCEDURE",
+            RoutineKind::Function => "FUNCTION",
+            RoutineKind::Trigger => "TRIGGER",
+            // Events are made and dropped as tables are.
+            RoutineKind::Event if !creates => return Ok(()),
+            RoutineKind::Event => {
+                let message =
+                    "Recursion of EVENT DDL statements is forbidden when body is present".to_owned();
+                return Err(self.program_error(1576, message));
+            }
+        };
+        if creates {
+            let message = format!("Can't create a {word} from within another stored routine");
+            return Err(self.program_error(1303, message));
+        }
+        let message = format!("Can't drop or alter a {word} from within another stored routine");
+        Err(self.program_error(1357, message))
+    }
+
+    /// OLD and NEW exist for some triggers, and NEW is changed before the row is.
+    pub fn check_row_column(&mut self, is_new: bool, assigns: bool) -> Result<()> {
+        let Some((is_before, event)) = self.names().trigger else { return Ok(()) };
+        let row = if is_new { "NEW" } else { "OLD" };
+        let absent = match event {
+            TriggerEvent::Insert if !is_new => Some("on INSERT"),
+            TriggerEvent::Delete if is_new => Some("on DELETE"),
+            _ => None,
+        };
+        if let Some(which) = absent {
+            return Err(self.program_error(1363, format!("There is no {row} row in {which} trigger")));
+        }
+        if assigns && (!is_new || !is_before) {
+            let when = if is_new { "after " } else { "" };
+            let message = format!("Updating of {row} row is not allowed in {when}trigger");
+            return Err(self.program_error(1362, message));
+        }
+        Ok(())
+    }
+
+    pub fn check_in_body(&mut self, kind: &StatementKind<'a>) -> Result<()> {
+        let refused = |what: &str| format!("{what} is not allowed in stored procedures");
+        use StatementKind::*;
+        let banned = match kind {
+            Use(_) => Some("USE"),
+            LockTables(_) => Some("LOCK"),
+            UnlockTables => Some("UNLOCK"),
+            LoadData(_) => Some("LOAD DATA"),
+            Handler(_) => Some("HANDLER"),
+            CreateView(view) if view.alter => Some("ALTER VIEW"),
+            _ => None,
+        };
+        if let Some(what) = banned {
+            return Err(self.program_error(1314, refused(what)));
+        }
+        if !self.names().is_inside_statement() {
+            return Ok(());
+        }
+        if returns_rows(kind) {
+            let message = match self.names().kind {
+                RoutineKind::Trigger => "Not allowed to return a result set from a trigger",
+                _ => "Not allowed to return a result set from a function",
+            };
+            return Err(self.program_error(1415, message.to_owned()));
+        }
+        let what = match kind {
+            Prepare { .. } | Execute { .. } | Deallocate(_) => Some("Dynamic SQL"),
+            Flush(_) => Some("FLUSH"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            let message = format!("{what} is not allowed in stored function or trigger");
+            return Err(self.rule_error(self.start(), 1336, "0A000", message));
+        }
+        if commits(kind) {
+            let message =
+                "Explicit or implicit commit is not allowed in stored function or trigger.".to_owned();
+            return Err(self.program_error(1422, message));
+        }
+        Ok(())
+    }
+}
+
+fn returns_rows(kind: &StatementKind<'_>) -> bool {
+    match kind {
+        StatementKind::Query(Query { into, .. }) => into.is_none(),
+        StatementKind::Show(Show::ParseTree(Statement { .. })) => true,
+        StatementKind::Show(_) | StatementKind::Explain(_) | StatementKind::MaintainTable(_) => true,
+        StatementKind::GetDiagnostics(Diagnostics { .. }) => false,
+        _ => false,
+    }
+}
+
+/// Statements that end a transaction, by their word or by what they are.
+fn commits(kind: &StatementKind<'_>) -> bool {
+    use StatementKind::*;
+    match kind {
+        CreateTable(create) => !create.temporary,
+        DropTable(drop) => !drop.temporary,
+        Query(_)
+        | Insert(_)
+        | Update(_)
+        | Delete(_)
+        | Do(_)
+        | Call { .. }
+        | Set(_)
+        | Signal(_)
+        | GetDiagnostics(_)
+        | Savepoint(_)
+        | RollbackToSavepoint(_)
+        | ReleaseSavepoint(_)
+        | Kill(_)
+        | SetRole(_)
+        | Help(_)
+        | Empty
+        | Unsupported(_) => false,
+        SetTransaction(_) => false,
+        _ => true,
+    }
+}
