@@ -167,7 +167,7 @@ impl Drop for CheckpointPin {
 }
 
 /// Lets the next checkpoint begin, also when this one's future is dropped.
-struct CheckpointTurn<'a>(&'a AtomicBool);
+pub(crate) struct CheckpointTurn<'a>(&'a AtomicBool);
 
 impl Drop for CheckpointTurn<'_> {
     fn drop(&mut self) {
@@ -271,7 +271,7 @@ impl Engine {
     }
 
     /// One at a time, or an older superblock could replace a newer one whose log is already reused.
-    async fn checkpoint_turn(&self) -> CheckpointTurn<'_> {
+    pub(crate) async fn checkpoint_turn(&self) -> CheckpointTurn<'_> {
         while self.checkpointer.writing.swap(true, Ordering::AcqRel) {
             self.env.clock.sleep(TURN_US).await;
         }

@@ -42,6 +42,7 @@
 #![warn(missing_docs)]
 
 mod api;
+mod backup;
 mod budget;
 mod chains;
 mod checkpoint;
@@ -102,6 +103,7 @@ pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,
 };
+pub use backup::{Backup, BackupProgress};
 pub use engine::Engine;
 pub use env::{IoStats, WaitStats};
 pub use error::EngineError;

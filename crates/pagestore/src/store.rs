@@ -1,6 +1,6 @@
 //! `PageStore`: pages by id, written in torn-safe batches. Where a page lies is the store's own business.
 
-use crate::{CorruptPage, PageBatch, PageId, PageSize, StoreError};
+use crate::{CorruptPage, PageBatch, PageId, PageSize, StoreCopy, StoreError};
 use env::{BoxFuture, IoBuf};
 
 /// The checkpoint record fits in this, with room for the store's own fields in a 4K block.
@@ -44,6 +44,17 @@ pub trait PageStore: Send + Sync {
 
     /// Replaces the checkpoint record, atomically and durably. At most `SUPERBLOCK_BYTES_MAX` bytes.
     fn write_superblock<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Copies the next pages, at most `count`, to a copy that was begun with the page size of this store. Answers how many:
+    /// 0 when the copy has all pages that there are now. None of them is half written.
+    fn copy_pages<'a>(
+        &'a self,
+        copy: &'a mut StoreCopy,
+        count: u64,
+    ) -> BoxFuture<'a, Result<u64, StoreError>>;
+
+    /// Makes the copy a store with this checkpoint record.
+    fn finish_copy<'a>(&'a self, copy: StoreCopy, record: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Leaves behind what the next opening can know about the pages; nothing is lost without it. After the last write.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;

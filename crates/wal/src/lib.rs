@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod copy;
 mod error;
 mod flusher;
 mod format;
@@ -15,6 +16,7 @@ mod log;
 mod lsn;
 mod open;
 mod options;
+mod pin;
 mod reader;
 mod record;
 mod segments;
@@ -26,12 +28,14 @@ mod waiters;
 mod window;
 
 pub use admission::Reservation;
+pub use copy::LogCopy;
 pub use error::{AppendError, WalError};
 pub use fuzz::fuzz_one;
 pub use group::{GroupLsns, WalGroup};
 pub use log::Wal;
 pub use lsn::Lsn;
 pub use options::{FlushMode, Priority, WalOptions};
+pub use pin::LogPin;
 pub use reader::{LogGroup, LogTail, WalReader};
 pub use record::{DecodeError, Record, RecordIter, decode_records};
 pub use stats::WalStats;

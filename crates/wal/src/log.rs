@@ -73,6 +73,10 @@ pub(crate) struct State {
     /// The last prepared segment; all between the current one and it are prepared too.
     pub(crate) ready_through: u64,
     /// The oldest segment that recovery may need.
+    pub(crate) needed_from: u64,
+    /// The oldest segments that others need, and how many of them.
+    pub(crate) pins: BTreeMap<u64, usize>,
+    /// The oldest segment that is kept for either.
     pub(crate) kept_from: u64,
     /// Older segments whose files can be used again.
     pub(crate) recyclable: VecDeque<u64>,
@@ -198,20 +202,16 @@ impl Wal {
         self.shared.options.group_bytes_max
     }
 
-    /// Gives the segments before `lsn` free for reuse. The caller has a durable checkpoint at or after `lsn`,
+    /// Gives the segments before `lsn` free for reuse, as far as no pin holds them. The caller has a durable checkpoint at or after `lsn`,
     /// so recovery will never ask for an earlier one.
     pub fn truncate_before(&self, lsn: Lsn) {
         assert!(lsn <= self.durable_lsn(), "a checkpoint lies in the durable part of the log");
         let mut state = self.shared.state.lock();
-        let kept_from = segment_before(lsn, self.shared.options.segment_bytes);
-        while state.kept_from < kept_from {
-            let free = state.kept_from;
-            state.recyclable.push_back(free);
-            state.kept_from += 1;
-        }
+        let needed_from = segment_before(lsn, self.shared.options.segment_bytes);
+        state.needed_from = state.needed_from.max(needed_from);
+        state.free_segments();
         drop(state);
-        self.shared.prepare_requested.notify();
-        self.shared.space_waiters.wake_all();
+        self.shared.offer_free_segments();
     }
 
     /// Flushes everything and stops the tasks.

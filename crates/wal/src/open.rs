@@ -124,6 +124,8 @@ impl Wal {
             staging: Staging::new(tail.segment_bytes, align_up(end.0), end),
             files,
             ready_through,
+            needed_from: segment_before(tail.from, tail.segment_bytes),
+            pins: BTreeMap::new(),
             kept_from: segment_before(tail.from, tail.segment_bytes),
             recyclable: recyclable.into(),
             reserved: 0,

@@ -12,7 +12,7 @@ use crate::log::{Shared, State};
 use env::{Disk, File, IoBuf, IoError, OpenOptions};
 use std::sync::Arc;
 
-const ZEROS_BYTES: u64 = 1 << 20;
+pub(crate) const ZEROS_BYTES: u64 = 1 << 20;
 /// How long it waits when no more files can be opened, before it tries again.
 const TOO_MANY_FILES_RETRY_US: u64 = 10_000;
 /// The name of a segment in preparation; left over by a crash, it is overwritten.

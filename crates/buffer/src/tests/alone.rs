@@ -2,7 +2,7 @@
 
 use super::{check, fill, open_with, run};
 use env::{BoxFuture, IoBuf};
-use pagestore::{CorruptPage, InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreError};
+use pagestore::{CorruptPage, InPlaceStore, PageBatch, PageId, PageSize, PageStore, StoreCopy, StoreError};
 use std::sync::Arc;
 
 struct OneAtATime(InPlaceStore);
@@ -33,6 +33,18 @@ impl PageStore for OneAtATime {
 
     fn write_batch(&self, batch: PageBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         self.0.write_batch(batch)
+    }
+
+    fn copy_pages<'a>(
+        &'a self,
+        copy: &'a mut StoreCopy,
+        count: u64,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        self.0.copy_pages(copy, count)
+    }
+
+    fn finish_copy<'a>(&'a self, copy: StoreCopy, record: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.finish_copy(copy, record)
     }
 
     fn extend(&self, page_count: u64) -> BoxFuture<'_, Result<(), StoreError>> {

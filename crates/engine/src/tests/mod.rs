@@ -1,6 +1,7 @@
 //! Tests of the whole engine on the simulated machine.
 
 mod anomalies;
+mod backup;
 mod crash;
 mod damage;
 mod freed;

@@ -5,10 +5,10 @@ use env::local::block_on;
 use env::sim::SeededRandom;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const ACCOUNTS: u32 = 60;
-const START: u64 = 1000;
+pub(super) const ACCOUNTS: u32 = 60;
+pub(super) const START: u64 = 1000;
 
-fn account(number: u32) -> [u8; 4] {
+pub(super) fn account(number: u32) -> [u8; 4] {
     (number * 7).to_be_bytes()
 }
 
@@ -23,7 +23,7 @@ fn record(amount: u64, random: &SeededRandom) -> Vec<u8> {
     record
 }
 
-async fn transfer(engine: &Arc<Engine>, random: &SeededRandom) -> Result<(), EngineError> {
+pub(super) async fn transfer(engine: &Arc<Engine>, random: &SeededRandom) -> Result<(), EngineError> {
     let isolation =
         [Isolation::RepeatableRead, Isolation::ReadCommitted, Isolation::Serializable][random.below(3)];
     let mut transaction = begin(engine, isolation);
@@ -57,7 +57,7 @@ async fn transfer(engine: &Arc<Engine>, random: &SeededRandom) -> Result<(), Eng
     }
 }
 
-async fn sum(
+pub(super) async fn sum(
     engine: &Arc<Engine>,
     mode: ReadMode,
     direction: Direction,

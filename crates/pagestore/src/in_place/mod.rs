@@ -7,6 +7,7 @@
 //! Invariant: at any moment a page is intact at home, or intact in the doublewrite file whose header names it.
 //! `open` restores damaged home pages from there (`reopen`). `growth` adds places. `versions` knows what should be at home.
 
+mod copy;
 mod doublewrite;
 mod growth;
 mod reopen;
@@ -23,6 +24,7 @@ use crate::{
     BATCH_HEADER_BYTES, CorruptPage, PageBatch, PageFault, PageId, PageSize, PageStore, StoreError,
     StoreStats, header,
 };
+pub use copy::StoreCopy;
 use doublewrite::Doublewrite;
 use env::sync::Mutex;
 use env::{BoxFuture, Env, File, IoBuf, OpenOptions};
@@ -281,6 +283,18 @@ impl PageStore for InPlaceStore {
             *self.superblock.lock() = next;
             Ok(())
         })
+    }
+
+    fn copy_pages<'a>(
+        &'a self,
+        copy: &'a mut StoreCopy,
+        count: u64,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.copy_run(copy, count))
+    }
+
+    fn finish_copy<'a>(&'a self, copy: StoreCopy, record: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.finish_the_copy(copy, record))
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -171,6 +171,11 @@ impl Versions {
         self.epoch.load(Ordering::Relaxed)
     }
 
+    /// No page has this epoch or a later one.
+    pub(super) fn reserved(&self) -> u32 {
+        self.reserved.load(Ordering::Relaxed).saturating_add(1)
+    }
+
     /// Once a life, and once more after a close: before a page is written.
     pub(super) async fn expect_writes(&self) -> Result<(), IoError> {
         let needed = *self.before_writing.lock();
@@ -328,6 +333,12 @@ struct Head {
     reserved: u32,
     sequence: u64,
     digest: u32,
+}
+
+/// The file of a store whose pages have epochs before `first`, without any tag.
+pub(super) async fn write_empty(file: &Arc<dyn File>, first: u32) -> Result<(), IoError> {
+    file.set_len(0).await?;
+    write_head(file, &Head { reserved: first, sequence: 0, digest: 0 }).await
 }
 
 async fn write_head(file: &Arc<dyn File>, head: &Head) -> Result<(), IoError> {

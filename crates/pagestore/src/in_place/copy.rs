@@ -1,0 +1,114 @@
+//! A copy of the store in another directory, made while pages are written.
+//!
+//! Each page of the copy is intact: a run of pages is read in the store's turn, so no batch is half written meanwhile. Pages
+//! of one copy come from different moments; the log from the checkpoint on, up to the copy's end, makes them one.
+//!
+//! Invariant: the copy is no store before `finish` has written its superblock, which is the last thing that is written; an
+//! opening takes what was cut off for a creation that was cut off. Called by the engine's backup.
+
+use super::versions::{self, VERSIONS_FILE};
+use super::{DATA_FILE, InPlaceStore, path_of, superblock};
+use crate::{FIRST_FREE_PAGE, PageId, PageSize, PageStore, StoreError};
+use env::{Disk, File, IoBuf, OpenOptions};
+use std::sync::Arc;
+
+/// The copy under way.
+pub struct StoreCopy {
+    disk: Arc<dyn Disk>,
+    directory: String,
+    data: Arc<dyn File>,
+    page_size: PageSize,
+    /// The next page that is to come.
+    next: PageId,
+    /// Pages that are neither intact nor empty here; they are copied as they are.
+    damaged: Vec<PageId>,
+}
+
+impl StoreCopy {
+    /// Begins a copy in a directory of another disk, which is created.
+    pub async fn create(
+        disk: Arc<dyn Disk>,
+        directory: &str,
+        page_size: PageSize,
+    ) -> Result<StoreCopy, StoreError> {
+        disk.create_dir(directory).await?;
+        let data = disk.open(&path_of(directory, DATA_FILE), OpenOptions::create().direct()).await?;
+        data.set_len(0).await?;
+        let (_, result) = data.write_at(0, IoBuf::zeroed(2 * superblock::SLOT_BYTES)).await;
+        result?;
+        Ok(StoreCopy {
+            disk,
+            directory: directory.into(),
+            data,
+            page_size,
+            next: FIRST_FREE_PAGE,
+            damaged: Vec::new(),
+        })
+    }
+
+    /// The page that comes next.
+    pub fn next_page(&self) -> PageId {
+        self.next
+    }
+
+    /// Pages that were damaged before they were copied.
+    pub fn damaged(&self) -> &[PageId] {
+        &self.damaged
+    }
+
+    async fn write(&mut self, images: IoBuf) -> Result<(), StoreError> {
+        let size = self.page_size.bytes() as u64;
+        let count = images.len() as u64 / size;
+        let (_, result) = self.data.write_at(self.next.0 * size, images).await;
+        result?;
+        self.next = PageId(self.next.0 + count);
+        Ok(())
+    }
+}
+
+impl InPlaceStore {
+    pub(super) async fn copy_run(&self, copy: &mut StoreCopy, count: u64) -> Result<u64, StoreError> {
+        assert_eq!(copy.page_size, self.page_size);
+        let size = self.page_size.bytes();
+        let first = copy.next;
+        let count = count.min(self.page_count().saturating_sub(first.0));
+        if count == 0 {
+            return Ok(0);
+        }
+        let images = self.read_run(first, count).await?;
+        for (index, image) in images.as_slice().chunks_exact(size).enumerate() {
+            let page = PageId(first.0 + index as u64);
+            let is_empty = || image.iter().all(|byte| *byte == 0);
+            // What was wrong on the way is right when it is read again.
+            if self.verify(page, image).is_err() && !is_empty() && !self.is_sound_again(page).await? {
+                copy.damaged.push(page);
+            }
+        }
+        copy.write(images).await?;
+        Ok(count)
+    }
+
+    /// No batch is being written meanwhile.
+    async fn read_run(&self, first: PageId, count: u64) -> Result<IoBuf, StoreError> {
+        let target = IoBuf::for_overwriting(count as usize * self.page_size.bytes());
+        let _turn = self.turn.take().await;
+        let (images, result) = self.data.read_at(self.offset(first), target).await;
+        result?;
+        Ok(images)
+    }
+
+    async fn is_sound_again(&self, page: PageId) -> Result<bool, StoreError> {
+        let image = self.read_run(page, 1).await?;
+        Ok(self.verify(page, image.as_slice()).is_ok())
+    }
+
+    pub(super) async fn finish_the_copy(&self, copy: StoreCopy, record: &[u8]) -> Result<(), StoreError> {
+        let StoreCopy { disk, directory, data, page_size, next, .. } = copy;
+        data.sync_all().await?;
+        let tags = disk.open(&path_of(&directory, VERSIONS_FILE), OpenOptions::create().direct()).await?;
+        versions::write_empty(&tags, self.versions.reserved()).await?;
+        disk.sync_dir(&directory).await?;
+        let empty = superblock::format(&data, page_size, next.0).await?;
+        superblock::write(&data, page_size, &empty.next(record)).await
+    }
+}

@@ -1,0 +1,106 @@
+//! A copy of the log in another directory, made while the log goes on.
+//!
+//! Invariant: only blocks below the durable LSN are read, which are never written again, so a copy needs no lock. The copy
+//! has the same segments under the same names; the last is filled with zeros, and an opening finds there what a crash at that
+//! moment would have left. The caller holds a pin (`LogPin`) on what is not copied yet.
+
+use crate::format::{align_up, segment_before, segment_path};
+use crate::segments::ZEROS_BYTES;
+use crate::{Lsn, Wal, WalError};
+use env::{Disk, File, IoBuf, OpenOptions};
+use std::sync::Arc;
+
+/// One read and one write of the copy.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// The copy under way. `finish` makes it durable; dropped before that it is worth nothing.
+pub struct LogCopy {
+    disk: Arc<dyn Disk>,
+    directory: String,
+    /// Up to here, on a block border.
+    position: u64,
+    /// The segment of `position`, here and there.
+    open: Option<(u64, Arc<dyn File>, Arc<dyn File>)>,
+}
+
+impl Wal {
+    /// Begins a copy of the log from `from` on in a directory of another disk, which is created.
+    pub async fn copy_to(
+        &self,
+        disk: Arc<dyn Disk>,
+        directory: &str,
+        from: Lsn,
+    ) -> Result<LogCopy, WalError> {
+        disk.create_dir(directory).await?;
+        let position =
+            segment_before(from, self.shared.options.segment_bytes) * self.shared.options.segment_bytes;
+        Ok(LogCopy { disk, directory: directory.into(), position, open: None })
+    }
+
+    /// Copies what has become durable since; answers up to where the copy reaches now.
+    pub async fn continue_copy(&self, copy: &mut LogCopy) -> Result<Lsn, WalError> {
+        let segment_bytes = self.shared.options.segment_bytes;
+        let durable = self.durable_lsn();
+        let end = align_up(durable.0);
+        while copy.position < end {
+            let number = copy.position / segment_bytes;
+            let (source, target) = self.segment_of(copy, number).await?;
+            let piece_end = end.min((number + 1) * segment_bytes).min(copy.position + PIECE_BYTES);
+            let offset = copy.position % segment_bytes;
+            let buffer = IoBuf::for_overwriting((piece_end - copy.position) as usize);
+            let (buffer, result) = source.read_at(offset, buffer).await;
+            result?;
+            let (_, result) = target.write_at(offset, buffer).await;
+            result?;
+            copy.position = piece_end;
+        }
+        Ok(durable)
+    }
+
+    async fn segment_of(
+        &self,
+        copy: &mut LogCopy,
+        number: u64,
+    ) -> Result<(Arc<dyn File>, Arc<dyn File>), WalError> {
+        if let Some((open, source, target)) = &copy.open
+            && *open == number
+        {
+            return Ok((source.clone(), target.clone()));
+        }
+        if let Some((_, _, finished)) = copy.open.take() {
+            finished.sync_all().await?;
+        }
+        let here = segment_path(&self.shared.options.directory, number);
+        let source = self.shared.env.disk.open(&here, OpenOptions::existing().direct()).await?;
+        let there = segment_path(&copy.directory, number);
+        let target = copy.disk.open(&there, OpenOptions::create().direct()).await?;
+        target.allocate(self.shared.options.segment_bytes).await?;
+        copy.open = Some((number, source.clone(), target.clone()));
+        Ok((source, target))
+    }
+
+    /// Fills the rest of the last segment and makes the copy durable.
+    pub async fn finish_copy(&self, mut copy: LogCopy) -> Result<(), WalError> {
+        let segment_bytes = self.shared.options.segment_bytes;
+        if let Some((number, _, target)) = copy.open.take() {
+            let end = (number + 1) * segment_bytes;
+            while copy.position < end {
+                let zeros = IoBuf::zeroed((end - copy.position).min(ZEROS_BYTES) as usize);
+                let length = zeros.len() as u64;
+                let (_, result) = target.write_at(copy.position % segment_bytes, zeros).await;
+                result?;
+                copy.position += length;
+            }
+            target.sync_all().await?;
+        }
+        copy.disk.sync_dir(&copy.directory).await?;
+        Ok(())
+    }
+}
+
+impl LogCopy {
+    /// Up to where the log has been copied.
+    pub fn position(&self) -> Lsn {
+        Lsn(self.position)
+    }
+}
