@@ -157,7 +157,8 @@ pub fn text_of(
         return Err(purpose.row_value(owner));
     }
     examine(expr, purpose, owner, context)?;
-    let options = RestoreOptions { string_charset: Some(context.connection_charset), resolved: true, view: None };
+    let options =
+        RestoreOptions { string_charset: Some(context.connection_charset), resolved: true, view: None };
     Ok(parser::restore(expr, options).to_string())
 }
 

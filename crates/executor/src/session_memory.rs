@@ -164,8 +164,10 @@ impl SessionMemory {
 
     /// A statement begins, perhaps inside another one; nothing is allocated for it yet.
     pub fn begin_statement(&self) -> OuterStatement {
-        let outer =
-            OuterStatement { before: self.taken_before.load(Relaxed), allocated: self.allocated.load(Relaxed) };
+        let outer = OuterStatement {
+            before: self.taken_before.load(Relaxed),
+            allocated: self.allocated.load(Relaxed),
+        };
         self.taken_before.store(self.used(), Relaxed);
         self.allocated.store(0, Relaxed);
         outer

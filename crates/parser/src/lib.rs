@@ -24,4 +24,7 @@ pub use fuzz::fuzz_one;
 pub use grammar::ProgramNames;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
-pub use restore::{NamedColumn, NamedTable, ResolvedNames, ViewText, RestoreOptions, RestoredExpr, RestoredQuery, is_condition, restore, restore_query};
+pub use restore::{
+    NamedColumn, NamedTable, ResolvedNames, RestoreOptions, RestoredExpr, RestoredQuery, ViewText,
+    is_condition, restore, restore_query,
+};

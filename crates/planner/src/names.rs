@@ -73,11 +73,7 @@ impl Planner<'_> {
     }
 
     /// The columns that USING or NATURAL makes equal.
-    pub fn note_merged(
-        &mut self,
-        join: &parser::ast::Join<'_>,
-        pairs: &[((usize, usize), (usize, usize))],
-    ) {
+    pub fn note_merged(&mut self, join: &parser::ast::Join<'_>, pairs: &[((usize, usize), (usize, usize))]) {
         if let (Some(names), Some(block)) = (&mut self.names, self.blocks.last()) {
             let name = |&(source, column): &(usize, usize)| named(block, source, column);
             let pairs = pairs.iter().map(|(left, right)| (name(left), name(right))).collect();

@@ -57,8 +57,7 @@ impl<'p> Planner<'p> {
             hidden: false,
             invisible: false,
         });
-        let source =
-            QuerySource { query: bound.logical, correlation: Vec::new(), slots: Vec::new(), merges };
+        let source = QuerySource { query: bound.logical, correlation: Vec::new(), slots: Vec::new(), merges };
         self.add_source(Source {
             alias: alias.name.to_owned(),
             database: view.database.clone(),

@@ -89,11 +89,16 @@ fn name_columns(
     for position in 0..columns.len() {
         let is_taken = |columns: &[OutputColumn], name: &str, own: usize| {
             let same = |other: &OutputColumn| crate::block::same_name(&other.name, name);
-            columns.iter().enumerate().find(|(other, column)| *other != own && same(column)).map(|found| found.0)
+            columns
+                .iter()
+                .enumerate()
+                .find(|(other, column)| *other != own && same(column))
+                .map(|found| found.0)
         };
         let earlier = is_taken(&columns[..position], &columns[position].name, position);
         let Some(earlier) = earlier else { continue };
-        let renamed = [position, earlier].into_iter().find(|place| texts.get(*place).is_some_and(Option::is_some));
+        let renamed =
+            [position, earlier].into_iter().find(|place| texts.get(*place).is_some_and(Option::is_some));
         let Some((renamed, text)) = renamed.and_then(|place| Some((place, texts[place]?))) else {
             return Err(error_code::ER_DUP_FIELDNAME.with(&[&columns[position].name]));
         };
@@ -119,11 +124,7 @@ fn check_different(columns: &[OutputColumn]) -> Result<(), SqlError> {
 }
 
 /// For each column the text of its expression, where that is its name.
-fn own_texts<'q>(
-    query: &ast::Query<'q>,
-    count: usize,
-    names: &crate::names::Names,
-) -> Vec<Option<&'q str>> {
+fn own_texts<'q>(query: &ast::Query<'q>, count: usize, names: &crate::names::Names) -> Vec<Option<&'q str>> {
     let mut texts = Vec::with_capacity(count);
     let items = first_select(&query.body).map(|select| select.items).unwrap_or_default();
     for item in items {
@@ -230,9 +231,7 @@ fn ask_reference(
     match reference {
         ast::TableReference::Table(table) => ask(&table.name),
         ast::TableReference::Derived(_) | ast::TableReference::JsonTable(_) => true,
-        ast::TableReference::Join(join) => {
-            ask_reference(&join.left, ask) && ask_reference(&join.right, ask)
-        }
+        ast::TableReference::Join(join) => ask_reference(&join.left, ask) && ask_reference(&join.right, ask),
         ast::TableReference::List(members) => members.iter().all(|member| ask_reference(member, ask)),
     }
 }

@@ -6,11 +6,13 @@ use server::options::{Command, help_text, long_help_text, parse_command_line};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
-static ALLOCATOR: env::coroutine::CountedAllocator<mimalloc::MiMalloc> = env::coroutine::CountedAllocator(mimalloc::MiMalloc);
+static ALLOCATOR: env::coroutine::CountedAllocator<mimalloc::MiMalloc> =
+    env::coroutine::CountedAllocator(mimalloc::MiMalloc);
 
 #[cfg(not(feature = "mimalloc"))]
 #[global_allocator]
-static ALLOCATOR: env::coroutine::CountedAllocator<std::alloc::System> = env::coroutine::CountedAllocator(std::alloc::System);
+static ALLOCATOR: env::coroutine::CountedAllocator<std::alloc::System> =
+    env::coroutine::CountedAllocator(std::alloc::System);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -364,7 +364,10 @@ unsafe extern "C" fn run_polls(_: *mut u8) -> ! {
     unreachable!("stacks are not changed on this kind of processor")
 }
 
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "nothing runs on stacks of its own there"))]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "nothing runs on stacks of its own there")
+)]
 fn poll_for_ever(inner: &Inner) -> ! {
     loop {
         let polling = inner.polling.take().expect("it runs to poll something");

@@ -57,7 +57,17 @@ pub(super) unsafe fn prepared(
     argument: *mut u8,
 ) -> *mut u8 {
     // From the lowest: r15, r14, r13, r12, rbx, rbp, the return address, and two words that keep the alignment.
-    let words = [0, 0, main as *const () as usize, argument.expose_provenance(), 0, 0, begin as *const () as usize, 0, 0];
+    let words = [
+        0,
+        0,
+        main as *const () as usize,
+        argument.expose_provenance(),
+        0,
+        0,
+        begin as *const () as usize,
+        0,
+        0,
+    ];
     // SAFETY: the caller gives room for this, and `top` is aligned for words.
     unsafe {
         let pointer = top.sub(size_of_val(&words));

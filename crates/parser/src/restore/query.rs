@@ -1,8 +1,8 @@
 //! Queries as text. INTO is not written: it belongs to a statement, never to a stored query.
 use super::Restorer;
 use crate::ast::{
-    CommonTable, Expr, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select, SelectItem,
-    SelectOptions, SetChain, SetOperator,
+    CommonTable, Expr, Limit, LockStrength, LockWait, Locking, OrderItem, Query, QueryBody, Select,
+    SelectItem, SelectOptions, SetChain, SetOperator,
 };
 use std::fmt::Result;
 
@@ -90,7 +90,9 @@ impl Restorer<'_, '_, '_> {
     /// A set operation inside of another one keeps its parentheses.
     fn branch(&mut self, body: &QueryBody<'_>) -> Result {
         match body {
-            QueryBody::Parenthesized(query) if matches!(query.body, QueryBody::Set(_)) => self.subquery(query),
+            QueryBody::Parenthesized(query) if matches!(query.body, QueryBody::Set(_)) => {
+                self.subquery(query)
+            }
             body => self.query_body(body),
         }
     }

@@ -56,9 +56,11 @@ impl Restorer<'_, '_, '_> {
             self.text(&action.to_uppercase())?;
             self.text(&scope.to_uppercase())?;
             self.text(" (")?;
-            self.separated(",", hint.indexes, |restorer, index| match index.name.eq_ignore_ascii_case("primary") {
-                true => restorer.text("PRIMARY"),
-                false => restorer.name(index.name),
+            self.separated(",", hint.indexes, |restorer, index| {
+                match index.name.eq_ignore_ascii_case("primary") {
+                    true => restorer.text("PRIMARY"),
+                    false => restorer.name(index.name),
+                }
             })?;
             return self.text(")");
         }

@@ -202,8 +202,7 @@ impl<'o> Restorer<'_, '_, 'o> {
     /// UNION ALL before a UNION keeps no more rows than that.
     pub fn keeps_all(rest: &[SetBranch<'_>], position: usize) -> bool {
         use crate::ast::SetOperator::Union;
-        rest[position].all
-            && !rest[position + 1..].iter().any(|later| later.operator == Union && !later.all)
+        rest[position].all && !rest[position + 1..].iter().any(|later| later.operator == Union && !later.all)
     }
 
     pub fn view_limit(&mut self, limit: &Limit<'_>) -> Result {

@@ -75,8 +75,7 @@ impl Session {
 
     pub(crate) fn permit_table_column(&self, need: &TableNeed, column: &ColumnNeed) -> Result<(), SqlError> {
         let access = self.access_for(need)?;
-        let permitted =
-            if access.is_full() { Ok(()) } else { self.permit_column_to(&access, need, column) };
+        let permitted = if access.is_full() { Ok(()) } else { self.permit_column_to(&access, need, column) };
         permitted.map_err(|error| hidden(need, error))
     }
 

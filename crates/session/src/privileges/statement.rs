@@ -7,8 +7,8 @@
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, LockTable, MaintenanceKind, ObjectName,
-    RenameTable, Show, StatementKind,
+    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, LockTable, MaintenanceKind,
+    ObjectName, RenameTable, Show, StatementKind,
 };
 
 use crate::session::Session;

@@ -109,4 +109,3 @@ fn without_databases(text: &str) -> String {
     let view = Some(ViewText { names: None, omits_databases: true });
     parser::restore_query(query, RestoreOptions { string_charset: None, resolved: true, view }).to_string()
 }
-

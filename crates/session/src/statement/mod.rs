@@ -47,8 +47,8 @@ pub(crate) use guard::within;
 pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
 pub(crate) use nested::Statements;
-pub(crate) use views::not_a_view;
 pub use prepared::{PreparedInfo, PreparedStatement};
+pub(crate) use views::not_a_view;
 
 use std::borrow::Cow;
 

@@ -95,10 +95,7 @@ impl Session {
         if definer == own {
             return Ok(definer);
         }
-        self.require_super_or(
-            &[DynamicPrivilege::SetAnyDefiner],
-            "SUPER or SET_ANY_DEFINER",
-        )?;
+        self.require_super_or(&[DynamicPrivilege::SetAnyDefiner], "SUPER or SET_ANY_DEFINER")?;
         if self.instance.accounts().get(&definer).is_none() {
             let missing = error_code::ER_NO_SUCH_USER.with(&[&definer.user, &definer.host.as_str()]);
             self.shared.note(missing);

@@ -21,9 +21,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         Text("CHARACTER_SET_CLIENT", 64),
         Text("COLLATION_CONNECTION", 64),
     ],
-    rows: |catalog, viewer| {
-        visible_views(catalog, viewer).iter().map(|view| row(view, viewer)).collect()
-    },
+    rows: |catalog, viewer| visible_views(catalog, viewer).iter().map(|view| row(view, viewer)).collect(),
     late: None,
 };
 
