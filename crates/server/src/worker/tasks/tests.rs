@@ -311,7 +311,7 @@ fn who_yields_within_another_future_is_woken_by_the_waker_it_was_given() {
             poll_fn(|context| {
                 let waker = || Arc::new(Between(context.waker().clone(), AtomicBool::new(false)));
                 let between = between.get_or_insert_with(waker);
-                inner.as_mut().poll(&mut Context::from_waker(&between.clone().into()))
+                inner.as_mut().poll(&mut std::task::Context::from_waker(&between.clone().into()))
             })
             .await;
             was_woken.set(between.is_some_and(|between| between.1.load(Ordering::Relaxed)));
