@@ -85,6 +85,7 @@ mod spill;
 mod stats;
 mod superblock;
 mod survey;
+mod temporary;
 #[cfg(test)]
 mod tests;
 mod transaction;

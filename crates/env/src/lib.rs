@@ -35,6 +35,5 @@ pub use processors::{ProcessorTimes, Processors};
 pub use random::Random;
 pub use real::{real_disk, real_env};
 pub use task::{BoxFuture, Overlap, Spawner, wake_after_others, wake_yielding_tasks_by, yield_now};
-pub use task::{BoxFuture, Overlap, Spawner, wake_yielding_tasks_by, yield_now};
 pub use temporary::{TemporaryFile, TemporarySpace};
 pub use wait_counter::{WaitCounter, WaitStats};

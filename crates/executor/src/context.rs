@@ -5,6 +5,7 @@ use crate::strict::StrictSession;
 use crate::work::Work;
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
+use env::TemporarySpace;
 use expression::EvalContext;
 use plan::{LockClause, LockWait, RowRules};
 use schema::TableId;
@@ -28,6 +29,8 @@ pub struct ExecContext<'a> {
     pub interrupt: &'a Interrupt,
     pub settings: ExecSettings,
     pub memory: MemoryBudget,
+    /// Where rows go that memory has no room for.
+    pub temporary: &'a Arc<TemporarySpace>,
     /// Starts empty.
     pub kept: KeptRows,
     /// Starts at nothing.
@@ -54,6 +57,24 @@ pub struct ExecSettings {
     pub select_limit: u64,
     /// `cte_max_recursion_depth`.
     pub recursion_depth_max: u64,
+    pub shares: MemoryShares,
+}
+
+/// What one operator may hold in memory before it writes rows to disk.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryShares {
+    /// `sort_buffer_size`.
+    pub sort_bytes: usize,
+    /// `tmp_table_size`: kept rows, groups, distinct rows, sides of set operations.
+    pub rows_bytes: usize,
+    /// A hash join's table: the greater of `join_buffer_size` and `tmp_table_size`.
+    pub join_bytes: usize,
+}
+
+impl Default for MemoryShares {
+    fn default() -> MemoryShares {
+        MemoryShares { sort_bytes: 256 << 10, rows_bytes: 16 << 20, join_bytes: 16 << 20 }
+    }
 }
 
 impl Default for ExecSettings {
@@ -68,6 +89,7 @@ impl Default for ExecSettings {
             share_reads: false,
             select_limit: u64::MAX,
             recursion_depth_max: 1000,
+            shares: MemoryShares::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that several operators of one statement share: tables of WITH, and the rounds of recursive ones.
 //!
 //! Invariant: rows are complete before anybody but their maker sees them, and they do not change afterwards.
-use crate::batch::RowBatch;
+use crate::row_store::RowStore;
 use datum::Value;
 use std::rc::Rc;
 
@@ -11,25 +11,24 @@ pub struct KeptRows {
 }
 
 struct Kept {
-    rows: Rc<RowBatch>,
+    rows: Rc<RowStore>,
     /// Values of the slots that the rows were made for.
     values: Vec<Value>,
-    bytes: usize,
 }
 
 impl KeptRows {
     /// The rows, if they were made for these values.
-    pub fn get(&self, number: usize, values: &[Value]) -> Option<Rc<RowBatch>> {
+    pub fn get(&self, number: usize, values: &[Value]) -> Option<Rc<RowStore>> {
         let kept = self.tables.get(number)?.as_ref()?;
         (kept.values == values).then(|| kept.rows.clone())
     }
 
     /// Answers the bytes that rows kept before took.
-    pub fn set(&mut self, number: usize, rows: Rc<RowBatch>, values: Vec<Value>, bytes: usize) -> usize {
+    pub fn set(&mut self, number: usize, rows: Rc<RowStore>, values: Vec<Value>) -> usize {
         if self.tables.len() <= number {
             self.tables.resize_with(number + 1, || None);
         }
-        let before = self.tables[number].replace(Kept { rows, values, bytes });
-        before.map_or(0, |kept| kept.bytes)
+        let before = self.tables[number].replace(Kept { rows, values });
+        before.map_or(0, |kept| kept.rows.held_bytes())
     }
 }

@@ -1,4 +1,4 @@
-//! Runs physical plans: one operator per file, batches of rows, spill-free within a memory limit.
+//! Runs physical plans: one operator per file, batches of rows, which go to disk beyond a memory limit.
 //!
 //! A statement that fails may have changed rows already: the caller (session) takes a savepoint before `execute`
 //! and rolls back to it on every error, except when `EngineError::rolled_back` ended the whole transaction
@@ -14,6 +14,7 @@ mod operator;
 
 mod bound;
 mod deferred;
+mod divided;
 mod range;
 mod strict;
 
@@ -23,18 +24,21 @@ mod cooperate;
 mod kept;
 mod memory;
 mod outcome;
+mod row_store;
+mod sides;
 mod session_memory;
 mod sink;
 mod work;
 
 pub use batch::RowBatch;
 pub use change::{Assigner, LoadSource, LoadedRow, check_row};
-pub use context::{ExecContext, ExecSettings, Interrupt};
+pub use context::{ExecContext, ExecSettings, Interrupt, MemoryShares};
 pub use execute::{execute, load};
 pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;
 pub use range::key_ranges;
+pub use row_store::{RowReader, RowStore, Rows};
 pub use session_memory::{MemoryCharge, MemoryLimits, ServerMemory, SessionMemory};
 pub use sink::{CollectRows, RowSink};
 pub use strict::StrictSession;

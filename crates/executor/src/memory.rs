@@ -31,6 +31,11 @@ impl MemoryBudget {
         Ok(())
     }
 
+    /// Three quarters are taken: the rest is for what cannot be written to disk.
+    fn is_scarce(&self) -> bool {
+        self.used_bytes > self.limit_bytes / 4 * 3
+    }
+
     pub fn give_back(&mut self, bytes: usize) {
         let bytes = bytes.min(self.used_bytes);
         self.used_bytes -= bytes;
@@ -50,6 +55,10 @@ impl Drop for MemoryBudget {
 pub struct Held(usize);
 
 impl Held {
+    pub fn bytes(&self) -> usize {
+        self.0
+    }
+
     pub fn take(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<(), SqlError> {
         budget.take(bytes)?;
         self.0 += bytes;
@@ -60,6 +69,18 @@ impl Held {
         let bytes = bytes.min(self.0);
         self.0 -= bytes;
         budget.give_back(bytes);
+    }
+
+    /// Takes what there is room for. True when rows have to be written to disk: the operator holds more than its share, or
+    /// there is little room left.
+    pub fn take_or_spill(&mut self, bytes: usize, share: usize, budget: &mut MemoryBudget) -> bool {
+        self.take(bytes, budget).is_err() || self.0 > share || budget.is_scarce()
+    }
+
+    /// Holds so much from now on, if there is room; true when there is little left.
+    pub fn set_or_spill(&mut self, bytes: usize, budget: &mut MemoryBudget) -> bool {
+        self.release(budget);
+        self.take(bytes, budget).is_err() || budget.is_scarce()
     }
 
     pub fn release(&mut self, budget: &mut MemoryBudget) {

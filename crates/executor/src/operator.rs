@@ -21,6 +21,7 @@ mod recursive;
 mod row_source;
 mod set_difference;
 mod sort;
+mod sort_key;
 mod table_scan;
 mod union;
 mod virtual_scan;

@@ -21,6 +21,12 @@ pub struct Work {
     pub updates: u64,
     pub deletes: u64,
     pub sorted_rows: u64,
+    /// Merges of sorted runs.
+    pub merge_passes: u64,
+    /// Kept sets of rows that went to disk, in part or whole.
+    pub disk_tables: u64,
+    /// Bytes of rows written to temporary files since somebody last took them: EXPLAIN ANALYZE does for each operator.
+    pub spilled_bytes: u64,
 }
 
 impl Work {

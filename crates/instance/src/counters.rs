@@ -130,6 +130,7 @@ counters! {
     com_xa_recover = "Com_xa_recover";
     com_xa_rollback = "Com_xa_rollback";
     com_xa_start = "Com_xa_start";
+    created_tmp_disk_tables = "Created_tmp_disk_tables";
     created_tmp_tables = "Created_tmp_tables";
     handler_commit = "Handler_commit";
     handler_delete = "Handler_delete";
@@ -155,6 +156,7 @@ counters! {
     select_range = "Select_range";
     select_scan = "Select_scan";
     slow_queries = "Slow_queries";
+    sort_merge_passes = "Sort_merge_passes";
     sort_range = "Sort_range";
     sort_rows = "Sort_rows";
     sort_scan = "Sort_scan";
@@ -175,6 +177,8 @@ impl Counters {
             (&self.handler_update, work.updates),
             (&self.handler_delete, work.deletes),
             (&self.sort_rows, work.sorted_rows),
+            (&self.sort_merge_passes, work.merge_passes),
+            (&self.created_tmp_disk_tables, work.disk_tables),
         ] {
             add(counter, number);
         }

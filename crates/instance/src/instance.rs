@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use auth::{Account, AccountName, AccountStore};
 use catalog::{Catalog, LockMode};
 use datum::{SqlError, error_code};
+use env::TemporarySpace;
 use env::sync::Places;
 use executor::ServerMemory;
 use parser::DigestSeed;
@@ -72,6 +73,8 @@ pub struct Instance {
     pub ended_counters: Counters,
     pub gauges: Gauges,
     engine_status: EngineStatus,
+    /// Where rows go that memory has no room for.
+    temporary: OnceLock<Arc<TemporarySpace>>,
     /// Where messages for the administrator go; nowhere until the program says it.
     log: OnceLock<fn(&str)>,
     pub virtual_tables: VirtualTables,
@@ -120,6 +123,7 @@ impl Instance {
                 prepared_places: Places::default(),
                 ended_counters: Counters::default(),
                 gauges: Gauges::default(),
+                temporary: OnceLock::new(),
                 log: OnceLock::new(),
                 user_locks: UserLocks::default(),
                 xa: Arc::default(),
@@ -165,6 +169,15 @@ impl Instance {
     /// Says where messages for the administrator go, one line each; once, the later calls do nothing.
     pub fn set_log(&self, log: fn(&str)) {
         let _ = self.log.set(log);
+    }
+
+    /// Says where temporary files are; once, before the first statement. Without it they are with the data.
+    pub fn set_temporary(&self, space: Arc<TemporarySpace>) {
+        let _ = self.temporary.set(space);
+    }
+
+    pub fn temporary(&self) -> &Arc<TemporarySpace> {
+        self.temporary.get_or_init(|| self.engine().temporary_space())
     }
 
     pub fn log(&self, message: &str) {

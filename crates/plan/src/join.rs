@@ -46,4 +46,6 @@ pub struct HashJoin {
     pub modes: Vec<CompareMode>,
     pub on: Vec<Expr>,
     pub inner_positions: Vec<usize>,
+    /// The order of the outer rows is wanted of the joined ones.
+    pub keeps_order: bool,
 }

@@ -13,6 +13,8 @@ pub struct Measure {
     /// Nanoseconds from the start to the first row, and to the last.
     pub first_ns: AtomicU64,
     pub last_ns: AtomicU64,
+    /// Bytes of rows that went to temporary files.
+    pub spilled_bytes: AtomicU64,
 }
 
 impl Measure {
@@ -25,8 +27,12 @@ impl Measure {
         let per_loop = |sum: &AtomicU64| sum.load(Relaxed) as f64 / loops as f64;
         let (first, last) = (per_loop(&self.first_ns) / 1e6, per_loop(&self.last_ns) / 1e6);
         let rows = per_loop(&self.rows);
+        let spilled = match self.spilled_bytes.load(Relaxed) {
+            0 => String::new(),
+            bytes => format!(" spilled={bytes}B"),
+        };
         format!(
-            " (actual time={}..{} rows={} loops={loops})",
+            " (actual time={}..{} rows={} loops={loops}{spilled})",
             three_digits(first),
             three_digits(last),
             three_digits(rows)
@@ -118,5 +124,7 @@ mod tests {
         measure.loops.store(2, Relaxed);
         measure.rows.store(7, Relaxed);
         assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2)");
+        measure.spilled_bytes.store(65536, Relaxed);
+        assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2 spilled=65536B)");
     }
 }

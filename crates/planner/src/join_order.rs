@@ -32,6 +32,8 @@ pub struct WantedOrder {
 struct Way {
     choice: Choice,
     hash: bool,
+    /// The outer rows come in an order that is wanted.
+    ordered: bool,
 }
 
 /// Outer rows that may be needed for one of the result.
@@ -192,7 +194,15 @@ impl Planner<'_> {
             Some(outer) => {
                 let rows = self.rows_wanted(block, &outer);
                 let hash = self.connection(block, source, &usable, before).prefers_hash(rows);
-                self.join_source(block, outer, source, Way { choice, hash }, usable, before, JoinKind::Inner)?
+                self.join_source(
+                    block,
+                    outer,
+                    source,
+                    Way { choice, hash, ordered: build.ordered },
+                    usable,
+                    before,
+                    JoinKind::Inner,
+                )?
             }
         };
         build.node = Some(node);
@@ -219,7 +229,7 @@ impl Planner<'_> {
                 conditions.extend(on);
                 let connection = self.connection(block, source, &conditions, before);
                 let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
-                let way = Way { choice: connection.choice, hash };
+                let way = Way { choice: connection.choice, hash, ordered: build.ordered };
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
@@ -257,7 +267,7 @@ impl Planner<'_> {
         block: &mut Block,
         outer: Node,
         source: usize,
-        Way { choice, hash }: Way,
+        Way { choice, hash, ordered }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
@@ -303,6 +313,7 @@ impl Planner<'_> {
             modes,
             on,
             inner_positions,
+            keeps_order: ordered,
         };
         Ok(Node::new(NodeKind::HashJoin(Box::new(join)), width, rows))
     }

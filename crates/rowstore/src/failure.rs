@@ -18,6 +18,6 @@ pub fn spill_error(error: IoError) -> SqlError {
 }
 
 /// A record that is not what was written: the file was changed by somebody else, or the disk gave something else.
-pub(crate) fn damaged() -> SqlError {
+pub fn damaged() -> SqlError {
     spill_error(IoError::new(IoOp::Read, "a temporary file", IoErrorKind::EndOfFile))
 }

@@ -15,9 +15,9 @@ mod sorter;
 mod writer;
 
 pub use encoding::{read_row, read_row_into, write_row};
-pub use failure::spill_error;
+pub use failure::{damaged, spill_error};
 pub use file::{BLOCK_BYTES, SpillFile};
 pub use partitions::{PARTITION_COUNT, Partitions, partition_of};
 pub use reader::StreamReader;
-pub use sorter::{KeyOrder, Pause, Sorter};
+pub use sorter::{CompareKeys, KeyOrder, Pause, Sorter};
 pub use writer::{Stream, StreamWriter};

@@ -83,7 +83,7 @@ impl Merge {
     }
 
     fn prefix(&self, index: usize, buffer: &Buffer) -> u64 {
-        prefix_of(self.order, self.sources[index].key(buffer))
+        prefix_of(&self.order, self.sources[index].key(buffer))
     }
 
     /// The least key and its row.

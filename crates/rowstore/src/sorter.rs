@@ -11,7 +11,9 @@ use datum::SqlError;
 use env::TemporarySpace;
 use std::cmp::Ordering;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Runs that are merged at once.
@@ -30,16 +32,18 @@ pub trait Pause {
 }
 
 /// How keys are compared.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub enum KeyOrder {
     Bytes,
     /// By a function, where no bytes have the order.
-    By(fn(&[u8], &[u8]) -> Ordering),
+    By(Rc<CompareKeys>),
 }
+
+pub type CompareKeys = dyn Fn(&[u8], &[u8]) -> Ordering;
 
 impl KeyOrder {
     #[inline]
-    pub(crate) fn compare(self, left: &[u8], right: &[u8]) -> Ordering {
+    pub(crate) fn compare(&self, left: &[u8], right: &[u8]) -> Ordering {
         match self {
             KeyOrder::Bytes => left.cmp(right),
             KeyOrder::By(compare) => compare(left, right),
@@ -49,7 +53,7 @@ impl KeyOrder {
 
 /// The start of a key as a number: most comparisons end there.
 #[inline]
-pub(crate) fn prefix_of(order: KeyOrder, key: &[u8]) -> u64 {
+pub(crate) fn prefix_of(order: &KeyOrder, key: &[u8]) -> u64 {
     if !matches!(order, KeyOrder::Bytes) {
         return 0;
     }
@@ -94,7 +98,7 @@ impl Buffer {
         &self.bytes[start..start + entry.row_length as usize]
     }
 
-    fn push(&mut self, order: KeyOrder, key: &[u8], row: &[u8]) {
+    fn push(&mut self, order: &KeyOrder, key: &[u8], row: &[u8]) {
         self.entries.push(Entry {
             prefix: prefix_of(order, key),
             at: self.bytes.len(),
@@ -106,19 +110,19 @@ impl Buffer {
     }
 
     /// Sorts each stretch of entries; rows with equal keys stay in the order in which they came.
-    fn sort(&mut self, range: std::ops::Range<usize>, order: KeyOrder) {
+    fn sort(&mut self, range: Range<usize>, order: &KeyOrder) {
         let mut entries = std::mem::take(&mut self.entries);
         entries[range].sort_unstable_by(|left, right| self.compare(order, left, right));
         self.entries = entries;
     }
 
-    fn compare(&self, order: KeyOrder, left: &Entry, right: &Entry) -> Ordering {
+    fn compare(&self, order: &KeyOrder, left: &Entry, right: &Entry) -> Ordering {
         let keys = || order.compare(self.key_of(left), self.key_of(right));
         left.prefix.cmp(&right.prefix).then_with(keys).then(left.at.cmp(&right.at))
     }
 
     /// Keeps the first `keep` rows.
-    fn cut(&mut self, keep: usize, order: KeyOrder) {
+    fn cut(&mut self, keep: usize, order: &KeyOrder) {
         if self.entries.len() <= keep {
             return;
         }
@@ -140,7 +144,7 @@ impl Buffer {
     }
 
     /// The last key in order.
-    fn greatest(&self, order: KeyOrder) -> Option<&[u8]> {
+    fn greatest(&self, order: &KeyOrder) -> Option<&[u8]> {
         let last = self.entries.iter().max_by(|left, right| self.compare(order, left, right))?;
         Some(self.key_of(last))
     }
@@ -213,7 +217,7 @@ impl Sorter {
         {
             return false;
         }
-        self.buffer.push(self.order, key, row);
+        self.buffer.push(&self.order, key, row);
         if self.buffer.entries.len() / 2 >= self.keep.max(CUT_ENTRIES_MIN) {
             self.cut();
         }
@@ -221,9 +225,9 @@ impl Sorter {
     }
 
     fn cut(&mut self) {
-        self.buffer.cut(self.keep, self.order);
+        self.buffer.cut(self.keep, &self.order);
         if self.buffer.entries.len() == self.keep {
-            self.bound = self.buffer.greatest(self.order).map(<[u8]>::to_vec);
+            self.bound = self.buffer.greatest(&self.order).map(<[u8]>::to_vec);
         }
     }
 
@@ -246,7 +250,7 @@ impl Sorter {
             None => self.file.insert(SpillFile::create(&self.space).await?).clone(),
         };
         let sources = self.sort_buffer(pause).await?;
-        let mut merge = Merge::start(sources, self.order, &self.buffer).await?;
+        let mut merge = Merge::start(sources, self.order.clone(), &self.buffer).await?;
         let run = self.write_merged(&mut merge, file, pause).await?;
         self.runs.push(run);
         self.buffer.clear();
@@ -259,7 +263,7 @@ impl Sorter {
         let mut sources = Vec::new();
         for start in (0..count).step_by(CHUNK_ENTRIES) {
             let chunk = start..count.min(start + CHUNK_ENTRIES);
-            self.buffer.sort(chunk.clone(), self.order);
+            self.buffer.sort(chunk.clone(), &self.order);
             if count > CHUNK_ENTRIES {
                 pause.pause(chunk.len()).await?;
             }
@@ -305,7 +309,7 @@ impl Sorter {
         let mut sources: Vec<Source> = readers.map(Source::stream).collect();
         self.merge_passes += u64::from(!sources.is_empty());
         sources.extend(self.sort_buffer(pause).await?);
-        self.merge = Some(Merge::start(sources, self.order, &self.buffer).await?);
+        self.merge = Some(Merge::start(sources, self.order.clone(), &self.buffer).await?);
         Ok(())
     }
 
@@ -319,7 +323,7 @@ impl Sorter {
             if end - place > 1 {
                 let parts: Vec<Arc<Stream>> = self.runs.drain(place..end).collect();
                 let sources = parts.into_iter().map(|run| Source::stream(StreamReader::consuming(run)));
-                let mut merge = Merge::start(sources.collect(), self.order, &empty).await?;
+                let mut merge = Merge::start(sources.collect(), self.order.clone(), &empty).await?;
                 let file = self.file.clone().expect("runs have a file");
                 let run = self.write_merged(&mut merge, file, pause).await?;
                 self.runs.insert(place, run);
@@ -413,12 +417,14 @@ mod tests {
                 let rows = rows(seed, [0, 1, 3000, 20_000][seed as usize % 4]);
                 let mut expected = rows.clone();
                 expected.sort_by(|left, right| left.0.cmp(&right.0));
-                let backwards = KeyOrder::By(|left, right| right.cmp(left));
+                let backwards = KeyOrder::By(Rc::new(|left: &[u8], right: &[u8]| right.cmp(left)));
                 let mut reversed = rows.clone();
                 reversed.sort_by(|left, right| right.0.cmp(&left.0));
                 for keep in [usize::MAX, 10, 0, 1000] {
                     for memory in [2000, 100_000, usize::MAX] {
-                        for (order, expected) in [(KeyOrder::Bytes, &expected), (backwards, &reversed)] {
+                        for (order, expected) in
+                            [(KeyOrder::Bytes, &expected), (backwards.clone(), &reversed)]
+                        {
                             let (out, passes) =
                                 sorted(&space, &rows, order, memory, keep).await.expect("sorts");
                             let wanted = expected.iter().take(keep).map(|(_, row)| row);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
+use env::TemporarySpace;
 use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
 use crate::data_directory::DataDirectory;
@@ -147,6 +148,7 @@ fn open_store(
         system_tables: system_tables::join,
     };
     let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
+    let temporary_spawner = spawner.clone();
     let environment = env::real_env(directory.path(), spawner)
         .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
     let options = EngineOptions {
@@ -177,6 +179,7 @@ fn open_store(
             log::note(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
+        server.set_temporary(temporary_space(&server, temporary_spawner).await?);
         server.set_log(log::note);
         let prepared = server.prepared_count();
         if prepared > 0 {
@@ -186,6 +189,19 @@ fn open_store(
         }
         Ok(server)
     })?
+}
+
+/// The place for temporary files, without what an end in their midst has left there.
+async fn temporary_space(
+    server: &Instance,
+    spawner: Arc<WorkerSpawner>,
+) -> Result<Arc<TemporarySpace>, String> {
+    let directory = server.globals.by_name("tmpdir").as_text().to_owned();
+    let failed = |error: env::IoError| format!("cannot use tmpdir {directory}: {error}");
+    let environment = env::real_env(Path::new(&directory), spawner).map_err(failed)?;
+    let space = TemporarySpace::new(environment, "");
+    space.remove_remains().await.map_err(failed)?;
+    Ok(space)
 }
 
 fn random_u64() -> u64 {

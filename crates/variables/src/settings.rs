@@ -50,6 +50,10 @@ pub struct Settings {
     pub server_collation: CollationId,
     /// `SET timestamp`: microseconds; 0 follows the clock.
     pub fixed_timestamp_us: i64,
+    /// What a sort, a kept set of rows and the table of a hash join hold in memory before rows go to disk.
+    pub sort_buffer_bytes: u64,
+    pub tmp_table_bytes: u64,
+    pub join_buffer_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +108,9 @@ impl Settings {
             },
             server_collation: collation_named(text("collation_server")),
             fixed_timestamp_us: 0,
+            sort_buffer_bytes: number("sort_buffer_size"),
+            tmp_table_bytes: number("tmp_table_size"),
+            join_buffer_bytes: number("join_buffer_size"),
         }
     }
 

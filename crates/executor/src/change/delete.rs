@@ -30,18 +30,18 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
     }
     let mut done = Done::new();
     let has_cascades = targets.iter().any(|target| target.foreign_keys.is_parent());
-    let mut input = ChangeInput::new(&plan.input, plan.collect_first);
+    let mut input = ChangeInput::new(&plan.input, plan.collect_first || has_cascades && targets.len() > 1);
     let mut outcome = Outcome::default();
+    if has_cascades {
+        outcome.affected_rows = delete_with_children(plan, &targets, &mut done, &mut input, context).await?;
+        return Ok(outcome);
+    }
     let mut rows = RowBatch::new(plan.input.width);
     let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
         more = input.next_rows(context, &mut rows).await?;
-        if has_cascades {
-            outcome.affected_rows += delete_with_children(plan, &targets, &mut done, &rows, context).await?;
-            continue;
-        }
         for frame in rows.rows() {
             context.check()?;
             for target in &targets {
@@ -68,21 +68,28 @@ async fn delete_with_children(
     plan: &DeletePlan,
     targets: &[Target<'_>],
     done: &mut Done,
-    rows: &RowBatch,
+    input: &mut ChangeInput<'_>,
     context: &mut ExecContext<'_>,
 ) -> Result<u64, SqlError> {
     let mut count = 0;
     let mut pace = Pace::default();
+    let mut rows = RowBatch::new(plan.input.width);
     for position in children_first(targets) {
         let target = &targets[position];
-        for frame in rows.rows() {
-            context.check()?;
-            let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
-            if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
-                continue;
+        input.rewind();
+        let mut more = true;
+        while more {
+            rows.clear();
+            more = input.next_rows(context, &mut rows).await?;
+            for frame in rows.rows() {
+                context.check()?;
+                let Value::Bytes(row_key) = &frame[target.plan.row_key_position] else { continue };
+                if plan.collect_first && !done.insert((target.plan.table.id, row_key.clone())) {
+                    continue;
+                }
+                count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);
+                pace.count_change().await;
             }
-            count += u64::from(target.delete_present(row_key, plan.ignore, context).await?);
-            pace.count_change().await;
         }
     }
     Ok(count)

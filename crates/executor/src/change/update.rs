@@ -8,6 +8,7 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::outcome::Outcome;
+use crate::row_store::RowStore;
 use datum::{SqlError, Value};
 use engine::LockMode;
 use plan::{UpdatePlan, UpdateTarget};
@@ -41,31 +42,55 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
             is_twice: plan.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1,
         });
     }
-    let mut input = ChangeInput::new(&plan.input, plan.collect_first);
+    let is_twice = targets.iter().any(|target| target.is_twice);
+    let mut input = ChangeInput::new(&plan.input, plan.collect_first || is_twice);
     let mut outcome = Outcome::default();
+    let turns: Vec<&mut [Target<'_>]> = match is_twice {
+        // All rows under one name come before those under the other.
+        true => targets.chunks_mut(1).collect(),
+        false => vec![&mut targets[..]],
+    };
+    let last = turns.len() - 1;
+    for (turn, targets) in turns.into_iter().enumerate() {
+        let changed = update_rows(plan, targets, &mut input, turn < last, context, &mut outcome).await?;
+        if let Some(changed) = changed {
+            input.replace(changed, context);
+        }
+    }
+    Ok(outcome)
+}
+
+/// Updates these targets in all rows; answers the frames as they are then when they are `wanted`.
+async fn update_rows(
+    plan: &UpdatePlan,
+    targets: &mut [Target<'_>],
+    input: &mut ChangeInput<'_>,
+    wanted: bool,
+    context: &mut ExecContext<'_>,
+    outcome: &mut Outcome,
+) -> Result<Option<RowStore>, SqlError> {
+    let mut changed = wanted.then(|| RowStore::new(plan.input.width));
     let mut rows = RowBatch::new(plan.input.width);
     let mut pace = Pace::default();
     let mut more = true;
     while more {
         rows.clear();
         more = input.next_rows(context, &mut rows).await?;
-        let turns: Vec<&mut [Target<'_>]> = match targets.iter().any(|target| target.is_twice) {
-            // All rows under one name come before those under the other.
-            true => targets.chunks_mut(1).collect(),
-            false => vec![&mut targets[..]],
-        };
-        for targets in turns {
-            for index in 0..rows.len() {
-                context.check()?;
-                for target in &mut *targets {
-                    let frame = rows.row_mut(index);
-                    update_row(plan, target, frame, context, &mut outcome).await?;
-                    pace.count_change().await;
-                }
+        for index in 0..rows.len() {
+            context.check()?;
+            for target in &mut *targets {
+                update_row(plan, target, rows.row_mut(index), context, outcome).await?;
+                pace.count_change().await;
+            }
+            if let Some(changed) = &mut changed {
+                changed.push(rows.row(index), context).await?;
             }
         }
     }
-    Ok(outcome)
+    if let Some(changed) = &mut changed {
+        changed.finish(context).await?;
+    }
+    Ok(changed)
 }
 
 async fn update_row(

@@ -1,15 +1,19 @@
 //! GROUP BY and aggregate functions: by a hash table, group by group on ordered input, or over all rows.
+//!
+//! Once the groups of the hash table take too much memory, rows of other groups are put aside on disk; when the groups at hand have
+//! come out, those rows are grouped part by part.
 use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::divided::{Divided, Keys};
 use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
 use expression::{Accumulator, EvalContext};
+use foldhash::{HashMap, HashMapExt};
 use plan::Aggregate;
 use schema::LocalFuture;
-use std::collections::HashMap;
 
 /// What a group costs beside its values.
 const GROUP_BYTES: usize = 128;
@@ -21,7 +25,10 @@ pub struct AggregateRows<'p> {
     batch: RowBatch,
     input_more: bool,
     groups: Vec<Group>,
-    by_key: HashMap<Vec<u8>, usize>,
+    by_key: HashMap<Box<[u8]>, usize>,
+    /// Rows that wait for another turn, and the keys of the present ones.
+    aside: Divided,
+    row_keys: Keys,
     /// Ordered input: the group that is being gathered and its key.
     current: Option<(Vec<u8>, Group)>,
     /// ROLLUP: the groups of each shorter prefix, longest first.
@@ -111,6 +118,8 @@ impl<'p> AggregateRows<'p> {
             input_more: true,
             groups: Vec::new(),
             by_key: HashMap::new(),
+            aside: Divided::default(),
+            row_keys: Keys::default(),
             current: None,
             rollups: Vec::new(),
             has_groups: false,
@@ -122,47 +131,84 @@ impl<'p> AggregateRows<'p> {
         }
     }
 
-    /// Hash and single: reads all input.
-    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+    /// No GROUP BY: reads all input.
+    async fn fill_single(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         self.held.release(&mut context.memory);
-        if self.plan.single {
-            self.groups.push(Group::empty(self.plan));
-        }
+        let mut group = Group::empty(self.plan);
         let mut is_first = true;
-        let mut key = Vec::new();
         while self.input_more {
             self.read_batch(context).await?;
             for index in 0..self.batch.len() {
                 let row = self.batch.row(index);
-                if self.plan.single {
-                    if std::mem::take(&mut is_first) {
-                        self.groups[0] = Group::new(self.plan, row, context.eval)?;
-                    }
-                    self.groups[0].add(self.plan, row, context.eval)?;
-                    continue;
+                if std::mem::take(&mut is_first) {
+                    group = Group::new(self.plan, row, context.eval)?;
                 }
-                key.clear();
-                write_group_keys(&self.plan.groups, row, context.eval, &mut key)?;
-                let number = match self.by_key.get(&key) {
+                group.add(self.plan, row, context.eval)?;
+            }
+            group.count_memory(&mut self.held, &mut context.memory)?;
+        }
+        self.groups.push(group);
+        Ok(())
+    }
+
+    /// Hash: reads all input, or all of a part that was put aside.
+    async fn fill_groups(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        self.held.release(&mut context.memory);
+        let mut more = true;
+        while more {
+            more = self.read_keyed(context).await?;
+            for index in 0..self.batch.len() {
+                let key = self.row_keys.get(index);
+                let row = self.batch.row(index);
+                let number = match self.by_key.get(key) {
                     Some(&number) => number,
+                    None if self.aside.is_dividing() => {
+                        self.aside.put(key, row).await?;
+                        continue;
+                    }
                     None => {
                         let group = Group::new(self.plan, row, context.eval)?;
-                        let bytes = row_bytes(&group.values) + row_bytes(&group.carried) + key.len();
-                        self.held.take(bytes + GROUP_BYTES, &mut context.memory)?;
-                        self.by_key.insert(key.clone(), self.groups.len());
+                        self.by_key.insert(key.into(), self.groups.len());
                         self.groups.push(group);
+                        self.count_group(index, context).await?;
                         self.groups.len() - 1
                     }
                 };
-                self.groups[number].add(self.plan, row, context.eval)?;
-                self.groups[number].count_memory(&mut self.held, &mut context.memory)?;
-            }
-            if self.plan.single {
-                self.groups[0].count_memory(&mut self.held, &mut context.memory)?;
+                let group = &mut self.groups[number];
+                group.add(self.plan, self.batch.row(index), context.eval)?;
+                group.count_memory(&mut self.held, &mut context.memory)?;
             }
         }
-        self.is_filled = true;
         Ok(())
+    }
+
+    /// Counts the memory of the group that was just made for row `index`.
+    async fn count_group(&mut self, index: usize, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        let group = &self.groups[self.groups.len() - 1];
+        let accumulators = group.accumulators.len() * size_of::<Accumulator>();
+        let values = row_bytes(&group.values) + row_bytes(&group.carried);
+        let bytes = GROUP_BYTES + values + accumulators + self.row_keys.get(index).len();
+        let share = context.settings.shares.rows_bytes;
+        if self.held.take_or_spill(bytes, share, &mut context.memory) {
+            self.aside.begin(context).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads a batch of the input, or of a part that was put aside, with the keys of its rows; false at the end of either.
+    async fn read_keyed(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        self.row_keys.clear();
+        if self.aside.has_part() {
+            context.interrupt.check()?;
+            self.batch.clear();
+            self.pace.count(BATCH_ROWS).await;
+            return self.aside.read(BATCH_ROWS, &mut self.batch, &mut self.row_keys).await;
+        }
+        self.read_batch(context).await?;
+        for row in self.batch.rows() {
+            self.row_keys.push(|key| write_group_keys(&self.plan.groups, row, context.eval, key))?;
+        }
+        Ok(self.input_more)
     }
 
     async fn read_batch(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
@@ -268,6 +314,7 @@ impl Operator for AggregateRows<'_> {
         self.input_more = true;
         self.groups.clear();
         self.by_key.clear();
+        self.aside = Divided::default();
         self.current = None;
         self.rollups.clear();
         self.has_groups = false;
@@ -288,15 +335,23 @@ impl Operator for AggregateRows<'_> {
                 return Ok(self.input_more);
             }
             if !self.is_filled {
-                self.fill(context).await?;
+                match self.plan.single {
+                    true => self.fill_single(context).await?,
+                    false => self.fill_groups(context).await?,
+                }
                 self.by_key.clear();
                 self.groups.reverse();
+                self.is_filled = true;
             }
             for _ in 0..wanted {
                 let Some(group) = self.groups.pop() else { break };
                 group.finish(self.plan, context.eval, out)?;
             }
-            Ok(!self.groups.is_empty())
+            if !self.groups.is_empty() {
+                return Ok(true);
+            }
+            self.is_filled = !self.aside.next_part(context).await?;
+            Ok(!self.is_filled)
         })
     }
 }

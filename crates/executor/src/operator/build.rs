@@ -54,7 +54,8 @@ pub fn build(node: &Node) -> Box<dyn Operator + '_> {
         NodeKind::HashJoin(join) => Box::new(HashJoinRows::new(join, width)),
         NodeKind::UnionAll { inputs } => Box::new(UnionRows::new(inputs)),
         NodeKind::SetDifference { left, right, intersect, all, left_keys, right_keys } => {
-            Box::new(SetDifferenceRows::new(left, right, *intersect, *all, left_keys, right_keys))
+            let rows = Box::new(SetDifferenceRows::new(left, right, *intersect, *all, left_keys, right_keys));
+            if *all { rows } else { Box::new(DistinctRows::new(rows, left_keys)) }
         }
         NodeKind::Apply(apply) => Box::new(ApplyRows::new(apply)),
         NodeKind::Initialise(initialise) => Box::new(InitialiseRows::new(initialise)),

@@ -1,10 +1,10 @@
 //! References to tables of WITH, and to the round before of a recursive one: scans over rows that are shared.
-use super::{BATCH_ROWS, Operator, build};
+use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::deferred::all_hold;
-use crate::memory::row_bytes;
+use crate::row_store::{RowReader, RowStore};
 use datum::{SqlError, Value};
 use expression::Expr;
 use plan::{CommonTable, Node, RoundScan};
@@ -19,8 +19,8 @@ pub struct KeptScan<'p> {
     projection: &'p [(usize, usize)],
     filter: &'p [Expr],
     base: Vec<Value>,
-    rows: Option<Rc<RowBatch>>,
-    next: usize,
+    rows: Option<Rc<RowStore>>,
+    reader: RowReader,
     pace: Pace,
 }
 
@@ -50,12 +50,12 @@ impl<'p> KeptScan<'p> {
             filter,
             base: Vec::new(),
             rows: None,
-            next: 0,
+            reader: RowReader::default(),
             pace: Pace::default(),
         }
     }
 
-    async fn rows(&self, context: &mut ExecContext<'_>) -> Result<Rc<RowBatch>, SqlError> {
+    async fn rows(&self, context: &mut ExecContext<'_>) -> Result<Rc<RowStore>, SqlError> {
         let values: Vec<Value> = self.slots.iter().map(|slot| context.eval.slots[*slot].clone()).collect();
         if let Some(rows) = context.kept.get(self.number, &values) {
             return Ok(rows);
@@ -63,18 +63,10 @@ impl<'p> KeptScan<'p> {
         let input = self.input.expect("a round's rows are there before its branches start");
         let mut operator = build(input);
         operator.start(&[]);
-        let mut rows = RowBatch::new(input.width);
-        let (mut more, mut taken) = (true, 0);
-        while more {
-            context.interrupt.check()?;
-            let first = rows.len();
-            more = operator.next_batch(context, BATCH_ROWS, &mut rows).await?;
-            let bytes: usize = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
-            taken += bytes;
-            context.memory.take(bytes)?;
-        }
+        let mut rows = RowStore::new(input.width);
+        rows.fill(&mut *operator, context).await?;
         let rows = Rc::new(rows);
-        let before = context.kept.set(self.number, rows.clone(), values, taken);
+        let before = context.kept.set(self.number, rows.clone(), values);
         context.memory.give_back(before);
         Ok(rows)
     }
@@ -84,7 +76,6 @@ impl Operator for KeptScan<'_> {
     fn start(&mut self, base: &[Value]) {
         self.base = base.to_vec();
         self.rows = None;
-        self.next = 0;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -95,15 +86,18 @@ impl Operator for KeptScan<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             context.interrupt.check()?;
-            let rows = match &self.rows {
+            let store = match &self.rows {
                 Some(rows) => rows.clone(),
-                None => self.rows(context).await?,
+                None => {
+                    let rows = self.rows(context).await?;
+                    self.reader = rows.reader();
+                    self.rows = Some(rows.clone());
+                    rows
+                }
             };
-            self.rows = Some(rows.clone());
             self.base.resize(out.width(), Value::Null);
-            let end = rows.len().min(self.next.saturating_add(wanted));
-            for index in self.next..end {
-                let row = rows.row(index);
+            let rows = self.reader.rows(&store, wanted).await?;
+            for row in rows.iter() {
                 let frame = out.push_copy(&self.base);
                 for &(column, position) in self.projection {
                     frame[position] = row[column].clone();
@@ -113,9 +107,9 @@ impl Operator for KeptScan<'_> {
                     out.pop();
                 }
             }
-            self.pace.count(end - self.next + 1).await;
-            self.next = end;
-            Ok(end < rows.len())
+            let count = rows.len();
+            self.pace.count(count + 1).await;
+            Ok(!self.reader.is_at_end(&store))
         })
     }
 }

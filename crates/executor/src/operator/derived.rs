@@ -1,11 +1,11 @@
 //! A query in FROM: its rows are computed once and kept, then placed into the block's frame. Those of a query that reads
 //! columns from outside are computed anew whenever their values change.
-use super::{BATCH_ROWS, Operator, build};
+use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::deferred::all_hold;
-use crate::memory::{Held, row_bytes};
+use crate::row_store::{RowReader, RowStore};
 use datum::{SqlError, Value};
 use expression::Expr;
 use plan::{Lateral, Node};
@@ -19,19 +19,18 @@ pub struct DerivedScan<'p> {
     slots: &'p [usize],
     base: Vec<Value>,
     /// All rows of the input, kept over restarts.
-    rows: RowBatch,
+    rows: RowStore,
     is_filled: bool,
     /// The values from outside that the rows were made for.
     values: Vec<Value>,
-    held: Held,
-    next: usize,
+    reader: RowReader,
     pace: Pace,
 }
 
 impl<'p> DerivedScan<'p> {
     pub fn new(input: &'p Node, projection: &'p [(usize, usize)], filter: &'p [Expr]) -> DerivedScan<'p> {
         DerivedScan {
-            rows: RowBatch::new(input.width),
+            rows: RowStore::new(input.width),
             input: build(input),
             projection,
             filter,
@@ -40,8 +39,7 @@ impl<'p> DerivedScan<'p> {
             base: Vec::new(),
             is_filled: false,
             values: Vec::new(),
-            held: Held::default(),
-            next: 0,
+            reader: RowReader::default(),
             pace: Pace::default(),
         }
     }
@@ -63,23 +61,16 @@ impl<'p> DerivedScan<'p> {
         let values: Vec<Value> = self.slots.iter().map(|slot| context.eval.slots[*slot].clone()).collect();
         if values != self.values || !self.is_filled {
             self.values = values;
-            self.rows.clear();
-            self.held.release(&mut context.memory);
+            self.rows.clear(&mut context.memory);
             self.is_filled = false;
         }
         Ok(())
     }
 
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        self.rows.clear(&mut context.memory);
         self.input.start(&[]);
-        let mut more = true;
-        while more {
-            context.interrupt.check()?;
-            let first = self.rows.len();
-            more = self.input.next_batch(context, BATCH_ROWS, &mut self.rows).await?;
-            let bytes = (first..self.rows.len()).map(|index| row_bytes(self.rows.row(index))).sum();
-            self.held.take(bytes, &mut context.memory)?;
-        }
+        self.rows.fill(&mut *self.input, context).await?;
         self.is_filled = true;
         Ok(())
     }
@@ -88,7 +79,7 @@ impl<'p> DerivedScan<'p> {
 impl Operator for DerivedScan<'_> {
     fn start(&mut self, base: &[Value]) {
         self.base = base.to_vec();
-        self.next = 0;
+        self.reader = self.rows.reader();
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -100,15 +91,14 @@ impl Operator for DerivedScan<'_> {
         Box::pin(async move {
             context.interrupt.check()?;
             self.base.resize(out.width(), Value::Null);
-            if self.next == 0 && !self.slots.is_empty() {
+            if self.reader.position() == 0 && !self.slots.is_empty() {
                 self.bring_in(context)?;
             }
             if !self.is_filled {
                 self.fill(context).await?;
             }
-            let end = self.rows.len().min(self.next.saturating_add(wanted));
-            for index in self.next..end {
-                let row = self.rows.row(index);
+            let rows = self.reader.rows(&self.rows, wanted).await?;
+            for row in rows.iter() {
                 let frame = out.push_copy(&self.base);
                 for &(column, position) in self.projection {
                     frame[position] = row[column].clone();
@@ -119,9 +109,9 @@ impl Operator for DerivedScan<'_> {
                     out.pop();
                 }
             }
-            self.pace.count(end - self.next + 1).await;
-            self.next = end;
-            Ok(end < self.rows.len())
+            let count = rows.len();
+            self.pace.count(count + 1).await;
+            Ok(!self.reader.is_at_end(&self.rows))
         })
     }
 }

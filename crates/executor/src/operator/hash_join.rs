@@ -1,15 +1,29 @@
 //! Joins by equality through a hash table of the inner side.
+//!
+//! An inner side that is too large is joined in turns: the table holds what fits, the inner rows behind that are put aside on disk
+//! by the hash of their keys, and so is each outer row, once it has been joined with the table, where inner rows of its part
+//! wait. Then the parts are joined in the same way. Rows come out in the order of the outer side where the plan needs it.
+mod table;
+
 use super::key_set::write_compare_key;
 use super::{BATCH_ROWS, Operator, all_true, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::cooperate::Pace;
-use crate::memory::{Held, row_bytes};
+use crate::cooperate::{Pace, Pauses};
+use crate::divided::{split_record, write_record};
+use crate::memory::Held;
+use crate::sides::Sides;
 use datum::{CompareMode, SqlError, Value};
 use expression::{EvalContext, Expr};
 use plan::{HashJoin, JoinKind};
+use rowstore::{KeyOrder, Sorter, StreamReader, read_row, read_row_into, write_row};
 use schema::LocalFuture;
-use std::collections::HashMap;
+use table::{JoinTable, Match};
+
+/// The number of an outer row, before its record.
+const NUMBER_BYTES: usize = 8;
+/// Behind the number: whether the row has met a match.
+const MATCHED_BYTES: usize = 1;
 
 pub struct HashJoinRows<'p> {
     plan: &'p HashJoin,
@@ -19,22 +33,33 @@ pub struct HashJoinRows<'p> {
     outer_rows: RowBatch,
     next_outer: usize,
     outer_more: bool,
+    /// Outer rows so far, and the number of the one that was joined last.
+    outer_count: u64,
+    number: u64,
     /// The outer row that is being joined.
     current: Option<Current>,
-    /// The inner rows' values at `inner_positions`, and the numbers of the rows with each key.
-    inner_rows: Vec<Vec<Value>>,
-    table: HashMap<Vec<u8>, Vec<usize>>,
+    /// The inner rows' values at `inner_positions`.
+    table: JoinTable,
     is_filled: bool,
+    aside: Sides,
+    /// The outer part that is joined now, in place of the outer side.
+    outer_part: Option<StreamReader>,
+    /// Rows that have to come out in the order of the outer side, by the number of their outer row.
+    ordered: Option<Sorter>,
+    is_sorted: bool,
     held: Held,
+    held_order: Held,
+    record: Vec<u8>,
+    inner_row: Vec<Value>,
     pace: Pace,
     base: Vec<Value>,
 }
 
 struct Current {
+    number: u64,
     /// `None`: it is equal to nothing.
     key: Option<Vec<u8>>,
-    /// Of the inner rows with this key.
-    next: usize,
+    next: Option<Match>,
     has_match: bool,
 }
 
@@ -48,19 +73,29 @@ impl<'p> HashJoinRows<'p> {
             outer_rows: RowBatch::new(width),
             next_outer: 0,
             outer_more: true,
+            outer_count: 0,
+            number: 0,
             current: None,
-            pace: Pace::default(),
-            inner_rows: Vec::new(),
-            table: HashMap::new(),
+            table: JoinTable::new(),
             is_filled: false,
+            aside: Sides::default(),
+            outer_part: None,
+            ordered: None,
+            is_sorted: false,
             held: Held::default(),
+            held_order: Held::default(),
+            record: Vec::new(),
+            inner_row: Vec::new(),
+            pace: Pace::default(),
             base: Vec::new(),
         }
     }
 
+    /// Brings the inner side into the table, and what does not fit to disk.
     async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         self.inner.start(&self.base);
         self.held.release(&mut context.memory);
+        self.held_order.release(&mut context.memory);
         let mut batch = RowBatch::new(self.width);
         let mut more = true;
         while more {
@@ -71,19 +106,100 @@ impl<'p> HashJoinRows<'p> {
                 let Some(key) = key_of(&self.plan.inner_keys, &self.plan.modes, row, context.eval)? else {
                     continue;
                 };
-                // One row is as good as many.
-                if self.plan.kind.only_tests() && self.plan.on.is_empty() && self.table.contains_key(&key) {
-                    continue;
+                let values = self.plan.inner_positions.iter().map(|&position| &row[position]);
+                write_record(&key, values, &mut self.record);
+                self.add_inner().await?;
+            }
+            self.count_table(context).await?;
+        }
+        self.end_fill(context);
+        Ok(())
+    }
+
+    /// The same for a part of the inner side.
+    async fn fill_from(
+        &mut self,
+        mut part: StreamReader,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
+        self.table.clear();
+        self.held.release(&mut context.memory);
+        let mut more = true;
+        while more {
+            context.interrupt.check()?;
+            for _ in 0..BATCH_ROWS {
+                more = part.advance().await?;
+                if !more {
+                    break;
                 }
-                let kept: Vec<Value> =
-                    self.plan.inner_positions.iter().map(|&position| row[position].clone()).collect();
-                self.held.take(row_bytes(&kept) + key.len() + 64, &mut context.memory)?;
-                self.table.entry(key).or_default().push(self.inner_rows.len());
-                self.inner_rows.push(kept);
+                self.record.clear();
+                self.record.extend_from_slice(part.record());
+                self.add_inner().await?;
+            }
+            self.pace.count(BATCH_ROWS).await;
+            self.count_table(context).await?;
+        }
+        self.end_fill(context);
+        Ok(())
+    }
+
+    /// Takes the inner row that is in `record`.
+    async fn add_inner(&mut self) -> Result<(), SqlError> {
+        let (key, row) = split_record(&self.record)?;
+        // One row is as good as many.
+        if self.plan.kind.only_tests() && self.plan.on.is_empty() && self.table.first(key).is_some() {
+            return Ok(());
+        }
+        if self.aside.is_dividing() {
+            return self.aside.put_inner(key, &self.record).await;
+        }
+        self.table.insert(key, row);
+        Ok(())
+    }
+
+    async fn count_table(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        if self.aside.is_dividing() {
+            return Ok(());
+        }
+        let bytes = self.table.memory_bytes();
+        let has_no_room = self.held.set_or_spill(bytes, &mut context.memory);
+        if has_no_room || bytes > context.settings.shares.join_bytes || self.table.is_full() {
+            self.aside.begin(context).await?;
+        }
+        Ok(())
+    }
+
+    fn end_fill(&mut self, context: &mut ExecContext<'_>) {
+        self.is_filled = true;
+        if self.plan.keeps_order && self.aside.is_dividing() && self.ordered.is_none() {
+            let share = context.settings.shares.join_bytes;
+            self.ordered = Some(Sorter::new(context.temporary, KeyOrder::Bytes, share, usize::MAX));
+        }
+    }
+
+    /// Reads more outer rows; false when there are none.
+    async fn read_outer(&mut self, context: &mut ExecContext<'_>, wanted: usize) -> Result<bool, SqlError> {
+        while self.next_outer == self.outer_rows.len() {
+            if !self.outer_more {
+                return Ok(false);
+            }
+            context.interrupt.check()?;
+            self.outer_rows.clear();
+            self.next_outer = 0;
+            match &mut self.outer_part {
+                Some(part) => {
+                    self.outer_more = part.advance().await?;
+                    if self.outer_more {
+                        self.current = Some(read_outer_row(part.record(), self.outer_rows.push_empty())?);
+                    }
+                }
+                None => {
+                    let batch = wanted.min(BATCH_ROWS);
+                    self.outer_more = self.outer.next_batch(context, batch, &mut self.outer_rows).await?;
+                }
             }
         }
-        self.is_filled = true;
-        Ok(())
+        Ok(true)
     }
 
     /// Goes on with the outer row, or takes the next one, and adds up to `left` of the `wanted` rows; false when there is none.
@@ -94,50 +210,81 @@ impl<'p> HashJoinRows<'p> {
         left: usize,
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
-        while self.next_outer == self.outer_rows.len() {
-            if !self.outer_more {
-                return Ok(false);
-            }
-            self.outer_rows.clear();
-            self.next_outer = 0;
-            let batch = wanted.min(BATCH_ROWS);
-            self.outer_more = self.outer.next_batch(context, batch, &mut self.outer_rows).await?;
+        if self.current.is_none() && !self.read_outer(context, wanted).await? {
+            return Ok(false);
         }
         let outer = self.outer_rows.row(self.next_outer);
         let current = match &mut self.current {
             Some(current) => current,
             None => {
                 let key = key_of(&self.plan.outer_keys, &self.plan.modes, outer, context.eval)?;
-                self.current.insert(Current { key, next: 0, has_match: false })
+                self.outer_count += 1;
+                let number = self.outer_count;
+                self.current.insert(Current { number, key, next: None, has_match: false })
             }
         };
-        let matches = current.key.as_ref().and_then(|key| self.table.get(key)).map_or(&[][..], Vec::as_slice);
+        self.number = current.number;
+        if let (None, Some(key)) = (current.next, &current.key) {
+            current.next = self.table.first(key);
+        }
         // One match tells all that a test wants to know.
         let tests = self.plan.kind.only_tests();
-        let left = if tests { usize::from(!current.has_match) * matches.len() } else { left };
-        let some = matches[current.next..].iter().take(left);
-        self.pace.count(some.len() + 1).await;
-        context.interrupt.check()?;
-        for &number in some {
+        let left = if tests { BATCH_ROWS } else { left };
+        let mut tried = 0;
+        while let Some(found) = current.next.filter(|_| tried < left) {
+            tried += 1;
+            self.inner_row.clear();
+            read_row(self.table.row(found), &mut self.inner_row)?;
             let frame = out.push_copy(outer);
-            for (&position, value) in self.plan.inner_positions.iter().zip(&self.inner_rows[number]) {
-                frame[position] = value.clone();
+            for (&position, value) in self.plan.inner_positions.iter().zip(self.inner_row.drain(..)) {
+                frame[position] = value;
             }
-            current.next += 1;
+            current.next = self.table.next(found);
             if all_true(&self.plan.on, out.row(out.len() - 1), context.eval)? {
                 current.has_match = true;
                 if tests {
                     out.pop();
-                    break;
+                    current.next = None;
                 }
             } else {
                 out.pop();
             }
+            if current.next.is_none() {
+                break;
+            }
         }
-        if !tests && current.next < matches.len() {
-            return Ok(true);
+        let is_unfinished = current.next.is_some();
+        self.pace.count(tried + 1).await;
+        context.interrupt.check()?;
+        if !is_unfinished {
+            self.end_outer(out).await?;
         }
-        if tests && current.has_match == (self.plan.kind == JoinKind::Semi) {
+        Ok(true)
+    }
+
+    /// The table has no more rows for the outer row: others may have been put aside.
+    async fn end_outer(&mut self, out: &mut RowBatch) -> Result<(), SqlError> {
+        let outer = self.outer_rows.row(self.next_outer);
+        let Some(current) = self.current.take() else { return Ok(()) };
+        self.next_outer += 1;
+        if self.plan.kind.only_tests() && current.has_match {
+            if self.plan.kind == JoinKind::Semi {
+                out.push_copy(outer);
+            }
+            return Ok(());
+        }
+        if let Some(key) = &current.key
+            && self.aside.concerns(key)
+        {
+            self.record.clear();
+            self.record.extend_from_slice(&current.number.to_be_bytes());
+            self.record.push(u8::from(current.has_match));
+            self.record.extend_from_slice(&(key.len() as u32).to_le_bytes());
+            self.record.extend_from_slice(key);
+            write_row(outer, &mut self.record);
+            return self.aside.put_outer(key, &self.record).await;
+        }
+        if self.plan.kind == JoinKind::Anti {
             out.push_copy(outer);
         }
         if !current.has_match && self.plan.kind == JoinKind::Left {
@@ -146,10 +293,79 @@ impl<'p> HashJoinRows<'p> {
                 frame[position] = Value::Null;
             }
         }
-        self.current = None;
-        self.next_outer += 1;
+        Ok(())
+    }
+
+    /// Goes to the next pair of parts that were put aside; false when there is none.
+    async fn next_part(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        let Some((inner, outer)) = self.aside.next_pair(context).await? else {
+            self.table.clear();
+            self.held.release(&mut context.memory);
+            return Ok(false);
+        };
+        self.fill_from(inner, context).await?;
+        self.outer_part = Some(outer);
+        self.outer_rows.clear();
+        self.next_outer = 0;
+        self.outer_more = true;
         Ok(true)
     }
+
+    /// Joins; false when all rows have come out.
+    async fn join(
+        &mut self,
+        context: &mut ExecContext<'_>,
+        wanted: usize,
+        out: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let first = out.len();
+        while out.len() - first < wanted {
+            let left = wanted - (out.len() - first);
+            if !self.join_next(context, wanted, left, out).await? && !self.next_part(context).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Joins everything and sorts the rows by the outer side.
+    async fn sort(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
+        let Some(mut sorter) = self.ordered.take() else { return Ok(()) };
+        let mut batch = RowBatch::new(self.width);
+        let mut row = Vec::new();
+        let mut more = true;
+        while more {
+            batch.clear();
+            more = self.join_next(context, BATCH_ROWS, BATCH_ROWS, &mut batch).await?
+                || self.next_part(context).await?;
+            for frame in batch.rows() {
+                row.clear();
+                write_row(frame, &mut row);
+                if sorter.push(&self.number.to_be_bytes(), &row) {
+                    let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
+                    sorter.spill(&mut pauses).await?;
+                }
+            }
+            if self.held_order.set_or_spill(sorter.memory_bytes(), &mut context.memory) {
+                let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
+                sorter.write_run(&mut pauses).await?;
+            }
+        }
+        sorter.finish(&mut Pauses { pace: &mut self.pace, interrupt: context.interrupt }).await?;
+        context.work.spilled_bytes += sorter.spilled_bytes();
+        self.ordered = Some(sorter);
+        self.is_sorted = true;
+        Ok(())
+    }
+}
+
+/// An outer row that was put aside, into its frame.
+fn read_outer_row(record: &[u8], frame: &mut [Value]) -> Result<Current, SqlError> {
+    let (head, rest) = record.split_at_checked(NUMBER_BYTES + MATCHED_BYTES).ok_or_else(rowstore::damaged)?;
+    let (key, row) = split_record(rest)?;
+    read_row_into(row, frame)?;
+    let number = head.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    Ok(Current { number, key: Some(key.to_vec()), next: None, has_match: head[NUMBER_BYTES] != 0 })
 }
 
 /// `None` when a key value is NULL: nothing is equal to it.
@@ -177,10 +393,14 @@ impl Operator for HashJoinRows<'_> {
         self.outer_rows.clear();
         self.next_outer = 0;
         self.outer_more = true;
+        self.outer_count = 0;
         self.current = None;
-        self.inner_rows.clear();
         self.table.clear();
         self.is_filled = false;
+        self.aside = Sides::default();
+        self.outer_part = None;
+        self.ordered = None;
+        self.is_sorted = false;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -193,13 +413,20 @@ impl Operator for HashJoinRows<'_> {
             if !self.is_filled {
                 self.fill(context).await?;
             }
-            let first = out.len();
-            while out.len() - first < wanted {
-                let left = wanted - (out.len() - first);
-                if !self.join_next(context, wanted, left, out).await? {
+            if self.ordered.is_none() {
+                return self.join(context, wanted, out).await;
+            }
+            if !self.is_sorted {
+                self.sort(context).await?;
+            }
+            let Some(sorter) = &mut self.ordered else { return Ok(false) };
+            for _ in 0..wanted.min(BATCH_ROWS) {
+                if !sorter.next().await? {
                     return Ok(false);
                 }
+                read_row_into(sorter.row(), out.push_empty())?;
             }
+            self.pace.count(BATCH_ROWS).await;
             Ok(true)
         })
     }

@@ -1,4 +1,4 @@
-//! EXPLAIN ANALYZE: passes rows through and notes how many there were and how long they took.
+//! EXPLAIN ANALYZE: passes rows through and notes how many there were, how long they took and what went to disk for them.
 use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -46,7 +46,11 @@ impl Operator for MeasuredRows<'_> {
                 self.measure.loops.fetch_add(1, Relaxed);
             }
             let (before, begun) = (out.len(), Instant::now());
+            // What the operator above has written so far is its own.
+            let spilled_above = std::mem::take(&mut context.work.spilled_bytes);
             let more = self.input.next_batch(context, wanted, out).await;
+            let spilled = std::mem::replace(&mut context.work.spilled_bytes, spilled_above);
+            self.measure.spilled_bytes.fetch_add(spilled, Relaxed);
             let took = begun.elapsed();
             let rows = out.len() - before;
             self.spent += took;

@@ -6,7 +6,8 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
-use crate::memory::{Held, row_bytes};
+use crate::memory::Held;
+use crate::row_store::RowStore;
 use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value, error_code};
 use plan::{Recursive, RecursiveBranch};
 use schema::LocalFuture;
@@ -24,14 +25,13 @@ pub struct RecursiveRows<'p> {
     running: Option<usize>,
     rounds: u64,
     /// Rows made in this round.
-    made: RowBatch,
+    made: RowStore,
     batch: RowBatch,
     seen: HashSet<Vec<u8>>,
-    /// Memory of the round before, of this round, and of `seen`.
-    held_before: Held,
-    held_made: Held,
     held_seen: Held,
     rows_stored: u64,
+    /// Nothing has been asked for since the start.
+    is_new: bool,
     pace: Pace,
 }
 
@@ -44,37 +44,41 @@ impl<'p> RecursiveRows<'p> {
             branches: plan.branches.iter().map(|branch| build(&branch.query)).collect(),
             running: None,
             rounds: 0,
-            made: RowBatch::new(width),
+            made: RowStore::new(width),
             batch: RowBatch::new(width),
             seen: HashSet::new(),
-            held_before: Held::default(),
-            held_made: Held::default(),
             held_seen: Held::default(),
             rows_stored: 0,
+            is_new: true,
             pace: Pace::default(),
         }
     }
 
     /// Ends the seed or a round; false when there is no other.
-    fn begin_round(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
-        self.held_before.release(&mut context.memory);
-        std::mem::swap(&mut self.held_before, &mut self.held_made);
-        if self.made.is_empty() {
+    async fn begin_round(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        let mut made = std::mem::replace(&mut self.made, RowStore::new(self.plan.columns.len()));
+        made.finish(context).await?;
+        let is_last = made.is_empty();
+        let before = context.kept.set(self.plan.round, Rc::new(made), Vec::new());
+        context.memory.give_back(before);
+        if is_last {
             return Ok(false);
         }
         self.rounds += 1;
         if self.rounds > context.settings.recursion_depth_max {
             return Err(error_code::ER_CTE_MAX_RECURSION_DEPTH.with(&[&self.rounds]));
         }
-        let made = std::mem::replace(&mut self.made, RowBatch::new(self.plan.columns.len()));
-        context.kept.set(self.plan.round, Rc::new(made), Vec::new(), 0);
         self.running = Some(0);
         self.branches[0].start(&[]);
         Ok(true)
     }
 
-    /// Stores a row into the seed's types; false for one that was there before.
-    fn accept(&mut self, row: Vec<Value>, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+    /// Stores a row into the seed's types; `None` for one that was there before.
+    fn accept(
+        &mut self,
+        row: Vec<Value>,
+        context: &mut ExecContext<'_>,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
         let row = match self.running {
             Some(branch) => {
                 self.rows_stored += 1;
@@ -88,14 +92,12 @@ impl<'p> RecursiveRows<'p> {
                 write_group_key(value, column_type, &mut key);
             }
             if self.seen.contains(&key) {
-                return Ok(false);
+                return Ok(None);
             }
             self.held_seen.take(key.len() + ENTRY_BYTES, &mut context.memory)?;
             self.seen.insert(key);
         }
-        self.held_made.take(row_bytes(&row), &mut context.memory)?;
-        self.made.push_row(row);
-        Ok(true)
+        Ok(Some(row))
     }
 }
 
@@ -142,7 +144,7 @@ impl Operator for RecursiveRows<'_> {
         self.seed.start(base);
         self.running = None;
         self.rounds = 0;
-        self.made.clear();
+        self.is_new = true;
         self.seen.clear();
         self.rows_stored = 0;
     }
@@ -155,8 +157,9 @@ impl Operator for RecursiveRows<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             context.interrupt.check()?;
-            if self.seen.is_empty() {
+            if std::mem::take(&mut self.is_new) {
                 self.held_seen.release(&mut context.memory);
+                self.made.clear(&mut context.memory);
             }
             self.batch.clear();
             let asked = wanted.min(BATCH_ROWS);
@@ -167,8 +170,9 @@ impl Operator for RecursiveRows<'_> {
             self.pace.count(self.batch.len() + 1).await;
             for index in 0..self.batch.len() {
                 let row = self.batch.take_row(index);
-                if self.accept(row, context)? {
-                    out.push_copy(self.made.row(self.made.len() - 1));
+                if let Some(row) = self.accept(row, context)? {
+                    self.made.push(&row, context).await?;
+                    out.push_row(row);
                 }
             }
             if more {
@@ -180,7 +184,7 @@ impl Operator for RecursiveRows<'_> {
                     self.branches[branch + 1].start(&[]);
                     Ok(true)
                 }
-                _ => self.begin_round(context),
+                _ => self.begin_round(context).await,
             }
         })
     }

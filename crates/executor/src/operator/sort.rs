@@ -1,24 +1,27 @@
-//! ORDER BY: reads everything, sorts, gives it out. With a LIMIT above it only the first rows are kept.
+//! ORDER BY: reads everything, sorts, gives it out. Rows beyond the sort buffer go to disk as sorted runs, which are merged at the
+//! end. With a LIMIT above it only the first rows are kept.
 use super::limit::row_limit;
+use super::sort_key::SortKeys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
-use crate::memory::{Held, row_bytes};
-use datum::{SqlError, Value, compare_in_type};
-use expression::{Expr, ExprKind};
+use crate::cooperate::{Pace, Pauses};
+use crate::memory::Held;
+use datum::{SqlError, Value};
+use expression::Expr;
 use plan::{Node, SortKey};
+use rowstore::{Sorter, read_row_into, write_row};
 use schema::LocalFuture;
-use std::cmp::Ordering;
 
 pub struct SortRows<'p> {
     input: Box<dyn Operator + 'p>,
     batch: RowBatch,
-    keys: &'p [SortKey],
+    keys: SortKeys<'p>,
     limit: Option<&'p (Expr, Option<Expr>)>,
-    /// (values of the keys that are no columns, row), in reverse order once sorted, so that the next row is the last.
-    sorted: Vec<KeyedRow>,
-    is_sorted: bool,
+    /// Filled and sorted by the first call.
+    sorter: Option<Sorter>,
     held: Held,
+    pace: Pace,
 }
 
 impl<'p> SortRows<'p> {
@@ -30,96 +33,65 @@ impl<'p> SortRows<'p> {
         SortRows {
             batch: RowBatch::new(input.width),
             input: build(input),
-            keys,
+            keys: SortKeys::new(keys),
             limit,
-            sorted: Vec::new(),
-            is_sorted: false,
+            sorter: None,
             held: Held::default(),
+            pace: Pace::default(),
         }
     }
 
-    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
-        let keep = match self.limit {
-            Some((count, offset)) => {
-                let offset = offset.as_ref().map(|offset| row_limit(offset, context.eval)).transpose()?;
-                let total = row_limit(count, context.eval)?.saturating_add(offset.unwrap_or(0));
-                usize::try_from(total).unwrap_or(usize::MAX)
-            }
-            None => usize::MAX,
-        };
+    /// How many rows are wanted at most.
+    fn keep(&self, context: &ExecContext<'_>) -> Result<usize, SqlError> {
+        let Some((count, offset)) = self.limit else { return Ok(usize::MAX) };
+        let offset = offset.as_ref().map(|offset| row_limit(offset, context.eval)).transpose()?;
+        let total = row_limit(count, context.eval)?.saturating_add(offset.unwrap_or(0));
+        Ok(usize::try_from(total).unwrap_or(usize::MAX))
+    }
+
+    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<Sorter, SqlError> {
+        let keep = self.keep(context)?;
+        let shares = &context.settings.shares;
+        // The first rows of many are kept in memory also where a whole sort of them would not be.
+        let share =
+            if keep == usize::MAX { shares.sort_bytes } else { shares.rows_bytes.max(shares.sort_bytes) };
+        let mut sorter = Sorter::new(context.temporary, self.keys.order(), share, keep);
+        let (mut key, mut row) = (Vec::new(), Vec::new());
+        let mut rows = 0;
         let mut more = keep > 0;
         self.held.release(&mut context.memory);
         while more {
             context.interrupt.check()?;
             self.batch.clear();
             more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
+            rows += self.batch.len();
             for index in 0..self.batch.len() {
-                let mut keys = Vec::with_capacity(self.keys.len());
-                for key in self.keys.iter().filter(|key| column_of(key).is_none()) {
-                    keys.push(key.expr.eval(self.batch.row(index), context.eval)?);
+                key.clear();
+                row.clear();
+                self.keys.write(self.batch.row(index), context.eval, &mut key)?;
+                write_row(self.batch.row(index), &mut row);
+                if sorter.push(&key, &row) {
+                    let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
+                    sorter.spill(&mut pauses).await?;
                 }
-                let row = self.batch.take_row(index);
-                let bytes = row_bytes(&row) + row_bytes(&keys);
-                self.held.take(bytes, &mut context.memory)?;
-                self.sorted.push((keys, row));
             }
-            // Top-n: cut down to the wanted rows whenever twice as many have gathered.
-            if self.sorted.len() / 2 >= keep.max(BATCH_ROWS) {
-                self.cut(keep, context);
+            if self.held.set_or_spill(sorter.memory_bytes(), &mut context.memory) {
+                let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
+                sorter.write_run(&mut pauses).await?;
             }
         }
-        self.cut(keep, context);
-        context.work.sorted_rows += self.sorted.len() as u64;
-        self.sorted.reverse();
-        self.is_sorted = true;
-        Ok(())
+        sorter.finish(&mut Pauses { pace: &mut self.pace, interrupt: context.interrupt }).await?;
+        context.work.sorted_rows += rows.min(keep) as u64;
+        context.work.merge_passes += sorter.merge_passes();
+        context.work.spilled_bytes += sorter.spilled_bytes();
+        Ok(sorter)
     }
-
-    /// Sorts and keeps the first rows. The sort is stable, so equal rows stay in the order they came.
-    fn cut(&mut self, keep: usize, context: &mut ExecContext<'_>) {
-        let keys = self.keys;
-        self.sorted.sort_by(|left, right| compare_rows(keys, left, right));
-        if self.sorted.len() > keep {
-            let dropped: usize =
-                self.sorted[keep..].iter().map(|(keys, row)| row_bytes(row) + row_bytes(keys)).sum();
-            self.sorted.truncate(keep);
-            self.held.give_back(dropped, &mut context.memory);
-        }
-    }
-}
-
-fn column_of(key: &SortKey) -> Option<usize> {
-    match key.expr.kind {
-        ExprKind::Column(position) => Some(position),
-        _ => None,
-    }
-}
-
-type KeyedRow = (Vec<Value>, Vec<Value>);
-
-fn compare_rows(keys: &[SortKey], left: &KeyedRow, right: &KeyedRow) -> Ordering {
-    let mut computed = 0;
-    for key in keys {
-        let (left, right) = match column_of(key) {
-            Some(position) => (&left.1[position], &right.1[position]),
-            None => {
-                computed += 1;
-                (&left.0[computed - 1], &right.0[computed - 1])
-            }
-        };
-        let order = compare_in_type(left, right, &key.expr.ty.column);
-        if order.is_ne() {
-            return if key.descending { order.reverse() } else { order };
-        }
-    }
-    Ordering::Equal
 }
 
 impl Operator for SortRows<'_> {
     fn start(&mut self, base: &[Value]) {
         self.input.start(base);
-        self.sorted.clear();
-        self.is_sorted = false;
+        self.sorter = None;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -129,17 +101,22 @@ impl Operator for SortRows<'_> {
         out: &'a mut RowBatch,
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
-            if !self.is_sorted {
-                self.fill(context).await?;
+            context.interrupt.check()?;
+            if self.sorter.is_none() {
+                self.sorter = Some(self.fill(context).await?);
             }
+            let Some(sorter) = &mut self.sorter else { return Ok(false) };
+            let wanted = wanted.min(BATCH_ROWS);
             for _ in 0..wanted {
-                let Some((_, row)) = self.sorted.pop() else { break };
-                out.push_row(row);
+                if !sorter.next().await? {
+                    *sorter = Sorter::new(context.temporary, self.keys.order(), 0, 0);
+                    self.held.release(&mut context.memory);
+                    return Ok(false);
+                }
+                read_row_into(sorter.row(), out.push_empty())?;
             }
-            if self.sorted.is_empty() {
-                self.held.release(&mut context.memory);
-            }
-            Ok(!self.sorted.is_empty())
+            self.pace.count(wanted).await;
+            Ok(true)
         })
     }
 }

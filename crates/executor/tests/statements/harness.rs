@@ -3,6 +3,7 @@ use bumpalo::Bump;
 use collation::CollationId;
 use datum::{ColumnType, Condition, SqlError, SqlMode, TypeKind, Value};
 use engine::{AccessMode, Engine, Isolation, Transaction};
+use env::TemporarySpace;
 use executor::{
     CollectRows, ExecContext, ExecSettings, Interrupt, MemoryBudget, Outcome, StrictSession, execute,
 };
@@ -100,6 +101,7 @@ pub struct Database {
     pub settings: ExecSettings,
     pub literals: Literals,
     pub memory_bytes: usize,
+    pub temporary: Arc<TemporarySpace>,
     pub warnings: Arc<Warnings>,
 }
 
@@ -161,8 +163,10 @@ fn column(text: &str) -> ColumnDef {
 
 impl Database {
     pub fn new() -> Database {
+        let engine = Engine::in_memory();
         Database {
-            engine: Engine::in_memory(),
+            temporary: engine.temporary_space(),
+            engine,
             transaction: None,
             tables: HashMap::new(),
             sql_mode: SqlMode::DEFAULT,
@@ -272,6 +276,7 @@ impl Database {
             interrupt: &interrupt,
             settings: self.settings.clone(),
             memory: MemoryBudget::new(self.memory_bytes, executor::SessionMemory::unbounded()),
+            temporary: &self.temporary,
             kept: executor::KeptRows::default(),
             work: executor::Work::default(),
         };

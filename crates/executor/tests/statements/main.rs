@@ -5,4 +5,5 @@ mod depth;
 mod harness;
 mod paths;
 mod queries;
+mod spill;
 mod sysbench;

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
-use executor::{ExecContext, ExecSettings, LoadSource, MemoryBudget, Outcome, RowSink, Work};
+use executor::{ExecContext, ExecSettings, LoadSource, MemoryBudget, MemoryShares, Outcome, RowSink, Work};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage};
@@ -325,6 +325,7 @@ impl Session {
             interrupt: &self.process.kill.interrupt,
             settings: exec_settings,
             memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES, self.shared.memory.clone()),
+            temporary: self.instance.temporary(),
             kept: executor::KeptRows::default(),
             work: Work::default(),
         };
@@ -367,6 +368,18 @@ impl Session {
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
             recursion_depth_max: self.variables.by_name("cte_max_recursion_depth").as_unsigned(),
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
+            shares: self.memory_shares(),
+        }
+    }
+
+    /// What one operator may hold in memory.
+    pub(super) fn memory_shares(&self) -> MemoryShares {
+        let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let rows_bytes = bytes(self.settings.tmp_table_bytes);
+        MemoryShares {
+            sort_bytes: bytes(self.settings.sort_buffer_bytes),
+            rows_bytes,
+            join_bytes: bytes(self.settings.join_buffer_bytes).max(rows_bytes),
         }
     }
 

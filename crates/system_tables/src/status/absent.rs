@@ -90,8 +90,6 @@ pub const NAMES: &[&str] = &[
     // Others.
     "Count_hit_tmp_table_size",
     // Nothing is kept in files for a statement.
-    "Created_tmp_disk_tables",
-    "Created_tmp_files",
     // No delayed inserts.
     "Delayed_errors",
     "Delayed_insert_threads",
@@ -172,7 +170,6 @@ pub const NAMES: &[&str] = &[
     "Select_range_check",
     "Slave_open_temp_tables",
     "Slow_launch_threads",
-    "Sort_merge_passes",
     // The server is never the client, and renegotiates never.
     "Ssl_accept_renegotiates",
     "Ssl_client_connects",

@@ -88,6 +88,7 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
     let oldest = entries.iter().filter_map(|entry| entry.in_transaction_since()).min();
     let tables = instance.catalog().table_count() as u64;
     vec![
+        ("Created_tmp_files", instance.temporary().files_created()),
         ("Flush_commands", total.com_flush.load(Relaxed)),
         ("Open_table_definitions", tables),
         ("Open_tables", tables),

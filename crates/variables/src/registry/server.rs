@@ -95,7 +95,8 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("interactive_timeout", Both, 28800, 1, 31536000)
         .obeyed("Seconds an idle interactive client may stay."),
     text("internal_tmp_mem_storage_engine", Both, "TempTable"),
-    unsigned("join_buffer_size", Both, 262144, 128, 18446744073709551488),
+    unsigned("join_buffer_size", Both, 262144, 128, 18446744073709551488)
+        .obeyed("What a hash join holds in memory before rows go to tmpdir, if tmp_table_size is not more."),
     boolean("keep_files_on_create", Both, false),
     unsigned("key_buffer_size", Global, 8388608, 0, 18446744073709547520),
     boolean("large_files_support", Global, true).read_only(),
@@ -210,7 +211,8 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("slow_query_log", Global, false).fixed(),
     text("slow_query_log_file", Global, ""),
     text("socket", Global, "").read_only(),
-    unsigned("sort_buffer_size", Both, 262144, 32768, u64::MAX),
+    unsigned("sort_buffer_size", Both, 262144, 32768, u64::MAX)
+        .obeyed("What a sort holds in memory before it writes sorted runs to tmpdir."),
     boolean("source_verify_checksum", Global, false),
     text("ssl_ca", Global, ""),
     text("ssl_capath", Global, ""),
@@ -234,8 +236,9 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("thread_stack", Global, 1048576, 131072, 18446744073709550592).read_only(),
     text("tls_ciphersuites", Global, ""),
     text("tls_version", Global, "TLSv1.2,TLSv1.3"),
-    unsigned("tmp_table_size", Both, 16777216, 1024, u64::MAX),
-    text("tmpdir", Global, "/tmp").read_only(),
+    unsigned("tmp_table_size", Both, 16777216, 1024, u64::MAX)
+        .obeyed("What groups and other kept rows hold in memory before they go to tmpdir."),
+    text("tmpdir", Global, "/tmp").read_only().obeyed("Where temporary files are."),
     text("version", Global, "").read_only(),
     text("version_comment", Global, "").read_only(),
     text("version_compile_machine", Global, "x86_64").read_only(),

@@ -1,0 +1,170 @@
+//! The keys that ORDER BY compares, as bytes.
+//!
+//! Invariant: comparing two keys gives what comparing the values by `compare_in_type` does, key by key. Called by `sort`.
+use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, compare_in_type, encode_key, no_warning};
+use expression::EvalContext;
+use plan::SortKey;
+use rowstore::{KeyOrder, read_row, write_row};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+const NULL: u8 = 0;
+const PRESENT: u8 = 1;
+
+/// How the keys of a sort are written and compared.
+pub struct SortKeys<'p> {
+    keys: &'p [SortKey],
+    /// Documents have no bytes with their order: then the key is the values themselves.
+    are_values: bool,
+}
+
+impl<'p> SortKeys<'p> {
+    pub fn new(keys: &'p [SortKey]) -> SortKeys<'p> {
+        SortKeys { keys, are_values: keys.iter().any(|key| key.expr.ty.column.kind == TypeKind::Json) }
+    }
+
+    pub fn order(&self) -> KeyOrder {
+        if !self.are_values {
+            return KeyOrder::Bytes;
+        }
+        let types: Vec<(ColumnType, bool)> =
+            self.keys.iter().map(|key| (key.expr.ty.column.clone(), key.descending)).collect();
+        KeyOrder::By(Rc::new(move |left, right| compare_values(&types, left, right)))
+    }
+
+    /// Appends the key of a row.
+    pub fn write(&self, row: &[Value], context: &EvalContext, key: &mut Vec<u8>) -> Result<(), SqlError> {
+        for part in self.keys {
+            let value = part.expr.eval_ref(row, context)?;
+            if self.are_values {
+                write_row([&*value], key);
+            } else {
+                write_key(&value, &part.expr.ty.column, part.descending, key);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn compare_values(types: &[(ColumnType, bool)], left: &[u8], right: &[u8]) -> Ordering {
+    let values = |bytes| {
+        let mut values = Vec::with_capacity(types.len());
+        // The bytes were checked when they came from the disk.
+        let _ = read_row(bytes, &mut values);
+        values.resize(types.len(), Value::Null);
+        values
+    };
+    for ((column, descending), (left, right)) in types.iter().zip(values(left).iter().zip(&values(right))) {
+        let order = compare_in_type(left, right, column);
+        if order.is_ne() {
+            return if *descending { order.reverse() } else { order };
+        }
+    }
+    Ordering::Equal
+}
+
+/// Appends the key of one value. A number that is not of its column's type is brought into it first.
+fn write_key(value: &Value, column: &ColumnType, descending: bool, key: &mut Vec<u8>) {
+    let kind = &column.kind;
+    let is_number = matches!(
+        value,
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_)
+    );
+    let start = key.len();
+    match value {
+        Value::Int(_) | Value::UInt(_)
+            if !matches!(kind, TypeKind::Decimal { .. }) && !kind.is_floating() =>
+        {
+            write_integer(value, key);
+        }
+        Value::Int(number) if matches!(kind, TypeKind::Decimal { .. }) => {
+            encode_key(&Value::Decimal(Decimal::from_i64(*number)), column, false, key);
+        }
+        Value::UInt(number) if matches!(kind, TypeKind::Decimal { .. }) => {
+            encode_key(&Value::Decimal(Decimal::from_u64(*number)), column, false, key);
+        }
+        Value::Float(number) if !matches!(kind, TypeKind::Float { .. }) => {
+            encode_key(&Value::Double(f64::from(*number)), column, false, key);
+        }
+        Value::Float(_) | Value::Double(_) => encode_key(value, column, false, key),
+        _ if is_number && kind.is_floating() => {
+            let number = value.to_f64(column, &mut no_warning).unwrap_or_default();
+            encode_key(&Value::Double(number), column, false, key);
+        }
+        Value::Null | Value::Bytes(_) => encode_key(value, column, false, key),
+        other if kind.is_string() => {
+            encode_key(&Value::Bytes(other.to_text(column).to_vec()), column, false, key);
+        }
+        other => encode_key(other, column, false, key),
+    }
+    if descending {
+        key[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// Integers of both signednesses in one order.
+fn write_integer(value: &Value, key: &mut Vec<u8>) {
+    let (is_positive, bits) = match value {
+        Value::Int(number) => (*number >= 0, *number as u64),
+        Value::UInt(number) => (true, *number),
+        _ => return key.push(NULL),
+    };
+    key.push(PRESENT + u8::from(is_positive));
+    key.extend_from_slice(&bits.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(value: &Value, column: &ColumnType, descending: bool) -> Vec<u8> {
+        let mut key = Vec::new();
+        write_key(value, column, descending, &mut key);
+        key
+    }
+
+    #[test]
+    fn keys_order_as_their_values() {
+        let decimal = |text: &str| Value::Decimal(Decimal::parse(text).expect("a number"));
+        let groups: [(ColumnType, Vec<Value>); 5] = [
+            (ColumnType::bigint(), vec![Value::Null, Value::Int(i64::MIN), Value::Int(-1), Value::Int(0)]),
+            (
+                ColumnType::bigint_unsigned(),
+                vec![Value::Null, Value::UInt(0), Value::Int(5), Value::UInt(7), Value::UInt(u64::MAX)],
+            ),
+            (
+                ColumnType::decimal(20, 2),
+                vec![decimal("-7.25"), Value::Int(-7), decimal("0.00"), Value::UInt(3)],
+            ),
+            (
+                ColumnType::double(),
+                vec![
+                    Value::Double(-1e9),
+                    decimal("-1.5"),
+                    Value::Int(0),
+                    Value::Float(0.5),
+                    Value::Double(2.0),
+                ],
+            ),
+            (
+                ColumnType::varbinary(9),
+                vec![Value::Null, Value::bytes(""), Value::bytes("a"), Value::bytes("ab")],
+            ),
+        ];
+        for (column, values) in groups {
+            for (left_number, left) in values.iter().enumerate() {
+                for (right_number, right) in values.iter().enumerate() {
+                    let expected = left_number.cmp(&right_number);
+                    assert_eq!(compare_in_type(left, right, &column), expected, "{left:?} {right:?}");
+                    let keys =
+                        |descending| key(left, &column, descending).cmp(&key(right, &column, descending));
+                    assert_eq!(
+                        (keys(false), keys(true)),
+                        (expected, expected.reverse()),
+                        "{left:?} {right:?}"
+                    );
+                }
+            }
+        }
+    }
+}

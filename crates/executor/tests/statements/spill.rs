@@ -1,0 +1,171 @@
+//! Operators that run out of memory give the same rows as with all they want, and give their temporary space back.
+use crate::harness::Database;
+use datum::Value;
+use executor::MemoryShares;
+
+/// The same rows in the same order, because the statement says so.
+const ORDERED: &[&str] = &[
+    "SELECT id, b FROM t ORDER BY b DESC, id",
+    "SELECT a, b, c, id FROM t ORDER BY a, b, c DESC, id",
+    "SELECT id FROM t ORDER BY d DESC, a + c, id LIMIT 40 OFFSET 7",
+    "SELECT id, b FROM t ORDER BY b, id LIMIT 500",
+    "SELECT t.id, u.id FROM t JOIN u ON t.a = u.a ORDER BY t.id, u.id",
+    "SELECT id, a, SUM(c) OVER (PARTITION BY a ORDER BY id), COUNT(*) OVER (PARTITION BY b) FROM t ORDER BY id",
+    "SELECT id, ROW_NUMBER() OVER (ORDER BY b, id), FIRST_VALUE(b) OVER (ORDER BY c, id),
+        LAST_VALUE(id) OVER (ORDER BY c, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM t ORDER BY id",
+    "SELECT id, NTILE(7) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY a), LAG(b, 50) OVER (ORDER BY id),
+        LEAD(b, 90) OVER (ORDER BY id) FROM t ORDER BY id",
+];
+
+/// The same rows in some order.
+const UNORDERED: &[&str] = &[
+    "SELECT b, COUNT(*), SUM(a), MAX(b), MIN(c) FROM t GROUP BY b",
+    "SELECT a, b, COUNT(DISTINCT c), GROUP_CONCAT(id ORDER BY id) FROM t GROUP BY a, b",
+    "SELECT id, COUNT(*) FROM t GROUP BY id, d",
+    "SELECT DISTINCT b, a FROM t",
+    "SELECT DISTINCT d FROM t WHERE a IS NOT NULL",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT a, b, c FROM t) AS x",
+    "SELECT t.id, u.id, u.b FROM t JOIN u ON t.b = u.b",
+    "SELECT t.id, u.id FROM t JOIN u ON t.a = u.a AND t.c < u.c",
+    "SELECT t.id, u.id, u.d FROM t LEFT JOIN u ON t.a = u.a AND u.c > 5",
+    "SELECT t.id, u.id FROM t LEFT JOIN u ON t.b = u.b AND t.c = u.c",
+    "SELECT x.id, y.id FROM u AS x JOIN u AS y ON x.c = y.c AND x.a = y.a LEFT JOIN t ON t.b = y.b",
+    "SELECT a, b FROM t UNION SELECT a, b FROM u",
+    "SELECT a, b FROM t UNION ALL SELECT a, b FROM u",
+    "SELECT a, b FROM t INTERSECT SELECT a, b FROM u",
+    "SELECT a, b FROM t EXCEPT SELECT a, b FROM u",
+    "SELECT a FROM t INTERSECT ALL SELECT a FROM u",
+    "SELECT a, c FROM t EXCEPT ALL SELECT a, c FROM u",
+    "SELECT x.id, y.n FROM (SELECT id, a FROM t WHERE id > 3) AS x, (SELECT a, COUNT(*) AS n FROM u GROUP BY a) AS y
+        WHERE x.a = y.a",
+    "WITH w AS (SELECT a, b FROM t) SELECT x.a, COUNT(*) FROM w AS x JOIN w AS y ON x.b = y.b GROUP BY x.a",
+    "WITH RECURSIVE r AS (SELECT 1 AS n, CAST('x' AS CHAR(60)) AS s UNION ALL SELECT n + 1, CONCAT(s, 'x') FROM r
+        WHERE n < 50) SELECT r.n, r.s, q.n FROM r JOIN r AS q ON q.n < 4",
+    "SELECT id FROM t WHERE a IN (SELECT a FROM u WHERE c > 3)",
+    "SELECT id FROM t WHERE a NOT IN (SELECT a FROM u WHERE a IS NOT NULL AND c > 8)",
+    "SELECT id, (SELECT COUNT(*) FROM u WHERE u.a = t.a) FROM t",
+    "SELECT a, b, SUM(c) FROM t GROUP BY a, b WITH ROLLUP",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Rows with few and many different values, long and short texts, NULLs, and one value that is everywhere.
+fn filled(seed: u64) -> Database {
+    let mut db = Database::new();
+    let columns = ["id int", "a int null", "b varchar null", "c decimal", "d text null"];
+    let mut random = Random(seed);
+    for (name, rows) in [("t", 500), ("u", 300)] {
+        db.create(name, &columns, &["primary id"]);
+        let mut values = Vec::new();
+        for id in 0..rows {
+            let number = |random: &mut Random, end| match random.below(10) {
+                0 => "NULL".to_owned(),
+                1 | 2 => "7".to_owned(),
+                _ => random.below(end).to_string(),
+            };
+            let (a, b, c) = (number(&mut random, 40), number(&mut random, 120), random.below(20));
+            let length = if random.below(50) == 0 { 3000 } else { random.below(30) };
+            let d = format!("'{}{}'", "y".repeat(length as usize), random.below(100));
+            let b = if b == "NULL" { b } else { format!("'b{b}'") };
+            values.push(format!("({id}, {a}, {b}, {c}.25, {d})"));
+        }
+        db.check(&format!("INSERT INTO {name} VALUES {}", values.join(", ")), &format!("{rows} affected"));
+    }
+    db
+}
+
+const TINY: MemoryShares = MemoryShares { sort_bytes: 3000, rows_bytes: 1500, join_bytes: 2500 };
+
+fn run(db: &mut Database, sql: &str, shares: MemoryShares) -> Vec<Vec<Value>> {
+    db.settings.shares = shares;
+    let (rows, _, _) = db.run(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    assert_eq!(db.temporary.used_bytes(), 0, "{sql}");
+    rows
+}
+
+fn sorted(rows: Vec<Vec<Value>>) -> Vec<String> {
+    let mut shown: Vec<String> = rows.into_iter().map(|row| format!("{row:?}")).collect();
+    shown.sort();
+    shown
+}
+
+#[test]
+fn little_memory_changes_no_rows() {
+    for seed in 0..2 {
+        let mut db = filled(seed);
+        for sql in ORDERED {
+            let expected = run(&mut db, sql, MemoryShares::default());
+            let files = db.temporary.files_created();
+            assert_eq!(run(&mut db, sql, TINY), expected, "{sql}");
+            assert!(db.temporary.files_created() > files, "{sql} needs no file");
+        }
+        for sql in UNORDERED {
+            let expected = sorted(run(&mut db, sql, MemoryShares::default()));
+            assert_eq!(sorted(run(&mut db, sql, TINY)), expected, "{sql}");
+            let one = MemoryShares { sort_bytes: 0, rows_bytes: 0, join_bytes: 0 };
+            assert_eq!(sorted(run(&mut db, sql, one)), expected, "{sql} with room for one row");
+        }
+    }
+}
+
+#[test]
+fn the_statements_limit_makes_operators_spill() {
+    let mut db = filled(3);
+    let mut expected = Vec::new();
+    for sql in UNORDERED {
+        expected.push(sorted(run(&mut db, sql, MemoryShares::default())));
+    }
+    db.memory_bytes = 150_000;
+    let files = db.temporary.files_created();
+    for (sql, expected) in UNORDERED.iter().zip(expected) {
+        assert_eq!(sorted(run(&mut db, sql, MemoryShares::default())), expected, "{sql}");
+    }
+    assert!(db.temporary.files_created() > files + 3);
+}
+
+#[test]
+fn changes_collect_rows_on_disk() {
+    for shares in [TINY, MemoryShares::default()] {
+        let mut db = filled(4);
+        db.settings.shares = shares;
+        db.check("INSERT INTO t SELECT id + 1000, a, b, c, d FROM t", "500 affected");
+        db.check("UPDATE t SET id = id + 5000 WHERE id >= 1000 ORDER BY id DESC", "500 affected");
+        let joined = "FROM t JOIN u ON t.a = u.a WHERE t.id < 100 AND u.id < 100";
+        let mut changed = 0;
+        for table in ["t", "u"] {
+            let (rows, ..) = db.run(&format!("SELECT DISTINCT {table}.id {joined}")).expect("runs");
+            changed += rows.len();
+        }
+        let update = "UPDATE t JOIN u ON t.a = u.a SET t.c = 1, u.c = 2 WHERE t.id < 100 AND u.id < 100";
+        db.check(update, &format!("{changed} affected"));
+        db.check("SELECT COUNT(*) FROM t WHERE id >= 6000", "500");
+        db.check("DELETE t FROM t JOIN u ON t.id = u.id + 6000", "300 affected");
+        db.check("SELECT COUNT(*) FROM t", "700");
+        assert_eq!(db.temporary.used_bytes(), 0);
+    }
+}
+
+#[test]
+fn a_full_temporary_space_is_the_statements_error() {
+    let mut db = filled(5);
+    db.settings.shares = TINY;
+    for limit in [0, 70_000, 140_000] {
+        db.temporary.set_limit(limit);
+        for sql in ORDERED.iter().chain(UNORDERED) {
+            match db.run(sql) {
+                Ok(_) => assert!(limit > 0 || !ORDERED.contains(sql), "{sql}"),
+                Err(error) => assert_eq!(error.errno, 1114, "{sql}"),
+            }
+            assert_eq!(db.temporary.used_bytes(), 0, "{sql}");
+        }
+    }
+    db.temporary.set_limit(u64::MAX);
+    run(&mut db, ORDERED[0], TINY);
+}
