@@ -127,7 +127,7 @@ fn the_statements_limit_makes_operators_spill() {
     for (sql, expected) in UNORDERED.iter().zip(expected) {
         assert_eq!(sorted(run(&mut db, sql, MemoryShares::default())), expected, "{sql}");
     }
-    assert!(db.temporary.files_created() > files + 3);
+    assert!(db.temporary.files_created() > files);
 }
 
 #[test]
