@@ -25,8 +25,8 @@ mod kept;
 mod memory;
 mod outcome;
 mod row_store;
-mod sides;
 mod session_memory;
+mod sides;
 mod sink;
 mod work;
 

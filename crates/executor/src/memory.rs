@@ -74,13 +74,22 @@ impl Held {
     /// Takes what there is room for. True when rows have to be written to disk: the operator holds more than its share, or
     /// there is little room left.
     pub fn take_or_spill(&mut self, bytes: usize, share: usize, budget: &mut MemoryBudget) -> bool {
-        self.take(bytes, budget).is_err() || self.0 > share || budget.is_scarce()
+        self.has_no_room(bytes, budget) || self.0 > share || budget.is_scarce()
     }
 
     /// Holds so much from now on, if there is room; true when there is little left.
     pub fn set_or_spill(&mut self, bytes: usize, budget: &mut MemoryBudget) -> bool {
         self.release(budget);
-        self.take(bytes, budget).is_err() || budget.is_scarce()
+        self.has_no_room(bytes, budget) || budget.is_scarce()
+    }
+
+    /// Takes it if there is room. A session that could have gone beyond its limit and writes rows to disk instead may stay.
+    fn has_no_room(&mut self, bytes: usize, budget: &mut MemoryBudget) -> bool {
+        let has_none = self.take(bytes, budget).is_err();
+        if has_none {
+            budget.session.take_is_over();
+        }
+        has_none
     }
 
     pub fn release(&mut self, budget: &mut MemoryBudget) {

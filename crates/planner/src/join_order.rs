@@ -48,7 +48,7 @@ pub struct Build {
     waiting: Vec<Expr>,
     /// The same, of conditions with subqueries, whose values are found once their tables are there.
     late: Vec<Expr>,
-    ordered: bool,
+    pub ordered: bool,
 }
 
 impl Planner<'_> {

@@ -34,7 +34,7 @@ impl Planner<'_> {
         let rows = outer.rows_passing();
         let kind = if test.anti { JoinKind::Anti } else { JoinKind::Semi };
         let before = build.placed;
-        let hashed = self.hashed_test(block, &outer, &test, before, kind)?;
+        let hashed = self.hashed_test(block, &outer, &test, before, (kind, build.ordered))?;
         let mut looked_block = block.clone();
         let mut list = test.inner.clone();
         list.conditions.extend(test.on.iter().cloned());
@@ -74,7 +74,7 @@ impl Planner<'_> {
         outer: &Node,
         test: &Test,
         before: u64,
-        kind: JoinKind,
+        (kind, keeps_order): (JoinKind, bool),
     ) -> Result<Option<(Node, Block)>, SqlError> {
         let own = test.inner.sources();
         let (inner_only, between): (Vec<Expr>, Vec<Expr>) =
@@ -117,6 +117,7 @@ impl Planner<'_> {
             modes,
             on,
             inner_positions,
+            keeps_order,
         };
         let rows = rows_left(outer.rows_passing());
         Ok(Some((Node::new(NodeKind::HashJoin(Box::new(join)), block.frame.len(), rows), block)))
