@@ -72,15 +72,32 @@ fn prepared_statements_run_with_values_of_any_type() {
 }
 
 #[test]
-fn a_cursor_keeps_no_more_rows_than_a_statement_may() {
+fn a_cursor_keeps_rows_on_disk_that_memory_has_no_room_for() {
     run(async |server| {
         let mut client = client_with_table(&server).await;
-        let text = b"select repeat('x', 10000000) from t x, t y, t z";
+        client.query("set tmp_table_size = 100000").await;
+        let text = b"select x.a * 100 + y.a * 10 + z.a, repeat(x.a, 20000) from t x, t y, t z";
         let info = client.session.prepare(text).await.expect("prepares");
         let mut printer = Printer::default();
         client.session.execute(info.id, Vec::new(), CursorKind::ReadOnly, &mut printer).await;
-        assert!(printer.text.contains("ERROR 1038"), "{}", printer.text);
-        assert_eq!(client.query("select count(*) n from t").await, "n\n3\n");
+        assert!(server.temporary().used_bytes() > 300_000);
+        let shown = client.query("show status like 'Created_tmp_disk_tables'").await;
+        assert!(shown.ends_with("\t1\n"), "{shown}");
+        let mut numbers = Vec::new();
+        for _ in 0..6 {
+            let mut printer = Printer::default();
+            client.session.fetch(info.id, 5, &mut printer).await;
+            for line in printer.text.lines() {
+                let (number, text) = line.split_once('\t').expect("two columns");
+                assert_eq!(text, number[..1].repeat(20_000));
+                numbers.push(number.parse::<u32>().expect("a number"));
+            }
+        }
+        numbers.sort_unstable();
+        let digits = [1, 2, 3];
+        let all = digits.map(|x| digits.map(|y| digits.map(|z| x * 100 + y * 10 + z)));
+        assert!(numbers.iter().eq(all.as_flattened().as_flattened()), "{numbers:?}");
+        assert_eq!(server.temporary().used_bytes(), 0);
     });
 }
 

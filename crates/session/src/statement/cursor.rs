@@ -1,11 +1,12 @@
 //! Cursors of prepared statements: a query whose rows wait for COM_STMT_FETCH.
 //!
-//! Invariant: rows are kept as the client gets them, in no more memory than other statements have, which counts for the session until they are fetched; a cursor ends with its last row, its statement's next
-//! execution, or its statement. Called by `prepared` and, for COM_STMT_FETCH, by the connection.
+//! Invariant: rows are kept as the client gets them, in memory up to `tmp_table_size`, which counts for the session until the cursor
+//! ends, the rest in a temporary file; a cursor ends with its last row, its statement's next execution, or its statement. Called by `prepared` and, for COM_STMT_FETCH, by the connection.
 use std::sync::Arc;
 
 use datum::{SqlError, Value, error_code};
-use executor::{MemoryBudget, SessionMemory, row_bytes};
+use env::TemporarySpace;
+use executor::{MemoryBudget, RowReader, RowStore, row_bytes};
 
 use super::Done;
 use super::planned::STATEMENT_MEMORY_BYTES;
@@ -26,8 +27,10 @@ pub enum CursorKind {
 
 /// Rows of an open cursor that the client has not fetched.
 pub struct Cursor {
-    rows: std::vec::IntoIter<Vec<Value>>,
-    memory: MemoryBudget,
+    rows: RowStore,
+    reader: RowReader,
+    /// Holds what the rows in memory take.
+    _memory: MemoryBudget,
 }
 
 impl Session {
@@ -38,17 +41,23 @@ impl Session {
         parameters: &mut Vec<Value>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let mut kept = KeptRows::new(self.shared.memory.clone());
+        let mut kept = KeptRows::new(self);
         let done = self.run_prepared(statement, parameters, &mut kept).await;
+        let is_kept = kept.store_pending().await;
         if let Some(error) = kept.refused {
             return Err(error);
         }
         let done = done?;
+        is_kept?;
         let Done::Rows { .. } = done else { return Ok(done) };
         if let Some(shape) = &kept.shape {
             sink.columns(shape);
         }
-        statement.cursor = Some(Box::new(Cursor { rows: kept.rows.into_iter(), memory: kept.memory }));
+        if kept.rows.finish_writing().await? > 0 {
+            count(&self.process.counters.created_tmp_disk_tables);
+        }
+        let reader = kept.rows.reader();
+        statement.cursor = Some(Box::new(Cursor { rows: kept.rows, reader, _memory: kept.memory }));
         Ok(Done::Cursor)
     }
 
@@ -61,14 +70,21 @@ impl Session {
             Some(statement) => match &mut statement.cursor {
                 None => ER_STMT_HAS_NO_OPEN_CURSOR.with(&[&id.0]),
                 Some(cursor) => {
-                    for row in cursor.rows.by_ref().take(row_count as usize) {
-                        sink.row(&row);
-                        cursor.memory.give_back(row_bytes(&row));
-                        if sink.needs_flush() && sink.flush().await.is_err() {
-                            return;
+                    let mut left = row_count as usize;
+                    while left > 0 && !cursor.reader.is_at_end(&cursor.rows) {
+                        let rows = match cursor.reader.rows(&cursor.rows, left).await {
+                            Ok(rows) => rows,
+                            Err(error) => return sink.error(&error),
+                        };
+                        left -= rows.len();
+                        for row in rows.iter() {
+                            sink.row(row);
+                            if sink.needs_flush() && sink.flush().await.is_err() {
+                                return;
+                            }
                         }
                     }
-                    let is_last = cursor.rows.len() == 0;
+                    let is_last = cursor.reader.is_at_end(&cursor.rows);
                     if is_last {
                         statement.cursor = None;
                     }
@@ -86,19 +102,42 @@ impl Session {
 const ER_STMT_HAS_NO_OPEN_CURSOR: datum::ErrorCode =
     datum::ErrorCode::new(1421, "HY000", "The statement (%d) has no open cursor.");
 
+/// What waits for its way into the store, which may lead to disk.
+const PENDING_BYTES_MAX: usize = 64 << 10;
+
 /// The rows of a cursor, already converted for the client.
 struct KeptRows {
     shape: Option<Arc<ResultShape>>,
-    rows: Vec<Vec<Value>>,
+    rows: RowStore,
+    pending: Vec<Vec<Value>>,
+    pending_bytes: usize,
+    share: usize,
     memory: MemoryBudget,
-    /// Set when the rows take too much; they are gone then.
+    space: Arc<TemporarySpace>,
+    /// Why rows could not be kept.
     refused: Option<SqlError>,
 }
 
 impl KeptRows {
-    fn new(session: Arc<SessionMemory>) -> KeptRows {
-        let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES, session);
-        KeptRows { shape: None, rows: Vec::new(), memory, refused: None }
+    fn new(session: &Session) -> KeptRows {
+        KeptRows {
+            shape: None,
+            rows: RowStore::new(0),
+            pending: Vec::new(),
+            pending_bytes: 0,
+            share: session.memory_shares().rows_bytes,
+            memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES, session.shared.memory.clone()),
+            space: session.instance.temporary().clone(),
+            refused: None,
+        }
+    }
+
+    async fn store_pending(&mut self) -> Result<(), SqlError> {
+        self.pending_bytes = 0;
+        for row in std::mem::take(&mut self.pending) {
+            self.rows.push_within(&row, self.share, &mut self.memory, &self.space).await?;
+        }
+        Ok(())
     }
 }
 
@@ -108,17 +147,11 @@ impl ResultSink for KeptRows {
     }
 
     fn row(&mut self, values: &[Value]) {
-        if self.refused.is_some() {
-            return;
+        if self.rows.is_empty() && self.pending.is_empty() {
+            self.rows = RowStore::new(values.len());
         }
-        let row = values.to_vec();
-        match self.memory.take(row_bytes(&row)) {
-            Ok(()) => self.rows.push(row),
-            Err(error) => {
-                self.refused = Some(error);
-                self.rows = Vec::new();
-            }
-        }
+        self.pending_bytes += row_bytes(values);
+        self.pending.push(values.to_vec());
     }
 
     fn end_rows(&mut self, _: &StatusInfo) {}
@@ -130,11 +163,16 @@ impl ResultSink for KeptRows {
     fn error(&mut self, _: &SqlError) {}
 
     fn needs_flush(&self) -> bool {
-        self.refused.is_some()
+        self.pending_bytes > PENDING_BYTES_MAX
     }
 
-    /// Asked for only when rows are refused, and then ends the statement.
     fn flush(&mut self) -> FlushFuture<'_> {
-        Box::pin(async { Err(ClientGone) })
+        Box::pin(async {
+            let stored = self.store_pending().await;
+            stored.map_err(|error| {
+                self.refused = Some(error);
+                ClientGone
+            })
+        })
     }
 }
