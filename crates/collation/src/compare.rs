@@ -5,6 +5,8 @@
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
+use env::LONG_PIECE;
+
 use crate::registry::{Collation, CollationId, PadAttribute, Weighing};
 use crate::weights::{Weights, for_each_weight};
 
@@ -75,7 +77,13 @@ impl Collation {
         let (left, right) = (&left[shared..], &right[shared..]);
         let mut left = Weights::new(self.weighing, left);
         let mut right = Weights::new(self.weighing, right);
+        let mut uncounted = 0;
         loop {
+            uncounted += 1;
+            if uncounted == LONG_PIECE {
+                uncounted = 0;
+                env::tick_long(LONG_PIECE * 4);
+            }
             match (left.next(), right.next()) {
                 (Some(a), Some(b)) if a == b => {}
                 (Some(a), Some(b)) => return a.cmp(&b),

@@ -26,4 +26,4 @@ pub use convert::Converted;
 pub use like::LikePattern;
 pub use registry::{Collation, CollationId, PadAttribute, all_collations};
 pub use sort_key::read_escaped;
-pub use text::Characters;
+pub use text::{Characters, valid_utf8_length};

@@ -2,6 +2,8 @@
 //!
 //! A pattern is compiled once and matched many times; matching backtracks only to the last `%`, so its cost is at
 //! most text length times pattern length. Trailing spaces count, whatever the collation's padding (SQL standard).
+use env::LONG_PIECE;
+
 use crate::charset::Charset;
 use crate::registry::{CollationId, Weighing};
 use crate::weights::{UcaWeights, general_weight, uca_weights};
@@ -54,7 +56,13 @@ impl LikePattern {
         let (mut token, mut at) = (0, 0);
         // Where to resume when a token fails: after the last `%`, one character further on.
         let mut resume: Option<(usize, usize)> = None;
+        let mut uncounted = 0;
         loop {
+            uncounted += 1;
+            if uncounted == LONG_PIECE {
+                uncounted = 0;
+                env::tick_long(LONG_PIECE * 4);
+            }
             let current = self.tokens.get(token);
             if current == Some(&Token::AnyCharacters) {
                 token += 1;

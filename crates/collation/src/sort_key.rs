@@ -7,6 +7,8 @@
 //! - With padding (PAD SPACE) a string stands for itself followed by endless spaces. A run of spaces is written as
 //!   one space weight and a tag that says how the run ends: 01 and the run's length before something lower than a
 //!   space, 02 at the end of the string, 03 and the inverted length before something higher.
+use env::LONG_PIECE;
+
 use crate::registry::{CollationId, PadAttribute, Weighing};
 use crate::weights::{Weights, for_each_weight};
 
@@ -22,8 +24,10 @@ impl CollationId {
             (weighing, PadAttribute::NoPad) => {
                 key.reserve(bytes.len() * 2 + 2);
                 let plain = write_plain_ascii(weighing, bytes, key);
+                let mut uncounted = 0;
                 for_each_weight(weighing, &bytes[plain..], |weight| {
                     key.extend_from_slice(&weight.to_be_bytes());
+                    count_weight(&mut uncounted);
                 });
                 key.extend_from_slice(&[0, 0]);
             }
@@ -101,15 +105,32 @@ fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usi
     let Weighing::Uca(version) = weighing else { return 0 };
     let ascii = version.ascii();
     let is_plain = |byte: &u8| *byte < 0x80 && ascii[usize::from(*byte)] != 0;
-    let count = bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len());
-    let start = key.len();
-    key.resize(start + count * 2, 0);
-    // Arrays, not slices: a slice of two bytes is copied by a call.
-    let (slots, _) = key[start..].as_chunks_mut::<2>();
-    for (slot, byte) in slots.iter_mut().zip(&bytes[..count]) {
-        *slot = ascii[usize::from(*byte)].to_be_bytes();
+    let mut written = 0;
+    for piece in bytes.chunks(LONG_PIECE) {
+        let count = piece.iter().position(|byte| !is_plain(byte)).unwrap_or(piece.len());
+        let start = key.len();
+        key.resize(start + count * 2, 0);
+        // Arrays, not slices: a slice of two bytes is copied by a call.
+        let (slots, _) = key[start..].as_chunks_mut::<2>();
+        for (slot, byte) in slots.iter_mut().zip(&piece[..count]) {
+            *slot = ascii[usize::from(*byte)].to_be_bytes();
+        }
+        written += count;
+        if count < piece.len() {
+            break;
+        }
+        env::tick_long(count);
     }
-    count
+    written
+}
+
+/// Counts the work of a long text in pieces.
+fn count_weight(uncounted: &mut usize) {
+    *uncounted += 1;
+    if *uncounted == LONG_PIECE {
+        *uncounted = 0;
+        env::tick_long(LONG_PIECE * 2);
+    }
 }
 
 /// Reads back what the key of a `binary` or `utf8mb4_0900_bin` string holds; the count of key bytes read is the
@@ -137,11 +158,14 @@ pub fn read_escaped(key: &[u8]) -> Option<(Vec<u8>, usize)> {
 
 fn write_escaped(bytes: &[u8], key: &mut Vec<u8>) {
     key.reserve(bytes.len() + 2);
-    for byte in bytes {
-        key.push(*byte);
-        if *byte == 0 {
-            key.push(0xFF);
+    for piece in bytes.chunks(LONG_PIECE) {
+        for byte in piece {
+            key.push(*byte);
+            if *byte == 0 {
+                key.push(0xFF);
+            }
         }
+        env::tick_long(piece.len());
     }
     key.extend_from_slice(&[0, 0]);
 }
@@ -153,7 +177,9 @@ fn write_padded(
     write: impl Fn(u16, &mut Vec<u8>),
 ) {
     let mut run = 0u32;
+    let mut uncounted = 0;
     for weight in weights {
+        count_weight(&mut uncounted);
         if weight == space {
             run += 1;
             continue;

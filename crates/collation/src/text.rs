@@ -3,6 +3,7 @@
 //! Positions are counted in characters as SQL counts them. A byte that is not valid counts as one character.
 use crate::charset::Charset;
 use crate::unicode::{INVALID_BASE, decode};
+use env::LONG_PIECE;
 
 impl Charset {
     /// The character at the start of `bytes` (not empty) and its length. In single-byte sets it is the byte.
@@ -18,7 +19,7 @@ impl Charset {
 
     /// The bytes of each character in order.
     pub fn characters(self, bytes: &[u8]) -> Characters<'_> {
-        Characters { charset: self, rest: bytes }
+        Characters { charset: self, rest: bytes, uncounted: 0 }
     }
 
     pub fn character_count(self, bytes: &[u8]) -> usize {
@@ -42,10 +43,7 @@ impl Charset {
             Charset::Latin1 | Charset::Binary => bytes.len(),
             Charset::Ascii => bytes.iter().position(|byte| *byte >= 0x80).unwrap_or(bytes.len()),
             Charset::Utf8mb4 | Charset::Utf8mb3 => {
-                let valid = match std::str::from_utf8(bytes) {
-                    Ok(_) => bytes.len(),
-                    Err(error) => error.valid_up_to(),
-                };
+                let valid = valid_utf8_length(bytes);
                 if self == Charset::Utf8mb4 {
                     return valid;
                 }
@@ -88,7 +86,12 @@ impl Charset {
             return bytes.to_vec();
         }
         if bytes.is_ascii() {
-            return bytes.iter().map(ascii).collect();
+            let mut mapped = Vec::with_capacity(bytes.len());
+            for piece in bytes.chunks(LONG_PIECE) {
+                mapped.extend(piece.iter().map(ascii));
+                env::tick_long(piece.len());
+            }
+            return mapped;
         }
         let mut mapped = Vec::with_capacity(bytes.len());
         for character_bytes in self.characters(bytes) {
@@ -145,9 +148,30 @@ impl Charset {
     }
 }
 
+/// The length of the longest prefix that is UTF-8.
+pub fn valid_utf8_length(bytes: &[u8]) -> usize {
+    let mut valid = 0;
+    loop {
+        let end = bytes.len().min(valid + LONG_PIECE);
+        match std::str::from_utf8(&bytes[valid..end]) {
+            Ok(_) => valid = end,
+            // A character that the piece has cut begins the next piece.
+            Err(error) if error.error_len().is_none() && end < bytes.len() => valid += error.valid_up_to(),
+            Err(error) => return valid + error.valid_up_to(),
+        }
+        if valid == bytes.len() {
+            return valid;
+        }
+        env::tick_long(LONG_PIECE);
+    }
+}
+
+#[derive(Clone)]
 pub struct Characters<'a> {
     charset: Charset,
     rest: &'a [u8],
+    /// Characters since the last that were counted as work.
+    uncounted: usize,
 }
 
 impl<'a> Iterator for Characters<'a> {
@@ -156,6 +180,11 @@ impl<'a> Iterator for Characters<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.rest.is_empty() {
             return None;
+        }
+        self.uncounted += 1;
+        if self.uncounted == LONG_PIECE {
+            self.uncounted = 0;
+            env::tick_long(LONG_PIECE * 2);
         }
         let (_, length) = self.charset.decode_first(self.rest);
         let (character, rest) = self.rest.split_at(length);

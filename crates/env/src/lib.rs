@@ -26,7 +26,7 @@ pub use append_ring::{AppendRing, ClosedPiece};
 pub use buffer::{BUFFER_ALIGNMENT, IoBuf};
 pub use clock::Clock;
 pub use completion::{Completer, Completion, SyncCompletion, completion, sync_completion};
-pub use coroutine::tick;
+pub use coroutine::{LONG_PIECE, tick, tick_long};
 pub use counted::{CountedDisk, IoCounters, IoStats};
 pub use disk::{DIRECT_ALIGNMENT, Disk, File, OpenOptions};
 pub use environment::Env;

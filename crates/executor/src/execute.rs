@@ -2,6 +2,7 @@
 use crate::batch::RowBatch;
 use crate::change::{LoadSource, execute_delete, execute_insert, execute_load, execute_update};
 use crate::context::ExecContext;
+use crate::memory::outside_bytes;
 use crate::operator::{BATCH_ROWS, build, row_limit};
 use crate::outcome::Outcome;
 use crate::sink::RowSink;
@@ -10,6 +11,9 @@ use expression::SessionServices;
 use plan::{Plan, PlanKind, QueryPlan};
 use std::pin::pin;
 use std::sync::Arc;
+
+/// What a row of a result costs at least.
+const TICKS_PER_ROW: usize = 32;
 
 /// Runs the plan: rows of a query go to `sink`, the outcome tells the rest. See the crate's head for what the caller
 /// does after an error.
@@ -112,17 +116,32 @@ async fn execute_query(
         context.interrupt.check()?;
         rows.clear();
         more = root.next_batch(context, BATCH_ROWS, &mut rows).await?;
-        for row in rows.rows() {
+        for index in 0..rows.len() {
             if sent < context.settings.select_limit {
-                sink.row(row)?;
+                send_row(&mut rows, index, sink).await?;
                 sent += 1;
             }
         }
-        if sink.is_full() {
-            sink.flush().await?;
-        }
     }
     Ok(Outcome { rows_sent: sent, found_rows: sent, ..Outcome::default() })
+}
+
+/// Gives a row to the sink, and waits for the client when much has gathered for it.
+async fn send_row(rows: &mut RowBatch, index: usize, sink: &mut dyn RowSink) -> Result<(), SqlError> {
+    env::tick(TICKS_PER_ROW);
+    sink.row(rows.row(index))?;
+    if !sink.is_full() {
+        return Ok(());
+    }
+    // To give megabytes back to the system takes time as well.
+    for value in rows.row_mut(index) {
+        let bytes = outside_bytes(value);
+        if bytes >= env::LONG_PIECE {
+            *value = Value::Null;
+            env::tick(bytes / 16);
+        }
+    }
+    sink.flush().await
 }
 
 /// SQL_CALC_FOUND_ROWS: the LIMIT only decides what is sent; all rows are counted.
@@ -147,16 +166,13 @@ async fn execute_counted(
         context.interrupt.check()?;
         rows.clear();
         more = root.next_batch(context, BATCH_ROWS, &mut rows).await?;
-        for row in rows.rows() {
+        for index in 0..rows.len() {
             let is_sent = outcome.found_rows >= offset && outcome.rows_sent < count;
             if is_sent && outcome.rows_sent < context.settings.select_limit {
-                sink.row(row)?;
+                send_row(&mut rows, index, sink).await?;
                 outcome.rows_sent += 1;
             }
             outcome.found_rows += 1;
-        }
-        if sink.is_full() {
-            sink.flush().await?;
         }
     }
     Ok(outcome)

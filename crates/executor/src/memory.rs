@@ -99,13 +99,15 @@ impl Held {
 
 /// About what a row of values occupies.
 pub fn row_bytes(row: &[Value]) -> usize {
-    let outside: usize = row
-        .iter()
-        .map(|value| match value {
-            Value::Bytes(bytes) => bytes.capacity(),
-            Value::Json(text) => text.len(),
-            _ => 0,
-        })
-        .sum();
+    let outside: usize = row.iter().map(outside_bytes).sum();
     size_of::<Vec<Value>>() + size_of_val(row) + outside
+}
+
+/// What a value holds outside of its place.
+pub fn outside_bytes(value: &Value) -> usize {
+    match value {
+        Value::Bytes(bytes) => bytes.capacity(),
+        Value::Json(text) => text.len(),
+        _ => 0,
+    }
 }

@@ -80,6 +80,7 @@ impl Path {
             may_repeat |= matches!(leg, Leg::Descendants);
             if may_repeat {
                 let mut seen = HashSet::new();
+                env::tick(next.len());
                 next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
             }
             current = next;
@@ -127,6 +128,7 @@ fn step<'d>(leg: &Leg, value: &'d Json, next: &mut Vec<&'d Json>) {
 
 /// The value itself and everything below it; documents nest no deeper than the parser allows.
 fn descend<'d>(value: &'d Json, next: &mut Vec<&'d Json>) {
+    env::tick(8);
     next.push(value);
     match value {
         Json::Array(elements) => elements.iter().for_each(|element| descend(element, next)),

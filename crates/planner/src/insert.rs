@@ -18,6 +18,9 @@ const NEW_ROW_SOURCE: &str = "new row ";
 /// The name of its columns that an alias does not reach, kept apart in the same way.
 const NOT_GIVEN: &str = "not given ";
 
+/// What a value of VALUES costs to plan.
+const TICKS_PER_VALUE: usize = 256;
+
 impl<'p> Planner<'p> {
     pub fn plan_insert(&mut self, insert: &ast::Insert<'p>) -> Result<InsertPlan, SqlError> {
         if !insert.partitions.is_empty() {
@@ -185,6 +188,7 @@ impl<'p> Planner<'p> {
         self.push_row_block(table, need);
         let mut bound = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
+            env::tick(row.len() * TICKS_PER_VALUE);
             // `VALUES ()` takes every default.
             if row.len() != columns.len() && !row.is_empty() {
                 return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&(number + 1)]));

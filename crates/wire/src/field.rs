@@ -109,5 +109,11 @@ pub fn put_length_encoded_integer(out: &mut Vec<u8>, value: u64) {
 
 pub fn put_length_encoded_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_length_encoded_integer(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
+    for piece in bytes.chunks(COPY_PIECE) {
+        out.extend_from_slice(piece);
+        env::tick_long(piece.len() / 4);
+    }
 }
+
+/// Bytes that are copied between two looks at others.
+const COPY_PIECE: usize = 64 * 1024;

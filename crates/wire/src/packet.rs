@@ -237,16 +237,24 @@ impl PacketWriter {
         std::mem::replace(&mut self.buffer, buffer)
     }
 
-    fn finish_packet(&mut self, mut header: usize) {
-        let mut length = self.buffer.len() - header - HEADER_LENGTH;
-        // Rare: results with cells of 16 MB. Every further part needs a header between the payload bytes.
-        while length >= PACKET_PART_MAX {
-            self.write_header(header, PACKET_PART_MAX);
-            header += HEADER_LENGTH + PACKET_PART_MAX;
-            self.buffer.splice(header..header, [0; HEADER_LENGTH]);
-            length -= PACKET_PART_MAX;
+    fn finish_packet(&mut self, header: usize) {
+        let length = self.buffer.len() - header - HEADER_LENGTH;
+        // Rare: rows of 16 MB. Every further part needs a header between the payload bytes, which move up once, the last part first.
+        let further = length / PACKET_PART_MAX;
+        self.buffer.resize(self.buffer.len() + further * HEADER_LENGTH, 0);
+        for part in (1..=further).rev() {
+            let from = header + HEADER_LENGTH + part * PACKET_PART_MAX;
+            let bytes = (length - part * PACKET_PART_MAX).min(PACKET_PART_MAX);
+            self.buffer.copy_within(from..from + bytes, from + part * HEADER_LENGTH);
+            env::tick_long(bytes / 4);
         }
-        self.write_header(header, length);
+        for part in 0..further {
+            self.write_header(header + part * (HEADER_LENGTH + PACKET_PART_MAX), PACKET_PART_MAX);
+        }
+        self.write_header(
+            header + further * (HEADER_LENGTH + PACKET_PART_MAX),
+            length - further * PACKET_PART_MAX,
+        );
     }
 
     fn write_header(&mut self, at: usize, length: usize) {

@@ -1,4 +1,7 @@
 //! Text to a document: JSON as clients write it, with MySQL's (RapidJSON's) errors, and stored text with its marks.
+use collation::valid_utf8_length;
+use env::LONG_PIECE;
+
 use super::write::base64_bytes;
 use super::{JSON_DEPTH_MAX, Json, JsonMap, json_text, mark};
 use crate::decimal::Decimal;
@@ -41,10 +44,11 @@ pub fn normalize_json(text: &[u8]) -> Result<Box<str>, InvalidJson> {
 
 /// Parses a text that a client has written.
 pub fn parse_json(text: &[u8]) -> Result<Json, InvalidJson> {
-    if let Err(error) = std::str::from_utf8(text) {
-        return Err(InvalidJson::new("Invalid encoding in string.", error.valid_up_to()));
+    let valid = valid_utf8_length(text);
+    if valid < text.len() {
+        return Err(InvalidJson::new("Invalid encoding in string.", valid));
     }
-    let mut reader = Reader { text, at: 0, depth: 0, is_stored: false };
+    let mut reader = Reader { text, at: 0, counted: 0, depth: 0, is_stored: false };
     reader.spaces();
     if reader.at == text.len() {
         return Err(InvalidJson::new("The document is empty.", reader.at));
@@ -59,13 +63,18 @@ pub fn parse_json(text: &[u8]) -> Result<Json, InvalidJson> {
 
 /// Reads a stored text. What is damaged reads as null.
 pub fn read_json(text: &str) -> Json {
-    let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0, is_stored: true };
+    let mut reader = Reader { text: text.as_bytes(), at: 0, counted: 0, depth: 0, is_stored: true };
     reader.value().unwrap_or_default()
 }
+
+/// What a byte of a document costs where its values are short.
+const TICKS_PER_BYTE: usize = 16;
 
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
+    /// Up to here the text is counted as work.
+    counted: usize,
     depth: usize,
     /// Marks are understood.
     is_stored: bool,
@@ -93,6 +102,10 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Json, InvalidJson> {
+        if self.at - self.counted >= LONG_PIECE {
+            env::tick_long((self.at - self.counted) * TICKS_PER_BYTE);
+            self.counted = self.at;
+        }
         match self.peek() {
             Some(b'n') => self.word(b"null", Json::Null),
             Some(b't') => self.word(b"true", Json::Bool(true)),
@@ -175,10 +188,15 @@ impl Reader<'_> {
         self.at += 1;
         let mut string = Vec::new();
         loop {
-            let rest = &self.text[self.at..];
+            let rest = &self.text[self.at..self.text.len().min(self.at + LONG_PIECE)];
             let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
             string.extend_from_slice(&rest[..plain]);
             self.at += plain;
+            if plain == LONG_PIECE {
+                env::tick_long(LONG_PIECE * 2);
+                self.counted = self.at;
+                continue;
+            }
             match self.peek() {
                 Some(b'"') => break self.at += 1,
                 Some(b'\\') => self.escape(&mut string)?,

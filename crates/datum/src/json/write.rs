@@ -1,6 +1,8 @@
 //! A document to text: stored, with marks, and as it is shown.
 use std::borrow::Cow;
 
+use env::LONG_PIECE;
+
 use super::{Json, mark};
 use crate::number_text::write_double;
 
@@ -20,7 +22,11 @@ pub fn json_shown_text(document: &Json) -> String {
 
 /// A stored text as clients see it.
 pub fn json_shown(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|byte| byte <= mark::LAST) {
+    let has_mark = |piece: &[u8]| {
+        env::tick_long(piece.len());
+        piece.iter().any(|byte| *byte <= mark::LAST)
+    };
+    if text.as_bytes().chunks(LONG_PIECE).any(has_mark) {
         Cow::Owned(text.chars().filter(|character| *character > char::from(mark::LAST)).collect())
     } else {
         Cow::Borrowed(text)
@@ -68,6 +74,7 @@ fn write_json(document: &Json, is_stored: bool, text: &mut String) {
         Json::Array(elements) => {
             text.push('[');
             for (index, element) in elements.iter().enumerate() {
+                count_element(index);
                 text.push_str(if index > 0 { ", " } else { "" });
                 write_json(element, is_stored, text);
             }
@@ -76,6 +83,7 @@ fn write_json(document: &Json, is_stored: bool, text: &mut String) {
         Json::Object(members) => {
             text.push('{');
             for (index, (key, member)) in members.iter().enumerate() {
+                count_element(index);
                 text.push_str(if index > 0 { ", " } else { "" });
                 write_string(key, text);
                 text.push_str(": ");
@@ -105,9 +113,20 @@ fn write_json_double(number: f64, text: &mut String) {
     }
 }
 
+/// Counts the work of a long array or object in pieces.
+fn count_element(index: usize) {
+    const PIECE: usize = 128;
+    if index % PIECE == PIECE - 1 {
+        env::tick_long(PIECE * 64);
+    }
+}
+
 fn write_string(string: &str, text: &mut String) {
     text.push('"');
-    for character in string.chars() {
+    for (index, character) in string.chars().enumerate() {
+        if index % LONG_PIECE == LONG_PIECE - 1 {
+            env::tick_long(LONG_PIECE * 4);
+        }
         match character {
             '"' => text.push_str("\\\""),
             '\\' => text.push_str("\\\\"),

@@ -35,6 +35,8 @@ const SLICE: Duration = Duration::from_millis(1);
 const LONG_STEP: Duration = Duration::from_millis(10);
 /// Some ten microseconds of work.
 const TICKS_BETWEEN_YIELD_POINTS: usize = 32 * 1024;
+/// See `tick_long`; loops over long texts count in pieces of this many bytes.
+pub const LONG_PIECE: usize = 4096;
 /// Polls of one thread that may be half done at one time; each holds a stack. Others are not interrupted meanwhile.
 const LEFT_MAX: usize = 256;
 /// Stacks that a thread keeps for its next polls.
@@ -187,6 +189,15 @@ pub fn tick(units: usize) {
     } else {
         TICKS.set(0);
         yield_point();
+    }
+}
+
+/// As `tick`, for pieces of work on what may be as short as a name: only long pieces are counted, so that what compares names under a lock
+/// is never left there.
+#[inline]
+pub fn tick_long(units: usize) {
+    if units >= LONG_PIECE {
+        tick(units);
     }
 }
 

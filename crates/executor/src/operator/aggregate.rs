@@ -17,6 +17,8 @@ use schema::LocalFuture;
 
 /// What a group costs beside its values.
 const GROUP_BYTES: usize = 128;
+/// What it costs to make or to add a value.
+const TICKS_PER_VALUE: usize = 32;
 
 pub struct AggregateRows<'p> {
     plan: &'p Aggregate,
@@ -54,6 +56,7 @@ struct Group {
 
 impl Group {
     fn new(plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<Group, SqlError> {
+        env::tick((plan.groups.len() + plan.carried.len() + 1) * TICKS_PER_VALUE);
         let values = plan.groups.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
         let carried = plan.carried.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
         Ok(Group { values, carried, level: plan.groups.len(), ..Group::empty(plan) })
@@ -71,6 +74,7 @@ impl Group {
     }
 
     fn add(&mut self, plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<(), SqlError> {
+        env::tick((self.accumulators.len() + 1) * TICKS_PER_VALUE);
         for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
             accumulator.add(&column.call, row, context)?;
         }
@@ -78,6 +82,7 @@ impl Group {
     }
 
     fn finish(mut self, plan: &Aggregate, context: &EvalContext, out: &mut RowBatch) -> Result<(), SqlError> {
+        env::tick(out.width() * TICKS_PER_VALUE);
         let frame = out.push_empty();
         let mut position = 0;
         for value in self.values {
@@ -289,6 +294,7 @@ impl<'p> AggregateRows<'p> {
         for place in 0..count {
             let length = count - 1 - place;
             let mut key = Vec::new();
+            env::tick((length + 1) * TICKS_PER_VALUE);
             write_group_keys(&self.plan.groups[..length], row, context.eval, &mut key)?;
             if self.rollups[place].as_ref().is_some_and(|(known, _)| *known == key) {
                 continue;

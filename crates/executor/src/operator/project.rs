@@ -3,6 +3,7 @@ use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::deferred::evaluated;
+use crate::memory::outside_bytes;
 use datum::{SqlError, Value};
 use expression::{Expr, ExprKind};
 use plan::Node;
@@ -14,12 +15,19 @@ pub struct ProjectRows<'p> {
     expressions: &'p [Expr],
     /// By expression: the position whose value it is and which no later expression reads, so it is moved.
     moved: Vec<Option<usize>>,
+    /// The first of `rows` that has not been computed.
+    next: usize,
+    /// The input may have further rows.
+    more: bool,
 }
+
+/// Values that take more are not gathered in one batch, but given on.
+const BATCH_BYTES: usize = 1 << 20;
 
 impl<'p> ProjectRows<'p> {
     pub fn new(input: &'p Node, expressions: &'p [Expr]) -> ProjectRows<'p> {
         let moved = (0..expressions.len()).map(|number| movable(&expressions[number..])).collect();
-        ProjectRows { rows: RowBatch::new(input.width), input: build(input), expressions, moved }
+        ProjectRows { rows: RowBatch::new(input.width), input: build(input), expressions, moved, next: 0, more: true }
     }
 }
 
@@ -42,6 +50,7 @@ impl Operator for ProjectRows<'_> {
     fn start(&mut self, base: &[Value]) {
         self.input.start(base);
         self.rows.clear();
+        self.next = 0;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -51,19 +60,25 @@ impl Operator for ProjectRows<'_> {
         out: &'a mut RowBatch,
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
-            self.rows.clear();
-            let more = self.input.next_batch(context, wanted, &mut self.rows).await?;
-            for index in 0..self.rows.len() {
-                let row = self.rows.row_mut(index);
+            if self.next == self.rows.len() {
+                self.rows.clear();
+                self.next = 0;
+                self.more = self.input.next_batch(context, wanted, &mut self.rows).await?;
+            }
+            let mut bytes = 0;
+            while self.next < self.rows.len() && bytes < BATCH_BYTES {
+                let row = self.rows.row_mut(self.next);
                 let target = out.push_empty();
                 for ((expr, moved), value) in self.expressions.iter().zip(&self.moved).zip(target) {
                     *value = match moved {
                         Some(position) => std::mem::take(&mut row[*position]),
                         None => evaluated(expr, row, context).await?,
                     };
+                    bytes += outside_bytes(value);
                 }
+                self.next += 1;
             }
-            Ok(more)
+            Ok(self.more || self.next < self.rows.len())
         })
     }
 }

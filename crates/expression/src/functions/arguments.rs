@@ -99,7 +99,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// False, with warning 1301, when a result would exceed max_allowed_packet; the result is NULL then.
-    pub(super) fn fits_packet(&self, name: &str, bytes: u64) -> bool {
+    pub(crate) fn fits_packet(&self, name: &str, bytes: u64) -> bool {
         let limit = self.context.settings.max_allowed_packet;
         if bytes > limit {
             self.context.warn(error_code::ER_WARN_ALLOWED_PACKET_OVERFLOWED.with(&[&name, &limit]));

@@ -29,6 +29,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 const HEADER: usize = 4;
+/// Bytes between two looks at others.
+const PIECE: usize = 16 * 1024;
 
 fn infer_compress(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
@@ -58,7 +60,11 @@ fn compress(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Bytes(Vec::new()));
     }
     let mut encoder = ZlibEncoder::new(length.to_le_bytes().to_vec(), Compression::default());
-    let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
+    let written = bytes.chunks(PIECE).try_for_each(|piece| {
+        env::tick(piece.len() * 16);
+        encoder.write_all(piece)
+    });
+    let packed = written.and_then(|()| encoder.finish());
     let mut packed = packed.map_err(|error| error_code::ER_INTERNAL_ERROR.with(&[&error]))?;
     if packed.last() == Some(&b' ') {
         packed.push(b'.');
@@ -88,14 +94,26 @@ fn uncompress(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Null);
     }
     let mut unpacked = Vec::new();
-    let decoder = ZlibDecoder::new(&bytes[HEADER..]);
-    match decoder.take(u64::from(length) + 1).read_to_end(&mut unpacked) {
+    let mut decoder = ZlibDecoder::new(&bytes[HEADER..]).take(u64::from(length) + 1);
+    match read_in_pieces(&mut decoder, &mut unpacked) {
         Ok(_) if unpacked.len() <= length as usize => Ok(Value::Bytes(unpacked)),
         Ok(_) => {
             arguments.context.warn(error_code::ER_ZLIB_Z_BUF_ERROR.plain());
             Ok(Value::Null)
         }
         Err(_) => corrupted(),
+    }
+}
+
+/// Reads to the end, counting the work.
+fn read_in_pieces(decoder: &mut impl Read, unpacked: &mut Vec<u8>) -> std::io::Result<()> {
+    loop {
+        let before = unpacked.len();
+        decoder.by_ref().take(PIECE as u64).read_to_end(unpacked)?;
+        if unpacked.len() == before {
+            return Ok(());
+        }
+        env::tick((unpacked.len() - before) * 4);
     }
 }
 

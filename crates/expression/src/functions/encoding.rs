@@ -1,8 +1,8 @@
 //! Functions between text, numbers and other notations: HEX, CONV, TO_BASE64, digests and checksums.
 use aws_lc_rs::digest;
+use env::LONG_PIECE;
 use datum::{SqlError, TypeKind, Value, error_code};
 
-use super::arguments::text_or_null;
 use super::infer::{
     binary_result, cast_integer, cast_text, characters_max, is_text, made_text, unsigned_type,
 };
@@ -113,7 +113,14 @@ fn infer_crc32(
 }
 
 fn hex_digits(bytes: &[u8], digits: &[u8; 16]) -> Vec<u8> {
-    bytes.iter().flat_map(|byte| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]).collect()
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    for piece in bytes.chunks(LONG_PIECE) {
+        for byte in piece {
+            text.extend([digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
+        }
+        env::tick_long(piece.len() * 2);
+    }
+    text
 }
 
 fn hex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -128,8 +135,11 @@ fn hex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 /// An odd number of digits has a leading zero; anything but digits makes the result NULL.
 fn unhex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
-    let digits: Option<Vec<u8>> =
-        text.iter().map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect();
+    let digit = |byte: &u8| {
+        env::tick(2);
+        char::from(*byte).to_digit(16).map(|digit| digit as u8)
+    };
+    let digits: Option<Vec<u8>> = text.iter().map(digit).collect();
     let Some(digits) = digits else {
         arguments.warn_of_value("string", 0, "unhex");
         return Ok(Value::Null);
@@ -219,6 +229,7 @@ fn to_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
     let mut encoded = Vec::with_capacity(text.len() * 4 / 3 + 4);
     for (index, chunk) in text.chunks(3).enumerate() {
+        env::tick(6);
         if index > 0 && index % 19 == 0 {
             encoded.push(b'\n');
         }
@@ -235,7 +246,11 @@ fn to_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 /// White space is skipped; anything else that is not base64 makes the result NULL.
 fn from_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
-    let symbols: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let is_symbol = |byte: &u8| {
+        env::tick(2);
+        !byte.is_ascii_whitespace()
+    };
+    let symbols: Vec<u8> = text.iter().copied().filter(is_symbol).collect();
     if !symbols.len().is_multiple_of(4) {
         return Ok(Value::Null);
     }
@@ -245,7 +260,10 @@ fn from_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
     let sextets: Option<Vec<u32>> = symbols[..symbols.len() - padding]
         .iter()
-        .map(|symbol| BASE64.iter().position(|known| known == symbol).map(|sextet| sextet as u32))
+        .map(|symbol| {
+            env::tick(16);
+            BASE64.iter().position(|known| known == symbol).map(|sextet| sextet as u32)
+        })
         .collect();
     let Some(sextets) = sextets else { return Ok(Value::Null) };
     let mut bytes = Vec::with_capacity(sextets.len() * 3 / 4);
@@ -257,16 +275,24 @@ fn from_base64(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn digest_text(arguments: &Arguments<'_>, algorithm: &'static digest::Algorithm) -> Result<Value, SqlError> {
-    Ok(text_or_null(
-        arguments
-            .text(0)?
-            .map(|text| hex_digits(digest::digest(algorithm, &text).as_ref(), b"0123456789abcdef")),
-    ))
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let mut state = digest::Context::new(algorithm);
+    for piece in text.chunks(LONG_PIECE) {
+        state.update(piece);
+        env::tick_long(piece.len());
+    }
+    Ok(Value::Bytes(hex_digits(state.finish().as_ref(), b"0123456789abcdef")))
 }
 
 fn md5(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     use md5::Digest;
-    Ok(text_or_null(arguments.text(0)?.map(|text| hex_digits(&md5::Md5::digest(&text), b"0123456789abcdef"))))
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let mut state = md5::Md5::new();
+    for piece in text.chunks(LONG_PIECE) {
+        state.update(piece);
+        env::tick_long(piece.len() * 2);
+    }
+    Ok(Value::Bytes(hex_digits(&state.finalize(), b"0123456789abcdef")))
 }
 
 fn sha1(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

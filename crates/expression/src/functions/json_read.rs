@@ -19,6 +19,9 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
     Function { name, arguments_min: counts.0, arguments_max: counts.1, volatility: Pure, infer, evaluate }
 }
 
+/// What it costs to look at two values.
+const TICKS_PER_PAIR: usize = 16;
+
 const ANY: u8 = u8::MAX;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -216,6 +219,7 @@ fn json_extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn contains(target: &Json, candidate: &Json) -> bool {
+    env::tick(TICKS_PER_PAIR);
     match (target, candidate) {
         (Json::Array(elements), Json::Array(candidates)) => {
             candidates.iter().all(|candidate| elements.iter().any(|element| contains(element, candidate)))
@@ -266,7 +270,10 @@ fn json_overlaps(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let (Some(left), Some(right)) = (arguments.document(name, 0)?, arguments.document(name, 1)?) else {
         return Ok(Value::Null);
     };
-    let is_equal = |left: &Json, right: &Json| compare_documents(left, right).is_eq();
+    let is_equal = |left: &Json, right: &Json| {
+        env::tick(TICKS_PER_PAIR);
+        compare_documents(left, right).is_eq()
+    };
     let overlaps = match (&left, &right) {
         (Json::Array(left), Json::Array(right)) => {
             left.iter().any(|left| right.iter().any(|right| is_equal(left, right)))
@@ -289,7 +296,10 @@ fn member_of(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Null);
     }
     let candidate = arguments.json_value(0)?;
-    let is_equal = |element: &Json| compare_documents(element, &candidate).is_eq();
+    let is_equal = |element: &Json| {
+        env::tick(TICKS_PER_PAIR);
+        compare_documents(element, &candidate).is_eq()
+    };
     Ok(Value::boolean(match &target {
         Json::Array(elements) => elements.iter().any(is_equal),
         other => is_equal(other),

@@ -16,6 +16,9 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     evaluate: json_search,
 }];
 
+/// What it costs to look at a value.
+const TICKS_PER_VALUE: usize = 64;
+
 const NAME: &str = "json_search";
 
 /// JSON_SEARCH(document, 'one' or 'all', pattern [, escape [, path ..]])
@@ -82,6 +85,7 @@ impl Search {
             return;
         }
         let length = path.len();
+        env::tick(TICKS_PER_VALUE);
         match value {
             Json::String(text) if self.pattern.matches(text.as_bytes()) && !self.found.contains(path) => {
                 self.found.push(path.clone());

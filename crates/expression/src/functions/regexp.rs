@@ -88,7 +88,13 @@ struct Subject {
 
 fn characters(bytes: &[u8], charset: Charset) -> Vec<char> {
     let utf8 = charset.convert_to(Charset::Utf8mb4, bytes).bytes;
-    String::from_utf8_lossy(&utf8).chars().collect()
+    let text = String::from_utf8_lossy(&utf8);
+    let mut characters = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        env::tick(2);
+        characters.push(character);
+    }
+    characters
 }
 
 /// The flags of a match type over the collation's default; letters are read in order, the last one wins.

@@ -3,6 +3,7 @@
 //! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL with warning 1301.
 use collation::CollationId;
 use datum::{SqlError, Value};
+use env::LONG_PIECE;
 
 use super::arguments::text_or_null;
 use super::infer::{cast_integer, characters_max, text_column, text_result};
@@ -10,6 +11,9 @@ use super::string_part::occurrences;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
+
+/// Bytes that are copied between two looks at others.
+const COPY_PIECE: usize = 64 * 1024;
 
 type Infer = fn(&BindContext, &'static str, &mut [Expr]) -> Result<ExprType, SqlError>;
 type Evaluate = fn(&Arguments<'_>) -> Result<Value, SqlError>;
@@ -124,9 +128,17 @@ fn concat(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         if !arguments.fits_packet("concat", (result.len() + text.len()) as u64) {
             return Ok(Value::Null);
         }
-        result.extend_from_slice(&text);
+        append(&mut result, &text);
     }
     Ok(Value::Bytes(result))
+}
+
+/// Appends a text that may be long, counting the work.
+fn append(result: &mut Vec<u8>, text: &[u8]) {
+    for piece in text.chunks(COPY_PIECE) {
+        result.extend_from_slice(piece);
+        env::tick_long(piece.len() / 4);
+    }
 }
 
 /// NULLs after the separator are left out; a NULL separator makes the result NULL.
@@ -142,7 +154,7 @@ fn concat_ws(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         if !first {
             result.extend_from_slice(&separator);
         }
-        result.extend_from_slice(&text);
+        append(&mut result, &text);
         first = false;
     }
     Ok(Value::Bytes(result))
@@ -151,8 +163,22 @@ fn concat_ws(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn repeated(arguments: &Arguments<'_>, name: &str, text: &[u8], times: i64) -> Option<Vec<u8>> {
     let times = u64::try_from(times).unwrap_or(0);
     let bytes = (text.len() as u64).saturating_mul(times);
-    let fits = arguments.fits_packet(name, bytes);
-    fits.then(|| if text.is_empty() { Vec::new() } else { text.repeat(times as usize) })
+    if !arguments.fits_packet(name, bytes) {
+        return None;
+    }
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    // Long pieces of whole repetitions, then what is left.
+    let (times, unit) = (times as usize, COPY_PIECE.div_ceil(text.len()));
+    let piece = text.repeat(unit.min(times));
+    let mut result = Vec::with_capacity(bytes as usize);
+    for _ in 0..times / unit {
+        append(&mut result, &piece);
+    }
+    let left = bytes as usize - result.len();
+    append(&mut result, &piece[..left]);
+    Some(result)
 }
 
 fn repeat(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -197,8 +223,10 @@ fn pad(arguments: &Arguments<'_>, name: &str, before: bool) -> Result<Value, Sql
         return Ok(Value::Null);
     }
     let mut fill = Vec::new();
-    let padding: Vec<&[u8]> = charset.characters(&padding).collect();
-    padding.iter().cycle().take(missing).for_each(|character| fill.extend_from_slice(character));
+    charset.characters(&padding).cycle().take(missing).for_each(|character| {
+        fill.extend_from_slice(character);
+        env::tick(4);
+    });
     let (front, back) = if before { (&fill[..], &text[..]) } else { (&text[..], &fill[..]) };
     Ok(Value::Bytes([front, back].concat()))
 }
@@ -251,9 +279,14 @@ fn insert(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn reverse(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let charset = arguments.charset(0);
     Ok(text_or_null(arguments.text(0)?.map(|text| {
-        let mut characters: Vec<&[u8]> = charset.characters(&text).collect();
-        characters.reverse();
-        characters.concat()
+        let mut reversed = vec![0; text.len()];
+        let mut at = text.len();
+        for character in charset.characters(&text) {
+            let end = at;
+            at -= character.len();
+            reversed[at..end].copy_from_slice(character);
+        }
+        reversed
     })))
 }
 
@@ -261,7 +294,10 @@ fn reverse(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 fn quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.text(0)? else { return Ok(Value::bytes("NULL")) };
     let mut quoted = vec![b'\''];
-    for byte in text.iter() {
+    for (index, byte) in text.iter().enumerate() {
+        if index % LONG_PIECE == LONG_PIECE - 1 {
+            env::tick(LONG_PIECE * 2);
+        }
         match byte {
             b'\'' | b'\\' => quoted.extend([b'\\', *byte]),
             0 => quoted.extend(b"\\0"),
@@ -270,6 +306,9 @@ fn quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
     }
     quoted.push(b'\'');
+    if !arguments.fits_packet("quote", quoted.len() as u64) {
+        return Ok(Value::Null);
+    }
     Ok(Value::Bytes(quoted))
 }
 

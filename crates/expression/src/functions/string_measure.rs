@@ -10,6 +10,9 @@ use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
 
+/// What a place of a text costs where another text may stand.
+const TICKS_PER_PLACE: usize = 16;
+
 const fn measure(name: &'static str, evaluate: fn(&Arguments<'_>) -> Result<Value, SqlError>) -> Function {
     Function {
         name,
@@ -133,6 +136,7 @@ fn find(haystack: &[u8], needle: &[u8], collation: collation::CollationId, start
         return None;
     }
     loop {
+        env::tick(TICKS_PER_PLACE);
         let candidate = &rest[..charset.byte_offset(rest, needle_characters)];
         if same(candidate, needle, collation) {
             return Some(position);
@@ -241,7 +245,10 @@ fn find_in_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     }
     let collation = arguments.collation(0);
     let mut members = list.split(|byte| *byte == b',');
-    let found = members.position(|member| collation.compare(&wanted, member).is_eq());
+    let found = members.position(|member| {
+        env::tick(TICKS_PER_PLACE + member.len());
+        collation.compare(&wanted, member).is_eq()
+    });
     Ok(found.map_or(Value::Int(0), |index| count(index + 1)))
 }
 

@@ -1,6 +1,7 @@
 //! Functions that cut text: SUBSTRING, LEFT, RIGHT, SUBSTRING_INDEX and the TRIM family.
 use std::borrow::Cow;
 
+use env::LONG_PIECE;
 use datum::{SqlError, Value};
 
 use super::infer::{cast_integer, characters_max, text_result};
@@ -124,16 +125,31 @@ fn substring_index(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 pub(super) fn occurrences<'t>(text: &'t [u8], wanted: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     let mut from = 0;
     std::iter::from_fn(move || {
-        let found = text.get(from..)?.windows(wanted.len()).position(|window| window == wanted)? + from;
+        let found = first_place(text, wanted, from)?;
         from = found + wanted.len();
         Some(found)
+    })
+}
+
+/// Where `wanted`, which is not empty, stands next from `from` on.
+fn first_place(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
+    let last = text.len().checked_sub(wanted.len())?;
+    (from..last + 1).step_by(LONG_PIECE).find_map(|start| {
+        let places = start..(start + LONG_PIECE).min(last + 1);
+        env::tick(places.len() + 16);
+        places.into_iter().find(|at| text[*at..].starts_with(wanted))
     })
 }
 
 fn occurrences_from_end<'t>(text: &'t [u8], wanted: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     let mut until = text.len();
     std::iter::from_fn(move || {
-        let found = text[..until].windows(wanted.len()).rposition(|window| window == wanted)?;
+        let found = (0..until.checked_sub(wanted.len())? + 1).rev().find(|at| {
+            if at % LONG_PIECE == 0 {
+                env::tick(LONG_PIECE);
+            }
+            text[*at..until].starts_with(wanted)
+        })?;
         until = found;
         Some(found)
     })
@@ -164,9 +180,11 @@ fn trim(arguments: &Arguments<'_>, leading: bool, trailing: bool) -> Result<Valu
     let mut kept = &text[..];
     if !removed.is_empty() {
         while leading && let Some(rest) = kept.strip_prefix(&removed[..]) {
+            env::tick(4);
             kept = rest;
         }
         while trailing && let Some(rest) = kept.strip_suffix(&removed[..]) {
+            env::tick(4);
             kept = rest;
         }
     }

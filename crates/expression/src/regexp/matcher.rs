@@ -18,6 +18,10 @@ struct Threads {
     seen: Vec<usize>,
 }
 
+/// What a place of the text costs, and each thread there.
+const TICKS_PER_PLACE: usize = 32;
+const TICKS_PER_THREAD: usize = 64;
+
 pub(super) fn find(program: &Program, flags: Flags, text: &[char], start: usize) -> Option<Groups> {
     let length = program.instructions.len();
     let machine = Machine { program, flags, text };
@@ -33,6 +37,7 @@ pub(super) fn find(program: &Program, flags: Flags, text: &[char], start: usize)
             break;
         }
         next.list.clear();
+        env::tick(TICKS_PER_PLACE + current.list.len() * TICKS_PER_THREAD);
         for thread in std::mem::take(&mut current.list) {
             match &program.instructions[thread.instruction] {
                 Instruction::Match => {

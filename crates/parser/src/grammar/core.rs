@@ -40,6 +40,10 @@ pub struct Parser<'a> {
     pub program: Option<Box<ProgramNames<'a>>>,
 }
 
+/// The work of a long list is counted in pieces of so many items.
+const ITEMS_COUNTED: usize = 64;
+const TICKS_PER_ITEM: usize = 128;
+
 impl<'a> Parser<'a> {
     pub fn new(text: &'a [u8], options: ParseOptions, tokens: &Tokens<'a>, arena: &'a Bump) -> Parser<'a> {
         assert!(tokens.tokens.last().is_some_and(|token| token.kind == TokenKind::End));
@@ -166,6 +170,9 @@ impl<'a> Parser<'a> {
         let mut items = Vec::new_in(self.arena);
         loop {
             items.push(item(self)?);
+            if items.len() % ITEMS_COUNTED == 0 {
+                env::tick_long(ITEMS_COUNTED * TICKS_PER_ITEM);
+            }
             if !self.accept(TokenKind::Comma) {
                 return Ok(items.into_bump_slice());
             }

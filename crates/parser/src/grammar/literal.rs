@@ -1,4 +1,5 @@
 //! Literals: their values, and the plain strings and numbers that options want.
+use env::LONG_PIECE;
 use super::core::{Parser, Result};
 use super::name::invalid_text;
 use crate::ast::{Literal, LiteralOrdinal, LiteralValue};
@@ -166,6 +167,9 @@ pub fn unescape_string<'a>(quoted: &'a [u8], backslash: bool, arena: &'a bumpalo
     output.extend_from_slice_copy(&inner[..first]);
     let mut bytes = inner[first..].iter().copied();
     while let Some(byte) = bytes.next() {
+        if output.len() % LONG_PIECE == LONG_PIECE - 1 {
+            env::tick_long(LONG_PIECE);
+        }
         if !special(byte) {
             output.push(byte);
             continue;

@@ -45,6 +45,10 @@ fn tokens_of<'a>(text: &[u8], mode: SqlMode, passes_semicolons: bool, arena: &'a
     Tokens { tokens: tokens.into_bump_slice(), consumed, literal_count, parameter_count }
 }
 
+/// The work of a long text is counted in pieces of so many tokens.
+const TOKENS_COUNTED: usize = 128;
+const TICKS_PER_TOKEN: usize = 32;
+
 struct Lexer<'a, 't> {
     text: &'t [u8],
     mode: SqlMode,
@@ -114,6 +118,9 @@ impl Lexer<'_, '_> {
     }
 
     fn push_word(&mut self, kind: TokenKind, end: usize, keyword: Keyword) {
+        if self.tokens.len() % TOKENS_COUNTED == TOKENS_COUNTED - 1 {
+            env::tick_long(TOKENS_COUNTED * TICKS_PER_TOKEN);
+        }
         // Else the lexer could stand still. An unclosed versioned comment ends in an `Unknown` without text.
         debug_assert!(end > self.position || matches!(kind, TokenKind::End | TokenKind::Unknown));
         let ordinal = match kind {

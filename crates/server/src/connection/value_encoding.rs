@@ -7,14 +7,33 @@
 use std::io::Write;
 
 use datum::{Date, DateTime, Time, TimeZone, Value, json_shown, write_double, write_float};
+use env::LONG_PIECE;
 use instance::ColumnMeta;
 use wire::{BinaryRow, ColumnFlags, ColumnType, DateTimeValue, TextRow, TimeValue};
 
 /// `decimals` of a floating-point column without a declared scale.
 const NOT_FIXED: u8 = 31;
+/// What a cell costs at least.
+const TICKS_PER_CELL: usize = 16;
 const VECTOR: &str = "writing to memory cannot fail";
 
+/// What the cells of long values take, so that the buffer is not moved for each of them.
+fn reserve(out: &mut Vec<u8>, values: &[Value]) {
+    const CELL_HEAD_MAX: usize = 9;
+    let length = |value: &Value| match value {
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Json(text) => text.len(),
+        _ => 0,
+    };
+    let bytes: usize = values.iter().map(|value| length(value) + CELL_HEAD_MAX).sum();
+    if bytes > LONG_PIECE {
+        out.reserve(bytes);
+    }
+}
+
 pub(super) fn text_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Value]) {
+    env::tick(values.len() * TICKS_PER_CELL);
+    reserve(out, values);
     let mut row = TextRow::new(out);
     for (column, value) in columns.iter().zip(values) {
         match value {
@@ -29,6 +48,8 @@ pub(super) fn text_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Valu
 }
 
 pub(super) fn binary_row(out: &mut Vec<u8>, columns: &[ColumnMeta], values: &[Value]) {
+    env::tick(values.len() * TICKS_PER_CELL);
+    reserve(out, values);
     let mut row = BinaryRow::new(out, columns.len());
     let mut scratch = Vec::new();
     for (column, value) in columns.iter().zip(values) {

@@ -7,6 +7,7 @@ mod deadlocks;
 mod foreign_keys;
 mod hot_row;
 mod long_snapshot;
+mod neighbours;
 mod queue;
 mod release;
 mod unique;
@@ -28,7 +29,14 @@ pub struct Workload {
 }
 
 impl Workload {
-    pub const ALL: [Workload; 10] = [
+    pub const ALL: [Workload; 11] = [
+        Workload {
+            name: "neighbours",
+            about: "long statements, and who shares their thread; SESSIONS multiplies the limits",
+            sessions: 1,
+            bears_kills: false,
+            run: neighbours::run,
+        },
         Workload {
             name: "bank",
             about: "transfers between accounts; every reader at every level sees the same sum",
