@@ -211,11 +211,18 @@ impl ColumnType {
             || matches!(self.kind, TypeKind::Year | TypeKind::Bit(_) | TypeKind::Set(_) | TypeKind::Enum(_))
     }
 
-    /// Digits after the point where a type has a fixed number of them: not FLOAT and DOUBLE without (M,D), nor text.
+    /// A hexadecimal literal that was written in bits, which is no unsigned number.
+    pub fn is_bit_literal(&self) -> bool {
+        self.is_hex_literal() && self.zerofill
+    }
+
+    /// Digits after the point where a type has a fixed number of them: not FLOAT and DOUBLE without (M,D), nor text, but
+    /// of members of ENUM and SET and of hexadecimal literals.
     pub fn fixed_scale(&self) -> Option<u8> {
         match self.kind {
             TypeKind::Float { digits } | TypeKind::Double { digits } => digits.map(|(_, scale)| scale),
-            ref kind if kind.is_string() || kind.has_members() || *kind == TypeKind::Json => None,
+            TypeKind::Json => None,
+            ref kind if kind.is_string() && !self.is_hex_literal() => None,
             _ => Some(self.scale()),
         }
     }

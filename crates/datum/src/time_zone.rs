@@ -67,8 +67,14 @@ impl TimeZone {
         DateTime::from_linear_micros(local.checked_add(EPOCH_LINEAR_MICROS)?)
     }
 
-    /// Microseconds since the epoch of a clock reading. One that the zone skips counts as after the gap, one
-    /// that it has twice as the first.
+    /// Whether clocks of the zone never read so, because they are put forward over it.
+    pub fn skips(&self, local: DateTime) -> bool {
+        let Some(micros) = self.to_unix_micros(local) else { return false };
+        self.to_local(micros).is_some_and(|shown| shown != local)
+    }
+
+    /// Microseconds since the epoch of a clock reading. One that the zone skips counts as the end of the gap (with
+    /// its own fraction of a second), one that it has twice as the first.
     pub fn to_unix_micros(&self, local: DateTime) -> Option<i64> {
         let date: Date = local.date();
         if date.month() == 0 || date.day() == 0 {
@@ -87,10 +93,22 @@ impl TimeZone {
                     local.second() as i8,
                     local.micros() as i32 * 1000,
                 );
-                Some(zone.to_timestamp(civil.ok()?).ok()?.as_microsecond())
+                let ambiguous = zone.to_ambiguous_timestamp(civil.ok()?);
+                if let tz::AmbiguousOffset::Gap { before, .. } = ambiguous.offset() {
+                    let late = linear - i64::from(before.seconds()) * MICROS_PER_SECOND;
+                    return end_of_gap(zone, late, i64::from(local.micros()));
+                }
+                Some(ambiguous.compatible().ok()?.as_microsecond())
             }
         }
     }
+}
+
+/// The instant of the last change before `late`, which is less than the gap after it.
+fn end_of_gap(zone: &tz::TimeZone, late: i64, micros: i64) -> Option<i64> {
+    let after = jiff::Timestamp::from_microsecond(late + 1).ok()?;
+    let change = zone.preceding(after).next()?.timestamp();
+    Some(change.as_microsecond() + micros)
 }
 
 fn rules_of(zone: tz::TimeZone) -> Rules {

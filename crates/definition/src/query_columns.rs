@@ -68,23 +68,25 @@ fn computed_type(column_type: &ColumnType) -> ColumnType {
         Blob, Long, LongBlob, LongLong, LongText, MediumBlob, MediumText, Null, Text, VarBinary, VarChar,
     };
     let with = |kind: TypeKind| ColumnType { kind, length: 0, ..column_type.clone() };
+    let sized = || {
+        let per_character = u64::from(column_type.collation.charset().bytes_per_character_max());
+        with(match (u64::from(column_type.length) * per_character, column_type.is_text()) {
+            (0..=65_535, true) => Text,
+            (0..=65_535, false) => Blob,
+            (65_536..=16_777_215, true) => MediumText,
+            (65_536..=16_777_215, false) => MediumBlob,
+            (_, true) => LongText,
+            (_, false) => LongBlob,
+        })
+    };
     match column_type.kind {
         Null => ColumnType { nullable: true, ..ColumnType::varbinary(0) },
         LongLong if (1..=INT_WIDTH_MAX).contains(&column_type.length) => with(Long),
         LongLong => with(LongLong),
-        VarChar | VarBinary if column_type.length > VARCHAR_CHARACTERS_MAX => {
-            let is_binary = column_type.kind == VarBinary;
-            match (column_type.byte_length_max(), is_binary) {
-                (0..=65_535, false) => with(Text),
-                (0..=65_535, true) => with(Blob),
-                (65_536..=16_777_215, false) => with(MediumText),
-                (65_536..=16_777_215, true) => with(MediumBlob),
-                (_, false) => with(LongText),
-                (_, true) => with(LongBlob),
-            }
-        }
+        VarChar | VarBinary if column_type.length > VARCHAR_CHARACTERS_MAX => sized(),
+        ref kind if kind.is_large_object() && column_type.length > 0 => sized(),
         // A hexadecimal literal's mark is no property of its column.
-        VarBinary => ColumnType { unsigned: false, ..column_type.clone() },
+        VarBinary => ColumnType { unsigned: false, zerofill: false, ..column_type.clone() },
         _ => column_type.clone(),
     }
 }

@@ -4,7 +4,7 @@
 //! have, but which nothing can be compared in: error 1267. Callers: comparison, CASE, the text functions and UNION,
 //! while a statement is bound.
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlError, Value, error_code};
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 
 use crate::build::{BindContext, Reading};
 use crate::expr::{Coercibility, Expr, ExprKind};
@@ -46,9 +46,49 @@ impl BindContext {
         Ok((collation, coercibility))
     }
 
+    /// Brings texts into the character set of the one that a function is about, whose collation they are compared in
+    /// however theirs bind. Error 3854, here or when it is evaluated, for text that the character set lacks.
+    pub(crate) fn follow(&self, primary: CollationId, others: &mut [Expr]) -> Result<(), SqlError> {
+        others.iter_mut().try_for_each(|other| self.convert_strictly(other, primary))
+    }
+
+    /// Makes an operand text of the character set, or error 3854 where it cannot be.
+    fn convert_strictly(&self, expr: &mut Expr, collation: CollationId) -> Result<(), SqlError> {
+        let (own, wanted) = (expr.ty.collation().charset(), collation.charset());
+        if own == wanted || wanted == Charset::Binary || expr.ty.column.kind == TypeKind::Null {
+            return self.carry(expr, collation).map(|_| ());
+        }
+        if let Some(Value::Bytes(text)) = self.peek(expr) {
+            if let Err(error) = strictly_converted(&text, own, wanted) {
+                self.decide_by(expr);
+                return Err(error);
+            }
+            let column = ColumnType { collation, ..expr.ty.column.clone() };
+            let coercibility = expr.ty.coercibility;
+            match own == Charset::Binary {
+                true => expr.ty.column = ColumnType { unsigned: false, zerofill: false, ..column },
+                false => _ = self.read_as(expr, Reading::Recoded { from: own, to: wanted }, column),
+            }
+            expr.ty.coercibility = coercibility;
+            return Ok(());
+        }
+        if own != Charset::Binary && holds(wanted, own) {
+            return self.carry(expr, collation).map(|_| ());
+        }
+        let column = ColumnType { collation, ..expr.ty.column.clone() };
+        let coercibility = expr.ty.coercibility;
+        let text = std::mem::replace(expr, Expr::null());
+        *expr = self.call(STRICT_CONVERSION, vec![text])?;
+        (expr.ty.column, expr.ty.coercibility) = (column, coercibility);
+        Ok(())
+    }
+
     /// Gives an operand the collation; false when its text may have characters that the character set lacks.
     fn carry(&self, expr: &mut Expr, collation: CollationId) -> Result<bool, SqlError> {
         let (own, wanted) = (expr.ty.collation().charset(), collation.charset());
+        if own == Charset::Binary && wanted != own && expr.ty.column.kind.is_string() {
+            return self.convert_strictly(expr, collation).map(|()| true);
+        }
         let is_convertible = own != wanted && own != Charset::Binary && wanted != Charset::Binary;
         if !is_convertible {
             // What makes its text by its type, as CAST does, keeps that type.
@@ -82,6 +122,29 @@ impl BindContext {
         expr.ty.coercibility = coercibility;
         Ok(true)
     }
+}
+
+/// The name of the conversion that fails with error 3854; no call can have it.
+pub(crate) const STRICT_CONVERSION: &str = "convert strictly";
+
+/// The text in another character set. Bytes of no character set must be a text of it.
+pub(crate) fn strictly_converted(text: &[u8], from: Charset, to: Charset) -> Result<Vec<u8>, SqlError> {
+    let fails = || {
+        let shown = text.iter().fold(String::new(), |mut shown, byte| {
+            match byte {
+                b' '..=b'~' => shown.push(char::from(*byte)),
+                _ => shown.push_str(&format!("\\x{byte:02X}")),
+            }
+            shown
+        });
+        error_code::ER_CANNOT_CONVERT_STRING.with(&[&shown, &from.name(), &to.name()])
+    };
+    if from == Charset::Binary {
+        let is_whole = to.valid_prefix_length(text) == text.len();
+        return if is_whole { Ok(text.to_vec()) } else { Err(fails()) };
+    }
+    let converted = from.convert_to(to, text);
+    if converted.is_lossy { Err(fails()) } else { Ok(converted.bytes) }
 }
 
 /// The claim that wins over all of them, or `None` when none may.

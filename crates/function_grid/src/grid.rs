@@ -61,6 +61,14 @@ impl Grid {
         Ok(recording)
     }
 
+    /// Each cell as reports show it, with its recorded answer.
+    pub fn recorded<'g>(&'g self, recording: &'g Recording) -> impl Iterator<Item = (String, &'g str)> {
+        self.places
+            .iter()
+            .zip(&self.cells)
+            .map(|((template, index), cell)| (cell.shown(), recording.answers[*template][*index].as_str()))
+    }
+
     pub fn differences(
         &self,
         target: &Target,

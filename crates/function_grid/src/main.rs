@@ -3,6 +3,7 @@
 //! ```text
 //! function_grid record HOST:PORT          record the answers of a server
 //! function_grid compare HOST:PORT [PART]  show how a server differs from what is recorded, in templates with PART
+//! function_grid show PART                 print the recorded answers to the cells of templates with PART
 //! function_grid known HOST:PORT           write the list of differences anew; reasons stay with their templates
 //! ```
 use std::process::ExitCode;
@@ -18,8 +19,9 @@ fn main() -> ExitCode {
         ["record", at] => record(at),
         ["compare", at] => compare(at, ""),
         ["compare", at, part] => compare(at, part),
+        ["show", part] => show(part),
         ["known", at] => known(at),
-        _ => Err("usage: function_grid record|compare|known HOST:PORT".to_owned()),
+        _ => Err("usage: function_grid record|compare|known HOST:PORT, or show PART".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,6 +53,14 @@ fn compare(at: &str, part: &str) -> Result<(), String> {
         println!("{difference}");
     }
     println!("{} of {} cells differ", differences.len(), grid.len());
+    Ok(())
+}
+
+fn show(part: &str) -> Result<(), String> {
+    let recording = Recording::read(&folder())?;
+    for (cell, answer) in Grid::of(part).recorded(&recording) {
+        println!("{cell}\n    {answer}");
+    }
     Ok(())
 }
 

@@ -83,6 +83,8 @@ pub fn plan_expressions<'p>(
 impl Planner<'_> {
     pub fn into_plan(self, kind: PlanKind) -> Plan {
         let checks = self.checks();
+        let mut conditions = self.conditions;
+        conditions.append(&mut self.context.bind.conditions.take());
         Plan {
             kind,
             tables: self.tables,
@@ -97,7 +99,7 @@ impl Planner<'_> {
             shareable: self.shareable && !self.is_guess && !self.context.bind.known.is_decided(),
             is_guess: self.is_guess,
             checks,
-            conditions: self.conditions,
+            conditions,
         }
     }
 }

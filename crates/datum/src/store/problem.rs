@@ -2,7 +2,8 @@
 use crate::error::{Condition, Severity, SqlError};
 use crate::error_code::{
     ER_BAD_NULL_ERROR, ER_DATA_TOO_LONG, ER_INCORRECT_VALUE_FOR_COLUMN, ER_INVALID_JSON_CHARSET,
-    ER_INVALID_JSON_TEXT, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_WARN_DATA_OUT_OF_RANGE, WARN_DATA_TRUNCATED,
+    ER_INVALID_JSON_TEXT, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_WARN_DATA_OUT_OF_RANGE,
+    ER_WARN_INVALID_TIMESTAMP, WARN_DATA_TRUNCATED,
 };
 use crate::json::InvalidJson;
 
@@ -24,6 +25,10 @@ pub enum ConversionProblem {
     /// Not a date or time, or one that sql_mode forbids.
     IncorrectMoment {
         type_name: &'static str,
+        text: String,
+    },
+    /// A moment that clocks of the session's zone skip.
+    SkippedByZone {
         text: String,
     },
     /// The date or time part of a moment was dropped.
@@ -87,6 +92,10 @@ impl ConversionError {
             ConversionProblem::Incorrect { type_name, text } => {
                 ER_TRUNCATED_WRONG_VALUE_FOR_FIELD.with(&[type_name, text, &column, &row])
             }
+            ConversionProblem::SkippedByZone { text } if is_error => {
+                ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", text, &column, &row])
+            }
+            ConversionProblem::SkippedByZone { .. } => ER_WARN_INVALID_TIMESTAMP.with(&[&column, &row]),
             ConversionProblem::IncorrectMoment { type_name, text }
             | ConversionProblem::PartDropped { type_name, text } => {
                 ER_INCORRECT_VALUE_FOR_COLUMN.with(&[type_name, text, &column, &row])

@@ -89,15 +89,20 @@ pub(super) fn to_timestamp_column(
     if let Value::Timestamp(timestamp) = value {
         return instant_at_precision(*timestamp, fsp, value, from);
     }
+    let mut skipped = None;
     let instant = read(value, from, fsp, "datetime", mode).and_then(|datetime| {
         let is_readable = datetime.is_zero() || !datetime.date().has_zero_part();
+        skipped = mode.moments.zone.skips(datetime).then(|| shown(&value.to_text(from)));
         Timestamp::from_zone(datetime, mode.moments.zone)
             .filter(|_| is_readable)
             .ok_or_else(|| incorrect("datetime", value, from))
     });
-    match instant {
-        Ok(instant) => Outcome::exact(Value::Timestamp(instant)),
-        Err(problem) => {
+    match (instant, skipped) {
+        (Ok(instant), Some(text)) => {
+            Outcome::with(Value::Timestamp(instant), ConversionProblem::SkippedByZone { text })
+        }
+        (Ok(instant), None) => Outcome::exact(Value::Timestamp(instant)),
+        (Err(problem), _) => {
             let kept = kept_datetime(value, from, fsp, mode);
             let instant = Timestamp::from_zone(kept, mode.moments.zone).unwrap_or(Timestamp::ZERO);
             Outcome::with(Value::Timestamp(instant), problem)

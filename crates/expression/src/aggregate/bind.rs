@@ -1,4 +1,5 @@
 //! Types of aggregates: what the arguments are cast to and what the result is.
+use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 
 use super::{AggregateCall, AggregateFunction};
@@ -83,7 +84,7 @@ fn bits_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     if length > BIT_STRING_BYTES_MAX {
         return Err(error_code::ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE.plain());
     }
-    let column = text_column(length, collation::CollationId::BINARY).not_null();
+    let column = text_column(length, CollationId::BINARY).not_null();
     Ok(ExprType::new(column, Coercibility::Implicit))
 }
 
@@ -153,11 +154,16 @@ fn same_type(bind: &BindContext, argument: &mut Expr) -> Result<ExprType, SqlErr
     Ok(ExprType::new(column, argument.ty.coercibility))
 }
 
+/// The characters that a default `group_concat_max_len` allows for, in any character set.
+const CONCAT_LENGTH: u32 = 65_536;
+
 /// The result can be as long as `group_concat_max_len`, which a statement does not know when it is bound.
 fn concat_type(bind: &BindContext, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     for argument in arguments.iter_mut() {
         cast_text(bind, argument)?;
     }
     let (collation, coercibility) = bind.aggregate_collations("group_concat", arguments, Purpose::Result)?;
-    Ok(ExprType::new(text_column(65_536, collation), coercibility))
+    let kind = if collation == CollationId::BINARY { TypeKind::LongBlob } else { TypeKind::LongText };
+    let column = ColumnType { collation, length: CONCAT_LENGTH, ..ColumnType::new(kind) };
+    Ok(ExprType::new(column, coercibility))
 }

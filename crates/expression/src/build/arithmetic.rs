@@ -2,6 +2,8 @@
 use collation::CollationId;
 use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, TypeKind, Value};
 
+use TypeKind as K;
+
 use super::merge::{bytes_max, integer_digits};
 use super::{BindContext, numeric};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -17,7 +19,6 @@ enum Domain {
 }
 
 fn domain(column: &ColumnType) -> Domain {
-    use TypeKind as K;
     let integer = |digits| Domain::Integer { unsigned: column.unsigned, digits };
     let moment = |digits, fsp| match fsp {
         0 => Domain::Integer { unsigned: false, digits },
@@ -25,10 +26,11 @@ fn domain(column: &ColumnType) -> Domain {
     };
     match column.kind {
         K::Tiny | K::Short | K::Int24 | K::Long | K::LongLong => integer(integer_digits(column)),
-        K::Null => integer(1),
         K::Year | K::Bit(_) => Domain::Integer { unsigned: true, digits: integer_digits(column) },
         K::Decimal { precision, scale } => Domain::Decimal { precision, scale },
-        K::VarBinary if column.is_hex_literal() => Domain::Integer { unsigned: true, digits: 20 },
+        K::VarBinary if column.is_hex_literal() => {
+            Domain::Integer { unsigned: !column.is_bit_literal(), digits: 20 }
+        }
         K::Date => moment(8, 0),
         K::Time { fsp } => moment(7, fsp),
         K::DateTime { fsp } | K::Timestamp { fsp } => moment(14, fsp),
@@ -56,8 +58,8 @@ fn integer(unsigned: bool, digits: u8) -> ColumnType {
     ColumnType { unsigned, length, ..ColumnType::bigint() }
 }
 
-/// DOUBLE, with digits after the point where both operands have fixed ones.
-fn double(scale: Option<u8>) -> ColumnType {
+/// DOUBLE, with digits after the point where the operands have fixed ones.
+pub(crate) fn double(scale: Option<u8>) -> ColumnType {
     let digits = scale.filter(|scale| *scale <= SCALE_MAX).map(|scale| (DOUBLE_WIDTH, scale));
     ColumnType::new(TypeKind::Double { digits })
 }
@@ -75,15 +77,15 @@ impl BindContext {
         right: Expr,
     ) -> Result<Expr, SqlError> {
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
+        let (is_left_unsigned, is_right_unsigned) =
+            (is_unsigned(&left.ty.column), is_unsigned(&right.ty.column));
         let column = match (operator, l, r) {
             (ArithmeticOperator::IntegerDivide, ..) => {
-                let is_unsigned = |domain| matches!(domain, Domain::Integer { unsigned: true, .. });
-                let flagged = left.ty.column.unsigned || right.ty.column.unsigned;
                 let digits = match (l, r) {
                     (Domain::Integer { digits, .. }, Domain::Integer { .. }) => digits,
                     _ => BIGINT_DIGITS,
                 };
-                integer(flagged || is_unsigned(l) || is_unsigned(r), digits)
+                integer(is_left_unsigned || is_right_unsigned, digits)
             }
             (_, Domain::Double, _) | (_, _, Domain::Double) => {
                 let scales = left.ty.column.fixed_scale().zip(right.ty.column.fixed_scale());
@@ -91,7 +93,9 @@ impl BindContext {
                     ArithmeticOperator::Divide => self.division_precision_increment,
                     _ => 0,
                 };
-                double(scales.map(|(left, right)| left.max(right).saturating_add(more)))
+                let unsigned = operator == ArithmeticOperator::Modulo && is_left_unsigned;
+                let scale = scales.map(|(left, right)| left.max(right).saturating_add(more));
+                ColumnType { unsigned, ..double(scale) }
             }
             (ArithmeticOperator::Divide, ..) => {
                 let ((p1, s1), (_, s2)) = (exact(l), exact(r));
@@ -127,13 +131,22 @@ impl BindContext {
             ArithmeticOperator::Add | ArithmeticOperator::Subtract | ArithmeticOperator::Multiply
         );
         let nullable = left.ty.column.nullable || right.ty.column.nullable || divides;
-        let column = ColumnType { nullable: false, ..column };
+        let unsigned = match (&column.kind, operator) {
+            (K::Decimal { .. }, ArithmeticOperator::Modulo) => is_left_unsigned,
+            (K::Decimal { .. }, _) => is_left_unsigned && is_right_unsigned,
+            _ => column.unsigned,
+        };
+        let column = ColumnType { nullable: false, unsigned, ..column };
         Ok(numeric(ExprKind::Arithmetic(operator, Box::new(left), Box::new(right)), column, nullable))
     }
 
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
     pub fn negate(&self, operand: Expr) -> Result<Expr, SqlError> {
         match &operand.kind {
+            // What is negated again is a DECIMAL.
+            ExprKind::Literal(Value::Int(number)) if *number < 0 && *number != i64::MIN => {
+                return Ok(negated_again(&operand.ty.column, Decimal::from_i64(-number)));
+            }
             ExprKind::Literal(Value::Int(number)) if *number != i64::MIN => {
                 return Ok(Expr::literal(Value::Int(-number), operand.ty.column));
             }
@@ -156,10 +169,14 @@ impl BindContext {
         if matches!(self.peek(&operand), Some(Value::UInt(_))) {
             self.decide_by(&operand);
         }
-        let column = match domain(&operand.ty.column) {
-            Domain::Integer { .. } => ColumnType::bigint(),
-            Domain::Decimal { precision, scale } => ColumnType::decimal(precision, scale),
-            Domain::Double => ColumnType::double(),
+        let column = match (domain(&operand.ty.column), &operand.kind) {
+            (Domain::Integer { digits, .. }, ExprKind::Negate(inner)) if self.peek(inner).is_some() => {
+                ColumnType::decimal(digits, 0)
+            }
+            _ if !is_number(&operand.ty.column) => double(operand.ty.column.fixed_scale()),
+            (Domain::Integer { .. }, _) => ColumnType::bigint(),
+            (Domain::Decimal { precision, scale }, _) => ColumnType::decimal(precision, scale),
+            (Domain::Double, _) => double(operand.ty.column.fixed_scale()),
         };
         let nullable = operand.ty.column.nullable;
         Ok(numeric(ExprKind::Negate(Box::new(operand)), column.not_null(), nullable))
@@ -187,6 +204,21 @@ impl BindContext {
         let (nullable, length) = (column.nullable, is_bit_string(column).then(|| bytes_max(column)));
         Ok(bit_result(ExprKind::BitNot(Box::new(operand)), length, nullable))
     }
+}
+
+/// The literal that a negative literal's negative is.
+fn negated_again(column: &ColumnType, number: Decimal) -> Expr {
+    let digits = (column.length.saturating_sub(1)).clamp(1, 20) as u8;
+    Expr::literal(Value::Decimal(number), ColumnType::decimal(digits, 0).not_null())
+}
+
+/// Whether functions of one number take it for an exact one; moments and hexadecimal literals are DOUBLEs to them.
+fn is_number(column: &ColumnType) -> bool {
+    column.kind.is_numeric()
+}
+
+fn is_unsigned(column: &ColumnType) -> bool {
+    (column.unsigned && !column.is_bit_literal()) || matches!(column.kind, K::Year | K::Bit(_))
 }
 
 fn bit_result(kind: ExprKind, length: Option<u64>, nullable: bool) -> Expr {

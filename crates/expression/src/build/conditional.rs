@@ -19,7 +19,8 @@ impl BindContext {
     ) -> Result<ExprType, SqlError> {
         let types: Vec<&ColumnType> = exprs.iter().map(|expr| &expr.ty.column).collect();
         let merged = merged_type(&types, merging);
-        if !matches!(merged.kind, TypeKind::VarChar | TypeKind::Char | TypeKind::LongText) {
+        let is_text = matches!(merged.kind, TypeKind::VarChar | TypeKind::Char);
+        if !is_text && !merged.kind.is_large_object() {
             return Ok(ExprType::new(merged, Coercibility::Numeric));
         }
         let bytes_max = exprs.iter().map(|expr| bytes_max(&expr.ty.column)).max().unwrap_or(0);

@@ -1,10 +1,17 @@
 //! AND, OR, XOR, NOT and the IS tests.
-use datum::SqlError;
+use datum::{SqlError, TypeKind, error_code};
 
 use super::alternatives::with_lists;
 use super::{BindContext, boolean};
 use crate::expr::{Expr, ExprKind};
 use crate::operator::TruthTest;
+
+/// Documents are no truth values, though they may stand for them.
+fn warn_of_documents<'e>(bind: &BindContext, operands: impl IntoIterator<Item = &'e Expr>) {
+    for _ in operands.into_iter().filter(|operand| operand.ty.column.kind == TypeKind::Json) {
+        bind.warn(error_code::ER_WARN_IMPLICIT_COMPARISON_FOR_JSON.plain());
+    }
+}
 
 fn any_nullable(operands: &[Expr]) -> bool {
     operands.iter().any(|operand| operand.ty.column.nullable)
@@ -13,6 +20,7 @@ fn any_nullable(operands: &[Expr]) -> bool {
 impl BindContext {
     /// Nested conjunctions are flattened, so that the planner sees all of them side by side.
     pub fn and(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
+        warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
         for operand in operands {
             match operand.kind {
@@ -25,6 +33,7 @@ impl BindContext {
     }
 
     pub fn or(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
+        warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
         for operand in operands {
             match operand.kind {
@@ -41,16 +50,21 @@ impl BindContext {
     }
 
     pub fn xor(&self, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+        warn_of_documents(self, [&left, &right]);
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
         Ok(boolean(ExprKind::Xor(Box::new(left), Box::new(right)), nullable))
     }
 
     pub fn not(&self, operand: Expr) -> Result<Expr, SqlError> {
+        warn_of_documents(self, [&operand]);
         let nullable = operand.ty.column.nullable;
         Ok(boolean(ExprKind::Not(Box::new(operand)), nullable))
     }
 
     pub fn truth_test(&self, test: TruthTest, operand: Expr) -> Result<Expr, SqlError> {
+        if !matches!(test, TruthTest::Null | TruthTest::NotNull) {
+            warn_of_documents(self, [&operand]);
+        }
         Ok(boolean(ExprKind::TruthTest(test, Box::new(operand)), false))
     }
 }

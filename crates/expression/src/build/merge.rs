@@ -174,11 +174,25 @@ fn bits_of(column: &ColumnType) -> u8 {
 fn merged_string(kind: TypeKind, known: &[&ColumnType], merging: Merging) -> ColumnType {
     let length = known.iter().map(|column| shown_width(column)).max().unwrap_or(0);
     let kind = match (kind, merging) {
-        (K::LongText, _) => K::LongText,
+        (K::LongText, Merging::Column) => K::LongText,
+        (K::LongText, Merging::Value) => merged_text(known),
+        (K::Char, Merging::Value) => K::Char,
         (K::Char | K::Binary, Merging::Column) => K::Char,
         _ => K::VarChar,
     };
     ColumnType { length: u32::try_from(length).unwrap_or(u32::MAX), ..ColumnType::new(kind) }
+}
+
+/// Columns of any size together are TEXT, beside longer computed texts these, and beside documents LONGTEXT.
+fn merged_text(known: &[&ColumnType]) -> TypeKind {
+    let is_computed = |column: &&&ColumnType| column.length > 0;
+    let has = |kinds: [K; 2]| known.iter().filter(is_computed).any(|column| kinds.contains(&column.kind));
+    match () {
+        () if known.iter().any(|column| column.kind == K::Json) => K::LongText,
+        () if has([K::LongText, K::LongBlob]) => K::LongText,
+        () if has([K::MediumText, K::MediumBlob]) => K::MediumText,
+        () => K::Text,
+    }
 }
 
 /// The most characters a value of the type shows.
@@ -197,10 +211,8 @@ pub(crate) fn shown_width(column: &ColumnType) -> u64 {
         K::Float { digits } => digits.map_or(12, |(width, _)| u64::from(width)),
         K::Double { digits } => digits.map_or(22, |(width, _)| u64::from(width).max(22)),
         K::Char | K::VarChar | K::Binary | K::VarBinary => u64::from(column.length),
-        K::TinyText | K::TinyBlob => 255,
-        K::Text | K::Blob => 65_535,
-        K::MediumText | K::MediumBlob => 16_777_215,
-        K::LongText | K::LongBlob | K::Json => u64::from(u32::MAX),
+        kind if kind.is_large_object() => crate::functions::large_object_width(column),
+        K::Json => u64::from(u32::MAX),
         K::Date => 10,
         K::Time { fsp } => 10 + fraction(*fsp),
         K::DateTime { fsp } | K::Timestamp { fsp } => 19 + fraction(*fsp),
@@ -211,6 +223,7 @@ pub(crate) fn shown_width(column: &ColumnType) -> u64 {
             all + (members.len() as u64).saturating_sub(1)
         }
         K::Bit(bits) => u64::from(*bits),
+        _ => 0,
     }
 }
 
@@ -222,7 +235,7 @@ fn characters(member: &[u8], column: &ColumnType) -> u64 {
 pub(crate) fn bytes_max(column: &ColumnType) -> u64 {
     let per_character =
         if column.is_text() { column.collation.charset().bytes_per_character_max() } else { 1 };
-    let is_declared_in_bytes = column.kind.is_large_object();
+    let is_declared_in_bytes = column.kind.is_large_object() && column.length == 0;
     let per_character = if is_declared_in_bytes { 1 } else { per_character };
     shown_width(column).saturating_mul(u64::from(per_character))
 }
@@ -238,8 +251,11 @@ pub(crate) fn string_type(
     let length = if is_binary { bytes_max } else { u64::from(merged.length) };
     let kind = match (&merged.kind, is_binary) {
         (K::LongText, _) if merging == Merging::Column => return sized_text(length, collation),
-        (K::LongText, false) => K::LongText,
+        (K::LongText | K::MediumText | K::Text, false) => merged.kind.clone(),
         (K::LongText, true) => K::LongBlob,
+        (K::MediumText, true) => K::MediumBlob,
+        (K::Text, true) => K::Blob,
+        (K::Char, true) if merging == Merging::Value => K::VarBinary,
         (K::Char, true) => K::Binary,
         (K::Char, false) => K::Char,
         _ => return crate::functions::text_column(length, collation),

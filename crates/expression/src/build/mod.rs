@@ -2,8 +2,10 @@
 //!
 //! Operands keep their own types: evaluation converts values by the operand's and the node's type, so conversions
 //! become `Cast` nodes only where a value changes its kind for good (CASE branches, function arguments).
+use std::cell::RefCell;
+
 use collation::{Charset, CollationId};
-use datum::{ColumnType, SqlMode, TypeKind, Value};
+use datum::{ColumnType, Condition, SqlError, SqlMode, TypeKind, Value};
 
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
@@ -19,7 +21,7 @@ mod reading;
 mod temporal;
 pub(crate) use temporal::moment_text;
 
-pub(crate) use arithmetic::is_bit_string;
+pub(crate) use arithmetic::{double, is_bit_string};
 pub use merge::Merging;
 pub(crate) use merge::bytes_max;
 pub(crate) use reading::fraction_digits;
@@ -38,6 +40,8 @@ pub struct BindContext {
     pub max_allowed_packet: u64,
     /// Values of the statement's parameters, where they are known while it is bound.
     pub known: KnownValues,
+    /// What is warned about a statement each time it runs, whatever its rows.
+    pub conditions: RefCell<Vec<Condition>>,
 }
 
 impl Default for BindContext {
@@ -50,6 +54,7 @@ impl Default for BindContext {
             division_precision_increment: 4,
             max_allowed_packet: 64 * 1024 * 1024,
             known: KnownValues::default(),
+            conditions: RefCell::default(),
         }
     }
 }
@@ -68,6 +73,13 @@ impl Expr {
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let column = ColumnType { unsigned: true, ..ColumnType::varbinary(length).not_null() };
         Expr::literal(Value::bytes(bytes), column)
+    }
+
+    /// b'..': as a number it has a sign.
+    pub fn bit_literal(bytes: &[u8]) -> Expr {
+        let mut literal = Expr::hex_literal(bytes);
+        literal.ty.column.zerofill = true;
+        literal
     }
 
     pub fn null() -> Expr {
@@ -99,6 +111,10 @@ impl Expr {
 }
 
 impl BindContext {
+    pub(crate) fn warn(&self, warning: SqlError) {
+        self.conditions.borrow_mut().push(warning.into_warning());
+    }
+
     /// A quoted text: it becomes one of the connection's character set.
     pub fn text_literal(&self, text: &[u8]) -> Expr {
         let charset = self.connection_collation.charset();

@@ -26,8 +26,10 @@ pub enum Reading {
     TimeText,
     /// Text that another character set can hold, in that set.
     Recoded { from: Charset, to: Charset },
-    /// Text with so many digits of a second's fraction. It stays text.
-    Fraction { digits: u8 },
+    /// Text that has so many digits of a second's fraction as a moment or as a time. It stays text.
+    Fraction { digits: u8, is_time: bool },
+    /// A whole number between the two. It stays as it is.
+    Count { low: i64, high: i64 },
 }
 
 /// A value that is made from a parameter before the plan runs; it stands behind all of the statement's own.
@@ -176,8 +178,11 @@ impl Reading {
             (Reading::TimeText, Value::Bytes(text)) => {
                 Time::parse(text).is_some_and(|parsed| !parsed.truncated).then(|| value.clone())
             }
-            (Reading::Fraction { digits }, Value::Bytes(text)) => {
-                (fraction_digits(text) == digits).then(|| value.clone())
+            (Reading::Fraction { digits, is_time }, Value::Bytes(text)) => {
+                (fraction_digits(text, is_time) == digits).then(|| value.clone())
+            }
+            (Reading::Count { low, high }, Value::Int(number)) => {
+                (low..=high).contains(number).then(|| value.clone())
             }
             _ => None,
         }
@@ -209,10 +214,19 @@ fn whole(number: &Decimal) -> Option<i128> {
     integer.to_i64().map(i128::from).or_else(|| integer.to_u64().map(i128::from))
 }
 
-/// The digits of a second's fraction in a text that is a moment.
-pub(crate) fn fraction_digits(text: &[u8]) -> u8 {
-    let Some(point) = text.iter().rposition(|byte| *byte == b'.') else { return 0 };
-    let digits = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+/// The digits of a second's fraction in a text that is a moment or a time; a text that is none has all six.
+pub(crate) fn fraction_digits(text: &[u8], is_time: bool) -> u8 {
+    const ALL: u8 = 6;
+    let is_one = if is_time { Time::parse(text).is_some() } else { DateTime::parse(text, false).is_some() };
+    if !is_one {
+        return ALL;
+    }
+    let points = |byte: &u8| *byte == b'.';
+    let point = if is_time { text.iter().position(points) } else { text.iter().rposition(points) };
+    let Some(point) = point else { return 0 };
     // A point elsewhere than before the fraction separates the parts of a date.
-    if text[..point].contains(&b'.') { 0 } else { digits.min(6) as u8 }
+    if !is_time && text[..point].contains(&b'.') {
+        return 0;
+    }
+    text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count().min(usize::from(ALL)) as u8
 }

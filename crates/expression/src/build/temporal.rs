@@ -17,9 +17,9 @@ impl BindContext {
     ) -> Result<Expr, SqlError> {
         let amount_digits = match amount.ty.column.kind {
             _ if unit.has_microseconds() => 6,
-            TypeKind::Decimal { scale, .. } if unit == IntervalUnit::Second => scale.min(6),
-            TypeKind::Double { .. } if unit == IntervalUnit::Second => 6,
-            ref kind if kind.is_string() && unit == IntervalUnit::Second => 6,
+            _ if unit == IntervalUnit::Second => {
+                amount.ty.column.fixed_scale().map_or(6, |scale| scale.min(6))
+            }
             _ => 0,
         };
         let column = match date.ty.column.kind {

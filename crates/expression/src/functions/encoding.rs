@@ -6,7 +6,8 @@ use datum::{SqlError, TypeKind, Value, error_code};
 use super::infer::{
     binary_result, cast_integer, cast_text, characters_max, is_text, made_text, unsigned_type,
 };
-use crate::build::BindContext;
+use crate::build::{BindContext, bytes_max};
+use crate::collations::{STRICT_CONVERSION, strictly_converted};
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
 
@@ -18,6 +19,8 @@ const fn entry(name: &'static str, counts: (u8, u8), infer: Infer, evaluate: Eva
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
+    // The conversion of binding's own: its type is given to it afterwards.
+    entry(STRICT_CONVERSION, (1, 1), |_, _, arguments| Ok(arguments[0].ty.clone()), convert_strictly),
     entry("hex", (1, 1), infer_hex, hex),
     entry("unhex", (1, 1), infer_unhex, unhex),
     entry("bin", (1, 1), infer_number_text, |arguments| in_other_base(arguments, 2)),
@@ -51,13 +54,10 @@ fn infer_hex(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) ->
     Ok(made_text(bind, bytes * 2))
 }
 
-fn infer_unhex(
-    bind: &BindContext,
-    _name: &'static str,
-    arguments: &mut [Expr],
-) -> Result<ExprType, SqlError> {
+fn infer_unhex(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
-    Ok(binary_result(characters_max(&arguments[0].ty.column).div_ceil(2).max(1) * 2))
+    let bytes = bytes_max(&arguments[0].ty.column);
+    Ok(binary_result(if name == "unhex" { bytes.div_ceil(2) } else { bytes / 4 * 3 }))
 }
 
 fn infer_number_text(
@@ -110,6 +110,12 @@ fn infer_crc32(
 ) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
     Ok(unsigned_type())
+}
+
+fn convert_strictly(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(Value::Null) };
+    let (from, to) = (arguments.charset(0), arguments.ty.collation().charset());
+    strictly_converted(&text, from, to).map(Value::Bytes)
 }
 
 fn hex_digits(bytes: &[u8], digits: &[u8; 16]) -> Vec<u8> {

@@ -4,10 +4,11 @@ use datum::{ColumnType, SqlError, TypeKind, Value};
 
 use crate::build::{BindContext, Reading, fraction_digits};
 use crate::collations::Purpose;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
-/// Beyond this many bytes a text result is LONGTEXT, as a column of that size would have to be.
-const VARCHAR_BYTES_MAX: u64 = 65_535;
+/// Beyond so many bytes a text result is MEDIUMTEXT, and beyond those LONGTEXT, as a column of that size would have to be.
+pub(super) const VARCHAR_BYTES_MAX: u64 = 65_535;
+pub(super) const MEDIUM_BYTES_MAX: u64 = 16_777_215;
 
 pub(super) fn is_text(kind: &TypeKind) -> bool {
     use TypeKind::{
@@ -45,10 +46,8 @@ pub(crate) fn characters_max(column: &ColumnType) -> u64 {
         TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary => {
             u64::from(column.length)
         }
-        TypeKind::TinyText | TypeKind::TinyBlob => 255,
-        TypeKind::Text | TypeKind::Blob => 65_535,
-        TypeKind::MediumText | TypeKind::MediumBlob => 16_777_215,
-        TypeKind::LongText | TypeKind::LongBlob | TypeKind::Json => u64::from(u32::MAX),
+        kind if kind.is_large_object() => large_object_width(column),
+        TypeKind::Json => u64::from(u32::MAX),
         TypeKind::Date => 10,
         TypeKind::Time { fsp } => 10 + fraction(*fsp),
         TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => 19 + fraction(*fsp),
@@ -56,8 +55,26 @@ pub(crate) fn characters_max(column: &ColumnType) -> u64 {
         TypeKind::Enum(members) => members.iter().map(|member| member.len()).max().unwrap_or(0) as u64,
         TypeKind::Set(members) => members.iter().map(|member| member.len() as u64 + 1).sum(),
         TypeKind::Bit(bits) => u64::from(*bits).div_ceil(8),
+        _ => 0,
     };
     maximum.max(u64::from(column.length))
+}
+
+/// The characters of a TEXT or BLOB: what a computed one is long, or of a column as many as MySQL counts, for which each
+/// byte may be a character of the greatest size.
+pub(crate) fn large_object_width(column: &ColumnType) -> u64 {
+    use TypeKind::{Blob, MediumBlob, MediumText, Text, TinyBlob, TinyText};
+    if column.length > 0 {
+        return u64::from(column.length);
+    }
+    let per_character = u64::from(column.collation.charset().bytes_per_character_max());
+    let bytes = match column.kind {
+        TinyText | TinyBlob => 255,
+        Text | Blob => VARCHAR_BYTES_MAX,
+        MediumText | MediumBlob => MEDIUM_BYTES_MAX,
+        _ => u64::from(u32::MAX),
+    };
+    (bytes * per_character).min(u64::from(u32::MAX))
 }
 
 fn fraction(fsp: u8) -> u64 {
@@ -105,10 +122,63 @@ pub(crate) fn text_column(length: u64, collation: CollationId) -> ColumnType {
     let bytes = length.saturating_mul(u64::from(collation.charset().bytes_per_character_max()));
     if bytes <= VARCHAR_BYTES_MAX {
         let length = u32::try_from(length).expect("bounded by 65,535");
-        if binary { ColumnType::varbinary(length) } else { ColumnType::varchar(length, collation) }
-    } else {
-        let kind = if binary { TypeKind::LongBlob } else { TypeKind::LongText };
-        ColumnType { collation, length: u32::try_from(length).unwrap_or(u32::MAX), ..ColumnType::new(kind) }
+        return if binary { ColumnType::varbinary(length) } else { ColumnType::varchar(length, collation) };
+    }
+    let kind = match (bytes <= MEDIUM_BYTES_MAX, binary) {
+        (true, true) => TypeKind::MediumBlob,
+        (true, false) => TypeKind::MediumText,
+        (false, true) => TypeKind::LongBlob,
+        (false, false) => TypeKind::LongText,
+    };
+    ColumnType { collation, length: u32::try_from(length).unwrap_or(u32::MAX), ..ColumnType::new(kind) }
+}
+
+/// A text whose length nothing bounds.
+pub(super) fn longest_text(collation: CollationId) -> ColumnType {
+    text_column(u64::from(u32::MAX), collation)
+}
+
+/// The text of a count of characters, or of times `unit` of them, that an argument says: as long as it can be where
+/// the argument is no constant, NULL or negative.
+pub(super) fn counted_text(
+    bind: &BindContext,
+    count: &Expr,
+    unit: u64,
+    collation: CollationId,
+) -> ColumnType {
+    let bytes = unit.max(1) * u64::from(collation.charset().bytes_per_character_max());
+    match constant_count(bind, count, &[VARCHAR_BYTES_MAX / bytes, MEDIUM_BYTES_MAX / bytes]) {
+        Some(count) => text_column(unit.saturating_mul(count), collation),
+        None => longest_text(collation),
+    }
+}
+
+/// A constant count, if it is one and not negative. Of a parameter it is the least of `limits` that is not below the
+/// value, so that the plan serves all values up to there.
+pub(super) fn constant_count(bind: &BindContext, expr: &Expr, limits: &[u64]) -> Option<u64> {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    if let ExprKind::Negate(inner) = &expr.kind
+        && matches!(bind.peek(inner), Some(Value::Int(_)))
+    {
+        let is_negative = bind.relies_on(inner, Reading::Count { low: 1, high: i64::MAX });
+        return if is_negative { None } else { Some(0) };
+    }
+    match (bind.peek(expr)?, &expr.kind) {
+        (Value::Int(number), _) if number < 0 => None,
+        (Value::Int(number), ExprKind::Parameter(_)) => {
+            let above = limits.iter().map(|limit| signed(*limit)).find(|limit| number <= *limit);
+            let below = limits.iter().map(|limit| signed(*limit)).rfind(|limit| number > *limit);
+            let low = below.map_or(0, |limit| limit.saturating_add(1));
+            let high = above.unwrap_or(i64::MAX);
+            bind.relies_on(expr, Reading::Count { low, high });
+            u64::try_from(high).ok()
+        }
+        (Value::Int(number), _) => u64::try_from(number).ok(),
+        (value, _) => {
+            bind.decide_by(expr);
+            let number = value.to_integer(&expr.ty.column, &mut datum::no_warning)?;
+            u64::try_from(number).ok()
+        }
     }
 }
 
@@ -140,7 +210,7 @@ pub(super) fn compared_texts(
     Ok(ExprType::new(text_column(length, collation), coercibility))
 }
 
-/// Casts all arguments to texts of one character set, which are compared in the collation of argument `ruling`, however
+/// Casts all arguments to texts of the character set of argument `ruling`, in whose collation they are compared, however
 /// the others' bind; the result is an integer.
 pub(super) fn integer_ruled_by(
     bind: &BindContext,
@@ -151,15 +221,25 @@ pub(super) fn integer_ruled_by(
         cast_text(bind, expr)?;
     }
     let collation = texts[ruling].ty.collation();
-    texts[ruling].ty.coercibility = Coercibility::Explicit;
-    for (place, text) in texts.iter_mut().enumerate() {
-        if place != ruling && text.ty.coercibility == Coercibility::Explicit {
-            text.ty.coercibility = Coercibility::Implicit;
-        }
-    }
-    bind.aggregate_collations("", texts, Purpose::Result)?;
-    texts[ruling].ty.column.collation = collation;
+    let (before, after) = texts.split_at_mut(ruling);
+    bind.follow(collation, before)?;
+    bind.follow(collation, &mut after[1..])?;
     Ok(integer_type())
+}
+
+/// Casts the arguments in `texts` to text of the character set of the first one, whose collation the result has.
+pub(super) fn text_of_first(
+    bind: &BindContext,
+    texts: &mut [Expr],
+    length: u64,
+) -> Result<ExprType, SqlError> {
+    for expr in texts.iter_mut() {
+        cast_text(bind, expr)?;
+    }
+    let (first, others) = texts.split_at_mut(1);
+    let (collation, coercibility) = (first[0].ty.collation(), first[0].ty.coercibility);
+    bind.follow(collation, others)?;
+    Ok(ExprType::new(text_column(length, collation), coercibility))
 }
 
 /// Casts all arguments to texts that are compared with each other; the result is an integer.
@@ -225,24 +305,29 @@ pub(super) fn binary_result(length: u64) -> ExprType {
     ExprType::new(text_column(length, CollationId::BINARY), Coercibility::Implicit)
 }
 
-/// The fractional digits of a text literal that is a moment; 6 where the text is not known.
-pub(super) fn literal_fraction(bind: &BindContext, expr: &Expr) -> u8 {
+/// The fractional digits of a text literal that is a moment or a time; 6 where it is none or not known.
+pub(super) fn literal_fraction(bind: &BindContext, expr: &Expr, is_time: bool) -> u8 {
     let Some(Value::Bytes(text)) = bind.peek(expr) else { return 6 };
-    let digits = fraction_digits(&text);
-    bind.relies_on(expr, Reading::Fraction { digits });
+    let digits = fraction_digits(&text, is_time);
+    bind.relies_on(expr, Reading::Fraction { digits, is_time });
     digits
+}
+
+/// The fractional digits that a value of the type has as a moment or a time.
+pub(super) fn digits_of(bind: &BindContext, expr: &Expr, is_time: bool) -> u8 {
+    let column = &expr.ty.column;
+    if is_text(&column.kind) && !column.is_hex_literal() {
+        return literal_fraction(bind, expr, is_time);
+    }
+    column.fixed_scale().map_or(6, |scale| scale.min(6))
 }
 
 /// Makes the argument a DATETIME with the digits it has; gives those digits.
 pub(super) fn cast_datetime(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
-    let fsp = match expr.ty.column.kind {
-        TypeKind::DateTime { fsp } => return Ok(fsp),
-        TypeKind::Time { fsp } | TypeKind::Timestamp { fsp } => fsp,
-        TypeKind::Decimal { scale, .. } => scale.min(6),
-        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => literal_fraction(bind, expr),
-    };
+    if let TypeKind::DateTime { fsp } = expr.ty.column.kind {
+        return Ok(fsp);
+    }
+    let fsp = digits_of(bind, expr, false);
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::DateTime { fsp })))?;
     // Parts of a date can be asked for whatever the SQL mode says about zero dates: see `evaluate::cast`.
     expr.ty.coercibility = Coercibility::Ignorable;
@@ -261,14 +346,10 @@ pub(super) fn cast_allowed_datetime(bind: &BindContext, expr: &mut Expr) -> Resu
 
 /// Makes the argument a TIME with the digits it has; gives those digits.
 pub(super) fn cast_time(bind: &BindContext, expr: &mut Expr) -> Result<u8, SqlError> {
-    let fsp = match expr.ty.column.kind {
-        TypeKind::Time { fsp } => return Ok(fsp),
-        TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => fsp,
-        TypeKind::Decimal { scale, .. } => scale.min(6),
-        TypeKind::Date | TypeKind::Year | TypeKind::Null => 0,
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => literal_fraction(bind, expr),
-    };
+    if let TypeKind::Time { fsp } = expr.ty.column.kind {
+        return Ok(fsp);
+    }
+    let fsp = digits_of(bind, expr, true);
     replace(expr, |old| bind.convert(old, ColumnType::new(TypeKind::Time { fsp })))?;
     Ok(fsp)
 }

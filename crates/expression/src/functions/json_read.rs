@@ -5,7 +5,7 @@ use datum::{
     json_of, json_of_text, json_shown_text, json_text, parse_json, read_json,
 };
 
-use super::infer::{integer_type, text_column};
+use super::infer::{characters_max, integer_type, text_column};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -77,11 +77,7 @@ fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprTy
 }
 
 /// Takes text, JSON_UNQUOTE also a document.
-fn infer_quoted(
-    bind: &BindContext,
-    name: &'static str,
-    arguments: &mut [Expr],
-) -> Result<ExprType, SqlError> {
+fn infer_quoted(_: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let is_allowed = match &arguments[0].ty.column.kind {
         TypeKind::Null => true,
         TypeKind::Json => name == "json_unquote",
@@ -90,7 +86,13 @@ fn infer_quoted(
     if !is_allowed {
         return Err(error_code::ER_INCORRECT_TYPE.with(&[&1, &name]));
     }
-    infer_text(bind, name, arguments)
+    let column = &arguments[0].ty.column;
+    let length = match name {
+        // Each character may be six as an escape, between quotes.
+        "json_quote" => characters_max(column) * 6 + 2,
+        _ => characters_max(column),
+    };
+    Ok(ExprType::new(text_column(length, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
 }
 
 impl Arguments<'_> {

@@ -14,7 +14,7 @@ mod encoding;
 mod get_format;
 mod gtid;
 mod infer;
-pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
+pub(crate) use infer::{cast_decimal, cast_double, cast_integer, cast_text, large_object_width, text_column};
 mod information;
 mod json_change;
 mod json_read;

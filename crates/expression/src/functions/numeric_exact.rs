@@ -2,7 +2,7 @@
 use datum::{ColumnType, Decimal, SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_double, cast_integer, cast_text, integer_type, made_text};
-use crate::build::{BindContext, is_bit_string};
+use crate::build::{BindContext, double, is_bit_string};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::Volatility::Pure;
 use crate::function::{Arguments, Function};
@@ -32,7 +32,11 @@ fn numeric_argument(bind: &BindContext, argument: &mut Expr) -> Result<(), SqlEr
     use TypeKind::{Decimal, Int24, Long, LongLong, Null, Short, Tiny};
     match argument.ty.column.kind {
         Tiny | Short | Int24 | Long | LongLong | Decimal { .. } | Null => Ok(()),
-        TypeKind::Year | TypeKind::Bit(_) => cast_integer(bind, argument),
+        TypeKind::Year | TypeKind::Bit(_) => {
+            let number = std::mem::replace(argument, Expr::null());
+            *argument = bind.convert(number, ColumnType::bigint_unsigned())?;
+            Ok(())
+        }
         _ => cast_double(bind, argument),
     }
 }
@@ -53,12 +57,16 @@ fn bigint_like(column: &ColumnType) -> ColumnType {
 }
 
 fn infer_same(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let given = arguments[0].ty.column.clone();
     numeric_argument(bind, &mut arguments[0])?;
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } => ColumnType::decimal(precision, scale),
         _ if is_integer(column) => bigint_like(column),
-        _ => ColumnType::double(),
+        _ => {
+            let unsigned = given.is_hex_literal() && !given.is_bit_literal();
+            ColumnType { unsigned, ..double(given.fixed_scale()) }
+        }
     }))
 }
 
@@ -93,16 +101,15 @@ fn infer_round(
     let is_decimal = matches!(arguments[0].ty.column.kind, TypeKind::Decimal { .. });
     // Only a DECIMAL's type depends on the number of digits.
     let value = |expr: &Expr| if is_decimal { bind.decisive(expr) } else { bind.peek(expr) };
+    let number = |expr: &Expr| match value(expr) {
+        Some(Value::Null) => Some(0),
+        Some(number) => number.to_integer(&expr.ty.column, &mut datum::no_warning),
+        None => None,
+    };
     let constant = match arguments.get(1) {
         None => Some(0),
-        Some(Expr { kind: ExprKind::Negate(inner), .. }) => match value(inner) {
-            Some(Value::Int(digits)) => Some(-digits),
-            _ => None,
-        },
-        Some(digits) => match value(digits) {
-            Some(Value::Int(digits)) => Some(digits),
-            _ => None,
-        },
+        Some(Expr { kind: ExprKind::Negate(inner), .. }) => number(inner).map(|digits| -digits),
+        Some(digits) => number(digits),
     };
     if let Some(digits) = arguments.get_mut(1) {
         cast_integer(bind, digits)?;
@@ -110,7 +117,7 @@ fn infer_round(
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
         TypeKind::Decimal { precision, scale } => {
-            let kept = constant.map_or(scale, |digits| digits.clamp(0, i64::from(scale)) as u8);
+            let kept = constant.map_or(scale, |digits| digits.clamp(0, i128::from(scale)) as u8);
             ColumnType::decimal((precision - scale + kept + 1).min(datum::PRECISION_MAX), kept)
         }
         _ if is_integer(column) => bigint_like(column),

@@ -6,7 +6,7 @@ use aws_lc_rs::rand as secure;
 use datum::{SqlError, Value, error_code};
 
 use super::infer::{
-    binary_result, cast_double, cast_integer, cast_text, integer_type, made_text, text_result,
+    binary_result, cast_double, cast_integer, cast_text, characters_max, integer_type, made_text, text_result,
 };
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
@@ -36,7 +36,8 @@ fn infer_soundex(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    text_result(bind, name, arguments, 255)
+    let length = characters_max(&arguments[0].ty.column).max(4);
+    text_result(bind, name, arguments, length)
 }
 
 fn infer_export_set(
@@ -49,7 +50,9 @@ fn infer_export_set(
         cast_integer(bind, count)?;
     }
     let texts = arguments.len().min(4);
-    text_result(bind, name, &mut arguments[1..texts], 64 * 32)
+    let width = |place: usize| arguments.get(place).map_or(1, |text| characters_max(&text.ty.column));
+    let length = width(1).max(width(2)) * 64 + width(3) * 63;
+    text_result(bind, name, &mut arguments[1..texts], length & u64::from(u32::MAX))
 }
 
 fn infer_interval(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {

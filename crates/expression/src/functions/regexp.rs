@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use collation::Charset;
-use datum::{SqlError, Value, error_code};
+use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_integer, cast_text, characters_max, compared_texts, integer_type, text_result};
 use crate::build::BindContext;
@@ -50,9 +50,31 @@ fn infer_arguments(
     for (index, argument) in arguments.iter_mut().enumerate().skip(texts) {
         if index == last { cast_text(bind, argument)? } else { cast_integer(bind, argument)? }
     }
-    let length = characters_max(&arguments[0].ty.column);
+    check_charsets(name, &arguments[..texts])?;
+    let length = match name {
+        "regexp_replace" => u64::from(u32::MAX),
+        _ => characters_max(&arguments[0].ty.column),
+    };
     compared_texts(bind, name, &mut arguments[..2], length)?;
     text_result(bind, name, &mut arguments[..texts], length)
+}
+
+/// Error 3995 for binary strings beside texts.
+fn check_charsets(name: &str, texts: &[Expr]) -> Result<(), SqlError> {
+    let is_known = |expr: &&Expr| expr.ty.column.kind != TypeKind::Null;
+    let is_binary = |expr: &Expr| expr.ty.column.kind.is_string() && !expr.ty.column.is_text();
+    let subject = &texts[0];
+    let other = texts[1..].iter().filter(is_known).find(|other| is_binary(other) != is_binary(subject));
+    match other.filter(|_| is_known(&subject)) {
+        Some(other) => {
+            let names = [subject, other].map(|expr| match is_binary(expr) || expr.ty.column.is_text() {
+                true => expr.ty.collation(),
+                false => collation::CollationId::UTF8MB4_0900_AI_CI,
+            });
+            Err(error_code::ER_CHARACTER_SET_MISMATCH.with(&[&names[0].name(), &names[1].name(), &name]))
+        }
+        None => Ok(()),
+    }
 }
 
 fn infer_number(
@@ -125,7 +147,7 @@ fn subject(
     start_at: usize,
     match_type_at: usize,
 ) -> Result<Option<Subject>, SqlError> {
-    let (Some(text), Some(pattern)) = (arguments.text(0)?, arguments.text(1)?) else { return Ok(None) };
+    let Some(pattern) = arguments.text(1)? else { return Ok(None) };
     let number = |index: usize, default: i64| -> Result<Option<i64>, SqlError> {
         let is_given = index < arguments.len() && index < match_type_at;
         if is_given { arguments.integer(index) } else { Ok(Some(default)) }
@@ -146,13 +168,14 @@ fn subject(
     let Some(flags) = read_flags(&match_type, ignores_case(arguments.collation(0))) else {
         return Err(error_code::ER_WRONG_ARGUMENTS.with(&[&name]));
     };
-    let text = characters(&text, arguments.charset(0));
     let pattern = characters(&pattern, arguments.charset(1)).into_iter().collect::<String>();
+    let pattern = arguments.context.regexp(pattern, flags)?;
+    let Some(text) = arguments.text(0)? else { return Ok(None) };
+    let text = characters(&text, arguments.charset(0));
     let start = usize::try_from(start).ok().and_then(|start| start.checked_sub(1));
     let Some(start) = start.filter(|start| *start == 0 || *start < text.len()) else {
         return Err(error_code::ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR.plain());
     };
-    let pattern = arguments.context.regexp(pattern, flags)?;
     Ok(Some(Subject { text, pattern, start, occurrence: usize::try_from(occurrence).unwrap_or(0) }))
 }
 

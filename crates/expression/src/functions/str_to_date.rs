@@ -27,12 +27,12 @@ const DAY_NUMBER_MAX: i64 = 3_652_424;
 
 /// A constant format decides between DATE, TIME and DATETIME by the letters in it.
 fn infer(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let kind = match bind.decisive(&arguments[1]) {
+        None | Some(Value::Null) => TypeKind::DateTime { fsp: 6 },
+        Some(format) => format_kind(&format.to_text(&arguments[1].ty.column)),
+    };
     cast_text(bind, &mut arguments[0])?;
     cast_text(bind, &mut arguments[1])?;
-    let kind = match bind.decisive(&arguments[1]) {
-        Some(Value::Bytes(format)) => format_kind(&format),
-        _ => TypeKind::DateTime { fsp: 6 },
-    };
     Ok(ExprType::new(ColumnType::new(kind), Coercibility::Numeric))
 }
 

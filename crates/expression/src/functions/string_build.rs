@@ -2,11 +2,13 @@
 //!
 //! Invariant: no result exceeds `max_allowed_packet`; one that would is NULL with warning 1301.
 use collation::CollationId;
-use datum::{SqlError, Value};
+use datum::{SqlError, TypeKind, Value};
 use env::LONG_PIECE;
 
 use super::arguments::text_or_null;
-use super::infer::{cast_integer, characters_max, text_column, text_result};
+use super::infer::{
+    cast_integer, cast_text, characters_max, counted_text, text_column, text_of_first, text_result,
+};
 use super::string_part::occurrences;
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
@@ -43,20 +45,35 @@ fn total_length(arguments: &[Expr]) -> u64 {
     arguments.iter().map(|argument| characters_max(&argument.ty.column)).sum()
 }
 
+/// What MySQL counts in 32 bits.
+fn wrapped(length: u64) -> u64 {
+    length & u64::from(u32::MAX)
+}
+
 fn infer_concat(
     bind: &BindContext,
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let separators = if name == "concat_ws" { arguments.len() as u64 } else { 1 };
-    let separator = characters_max(&arguments[0].ty.column);
-    let length = total_length(arguments) + separator * (separators - 1);
+    let length = match name {
+        "concat_ws" => {
+            let separator = characters_max(&arguments[0].ty.column);
+            total_length(&arguments[1..]) + separator * (arguments.len() as u64 - 2)
+        }
+        _ => total_length(arguments),
+    };
     text_result(bind, name, arguments, length)
 }
 
 fn infer_grown(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    let ty = text_result(bind, name, &mut arguments[..1], 0)?;
+    let unit = characters_max(&arguments[0].ty.column);
+    let column = match arguments[0].ty.column.kind {
+        TypeKind::Null => ty.column,
+        _ => counted_text(bind, &arguments[1], unit, ty.collation()),
+    };
     cast_integer(bind, &mut arguments[1])?;
-    text_result(bind, name, &mut arguments[..1], u64::from(u32::MAX))
+    Ok(ExprType::new(column, ty.coercibility))
 }
 
 fn infer_space(
@@ -64,52 +81,61 @@ fn infer_space(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
+    let column = counted_text(bind, &arguments[0], 1, bind.connection_collation);
     cast_integer(bind, &mut arguments[0])?;
-    let column = text_column(u64::from(u32::MAX), bind.connection_collation);
     Ok(ExprType::new(column, Coercibility::Coercible))
 }
 
 /// The two texts come first while types are inferred, so that they agree on a collation.
-fn infer_pad(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+fn infer_pad(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    arguments.swap(1, 2);
+    let ty = text_of_first(bind, &mut arguments[..2], 0);
+    arguments.swap(1, 2);
+    let ty = ty?;
+    let column = counted_text(bind, &arguments[1], 1, ty.collation());
     cast_integer(bind, &mut arguments[1])?;
-    arguments.swap(1, 2);
-    let ty = text_result(bind, name, &mut arguments[..2], u64::from(u32::MAX));
-    arguments.swap(1, 2);
-    ty
+    Ok(ExprType::new(column, ty.coercibility))
 }
 
 fn infer_replace(
     bind: &BindContext,
-    name: &'static str,
+    _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let length = characters_max(&arguments[0].ty.column) * characters_max(&arguments[2].ty.column).max(1);
-    text_result(bind, name, arguments, length)
+    text_of_first(bind, arguments, length)
 }
 
 fn infer_insert(
     bind: &BindContext,
-    name: &'static str,
+    _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     cast_integer(bind, &mut arguments[1])?;
     cast_integer(bind, &mut arguments[2])?;
     let length = characters_max(&arguments[0].ty.column) + characters_max(&arguments[3].ty.column);
     arguments.swap(1, 3);
-    let ty = text_result(bind, name, &mut arguments[..2], length);
+    let ty = text_of_first(bind, &mut arguments[..2], length);
     arguments.swap(1, 3);
     ty
 }
 
 fn infer_quote(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let length = characters_max(&arguments[0].ty.column) * 2 + 2;
+    cast_text(bind, &mut arguments[0])?;
+    if arguments[0].ty.collation() == CollationId::BINARY && arguments[0].ty.column.kind != TypeKind::Null {
+        bind.follow(bind.connection_collation, arguments)?;
+    }
     text_result(bind, name, arguments, length)
 }
 
 fn infer_elt(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let (number, texts) = arguments.split_at_mut(1);
     cast_integer(bind, &mut number[0])?;
-    let length = total_length(texts) + texts.len() as u64;
+    let length = match name {
+        "elt" => texts.iter().map(|text| characters_max(&text.ty.column)).max().unwrap_or(0),
+        _ => wrapped(total_length(texts) + texts.len() as u64 - 1),
+    };
     text_result(bind, name, texts, length)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use env::LONG_PIECE;
 use datum::{SqlError, Value};
 
-use super::infer::{cast_integer, characters_max, text_result};
+use super::infer::{cast_integer, characters_max, counted_text, text_of_first, text_result};
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
@@ -34,27 +34,37 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 fn infer_cut(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let (text, numbers) = arguments.split_at_mut(1);
+    let whole = characters_max(&text[0].ty.column);
+    let mut ty = text_result(bind, name, text, whole)?;
+    // Only long texts get another type from what is left of them.
+    let wanted = if matches!(name, "left" | "right") { numbers.first() } else { numbers.get(1) };
+    if ty.column.kind.is_large_object()
+        && let Some(wanted) = wanted
+        && bind.peek(wanted).is_some()
+    {
+        let cut = counted_text(bind, wanted, 1, ty.collation());
+        ty.column = if characters_max(&cut) < whole { cut } else { ty.column };
+    }
     for number in numbers {
         cast_integer(bind, number)?;
     }
-    let length = characters_max(&text[0].ty.column);
-    text_result(bind, name, text, length)
+    Ok(ty)
 }
 
 fn infer_substring_index(
     bind: &BindContext,
-    name: &'static str,
+    _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let (texts, count) = arguments.split_at_mut(2);
     cast_integer(bind, &mut count[0])?;
     let length = characters_max(&texts[0].ty.column);
-    text_result(bind, name, texts, length)
+    text_of_first(bind, texts, length)
 }
 
-fn infer_trim(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+fn infer_trim(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     let length = characters_max(&arguments[0].ty.column);
-    text_result(bind, name, arguments, length)
+    text_of_first(bind, arguments, length)
 }
 
 /// SUBSTRING counts from 1, or from the end when negative; position 0 gives nothing.

@@ -77,12 +77,8 @@ fn infer_sec_to_time(
 }
 
 /// The fractional digits a number of seconds can have.
-fn second_digits(expr: &Expr) -> u8 {
-    match expr.ty.column.kind {
-        TypeKind::Decimal { scale, .. } => scale.min(6),
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => 6,
-    }
+pub(super) fn second_digits(expr: &Expr) -> u8 {
+    expr.ty.column.fixed_scale().map_or(6, |scale| scale.min(6))
 }
 
 fn infer_datediff(
@@ -113,7 +109,7 @@ fn infer_timediff(
                 argument.ty.column.kind.fsp()
             }
             () if moments => cast_datetime(bind, argument)?,
-            () if is_undecided(argument) => literal_fraction(bind, argument),
+            () if is_undecided(argument) => literal_fraction(bind, argument, true),
             () => cast_time(bind, argument)?,
         });
     }

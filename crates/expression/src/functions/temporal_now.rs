@@ -3,6 +3,7 @@ use datum::{ColumnType, DateTime, Decimal, SqlError, TimeZone, TypeKind, Value, 
 
 use super::infer::{cast_datetime, cast_decimal, cast_text, made_text};
 use super::temporal_format::format_datetime;
+use super::temporal_make::second_digits;
 use crate::build::BindContext;
 use crate::context::EvalContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -177,11 +178,7 @@ fn infer_from_unixtime(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let fsp = match arguments[0].ty.column.kind {
-        TypeKind::Decimal { scale, .. } => scale.min(6),
-        TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong => 0,
-        _ => 6,
-    };
+    let fsp = second_digits(&arguments[0]);
     cast_decimal(bind, &mut arguments[0], 30, fsp)?;
     if let Some(format) = arguments.get_mut(1) {
         cast_text(bind, format)?;

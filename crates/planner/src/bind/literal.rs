@@ -41,8 +41,8 @@ impl Planner<'_> {
             }
             ast::LiteralValue::Hex { bytes, charset: Some(charset) }
             | ast::LiteralValue::Bit { bytes, charset: Some(charset) } => introduced(bytes, charset)?,
-            ast::LiteralValue::Hex { bytes, charset: None }
-            | ast::LiteralValue::Bit { bytes, charset: None } => Expr::hex_literal(bytes),
+            ast::LiteralValue::Hex { bytes, charset: None } => Expr::hex_literal(bytes),
+            ast::LiteralValue::Bit { bytes, charset: None } => Expr::bit_literal(bytes),
         })
     }
 

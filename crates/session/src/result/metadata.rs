@@ -35,7 +35,12 @@ pub fn shape_of(columns: &[OutputColumn], settings: &Settings) -> Arc<ResultShap
 
 pub fn column_meta(column: &OutputColumn, settings: &Settings) -> ColumnMeta {
     let column_type = &column.column_type;
-    let collation = client_collation(column_type, settings);
+    // A table's documents are told as binary, computed ones as text.
+    let is_stored_document = column_type.kind == TypeKind::Json && !column.original_name.is_empty();
+    let collation = match is_stored_document {
+        true => CollationId::BINARY,
+        false => client_collation(column_type, settings),
+    };
     ColumnMeta {
         schema: column.database.clone(),
         table: column.table_alias.clone(),
@@ -47,6 +52,11 @@ pub fn column_meta(column: &OutputColumn, settings: &Settings) -> ColumnMeta {
         column_type: match column_type.kind {
             // Computed text tells its size, that of columns does not.
             TypeKind::LongText | TypeKind::LongBlob if column.original_name.is_empty() => ColumnTypeCode(251),
+            TypeKind::MediumText | TypeKind::MediumBlob
+                if column.original_name.is_empty() && column_type.length > 0 =>
+            {
+                ColumnTypeCode(250)
+            }
             ref kind => type_code(kind),
         },
         flags: flags_of(column),
@@ -100,6 +110,7 @@ fn decimals_of(column: &OutputColumn) -> u8 {
     let kind = &column.column_type.kind;
     let is_computed = column.original_name.is_empty();
     match kind {
+        _ if column.column_type.is_hex_literal() => 0,
         Json if is_computed => DECIMALS_NOT_FIXED,
         kind if is_computed && kind.is_string() => DECIMALS_NOT_FIXED,
         Decimal { scale, .. } => *scale,
@@ -120,8 +131,9 @@ fn flags_of(column: &OutputColumn) -> u16 {
     set(column.primary_key, PRIMARY_KEY);
     set(column.unique_key, UNIQUE_KEY);
     set(column.multiple_key, MULTIPLE_KEY);
-    set(column_type.unsigned || matches!(column_type.kind, Bit(_) | Year), UNSIGNED);
-    set(column_type.zerofill || matches!(column_type.kind, Year), ZEROFILL);
+    let is_bits = column_type.is_bit_literal();
+    set((column_type.unsigned && !is_bits) || matches!(column_type.kind, Bit(_) | Year), UNSIGNED);
+    set((column_type.zerofill && !is_bits) || matches!(column_type.kind, Year), ZEROFILL);
     set(column.auto_increment, AUTO_INCREMENT);
     set(column.no_default, NO_DEFAULT_VALUE);
     set(column.on_update_now, ON_UPDATE_NOW);
@@ -147,6 +159,10 @@ fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
     let width = charset.bytes_per_character_max();
     let fraction = |base: u32, fsp: u8| if fsp == 0 { base } else { base + 1 + u32::from(fsp) };
     let unsigned = column_type.unsigned;
+    if column_type.kind.is_large_object() && column_type.length > 0 {
+        let width = if column_type.is_text() { width } else { 1 };
+        return column_type.length.saturating_mul(width);
+    }
     let integer = |signed_width: u32, unsigned_width: u32| match column_type.length {
         0 if unsigned => unsigned_width,
         0 => signed_width,
