@@ -44,6 +44,8 @@ pub struct Apply {
     pub correlation: Vec<(usize, Expr)>,
     /// Over the input's frame: where one of these is not true, nobody asks for the value and the query does not run.
     pub guard: Vec<Expr>,
+    /// Its value is the same whenever the values that it takes are: it may be remembered.
+    pub is_steady: bool,
 }
 
 /// A query in FROM that reads columns of tables before it (LATERAL), or of a query around its own: its rows are made anew

@@ -159,7 +159,11 @@ pub enum Position {
 #[derive(Clone)]
 pub enum SubqueryPlan {
     Bound(Box<Logical>),
-    Built(Box<Node>),
+    Built {
+        node: Box<Node>,
+        /// Nothing in it is another value each time.
+        is_steady: bool,
+    },
 }
 
 /// A subquery whose value is found row by row.

@@ -47,6 +47,11 @@ impl BoundCommon {
         if self.uses.get() == 1 { self.query.borrow().clone() } else { None }
     }
 
+    /// The query, if its plan has not been made.
+    pub fn query(&self) -> Option<Logical> {
+        self.query.borrow().clone()
+    }
+
     /// The plan that all references share.
     pub fn plan(&self, planner: &mut Planner<'_>) -> Result<Arc<Node>, SqlError> {
         if let Some(query) = self.query.take() {

@@ -64,7 +64,10 @@ impl Planner<'_> {
         if conditions.iter().any(|condition| matches!(constant_truth(condition), Some(None | Some(false)))) {
             return Ok((Node::new(NodeKind::Nothing, block.frame.len(), 0.0), true));
         }
-        let mut list = JoinList::flatten(tree, &conditions, &|expr| block.sources_of(expr));
+        // What a subquery's value is for an absent row is not known.
+        let early: Vec<Expr> =
+            conditions.iter().filter(|condition| !is_late(block, condition)).cloned().collect();
+        let mut list = JoinList::flatten(tree, &early, &|expr| block.sources_of(expr));
         list.conditions.extend(conditions);
         list.conditions.retain(|condition| constant_truth(condition) != Some(Some(true)));
         list.straight |= straight;
@@ -117,13 +120,19 @@ impl Planner<'_> {
         }
         let mut lefts = lefts.into_iter();
         loop {
-            if build.node.is_some() {
-                self.place_ready_tests(block, &mut build, &mut tests)?;
-            }
             let ready: Vec<usize> =
                 sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
+            let next = match list.straight || ready.is_empty() {
+                true => 0,
+                false => self.cheapest(block, &ready, &build, wanted),
+            };
+            // A table that leaves fewer rows comes before what is looked for row by row.
+            if build.node.is_some() && !ready.get(next).is_some_and(|next| self.reduces(block, *next, &build))
+            {
+                self.place_ready_tests(block, &mut build, &mut tests)?;
+                check_late(block, &mut build);
+            }
             if !ready.is_empty() {
-                let next = if list.straight { 0 } else { self.cheapest(block, &ready, &build, wanted) };
                 sources.retain(|source| *source != ready[next]);
                 self.place_source(block, &mut build, ready[next], wanted)?;
                 continue;
@@ -142,6 +151,12 @@ impl Planner<'_> {
         Ok((build.node.expect("a list has at least one item"), build.ordered))
     }
 
+    /// Whether fewer rows are left once the source is joined.
+    fn reduces(&self, block: &Block, source: usize, build: &Build) -> bool {
+        let has_work = !build.late.is_empty() || block.sources.len() > 1;
+        has_work && self.choose(block, source, &build.waiting, build.placed, None).rows_out < 0.9
+    }
+
     fn place_ready_tests(
         &mut self,
         block: &mut Block,
@@ -154,7 +169,6 @@ impl Planner<'_> {
             let usable = take_covered(block, build);
             let node = build.node.take().expect("placed above");
             build.node = Some(crate::select_build::filter(node, usable));
-            check_late(block, build);
         }
         Ok(())
     }
@@ -206,7 +220,6 @@ impl Planner<'_> {
             }
         };
         build.node = Some(node);
-        check_late(block, build);
         Ok(())
     }
 
@@ -249,7 +262,6 @@ impl Planner<'_> {
         build.placed |= inner_sources;
         let usable = take_covered(block, build);
         build.node = Some(crate::select_build::filter(node, usable));
-        check_late(block, build);
         Ok(())
     }
 

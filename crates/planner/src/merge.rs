@@ -4,12 +4,12 @@
 //! Invariant: the block gives the rows that it would give with the query's rows kept. Names are bound before, so nothing
 //! that a name meant changes. Called for each block before it is built.
 use crate::block::{Block, LateralSource, Position, QuerySource, SourceKind, SubqueryPlan};
-use crate::bound::{BoundBlock, Logical};
+use crate::bound::{BoundBlock, BoundInitialiser, Logical};
 use crate::from::JoinTree;
 use crate::planner::Planner;
 use crate::select_build::BoundSelect;
 use crate::select_grouped::call_exprs;
-use crate::walk::{SUBQUERY_BASE, any, has_subquery, replace, subquery_number};
+use crate::walk::{SUBQUERY_BASE, any, has_subquery, is_volatile, replace, subquery_number};
 use crate::window::function_exprs;
 use datum::SqlError;
 use expression::{Expr, ExprKind};
@@ -78,7 +78,9 @@ impl Planner<'_> {
         for subquery in &mut block.subqueries {
             if let SubqueryPlan::Bound(query) = &mut subquery.query {
                 let query = std::mem::replace(&mut **query, Logical::Union(Vec::new()));
-                subquery.query = SubqueryPlan::Built(Box::new(self.build_logical(query)?));
+                let is_steady = !query.any_expr(&|expr| any(expr, &is_volatile));
+                let node = Box::new(self.build_logical(query)?);
+                subquery.query = SubqueryPlan::Built { node, is_steady };
             }
         }
         Ok(())
@@ -246,6 +248,55 @@ pub fn recount_needs(block: &mut Block) {
             let needs = block.sources_of(&table.document);
             if let SourceKind::JsonTable(table) = &mut block.sources[number].kind {
                 table.needs = needs;
+            }
+        }
+    }
+}
+
+impl Logical {
+    /// Whether `test` holds for an expression anywhere in the query; for what is planned already it is taken to hold.
+    pub fn any_expr(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
+        let in_limit = |limit: &Option<(Expr, Option<Expr>)>| {
+            limit.as_ref().is_some_and(|(count, offset)| test(count) || offset.as_ref().is_some_and(test))
+        };
+        let in_initialisers =
+            |list: &[BoundInitialiser]| list.iter().any(|initialiser| initialiser.query.any_expr(test));
+        match self {
+            Logical::Node(_) => true,
+            Logical::Project { input, expressions } => expressions.iter().any(test) || input.any_expr(test),
+            Logical::Union(inputs) => inputs.iter().any(|input| input.any_expr(test)),
+            Logical::Distinct { input, .. } => input.any_expr(test),
+            Logical::Difference { sides, .. } => sides.0.any_expr(test) || sides.1.any_expr(test),
+            Logical::Sort { input, keys, limit } => {
+                keys.iter().any(|key| test(&key.expr)) || in_limit(limit) || input.any_expr(test)
+            }
+            Logical::Limit { input, count, offset } => {
+                test(count) || offset.as_ref().is_some_and(test) || input.any_expr(test)
+            }
+            Logical::Initialise { input, initialisers } => {
+                in_initialisers(initialisers) || input.any_expr(test)
+            }
+            Logical::Select(select) => {
+                let mut select = select.clone();
+                let mut is_found =
+                    in_limit(&select.bound.limit) || in_initialisers(&select.block.initialisers);
+                select.for_each_expr(&mut |expr| is_found |= test(expr));
+                let in_subquery = |query: &SubqueryPlan| match query {
+                    SubqueryPlan::Bound(query) => query.any_expr(test),
+                    SubqueryPlan::Built { .. } => true,
+                };
+                let in_source = |kind: &SourceKind| match kind {
+                    SourceKind::Query(source) => source.query.any_expr(test),
+                    SourceKind::Common(common) => common.query().is_none_or(|query| query.any_expr(test)),
+                    SourceKind::Derived(_) | SourceKind::Lateral(_) => true,
+                    SourceKind::Stored { .. }
+                    | SourceKind::Virtual(_)
+                    | SourceKind::Round(_)
+                    | SourceKind::JsonTable(_) => false,
+                };
+                is_found
+                    || select.block.subqueries.iter().any(|subquery| in_subquery(&subquery.query))
+                    || select.block.sources.iter().any(|source| in_source(&source.kind))
             }
         }
     }

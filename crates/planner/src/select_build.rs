@@ -151,16 +151,16 @@ impl Planner<'_> {
         if !straight {
             plain.extend(self.join_subqueries(block, &mut tree, &mut with_subquery));
         }
-        let applies = place_subqueries(block, with_subquery.iter_mut().collect());
-        if let Some(tree) = &mut tree {
-            place_on_subqueries(block, tree.conditions_mut());
-        }
-        let (mut node, ordered) = match tree {
-            Some(tree) => self.plan_joins(block, tree, plain, wanted, straight)?,
-            None => (filter(Node::new(NodeKind::Dual, block.frame.len(), 1.0), plain), true),
+        let Some(mut tree) = tree else {
+            let applies = place_subqueries(block, with_subquery.iter_mut().collect());
+            let node = filter(Node::new(NodeKind::Dual, block.frame.len(), 1.0), plain);
+            return Ok(RowSource { node: filter(apply_all(node, applies), with_subquery), ordered: true });
         };
-        node = apply_all(node, applies);
-        Ok(RowSource { node: filter(node, with_subquery), ordered })
+        place_on_subqueries(block, tree.conditions_mut());
+        place_on_subqueries(block, with_subquery.iter_mut().collect());
+        plain.extend(with_subquery);
+        let (node, ordered) = self.plan_joins(block, tree, plain, wanted, straight)?;
+        Ok(RowSource { node, ordered })
     }
 
     /// DISTINCT: project, drop duplicates, then order by what is left.

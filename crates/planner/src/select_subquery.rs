@@ -177,7 +177,7 @@ pub fn place_mapped(
 }
 
 fn apply_of(subquery: PendingSubquery, position: usize) -> Apply {
-    let SubqueryPlan::Built(query) = subquery.query else {
+    let SubqueryPlan::Built { node: query, is_steady } = subquery.query else {
         unreachable!("the subqueries of a block are planned before they are placed")
     };
     Apply {
@@ -189,6 +189,7 @@ fn apply_of(subquery: PendingSubquery, position: usize) -> Apply {
         position,
         correlation: subquery.correlation,
         guard: Vec::new(),
+        is_steady,
     }
 }
 

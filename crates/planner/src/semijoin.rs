@@ -64,7 +64,7 @@ impl Planner<'_> {
         else {
             return None;
         };
-        let SubqueryPlan::Built(query) = &pending.query else { return None };
+        let SubqueryPlan::Built { node: query, .. } = &pending.query else { return None };
         let (mode, column_type) = (*mode, right.ty.column.clone());
         let [(slot, value)] = pending.left.as_slice() else { return None };
         let is_plain = !pending.placed

@@ -4,7 +4,7 @@
 //! Invariant: the same rows come out, as often as before, NULLs included: NOT IN is true for a row only if no comparison is
 //! true or unknown. A subquery with groups, a limit or windows stays what it is. Called for each block before it is built.
 use crate::block::{Block, Position, SourceKind, SubqueryPlan};
-use crate::bound::{BoundBlock, BoundInitialiser, Logical};
+use crate::bound::{BoundBlock, Logical};
 use crate::condition::split_conjuncts;
 use crate::from::JoinTree;
 use crate::join_test::converts_quietly;
@@ -197,44 +197,8 @@ fn hides_slots(select: &BoundBlock, slots: &[usize]) -> bool {
 
 /// Whether anything in the query reads one of the slots; of what is planned already that is not known.
 fn reads_slots(query: &Logical, slots: &[usize]) -> bool {
-    let in_initialisers = |initialisers: &[BoundInitialiser]| {
-        initialisers.iter().any(|initialiser| reads_slots(&initialiser.query, slots))
-    };
     let is_read = |part: &Expr| matches!(part.kind, ExprKind::Slot(slot) if slots.contains(&slot));
-    let in_expr = |expr: &Expr| any(expr, &is_read);
-    let in_limit = |limit: &Option<(Expr, Option<Expr>)>| {
-        limit.as_ref().is_some_and(|(count, offset)| in_expr(count) || offset.as_ref().is_some_and(in_expr))
-    };
-    match query {
-        Logical::Node(_) => true,
-        Logical::Project { input, expressions } => {
-            expressions.iter().any(in_expr) || reads_slots(input, slots)
-        }
-        Logical::Union(inputs) => inputs.iter().any(|input| reads_slots(input, slots)),
-        Logical::Distinct { input, .. } => reads_slots(input, slots),
-        Logical::Difference { sides, .. } => reads_slots(&sides.0, slots) || reads_slots(&sides.1, slots),
-        Logical::Sort { input, keys, limit } => {
-            keys.iter().any(|key| in_expr(&key.expr)) || in_limit(limit) || reads_slots(input, slots)
-        }
-        Logical::Limit { input, count, offset } => {
-            in_limit(&Some((count.clone(), offset.clone()))) || reads_slots(input, slots)
-        }
-        Logical::Initialise { input, initialisers } => {
-            in_initialisers(initialisers) || reads_slots(input, slots)
-        }
-        Logical::Select(select) => {
-            let mut select = select.clone();
-            let mut is_found = in_limit(&select.bound.limit);
-            select.for_each_expr(&mut |expr| is_found |= in_expr(expr));
-            let in_subquery = |query: &SubqueryPlan| match query {
-                SubqueryPlan::Bound(query) => reads_slots(query, slots),
-                SubqueryPlan::Built(_) => true,
-            };
-            is_found
-                || hides_slots(&select, slots)
-                || select.block.subqueries.iter().any(|subquery| in_subquery(&subquery.query))
-        }
-    }
+    query.any_expr(&|expr| any(expr, &is_read))
 }
 
 /// `.. LEFT JOIN t ON .. WHERE t.key IS NULL` asks for the rows without a match.

@@ -8,7 +8,7 @@ use datum::{SqlError, Value, error_code};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{Apply, ApplyKind, Quantifier};
 use schema::LocalFuture;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 pub struct ApplyRows<'p> {
     plan: &'p Apply,
@@ -16,8 +16,13 @@ pub struct ApplyRows<'p> {
     query: Box<dyn Operator + 'p>,
     /// The rows of a query that is the same for all input rows.
     kept: Option<Kept>,
+    /// The values for what the query took before.
+    known: HashMap<Vec<u8>, Value>,
     held: Held,
 }
+
+/// As many values are remembered.
+const KNOWN_MAX: usize = 4096;
 
 struct Kept {
     rows: RowBatch,
@@ -39,6 +44,7 @@ impl<'p> ApplyRows<'p> {
             input: build(&plan.input),
             query: build(&plan.query),
             kept: None,
+            known: HashMap::new(),
             held: Held::default(),
         }
     }
@@ -52,6 +58,28 @@ impl<'p> ApplyRows<'p> {
         if self.plan.correlation.is_empty() {
             return self.value_from_kept(context).await;
         }
+        if !self.plan.is_steady {
+            return self.value_of_query(context).await;
+        }
+        let mut key = Vec::new();
+        for (slot, _) in self.plan.correlation.iter().chain(&self.plan.left) {
+            write_exact(&context.eval.slots[*slot], &mut key);
+        }
+        if let Some(value) = self.known.get(&key) {
+            return Ok(value.clone());
+        }
+        let value = self.value_of_query(context).await?;
+        if self.known.len() == KNOWN_MAX {
+            self.known.clear();
+            self.held.release(&mut context.memory);
+        }
+        self.held.take(key.len() + row_bytes(std::slice::from_ref(&value)) + 64, &mut context.memory)?;
+        self.known.insert(key, value.clone());
+        Ok(value)
+    }
+
+    /// Runs the query for the values that it takes now.
+    async fn value_of_query(&mut self, context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
         self.query.start(&[]);
         let mut rows = RowBatch::new(self.plan.query.width);
         match &self.plan.kind {
@@ -160,6 +188,28 @@ impl<'p> ApplyRows<'p> {
     }
 }
 
+/// Appends bytes that only this very value has.
+fn write_exact(value: &Value, key: &mut Vec<u8>) {
+    match value {
+        Value::Null => key.push(0),
+        Value::Int(number) => {
+            key.push(1);
+            key.extend_from_slice(&number.to_le_bytes());
+        }
+        Value::Bytes(bytes) => {
+            key.push(2);
+            key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            key.extend_from_slice(bytes);
+        }
+        other => {
+            let text = format!("{other:?}");
+            key.push(3);
+            key.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            key.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
 fn scalar(rows: &RowBatch) -> Result<Value, SqlError> {
     match rows.len() {
         0 => Ok(Value::Null),
@@ -207,6 +257,7 @@ impl Operator for ApplyRows<'_> {
     fn start(&mut self, base: &[Value]) {
         self.input.start(base);
         self.kept = None;
+        self.known.clear();
     }
 
     fn next_batch<'a, 'c: 'a>(
