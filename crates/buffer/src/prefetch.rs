@@ -18,6 +18,11 @@ use std::sync::atomic::Ordering;
 /// One read is at most this long: enough to count as one operation on every volume, little enough to be quick.
 const RUN_PAGES_MAX: usize = 16;
 
+/// One read of pages that are near one another.
+const NEAR_RUN_PAGES_MAX: usize = 32;
+/// Pages that are read for nothing between two that are wanted, at most.
+const GAP_PAGES_MAX: u64 = 12;
+
 impl BufferPool {
     /// Whether a page would have to be read.
     #[inline]
@@ -38,6 +43,29 @@ impl BufferPool {
         for run in wanted.chunks(longest) {
             self.prefetch_run(run);
         }
+    }
+
+    /// The same for pages here and there: what lies between two near ones comes along, because one long read costs a device
+    /// less than two short ones. Answers how many of them are not in memory.
+    pub fn prefetch_near(&self, pages: &[PageId]) -> usize {
+        let absent = |page: &&PageId| page.0 < self.store.page_count() && self.is_absent(**page);
+        let mut wanted: Vec<PageId> = pages.iter().filter(absent).copied().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let longest = (self.frame_count() / 64).min(NEAR_RUN_PAGES_MAX) as u64;
+        let mut start = 0;
+        for next in 1..=wanted.len() {
+            let goes_on = next < wanted.len()
+                && wanted[next].0 - wanted[next - 1].0 <= GAP_PAGES_MAX
+                && wanted[next].0 - wanted[start].0 < longest;
+            if !goes_on {
+                let run = wanted[start].0..=wanted[next - 1].0;
+                let run: Vec<PageId> = run.map(PageId).filter(|page| self.is_absent(*page)).collect();
+                self.prefetch_run(&run);
+                start = next;
+            }
+        }
+        wanted.len()
     }
 
     fn prefetch_run(&self, pages: &[PageId]) {

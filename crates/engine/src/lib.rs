@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod ahead;
 mod api;
 mod backup;
 mod budget;
@@ -100,6 +101,7 @@ mod whole_tree;
 mod write;
 mod writers;
 
+pub use ahead::Expected;
 pub use api::{
     AccessMode, Direction, EngineOptions, EntryBatch, FlushAtCommit, Isolation, KeyRange, LockMode,
     PackedStats, Packing, ReadMode, Savepoint, TreeId, Uniqueness, WaitPolicy,

@@ -18,6 +18,7 @@ mod measured;
 mod nested_loop;
 mod project;
 mod recursive;
+mod row_lookups;
 mod row_source;
 mod set_difference;
 mod sort;
@@ -42,6 +43,20 @@ pub const BATCH_ROWS: usize = 256;
 
 pub trait Operator {
     fn start(&mut self, base: &[Value]);
+
+    /// The base frames that runs to come will start with, so that what they read can be asked for at once.
+    fn expect<'a, 'c: 'a>(
+        &'a mut self,
+        _context: &'a mut ExecContext<'c>,
+        _bases: &'a RowBatch,
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Whether `expect` does anything.
+    fn has_expectations(&self) -> bool {
+        false
+    }
 
     /// False when there are no more rows.
     fn next_batch<'a, 'c: 'a>(

@@ -22,6 +22,12 @@ pub struct TableAccess {
     pub covering: bool,
     /// Conditions that read nothing of this table: checked once, before anything is read.
     pub gate: Vec<Expr>,
+    /// Conditions that an index entry tells alone, tested before its row is read; the others are in `filter`.
+    pub entry_filter: Vec<Expr>,
+    /// (column, frame position) of what they read of this table.
+    pub entry_columns: Vec<(usize, usize)>,
+    /// The rows behind index entries may come in their own order: plain reads of many fetch them so.
+    pub in_row_order: bool,
     /// Conditions on this table and the ones before it in the join; a row that fails one is never returned.
     pub filter: Vec<Expr>,
     /// Conditions that hold for every row of the path, as long as all its bounds can be expressed exactly in the

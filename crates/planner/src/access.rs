@@ -8,6 +8,7 @@ use crate::hints::{IndexHints, ScopedIndexes};
 use crate::join_order::{WantedOrder, projection_of};
 use crate::planner::Planner;
 use crate::range::{IndexRanges, RangeFinder};
+use crate::switches::Switch;
 use expression::{Expr, ExprKind};
 use plan::{AccessPath, KeyCondition, RangeCondition, TableAccess};
 use schema::{IndexDef, IndexKind, TableDef};
@@ -28,6 +29,8 @@ const COST_GROUP: f64 = 0.4;
 const COST_REFUSED: f64 = 1e12;
 /// Small and unknown tables are planned as if they had this many rows: they may have grown since.
 const ROWS_MIN: f64 = 1000.0;
+/// Fewer rows are read as their entries come.
+const ROWS_IN_ORDER_MIN: f64 = 2000.0;
 /// A kept plan of a table with so few rows serves all values (`EstimateCheck`), so it is made without asking for them.
 const DIVE_ROWS_MIN: f64 = 100.0;
 
@@ -124,7 +127,11 @@ impl Planner<'_> {
                 && !crate::walk::any(condition, &crate::walk::is_volatile)
         };
         let (gate, filter) = checked.into_iter().partition(reads_no_row);
-        TableAccess {
+        let SourceKind::Stored { hints, .. } = &description.kind else {
+            unreachable!("only stored tables have access paths")
+        };
+        let in_row_order = self.takes_rows_in_order(block, &choice, table, description.lock.is_some(), hints);
+        let mut access = TableAccess {
             table: table.clone(),
             alias: description.alias.clone(),
             path: choice.path,
@@ -133,11 +140,37 @@ impl Planner<'_> {
             row_key_position,
             covering: choice.covering,
             gate,
+            entry_filter: Vec::new(),
+            entry_columns: Vec::new(),
+            in_row_order,
             filter,
             implied,
             lock: description.lock,
             possible_indexes: choice.possible,
+        };
+        if self.context.switches.has(Switch::IndexConditionPushdown) {
+            crate::entry_filter::push_down(block, source, hints, &mut access);
         }
+        access
+    }
+
+    /// Whether rows behind index entries are read in their own order: many, whose order nobody has asked for.
+    fn takes_rows_in_order(
+        &self,
+        block: &Block,
+        choice: &Choice,
+        table: &TableDef,
+        is_locked: bool,
+        hints: &IndexHints,
+    ) -> bool {
+        let Some(position) = choice.path.index() else { return false };
+        let is_clustering = table.clustered_by == Some(table.indexes[position].id);
+        if is_clustering || choice.covering || choice.ordered || is_locked || block.row_goal.is_some() {
+            return false;
+        }
+        let hinted = hints.in_row_order.iter().find(|(hinted, _)| *hinted == position).map(|(_, on)| *on);
+        let is_many = choice.rows_read >= ROWS_IN_ORDER_MIN;
+        hinted.unwrap_or(is_many && self.context.switches.has(Switch::MultiRangeRead))
     }
 }
 
@@ -296,7 +329,24 @@ impl Chooser<'_> {
         let judged = || found.ranges.iter().map(|range| self.range_rows(position, index, range)).sum::<f64>();
         let rows_read = counted.map_or_else(judged, |rows| rows * self.scale).min(self.rows).max(0.1);
         let starts: f64 = found.ranges.iter().map(starts).sum();
-        let per_row = self.row_cost(index, clustered, covering);
+        let per_row = match clustered || covering {
+            true => self.row_cost(index, clustered, covering),
+            // Rows whose entries fail are not fetched.
+            false => {
+                let told = crate::entry_filter::share_told(
+                    self.block,
+                    self.source,
+                    index,
+                    self.table,
+                    |number| {
+                        let is_left = !found.used.contains(&number);
+                        is_left && !self.hints.no_condition.contains(&position)
+                    },
+                    conditions,
+                );
+                self.row_cost(index, clustered, covering) - COST_LOOKUP * (1.0 - told)
+            }
+        };
         let equal = leading_single_values(&found.ranges);
         let is_guess = counted.is_none()
             && self.distinct(position, equal).is_none()
@@ -449,17 +499,7 @@ impl Chooser<'_> {
         if self.locks_row {
             return false;
         }
-        let decodable = |part: &schema::IndexPart| {
-            part.prefix_length.is_none() && self.table.columns[part.column].is_decodable_from_key()
-        };
-        // Behind a part that cannot be read back the others cannot be found either.
-        let readable = |index: &IndexDef| -> Vec<usize> {
-            index.parts.iter().take_while(|part| decodable(part)).map(|part| part.column).collect()
-        };
-        let mut available = readable(index);
-        if let Some(clustering) = self.table.clustering_index() {
-            available.extend(readable(clustering));
-        }
+        let available = crate::entry_filter::columns_of_entry(self.table, index);
         projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
     }
 

@@ -50,6 +50,7 @@ mod walk;
 
 mod access;
 mod dive;
+mod entry_filter;
 pub mod hints;
 mod join_cost;
 mod join_list;

@@ -5,6 +5,7 @@
 //! to the parent, latches parent and child exclusively, changes them in one mini-transaction, and the caller
 //! descends again. So no operation ever holds more than a parent, two children and the space map.
 
+mod ahead;
 mod append;
 mod descend;
 mod discard;
@@ -21,6 +22,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use ahead::Ahead;
 pub use late::apply_late;
 pub use modify::{Decision, Edit, LeafContext};
 pub use scan::{Direction, LeafView, Position};

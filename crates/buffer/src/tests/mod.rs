@@ -206,6 +206,23 @@ fn prefetched_pages_need_no_wait() {
 }
 
 #[test]
+fn near_pages_come_in_one_read_with_what_lies_between() {
+    run(8, |env| async move {
+        let pool = open(&env, 2048).await;
+        fill(&pool, 100..6100).await;
+        pool.flush_all().await.unwrap();
+        let pages = [150, 105, 101, 104, 900].map(PageId);
+        let absent = pages.iter().filter(|page| pool.is_absent(**page)).count();
+        assert_eq!(pool.prefetch_near(&pages), absent);
+        env.clock.sleep(100_000).await;
+        for page in [101, 102, 103, 104, 105, 150, 900] {
+            assert_eq!(pool.read(PageId(page)).unwrap()[100], page as u8);
+        }
+        assert_eq!(pool.prefetch_near(&pages), 0);
+    });
+}
+
+#[test]
 fn a_damaged_page_is_an_error_for_all_who_want_it() {
     run(7, |env| async move {
         let pool = open(&env, 64).await;

@@ -23,6 +23,18 @@ impl Operator for FilterRows<'_> {
         self.input.start(base);
     }
 
+    fn expect<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        bases: &'a RowBatch,
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        self.input.expect(context, bases)
+    }
+
+    fn has_expectations(&self) -> bool {
+        self.input.has_expectations()
+    }
+
     fn next_batch<'a, 'c: 'a>(
         &'a mut self,
         context: &'a mut ExecContext<'c>,

@@ -35,6 +35,18 @@ impl Operator for MeasuredRows<'_> {
         (self.has_begun, self.has_row) = (false, false);
     }
 
+    fn expect<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        bases: &'a RowBatch,
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        self.input.expect(context, bases)
+    }
+
+    fn has_expectations(&self) -> bool {
+        self.input.has_expectations()
+    }
+
     fn next_batch<'a, 'c: 'a>(
         &'a mut self,
         context: &'a mut ExecContext<'c>,

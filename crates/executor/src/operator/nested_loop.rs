@@ -6,6 +6,9 @@ use datum::{SqlError, Value};
 use plan::{JoinKind, NestedLoop};
 use schema::LocalFuture;
 
+/// Of so few rows the partners are not asked for together.
+const FEW: usize = 3;
+
 pub struct NestedLoopRows<'p> {
     plan: &'p NestedLoop,
     outer: Box<dyn Operator + 'p>,
@@ -40,6 +43,9 @@ impl<'p> NestedLoopRows<'p> {
             self.next_outer = 0;
             let batch = wanted.min(BATCH_ROWS);
             self.outer_more = self.outer.next_batch(context, batch, &mut self.outer_rows).await?;
+            if self.outer_rows.len() > FEW && self.inner.has_expectations() {
+                self.inner.expect(context, &self.outer_rows).await?;
+            }
         }
         self.inner.start(self.outer_rows.row(self.next_outer));
         self.current = Some(false);

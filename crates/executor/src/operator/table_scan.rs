@@ -3,6 +3,7 @@
 //! Locking reads lock what the engine returns; a row that fails the filter is given back where the isolation level
 //! allows (`unlock_unmatched`). An UPDATE may get a locked row's committed version instead of a lock: only if that
 //! passes the filter is the row read again, which waits for the lock.
+use super::row_lookups::RowLookups;
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
@@ -11,7 +12,8 @@ use crate::deferred::all_hold;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, LockMark, ReadMode};
-use plan::{AccessPath, TableAccess};
+use expression::{Expr, ExprKind};
+use plan::{AccessPath, KeyCondition, TableAccess};
 use schema::LocalFuture;
 use std::sync::Arc;
 use table::{Projection, TableHandle, damaged, table_error};
@@ -23,7 +25,12 @@ pub struct TableScan<'p> {
     restarted: bool,
     opened: Option<Opened>,
     pace: Pace,
+    /// Looks ahead to leave out.
+    paused: usize,
 }
+
+/// Looks ahead that are left out after one that found everything in memory.
+const PAUSED: usize = 8;
 
 /// What is known once the scan has its table; only the part below `ranges` depends on the base frame.
 struct Opened {
@@ -32,7 +39,13 @@ struct Opened {
     /// The secondary index that is read, `None` for the clustered records.
     index: Option<usize>,
     projection: Projection,
+    /// What the entry filter reads of an entry, if there is one.
+    entry_projection: Option<Projection>,
     entries: EntryBatch,
+    /// Rows of entries that are gathered already.
+    lookups: RowLookups,
+    /// A frame for entries.
+    scratch: Vec<Value>,
     /// In the order they are read; the next one is the last.
     ranges: Vec<KeyRange>,
     /// A single row is wanted: its clustered key.
@@ -45,7 +58,14 @@ struct Opened {
 
 impl<'p> TableScan<'p> {
     pub fn new(access: &'p TableAccess) -> TableScan<'p> {
-        TableScan { access, base: Vec::new(), restarted: true, opened: None, pace: Pace::default() }
+        TableScan {
+            access,
+            base: Vec::new(),
+            restarted: true,
+            opened: None,
+            pace: Pace::default(),
+            paused: 0,
+        }
     }
 
     fn open(&self, context: &ExecContext<'_>) -> Result<Opened, SqlError> {
@@ -60,11 +80,21 @@ impl<'p> TableScan<'p> {
             }
             _ => layout.project_rows(&access.projection),
         };
+        let entry_projection = match index {
+            Some(index) if !access.entry_filter.is_empty() => {
+                let wanted = &access.entry_columns;
+                Some(layout.project_entries(index, wanted).ok_or_else(|| damaged(&access.table.name))?)
+            }
+            _ => None,
+        };
         Ok(Opened {
             mode: context.read_mode(access.lock),
             index,
             projection,
+            entry_projection,
             entries: EntryBatch::default(),
+            lookups: RowLookups::default(),
+            scratch: Vec::new(),
             ranges: Vec::new(),
             point: None,
             cursor: None,
@@ -74,15 +104,54 @@ impl<'p> TableScan<'p> {
         })
     }
 
+    fn ensure_open(&mut self, context: &ExecContext<'_>) -> Result<(), SqlError> {
+        if self.opened.is_none() {
+            self.opened = Some(self.open(context)?);
+        }
+        Ok(())
+    }
+
+    /// Asks for the first leaves of what runs with these base frames will read.
+    async fn look_ahead(&mut self, context: &mut ExecContext<'_>, bases: &RowBatch) -> Result<(), SqlError> {
+        self.ensure_open(context)?;
+        let opened = self.opened.as_mut().expect("opened above");
+        if self.paused > 0 {
+            self.paused -= 1;
+            return Ok(());
+        }
+        let mut starts = EntryBatch::default();
+        let mut base = Vec::new();
+        for row in bases.rows() {
+            base.clear();
+            base.extend_from_slice(row);
+            opened.find_ranges(self.access, &base, true, context)?;
+            let start = opened.point.take().or_else(|| opened.ranges.last()?.lower.clone());
+            start.iter().for_each(|start| starts.push(start, &[]));
+        }
+        opened.ranges.clear();
+        let mut order: Vec<&[u8]> = starts.iter().map(|(key, _)| key).collect();
+        order.sort_unstable();
+        let layout = opened.handle.layout();
+        let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
+        let (mut asked, mut absent) = (0, 0);
+        while asked < order.len() {
+            let expected = context.transaction.expect_rows(tree, order[asked..].iter().copied()).await;
+            let expected = expected.map_err(|error| table_error(&self.access.table, error))?;
+            asked += expected.keys.max(1);
+            absent += expected.absent;
+        }
+        // What is all in memory is not asked for again and again.
+        self.paused = if absent == 0 { PAUSED } else { 0 };
+        Ok(())
+    }
+
     async fn read(
         &mut self,
         context: &mut ExecContext<'_>,
         wanted: usize,
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
-        if self.opened.is_none() {
-            self.opened = Some(self.open(context)?);
-        }
+        self.ensure_open(context)?;
         let access = self.access;
         let opened = self.opened.as_mut().expect("opened above");
         if std::mem::take(&mut self.restarted) {
@@ -100,10 +169,37 @@ impl<'p> TableScan<'p> {
             }
             return Ok(false);
         }
+        if opened.looks_up_many(access, context) {
+            return self.read_gathered(context, wanted, out).await;
+        }
+        let Some(more) = self.next_entries(context, wanted).await? else { return Ok(false) };
+        let opened = self.opened.as_mut().expect("opened above");
+        let entries = std::mem::take(&mut opened.entries);
+        for (index, (key, value)) in entries.iter().enumerate() {
+            if entries.is_unlocked(index) {
+                opened.take_unlocked(access, &self.base, key, value, context, out).await?;
+            } else {
+                opened.take_entry(access, &self.base, key, value, context, out).await?;
+            }
+        }
+        opened.entries = entries;
+        // A range that turned out empty has cost about as much as a row.
+        self.pace.count(opened.entries.len() + 1).await;
+        Ok(more || !opened.ranges.is_empty())
+    }
+
+    /// Reads the next entries of the range at hand into `entries`: whether it has more, `None` behind the last range.
+    async fn next_entries(
+        &mut self,
+        context: &mut ExecContext<'_>,
+        wanted: usize,
+    ) -> Result<Option<bool>, SqlError> {
+        let access = self.access;
+        let opened = self.opened.as_mut().expect("its caller has opened it");
         let mut cursor = match opened.cursor.take() {
             Some(cursor) => cursor,
             None => {
-                let Some(range) = opened.ranges.pop() else { return Ok(false) };
+                let Some(range) = opened.ranges.pop() else { return Ok(None) };
                 let layout = opened.handle.layout();
                 let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
                 let direction = if access.backward { Direction::Backward } else { Direction::Forward };
@@ -119,26 +215,88 @@ impl<'p> TableScan<'p> {
         opened.entries.clear();
         let wanted = if opened.locks_row_by_row(access, context) { 1 } else { wanted };
         opened.mark = context.transaction.lock_mark();
-        let more =
-            cursor.next_batch(context.transaction, wanted, &mut opened.entries).await.map_err(to_sql)?;
-        context.work.step(&access.path, access.backward, opened.entries.len(), !more);
+        let more = cursor.next_batch(context.transaction, wanted, &mut opened.entries).await;
+        let more = more.map_err(|error| table_error(&access.table, error))?;
+        // Entries that fail the entry filter are not counted: MySQL does not see them.
+        let counted = if access.entry_filter.is_empty() { opened.entries.len() } else { 0 };
+        context.work.step(&access.path, access.backward, counted, !more);
         if more {
             opened.cursor = Some(cursor);
         }
-        let entries = std::mem::take(&mut opened.entries);
-        for (index, (key, value)) in entries.iter().enumerate() {
-            if entries.is_unlocked(index) {
-                opened.take_unlocked(access, &self.base, key, value, context, out).await?;
-            } else {
-                opened.take_entry(access, &self.base, key, value, context, out).await?;
+        Ok(Some(more))
+    }
+
+    /// Gathers entries, then reads their rows together.
+    async fn read_gathered(
+        &mut self,
+        context: &mut ExecContext<'_>,
+        wanted: usize,
+        out: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let access = self.access;
+        if self.opened.as_ref().is_some_and(|opened| opened.lookups.is_empty()) {
+            self.gather(context, wanted).await?;
+        }
+        let opened = self.opened.as_mut().expect("its caller has opened it");
+        let tree = opened.handle.layout().tree;
+        let to_sql = |error| table_error(&access.table, error);
+        opened.lookups.look_ahead(tree, context).await.map_err(to_sql)?;
+        let first = out.len();
+        let mut lookups = std::mem::take(&mut opened.lookups);
+        let mut read = 0;
+        while out.len() - first < wanted
+            && let Some(row_key) = lookups.take()
+        {
+            read += 1;
+            let record = context.transaction.get(tree, row_key, opened.mode).await.map_err(to_sql)?;
+            if let Some(record) = record {
+                opened.take_row(access, &self.base, row_key, &record, context, out).await?;
+            }
+            if read % LOOKUPS_BETWEEN == 0 {
+                lookups.look_ahead(tree, context).await.map_err(to_sql)?;
+                context.interrupt.check()?;
+                self.pace.count(LOOKUPS_BETWEEN).await;
             }
         }
-        opened.entries = entries;
-        // A range that turned out empty has cost about as much as a row.
-        self.pace.count(opened.entries.len() + 1).await;
-        Ok(more || !opened.ranges.is_empty())
+        opened.lookups = lookups;
+        Ok(!opened.lookups.is_empty() || opened.cursor.is_some() || !opened.ranges.is_empty())
+    }
+
+    async fn gather(&mut self, context: &mut ExecContext<'_>, wanted: usize) -> Result<(), SqlError> {
+        let access = self.access;
+        let opened = self.opened.as_mut().expect("its caller has opened it");
+        opened.lookups.begin();
+        loop {
+            let opened = self.opened.as_mut().expect("its caller has opened it");
+            if !opened.lookups.gathers(wanted, access.in_row_order) {
+                break;
+            }
+            let step = if access.in_row_order { GATHER_STEP } else { wanted };
+            let Some(_) = self.next_entries(context, step).await? else { break };
+            let opened = self.opened.as_mut().expect("its caller has opened it");
+            let entries = std::mem::take(&mut opened.entries);
+            for (key, value) in entries.iter() {
+                if opened.entry_passes(access, &self.base, key, value, context)? {
+                    let layout = opened.handle.layout();
+                    let start = layout.suffix_start(key, value).map_err(|_| damaged(&access.table.name))?;
+                    opened.lookups.add(&key[start..]);
+                }
+            }
+            let count = entries.len();
+            opened.entries = entries;
+            context.interrupt.check()?;
+            self.pace.count(count + 1).await;
+        }
+        let opened = self.opened.as_mut().expect("its caller has opened it");
+        opened.lookups.finish(access.in_row_order);
+        Ok(())
     }
 }
+
+/// Rows between two looks at what has arrived.
+const LOOKUPS_BETWEEN: usize = 16;
+/// Entries read at once while many are gathered.
+const GATHER_STEP: usize = 512;
 
 impl Opened {
     /// Makes the ranges (or the point) from the path's conditions and the base frame; none if the gate is not open.
@@ -150,6 +308,7 @@ impl Opened {
         context: &ExecContext<'_>,
     ) -> Result<(), SqlError> {
         self.ranges.clear();
+        self.lookups.start();
         self.cursor = None;
         self.check_implied = false;
         self.point = None;
@@ -206,9 +365,39 @@ impl Opened {
         self.mode != ReadMode::Snapshot && (context.settings.locks_row_by_row || reads_rows)
     }
 
+    /// Whether rows are read behind entries without locks. Where a plain read may meet entries of other versions than the
+    /// rows, each is compared with its row.
+    fn looks_up_many(&self, access: &TableAccess, context: &ExecContext<'_>) -> bool {
+        self.index.is_some()
+            && !access.covering
+            && self.mode == ReadMode::Snapshot
+            && !context.transaction.has_passed_snapshot()
+    }
+
+    /// Whether the entry passes what it can be asked.
+    fn entry_passes(
+        &mut self,
+        access: &TableAccess,
+        base: &[Value],
+        key: &[u8],
+        value: &[u8],
+        context: &mut ExecContext<'_>,
+    ) -> Result<bool, SqlError> {
+        let (Some(index), Some(projection)) = (self.index, &self.entry_projection) else { return Ok(true) };
+        self.scratch.clear();
+        self.scratch.extend_from_slice(base);
+        let read = self.handle.layout().read_entry(index, projection, key, value, &mut self.scratch);
+        read.map_err(|_| damaged(&access.table.name))?;
+        let passes = all_true(&access.entry_filter, &self.scratch, context.eval)?;
+        if passes {
+            context.work.step(&access.path, access.backward, 1, false);
+        }
+        Ok(passes)
+    }
+
     /// Waits for a record that another transaction has locked, if its committed version passes the filter.
     async fn take_unlocked(
-        &self,
+        &mut self,
         access: &TableAccess,
         base: &[Value],
         key: &[u8],
@@ -242,9 +431,32 @@ impl Opened {
         Ok(passes && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
     }
 
+    /// Turns a row that is read without a lock into one of `out`, if it passes the filter.
+    async fn take_row(
+        &self,
+        access: &TableAccess,
+        base: &[Value],
+        row_key: &[u8],
+        record: &[u8],
+        context: &mut ExecContext<'_>,
+        out: &mut RowBatch,
+    ) -> Result<(), SqlError> {
+        let frame = out.push_copy(base);
+        let read = self.handle.layout().read_row(&access.table, &self.projection, row_key, record, frame);
+        read.map_err(|_| damaged(&access.table.name))?;
+        let last = out.len() - 1;
+        if let Some(position) = access.row_key_position {
+            out.row_mut(last)[position] = Value::bytes(row_key);
+        }
+        if !self.passes(access, out.row(last), context).await? {
+            out.pop();
+        }
+        Ok(())
+    }
+
     /// Turns one entry into a row of `out`, if it passes the filter.
     async fn take_entry(
-        &self,
+        &mut self,
         access: &TableAccess,
         base: &[Value],
         key: &[u8],
@@ -264,6 +476,14 @@ impl Opened {
         {
             return Ok(());
         }
+        if !self.entry_passes(access, base, key, value, context)? {
+            if let (ReadMode::Locking(..), Some(index)) = (self.mode, self.index) {
+                let tree = self.handle.layout().indexes[index].tree;
+                context.transaction.unlock_unmatched(tree, key, self.mark);
+            }
+            return Ok(());
+        }
+        let layout = self.handle.layout();
         match self.index {
             None => {
                 let frame = out.push_copy(base);
@@ -330,6 +550,33 @@ impl Opened {
 }
 
 impl Operator for TableScan<'_> {
+    fn expect<'a, 'c: 'a>(
+        &'a mut self,
+        context: &'a mut ExecContext<'c>,
+        bases: &'a RowBatch,
+    ) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(self.look_ahead(context, bases))
+    }
+
+    fn has_expectations(&self) -> bool {
+        let is_plain = |expr: &Expr| {
+            matches!(expr.kind, ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_))
+        };
+        let is_plain_part = |part: &KeyCondition| match part {
+            KeyCondition::OneOf(values) => values.iter().all(is_plain),
+            KeyCondition::SameAs(value) => is_plain(value),
+            KeyCondition::IsNull => true,
+            _ => false,
+        };
+        match &self.access.path {
+            AccessPath::Point { key, .. } => key.iter().all(is_plain),
+            AccessPath::Ranges { ranges, .. } => {
+                ranges.iter().flat_map(|range| &range.parts).all(is_plain_part)
+            }
+            _ => false,
+        }
+    }
+
     fn start(&mut self, base: &[Value]) {
         self.base.clear();
         self.base.extend_from_slice(base);

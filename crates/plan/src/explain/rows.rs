@@ -286,7 +286,8 @@ impl Walk {
             filtered: Some(node.estimate.filtered),
             extra: extra(&[
                 (
-                    is_range && !primary && !access.covering && access.filter.is_empty(),
+                    is_range && !primary && !access.covering && access.filter.is_empty()
+                        || !access.entry_filter.is_empty(),
                     "Using index condition",
                 ),
                 (!access.filter.is_empty() || !access.gate.is_empty() || above.filter, "Using where"),

@@ -168,7 +168,12 @@ fn table_text(access: &TableAccess) -> String {
         access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
     let backward = if access.backward { " (reverse)" } else { "" };
     let covering = if access.covering { "Covering index" } else { "Index" };
-    let filter = if access.filter.is_empty() { "" } else { ", filtered" };
+    let filter = match (access.entry_filter.is_empty(), access.filter.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => ", filtered".to_owned(),
+        (false, true) => format!(", with index condition: {}", shown_all(&access.entry_filter)),
+        (false, false) => format!(", with index condition: {}, filtered", shown_all(&access.entry_filter)),
+    };
     match access_type(access) {
         "ALL" => format!("Table scan on {}{filter}", access.alias),
         "const" => format!("Constant row from {}{filter}", access.alias),
