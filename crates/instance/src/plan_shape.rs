@@ -65,6 +65,9 @@ impl PlanShape {
                 AccessPath::Ranges { ranges, .. } if !is_lookup(ranges) => {
                     *if is_inner { &mut self.range_joins } else { &mut self.ranges } += 1;
                 }
+                AccessPath::Groups { .. } | AccessPath::Skip { .. } | AccessPath::Merge(_) => {
+                    *if is_inner { &mut self.range_joins } else { &mut self.ranges } += 1;
+                }
                 _ => {}
             },
             NodeKind::Derived { input, .. } => {

@@ -50,8 +50,48 @@ pub enum AccessPath {
     Point { index: usize, key: Vec<Expr> },
     /// A union of ranges of one index; the executor sorts and merges them, so that rows come in index order.
     Ranges { index: usize, ranges: Vec<RangeCondition> },
+    /// Of an index one entry for each different value of its first parts, and more for MIN and MAX.
+    Groups { index: usize, walk: GroupWalk },
+    /// For each different value of the first `skipped` parts the range of those behind them.
+    Skip { index: usize, skipped: usize, range: RangeCondition },
+    /// Rows that several indexes give together, in the order of their keys.
+    Merge(Box<IndexMerge>),
     /// The condition can never be true: no row is read.
     Nothing,
+}
+
+/// What a loose index scan reads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupWalk {
+    /// So many first parts are a group.
+    pub parts: usize,
+    /// On these parts; none: all groups.
+    pub ranges: Vec<RangeCondition>,
+    /// Also the first entry whose next part is not NULL.
+    pub least: bool,
+    /// Also the last entry.
+    pub greatest: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexMerge {
+    pub kind: MergeKind,
+    pub parts: Vec<MergePart>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeKind {
+    /// Rows that one of them gives, each by one value for all parts of its index.
+    Union,
+    SortUnion,
+    /// Rows that all give.
+    Intersection,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergePart {
+    pub index: usize,
+    pub ranges: Vec<RangeCondition>,
 }
 
 impl AccessPath {
@@ -59,8 +99,10 @@ impl AccessPath {
         match self {
             AccessPath::IndexScan { index }
             | AccessPath::Point { index, .. }
-            | AccessPath::Ranges { index, .. } => Some(*index),
-            AccessPath::FullScan | AccessPath::Nothing => None,
+            | AccessPath::Ranges { index, .. }
+            | AccessPath::Groups { index, .. }
+            | AccessPath::Skip { index, .. } => Some(*index),
+            AccessPath::FullScan | AccessPath::Merge(_) | AccessPath::Nothing => None,
         }
     }
 }

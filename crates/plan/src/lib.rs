@@ -24,8 +24,8 @@ mod subquery;
 mod window;
 
 pub use access::{
-    AccessPath, Interval, KeyCondition, LockClause, LockWait, RangeCondition, TableAccess, VirtualAccess,
-    key_length,
+    AccessPath, GroupWalk, IndexMerge, Interval, KeyCondition, LockClause, LockWait, MergeKind, MergePart,
+    RangeCondition, TableAccess, VirtualAccess, key_length,
 };
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{

@@ -190,31 +190,32 @@ fn computed(rows: f64, share: f64) -> Choice {
     }
 }
 
-struct Chooser<'a> {
-    planner: &'a Planner<'a>,
-    block: &'a Block,
-    source: usize,
-    table: &'a TableDef,
-    statistics: &'a TableStatistics,
-    hints: &'a IndexHints,
+/// The prices of the ways to read one table.
+pub struct Chooser<'a> {
+    pub planner: &'a Planner<'a>,
+    pub block: &'a Block,
+    pub source: usize,
+    pub table: &'a TableDef,
+    pub statistics: &'a TableStatistics,
+    pub hints: &'a IndexHints,
     /// The row itself has to be locked; for a share lock the entry is enough, which holds all that is read.
-    locks_row: bool,
+    pub locks_row: bool,
     /// What is read is locked.
-    locks: bool,
+    pub locks: bool,
     /// At least `ROWS_MIN`.
-    rows: f64,
+    pub rows: f64,
     /// Times as many as are known.
-    scale: f64,
+    pub scale: f64,
 }
 
 /// A path before it is known how many rows pass the conditions.
-struct Candidate {
-    choice: Choice,
+pub struct Candidate {
+    pub choice: Choice,
     /// The index whose order the rows come in.
-    index: Option<usize>,
-    per_row: f64,
+    pub index: Option<usize>,
+    pub per_row: f64,
     /// Conditions (by number) that bound it.
-    used: Vec<usize>,
+    pub used: Vec<usize>,
 }
 
 impl Chooser<'_> {
@@ -249,8 +250,15 @@ impl Chooser<'_> {
         let rows_out = self.rows_passing(conditions, &candidates);
         // A whole index may be cheaper than a range of rows, but it would lock what the range does not touch.
         if !(self.locks && has_range) {
-            let whole = without_range.into_iter().filter_map(|position| self.whole_index(position, wanted));
+            let whole = without_range.iter().filter_map(|position| self.whole_index(*position, wanted));
             candidates.extend(whole);
+        }
+        if !has_point {
+            let indexes = 0..self.table.indexes.len();
+            candidates.extend(indexes.filter_map(|position| self.group_walk(position, &finder, conditions)));
+            let skip = |position: &usize| self.skip_scan(*position, &finder, conditions);
+            candidates.extend(without_range.iter().filter_map(skip));
+            candidates.extend(self.index_merge(&finder, conditions));
         }
         if !(has_point || self.hints.join.force && has_range) {
             candidates.push(self.full_scan());
@@ -264,6 +272,14 @@ impl Chooser<'_> {
         });
         let better = |left: &Choice, right: &Choice| left.cost.total_cmp(&right.cost);
         let best = choices.into_iter().min_by(better).expect("the full scan or a range is a candidate");
+        let mut possible = possible;
+        match &best.path {
+            AccessPath::Merge(merge) => possible.extend(merge.parts.iter().map(|part| part.index)),
+            AccessPath::Groups { index, .. } | AccessPath::Skip { index, .. } => possible.push(*index),
+            _ => {}
+        }
+        possible.sort_unstable();
+        possible.dedup();
         Choice {
             possible,
             rows_read: best.rows_read / self.scale,
@@ -400,7 +416,7 @@ impl Chooser<'_> {
         Candidate { choice: self.scan_choice(), index, per_row: 1.0, used: Vec::new() }
     }
 
-    fn scan_choice(&self) -> Choice {
+    pub fn scan_choice(&self) -> Choice {
         Choice {
             path: AccessPath::FullScan,
             backward: false,
@@ -495,7 +511,7 @@ impl Chooser<'_> {
     }
 
     /// Every column the block reads of this table can be had from the index entry.
-    fn covers(&self, index: &IndexDef) -> bool {
+    pub fn covers(&self, index: &IndexDef) -> bool {
         if self.locks_row {
             return false;
         }
@@ -503,7 +519,7 @@ impl Chooser<'_> {
         projection_of(self.block, self.source).iter().all(|(column, _)| available.contains(column))
     }
 
-    fn row_cost(&self, index: &IndexDef, clustered: bool, covering: bool) -> f64 {
+    pub fn row_cost(&self, index: &IndexDef, clustered: bool, covering: bool) -> f64 {
         if clustered {
             return 1.0;
         }
@@ -516,7 +532,7 @@ impl Chooser<'_> {
         if covering { entry } else { entry + COST_LOOKUP }
     }
 
-    fn range_rows(&self, position: usize, index: &IndexDef, range: &RangeCondition) -> f64 {
+    pub fn range_rows(&self, position: usize, index: &IndexDef, range: &RangeCondition) -> f64 {
         let mut rows = self.rows;
         let mut values = 1.0;
         let mut equal_parts = 0;
@@ -570,14 +586,14 @@ impl Chooser<'_> {
     }
 
     /// How many different values the first `parts` parts have, if that is known.
-    fn distinct(&self, position: usize, parts: usize) -> Option<u64> {
+    pub fn distinct(&self, position: usize, parts: usize) -> Option<u64> {
         let known = self.statistics.indexes.get(position)?.distinct_prefixes.get(parts.checked_sub(1)?);
         known.copied().filter(|distinct| *distinct > 0)
     }
 }
 
 /// The number of separate ranges a condition stands for.
-fn starts(range: &RangeCondition) -> f64 {
+pub fn starts(range: &RangeCondition) -> f64 {
     range
         .parts
         .iter()
@@ -609,7 +625,7 @@ fn is_single_value(part: &KeyCondition) -> bool {
 }
 
 /// How many leading parts have one value in all rows of the ranges.
-fn leading_single_values(ranges: &[RangeCondition]) -> usize {
+pub fn leading_single_values(ranges: &[RangeCondition]) -> usize {
     let [range] = ranges else { return 0 };
     range.parts.iter().take_while(|part| is_single_value(part)).count()
 }

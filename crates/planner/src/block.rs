@@ -7,6 +7,7 @@ use crate::catalog_view::TableStatistics;
 use crate::common_table::BoundCommon;
 use crate::hints::{BlockHints, IndexHints};
 use crate::json_table::JsonTableSource;
+use crate::loose_scan::GroupWish;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
@@ -210,6 +211,8 @@ pub struct Block {
     pub clause: Option<Clause>,
     /// About so many rows are taken of the joined tables, because a LIMIT ends the reading.
     pub row_goal: Option<f64>,
+    /// All that is needed of the rows of its only table.
+    pub group_wish: Option<GroupWish>,
     /// In ON: the sources of its join, the only ones that names may mean, as a bit set.
     pub joined: Option<u64>,
     /// In ON DUPLICATE KEY UPDATE: the source that stands for the row that was to be inserted; the first one is

@@ -4,6 +4,7 @@ use crate::bound::BoundBlock;
 use crate::condition::factor_or;
 use crate::from::JoinTree;
 use crate::join_order::WantedOrder;
+use crate::loose_scan::wish_of_distinct;
 use crate::planner::Planner;
 use crate::select_items::SelectItem;
 use crate::select_subquery::{apply_all, place_on_subqueries, place_subqueries};
@@ -108,6 +109,10 @@ impl Planner<'_> {
         let ordering = if wanted.is_some() { ordering_of(&windows, &bound.order_by) } else { Vec::new() };
         if bound.order_by.is_empty() && !bound.distinct && !has_windows {
             block.row_goal = bound.limit.as_ref().and_then(|(count, _)| limit_estimate(count));
+        }
+        if bound.distinct && !has_windows && applies.is_empty() && late.is_empty() && bound.having.is_empty()
+        {
+            block.group_wish = wish_of_distinct(block, bound.items.iter().map(|item| &item.expr));
         }
         let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
         let mut node = source.node;

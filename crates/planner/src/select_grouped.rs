@@ -1,11 +1,12 @@
 //! A grouped SELECT block: rows, groups, HAVING, window functions, order, limit, projection.
-use crate::block::{Block, PendingSubquery, Position};
+use crate::block::{Block, PendingSubquery, Position, SourceKind};
 use crate::dependence::Equalities;
 use crate::from::JoinTree;
 use crate::grouping::{Grouping, Place};
 use crate::join_order::WantedOrder;
+use crate::loose_scan::wish_of_groups;
 use crate::planner::Planner;
-use crate::select_build::{BoundSelect, filter, limit, project, sort, sort_limit, wanted_order};
+use crate::select_build::{BoundSelect, RowSource, filter, limit, project, sort, sort_limit, wanted_order};
 use crate::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, error_code};
@@ -23,13 +24,9 @@ impl Planner<'_> {
         let explicit = !groups.is_empty();
         let single = !explicit;
         let conditions = std::mem::take(&mut bound.conditions);
-        let extreme = if single { lone_extreme(block) } else { None };
-        let wanted = match &extreme {
-            Some((position, descending)) => wanted_column(block, *position, *descending),
-            None => wanted_groups(block, &groups),
-        };
+        let extremes = if single { extremes_of(block) } else { Vec::new() };
+        let wanted = if extremes.is_empty() { wanted_groups(block, &groups) } else { None };
         let equalities = Equalities::of(tree.as_ref(), &conditions);
-        let has_extreme_order = extreme.is_some() && wanted.is_some();
         let mut groups = groups;
         let mut aggregates = std::mem::take(&mut block.aggregates);
         let applies = place_before_groups(
@@ -37,11 +34,20 @@ impl Planner<'_> {
             groups.iter_mut().chain(aggregates.iter_mut().flat_map(call_exprs)).collect(),
             bound.exprs_mut(),
         );
-        let source = self.build_row_source(block, tree, conditions, wanted, bound.straight)?;
-        let mut input = apply_all(source.node, applies);
-        if let (true, true, Some((position, _))) = (has_extreme_order, source.ordered, extreme) {
-            input = self.first_not_null(block, input, position)?;
+        if applies.is_empty() && !bound.rollup {
+            block.group_wish = wish_of_groups(block, &groups, &aggregates);
         }
+        let ends = match (&tree, applies.is_empty() && block.subqueries.is_empty()) {
+            (Some(JoinTree::Source(source)), true) => {
+                self.read_ends(block, *source, &conditions, &extremes)?
+            }
+            _ => None,
+        };
+        let source = match ends {
+            Some(node) => RowSource { node, ordered: true },
+            None => self.build_row_source(block, tree, conditions, wanted, bound.straight)?,
+        };
+        let input = apply_all(source.node, applies);
         let mut windows = take_windows(block);
         let mut grouping = Grouping {
             block,
@@ -104,7 +110,36 @@ impl Planner<'_> {
         sort(input, groups.iter().map(key).collect(), None)
     }
 
-    /// MIN or MAX by an index: the first row in that order which is not NULL.
+    /// MIN and MAX by indexes: for each the first row in its order that is not NULL. `None` where an index gives not all of
+    /// these orders.
+    fn read_ends(
+        &mut self,
+        block: &mut Block,
+        source: usize,
+        conditions: &[Expr],
+        extremes: &[(usize, bool)],
+    ) -> Result<Option<Node>, SqlError> {
+        let mut ends = Vec::with_capacity(extremes.len());
+        for (position, descending) in extremes {
+            let wanted = wanted_column(block, *position, *descending);
+            let tree = Some(JoinTree::Source(source));
+            let row = self.build_row_source(block, tree, conditions.to_vec(), wanted, false)?;
+            if !row.ordered {
+                return Ok(None);
+            }
+            ends.push(self.first_not_null(block, row.node, *position)?);
+        }
+        Ok(match ends.len() {
+            0 => None,
+            1 => ends.pop(),
+            count => {
+                let width = block.frame.len();
+                Some(Node::new(NodeKind::UnionAll { inputs: ends }, width, count as f64))
+            }
+        })
+    }
+
+    /// The first row which is not NULL there.
     fn first_not_null(&self, block: &Block, input: Node, position: usize) -> Result<Node, SqlError> {
         let Position::Column { source, column } = block.frame[position] else { return Ok(input) };
         let column_type = block.sources[source].columns[column].column_type.clone();
@@ -161,20 +196,29 @@ fn wanted_column(block: &Block, position: usize, descending: bool) -> Option<Wan
     Some(WantedOrder { source, columns, for_groups: false, limit: Some(1.0) })
 }
 
-/// The only aggregate is MIN or MAX of a column: (frame position, descending).
-fn lone_extreme(block: &Block) -> Option<(usize, bool)> {
-    let [call] = block.aggregates.as_slice() else { return None };
-    let descending = match call.function {
-        AggregateFunction::Min => false,
-        AggregateFunction::Max => true,
-        _ => return None,
-    };
-    match call.arguments.as_slice() {
-        [Expr { kind: ExprKind::Column(position), .. }] if block.sources.len() == 1 => {
-            Some((*position, descending))
+/// More ends of indexes than this are not read one by one.
+const EXTREMES_MAX: usize = 8;
+
+/// All aggregates are MIN or MAX of a column of the only table: (frame position, descending).
+fn extremes_of(block: &Block) -> Vec<(usize, bool)> {
+    let mut extremes = Vec::new();
+    for call in &block.aggregates {
+        let descending = match call.function {
+            AggregateFunction::Min => false,
+            AggregateFunction::Max => true,
+            _ => return Vec::new(),
+        };
+        let [Expr { kind: ExprKind::Column(position), .. }] = call.arguments.as_slice() else {
+            return Vec::new();
+        };
+        if !extremes.contains(&(*position, descending)) {
+            extremes.push((*position, descending));
         }
-        _ => None,
     }
+    let is_plain = block.sources.len() == 1
+        && extremes.len() <= EXTREMES_MAX
+        && matches!(block.sources[0].kind, SourceKind::Stored { .. });
+    if is_plain { extremes } else { Vec::new() }
 }
 
 /// Groups that come in ascending order of their expressions need no sort by the same.

@@ -7,6 +7,20 @@ use support::{Client, new_server};
 
 const INDEXES: [&str; 7] = ["PRIMARY", "a", "ab", "bc", "s", "d", "cb"];
 
+/// Behind the verb, whose length follows.
+const HINTS: [&str; 9] = [
+    "INDEX_MERGE(t)",
+    "INDEX_MERGE(t a, bc, s)",
+    "NO_INDEX_MERGE(t) NO_ICP(t) NO_SKIP_SCAN(t)",
+    "SKIP_SCAN(t)",
+    "SKIP_SCAN(t ab) MRR(t)",
+    "MRR(t) INDEX(t a, ab, bc, cb)",
+    "NO_RANGE_OPTIMIZATION(t)",
+    "NO_INDEX(t) SET_VAR(optimizer_switch='index_merge=off')",
+    "ORDER_INDEX(t cb) GROUP_INDEX(t ab) JOIN_INDEX(t bc)",
+];
+const VERB: usize = "SELECT".len();
+
 struct Random(u64);
 
 impl Random {
@@ -67,7 +81,26 @@ impl Random {
     /// The text before and behind the hint, and whether the order of the rows is told.
     fn query(&mut self) -> (String, String, bool) {
         let condition = self.condition("t", 2);
-        match self.below(6) {
+        match self.below(10) {
+            6 => (
+                "SELECT t.c, MIN(t.b), MAX(t.b) FROM t".into(),
+                format!(" WHERE {condition} GROUP BY t.c"),
+                false,
+            ),
+            7 => {
+                let filter =
+                    self.of(&["", " WHERE t.a IN (3, 5, NULL, 7)", " WHERE t.a IS NULL", " WHERE t.a > 12"]);
+                ("SELECT t.a, MIN(t.b), MAX(t.b) FROM t".into(), format!("{filter} GROUP BY t.a"), false)
+            }
+            8 => {
+                let columns = self.of(&["t.a", "t.c, t.b", "t.b", "t.a, t.b"]);
+                (format!("SELECT DISTINCT {columns} FROM t"), String::new(), false)
+            }
+            9 => (
+                "SELECT MIN(t.b), MAX(t.b), MIN(t.a), COUNT(DISTINCT t.c) FROM t".into(),
+                String::new(),
+                false,
+            ),
             0 => (
                 "SELECT t.a, COUNT(*), MIN(t.c) FROM t".into(),
                 format!(" WHERE {condition} GROUP BY t.a"),
@@ -126,10 +159,13 @@ async fn check(seed: u64) {
     for _ in 0..60 {
         let (before, behind, is_ordered) = random.query();
         let mut first: Option<(String, Vec<String>)> = None;
-        let hints = INDEXES.iter().map(|index| format!(" FORCE INDEX ({index})"));
+        let forced = INDEXES.iter().map(|index| format!(" FORCE INDEX ({index})"));
         let without = " IGNORE INDEX (a, ab, bc, s, d, cb)".to_owned();
-        for hint in [String::new(), without].into_iter().chain(hints) {
-            let text = format!("{before}{hint}{behind}");
+        let behind_table =
+            [String::new(), without].into_iter().chain(forced).map(|text| (String::new(), text));
+        let in_comment = HINTS.iter().map(|hint| (format!(" /*+ {hint} */"), String::new()));
+        for (comment, hint) in behind_table.chain(in_comment) {
+            let text = format!("{}{comment}{}{hint}{behind}", &before[..VERB], &before[VERB..]);
             let answer = client.query(&text).await;
             let mut lines: Vec<String> = answer.lines().map(str::to_owned).collect();
             lines.retain(|line| !line.ends_with("warnings)"));

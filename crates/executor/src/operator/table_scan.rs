@@ -3,6 +3,7 @@
 //! Locking reads lock what the engine returns; a row that fails the filter is given back where the isolation level
 //! allows (`unlock_unmatched`). An UPDATE may get a locked row's committed version instead of a lock: only if that
 //! passes the filter is the row read again, which waits for the lock.
+use super::prefix_walk::PrefixWalk;
 use super::row_lookups::RowLookups;
 use super::{Operator, all_true};
 use crate::batch::RowBatch;
@@ -33,25 +34,29 @@ pub struct TableScan<'p> {
 const PAUSED: usize = 8;
 
 /// What is known once the scan has its table; only the part below `ranges` depends on the base frame.
-struct Opened {
-    handle: Arc<TableHandle>,
-    mode: ReadMode,
+pub(super) struct Opened {
+    pub(super) handle: Arc<TableHandle>,
+    pub(super) mode: ReadMode,
     /// The secondary index that is read, `None` for the clustered records.
-    index: Option<usize>,
+    pub(super) index: Option<usize>,
     projection: Projection,
     /// What the entry filter reads of an entry, if there is one.
     entry_projection: Option<Projection>,
-    entries: EntryBatch,
+    pub(super) entries: EntryBatch,
     /// Rows of entries that are gathered already.
-    lookups: RowLookups,
+    pub(super) lookups: RowLookups,
     /// A frame for entries.
     scratch: Vec<Value>,
     /// In the order they are read; the next one is the last.
-    ranges: Vec<KeyRange>,
+    pub(super) ranges: Vec<KeyRange>,
     /// A single row is wanted: its clustered key.
     point: Option<Vec<u8>>,
     cursor: Option<Cursor>,
-    check_implied: bool,
+    /// Where the walk over the first parts of the index is, on such a path.
+    pub(super) walk: Option<PrefixWalk>,
+    /// The keys of the rows are still to be gathered from several indexes.
+    pub(super) merges: bool,
+    pub(super) check_implied: bool,
     /// The locks held before the entries at hand were read.
     mark: LockMark,
 }
@@ -98,6 +103,8 @@ impl<'p> TableScan<'p> {
             ranges: Vec::new(),
             point: None,
             cursor: None,
+            walk: None,
+            merges: false,
             check_implied: false,
             mark: LockMark::default(),
             handle,
@@ -169,7 +176,13 @@ impl<'p> TableScan<'p> {
             }
             return Ok(false);
         }
+        if opened.merges {
+            opened.gather_merged(access, &self.base, context).await?;
+        }
         if opened.looks_up_many(access, context) {
+            if opened.lookups.is_empty() {
+                self.gather(context, wanted).await?;
+            }
             return self.read_gathered(context, wanted, out).await;
         }
         let Some(more) = self.next_entries(context, wanted).await? else { return Ok(false) };
@@ -185,7 +198,7 @@ impl<'p> TableScan<'p> {
         opened.entries = entries;
         // A range that turned out empty has cost about as much as a row.
         self.pace.count(opened.entries.len() + 1).await;
-        Ok(more || !opened.ranges.is_empty())
+        Ok(more || opened.has_more())
     }
 
     /// Reads the next entries of the range at hand into `entries`: whether it has more, `None` behind the last range.
@@ -199,6 +212,9 @@ impl<'p> TableScan<'p> {
         let mut cursor = match opened.cursor.take() {
             Some(cursor) => cursor,
             None => {
+                if opened.ranges.is_empty() && opened.walk.is_some() {
+                    return opened.walk_on(access, context).await;
+                }
                 let Some(range) = opened.ranges.pop() else { return Ok(None) };
                 let layout = opened.handle.layout();
                 let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
@@ -226,7 +242,7 @@ impl<'p> TableScan<'p> {
         Ok(Some(more))
     }
 
-    /// Gathers entries, then reads their rows together.
+    /// Reads the rows of gathered entries.
     async fn read_gathered(
         &mut self,
         context: &mut ExecContext<'_>,
@@ -234,9 +250,6 @@ impl<'p> TableScan<'p> {
         out: &mut RowBatch,
     ) -> Result<bool, SqlError> {
         let access = self.access;
-        if self.opened.as_ref().is_some_and(|opened| opened.lookups.is_empty()) {
-            self.gather(context, wanted).await?;
-        }
         let opened = self.opened.as_mut().expect("its caller has opened it");
         let tree = opened.handle.layout().tree;
         let to_sql = |error| table_error(&access.table, error);
@@ -259,7 +272,7 @@ impl<'p> TableScan<'p> {
             }
         }
         opened.lookups = lookups;
-        Ok(!opened.lookups.is_empty() || opened.cursor.is_some() || !opened.ranges.is_empty())
+        Ok(!opened.lookups.is_empty() || opened.cursor.is_some() || opened.has_more())
     }
 
     async fn gather(&mut self, context: &mut ExecContext<'_>, wanted: usize) -> Result<(), SqlError> {
@@ -299,6 +312,10 @@ const LOOKUPS_BETWEEN: usize = 16;
 const GATHER_STEP: usize = 512;
 
 impl Opened {
+    fn has_more(&self) -> bool {
+        !self.ranges.is_empty() || self.walk.as_ref().is_some_and(|walk| !walk.is_done())
+    }
+
     /// Makes the ranges (or the point) from the path's conditions and the base frame; none if the gate is not open.
     fn find_ranges(
         &mut self,
@@ -310,6 +327,8 @@ impl Opened {
         self.ranges.clear();
         self.lookups.start();
         self.cursor = None;
+        self.walk = None;
+        self.merges = false;
         self.check_implied = false;
         self.point = None;
         if !is_open {
@@ -322,6 +341,21 @@ impl Opened {
                 return Ok(());
             }
             AccessPath::Point { index, .. } | AccessPath::Ranges { index, .. } => *index,
+            AccessPath::Groups { index, walk } => {
+                return self.begin_groups(access, *index, walk, base, context);
+            }
+            AccessPath::Skip { index, skipped, range } => {
+                return self.begin_skips(access, *index, *skipped, range, base, context);
+            }
+            AccessPath::Merge(_) => {
+                // What is locked, and what may have other entries than the row, is found among all rows.
+                let is_plain = self.mode == ReadMode::Snapshot && !context.transaction.has_passed_snapshot();
+                self.merges = is_plain;
+                if !is_plain {
+                    self.ranges.push(KeyRange::all());
+                }
+                return Ok(());
+            }
         };
         let layout = &self.handle.layout().indexes[index];
         let mut builder = RangeBuilder {
@@ -368,7 +402,7 @@ impl Opened {
     /// Whether rows are read behind entries without locks. Where a plain read may meet entries of other versions than the
     /// rows, each is compared with its row.
     fn looks_up_many(&self, access: &TableAccess, context: &ExecContext<'_>) -> bool {
-        self.index.is_some()
+        (self.index.is_some() && self.walk.is_none() || !self.lookups.is_empty())
             && !access.covering
             && self.mode == ReadMode::Snapshot
             && !context.transaction.has_passed_snapshot()

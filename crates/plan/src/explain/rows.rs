@@ -1,5 +1,5 @@
 //! Traditional EXPLAIN: a row for each table of each query block, in the order they are read.
-use crate::access::{AccessPath, TableAccess, key_length};
+use crate::access::{AccessPath, IndexMerge, MergeKind, MergePart, RangeCondition, TableAccess, key_length};
 use crate::common::CommonTable;
 use crate::node::{Node, NodeKind};
 use crate::statement::{Plan, PlanKind};
@@ -173,6 +173,14 @@ impl Walk {
             NodeKind::Distinct { input, .. } => {
                 self.node(input, id, select_type, Above { temporary: true, ..above });
             }
+            NodeKind::Aggregate(aggregate) if aggregate.single && reads_ends(&aggregate.input) => {
+                self.rows.push(ExplainRow {
+                    id: Some(id),
+                    select_type: select_type.to_owned(),
+                    extra: Some("Select tables optimized away".to_owned()),
+                    ..ExplainRow::default()
+                });
+            }
             NodeKind::Aggregate(aggregate) => {
                 let temporary = above.temporary || !(aggregate.ordered || aggregate.single);
                 self.node(&aggregate.input, id, select_type, Above { temporary, ..above });
@@ -269,6 +277,14 @@ impl Walk {
             access.possible_indexes.iter().map(|&index| access.table.indexes[index].name.as_str()).collect();
         let key = key_text(access);
         let is_range = matches!(&access.path, AccessPath::Ranges { .. }) && access_type(access) == "range";
+        let merge = match &access.path {
+            AccessPath::Merge(merge) => format!("Using {}", merge_text(access, merge)),
+            _ => String::new(),
+        };
+        let is_merge = !merge.is_empty();
+        let is_skip = matches!(access.path, AccessPath::Skip { .. });
+        let is_filtered = !access.filter.is_empty() || !access.gate.is_empty() || above.filter || is_skip;
+        let is_walk = matches!(access.path, AccessPath::Groups { .. } | AccessPath::Skip { .. });
         let primary = access
             .path
             .index()
@@ -285,19 +301,39 @@ impl Walk {
             rows: Some(whole(node.estimate.rows)),
             filtered: Some(node.estimate.filtered),
             extra: extra(&[
+                (is_merge, &merge),
                 (
-                    is_range && !primary && !access.covering && access.filter.is_empty()
+                    is_range && !is_walk && !primary && !access.covering && access.filter.is_empty()
                         || !access.entry_filter.is_empty(),
                     "Using index condition",
                 ),
-                (!access.filter.is_empty() || !access.gate.is_empty() || above.filter, "Using where"),
+                (is_filtered, "Using where"),
                 (access.backward, "Backward index scan"),
-                (access.covering && !primary, "Using index"),
+                (matches!(access.path, AccessPath::Groups { .. }), "Using index for group-by"),
+                (matches!(access.path, AccessPath::Skip { .. }), "Using index for skip scan"),
+                (access.covering && !primary && !is_walk, "Using index"),
                 (above.temporary, "Using temporary"),
                 (above.filesort, "Using filesort"),
                 (above.first_row, "Start temporary"),
             ]),
         });
+    }
+}
+
+/// One row from each of some ends of indexes, found before anything runs.
+fn reads_ends(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::UnionAll { inputs } => inputs.iter().all(reads_ends),
+        NodeKind::Limit { input, .. } => match &input.kind {
+            NodeKind::Filter { input, .. } => match &input.kind {
+                NodeKind::Table(access) => {
+                    access.filter.is_empty() && access.entry_filter.is_empty() && access.gate.is_empty()
+                }
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -328,7 +364,9 @@ fn is_simple(node: &Node) -> bool {
         | NodeKind::Limit { input, .. }
         | NodeKind::Distinct { input, .. }
         | NodeKind::Measured { input, .. } => is_simple(input),
-        NodeKind::Aggregate(aggregate) => is_simple(&aggregate.input),
+        NodeKind::Aggregate(aggregate) => {
+            aggregate.single && reads_ends(&aggregate.input) || is_simple(&aggregate.input)
+        }
         NodeKind::Window(window) => is_simple(&window.input),
         NodeKind::NestedLoop(join) => is_simple(&join.outer) && is_simple(&join.inner),
         NodeKind::HashJoin(join) => is_simple(&join.outer) && is_simple(&join.inner),
@@ -369,6 +407,8 @@ pub fn access_type(access: &TableAccess) -> &'static str {
             let single = ranges.len() == 1 && ranges[0].parts.iter().all(is_single_value);
             if single { "ref" } else { "range" }
         }
+        AccessPath::Groups { .. } | AccessPath::Skip { .. } => "range",
+        AccessPath::Merge(_) => "index_merge",
         AccessPath::Nothing => "NULL",
     }
 }
@@ -389,22 +429,50 @@ fn reads_frame(expr: &Expr) -> bool {
 }
 
 fn key_text(access: &TableAccess) -> Option<String> {
-    access.path.index().map(|index| access.table.indexes[index].name.clone())
+    let name = |index: usize| access.table.indexes[index].name.as_str();
+    match &access.path {
+        AccessPath::Merge(merge) => Some(merged_names(access, merge)),
+        path => path.index().map(|index| name(index).to_owned()),
+    }
+}
+
+fn merged_names(access: &TableAccess, merge: &IndexMerge) -> String {
+    let names = merge.parts.iter().map(|part| access.table.indexes[part.index].name.as_str());
+    names.collect::<Vec<_>>().join(",")
+}
+
+/// `Using union(a,b)` and its kin.
+pub fn merge_text(access: &TableAccess, merge: &IndexMerge) -> String {
+    let word = match merge.kind {
+        MergeKind::Union => "union",
+        MergeKind::SortUnion => "sort_union",
+        MergeKind::Intersection => "intersect",
+    };
+    format!("{word}({})", merged_names(access, merge))
 }
 
 fn key_length_text(access: &TableAccess) -> String {
+    let widest = |ranges: &[RangeCondition]| ranges.iter().map(|range| range.parts.len()).max();
+    if let AccessPath::Merge(merge) = &access.path {
+        let length = |part: &MergePart| length_of(access, part.index, widest(&part.ranges).unwrap_or(0));
+        return merge.parts.iter().map(length).collect::<Vec<_>>().join(",");
+    }
     let Some(index) = access.path.index() else { return String::new() };
-    let parts = &access.table.indexes[index].parts;
+    let parts = access.table.indexes[index].parts.len();
     let used = match &access.path {
         AccessPath::Point { key, .. } => key.len(),
-        AccessPath::Ranges { ranges, .. } => {
-            ranges.iter().map(|range| range.parts.len()).max().unwrap_or(parts.len())
-        }
-        _ => parts.len(),
+        AccessPath::Ranges { ranges, .. } => widest(ranges).unwrap_or(parts),
+        AccessPath::Groups { walk, .. } => walk.parts,
+        AccessPath::Skip { skipped, range, .. } => skipped + range.parts.len(),
+        _ => parts,
     };
+    length_of(access, index, used)
+}
+
+/// The bytes of an index's first parts.
+fn length_of(access: &TableAccess, index: usize, used: usize) -> String {
+    let parts = access.table.indexes[index].parts.iter().take(used);
     let length: u32 = parts
-        .iter()
-        .take(used)
         .map(|part| key_length(&access.table.columns[part.column].column_type, part.prefix_length))
         .sum();
     length.to_string()

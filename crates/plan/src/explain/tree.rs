@@ -1,6 +1,6 @@
 //! EXPLAIN FORMAT=TREE: an indented line for each node, in MySQL's wording where it has one.
-use super::rows::access_type;
-use crate::access::TableAccess;
+use super::rows::{access_type, merge_text};
+use crate::access::{AccessPath, TableAccess};
 use crate::join::JoinKind;
 use crate::node::{Node, NodeKind, SortKey};
 use crate::statement::{Plan, PlanKind};
@@ -174,6 +174,18 @@ fn table_text(access: &TableAccess) -> String {
         (false, true) => format!(", with index condition: {}", shown_all(&access.entry_filter)),
         (false, false) => format!(", with index condition: {}, filtered", shown_all(&access.entry_filter)),
     };
+    match &access.path {
+        AccessPath::Groups { .. } => {
+            return format!("{covering} skip scan for grouping on {} using {index}{filter}", access.alias);
+        }
+        AccessPath::Skip { .. } => {
+            return format!("{covering} skip scan on {} using {index}{filter}", access.alias);
+        }
+        AccessPath::Merge(merge) => {
+            return format!("Index merge on {} using {}{filter}", access.alias, merge_text(access, merge));
+        }
+        _ => {}
+    }
     match access_type(access) {
         "ALL" => format!("Table scan on {}{filter}", access.alias),
         "const" => format!("Constant row from {}{filter}", access.alias),
