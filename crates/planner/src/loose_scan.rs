@@ -96,7 +96,7 @@ impl Chooser<'_> {
         finder: &RangeFinder<'_>,
         conditions: &[Expr],
     ) -> Option<Candidate> {
-        let wish = self.block.group_wish.as_ref()?;
+        let wish = self.block.group_wish.as_ref().filter(|_| self.block.sources.len() == 1)?;
         let index = &self.table.indexes[position];
         if self.locks || !self.hints.group.allows(position) || !self.hints.join.allows(position) {
             return None;

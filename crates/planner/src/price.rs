@@ -109,6 +109,10 @@ fn table_price(access: &TableAccess, rows: f64) -> f64 {
         AccessPath::FullScan => COST_RANGE + rows,
         AccessPath::IndexScan { index } => COST_RANGE + rows * per_row(*index),
         AccessPath::Point { index, .. } => COST_RANGE + per_row(*index),
+        AccessPath::Groups { index, .. } | AccessPath::Skip { index, .. } => {
+            rows * (COST_RANGE + per_row(*index))
+        }
+        AccessPath::Merge(merge) => COST_RANGE * merge.parts.len() as f64 + rows * (1.0 + COST_LOOKUP),
         AccessPath::Ranges { index, ranges } => COST_RANGE * ranges.len() as f64 + rows * per_row(*index),
     }
 }
