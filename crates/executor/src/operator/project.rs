@@ -27,7 +27,14 @@ const BATCH_BYTES: usize = 1 << 20;
 impl<'p> ProjectRows<'p> {
     pub fn new(input: &'p Node, expressions: &'p [Expr]) -> ProjectRows<'p> {
         let moved = (0..expressions.len()).map(|number| movable(&expressions[number..])).collect();
-        ProjectRows { rows: RowBatch::new(input.width), input: build(input), expressions, moved, next: 0, more: true }
+        ProjectRows {
+            rows: RowBatch::new(input.width),
+            input: build(input),
+            expressions,
+            moved,
+            next: 0,
+            more: true,
+        }
     }
 }
 

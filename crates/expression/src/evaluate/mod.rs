@@ -87,7 +87,9 @@ impl Expr {
         env::tick(TICKS_PER_CALL);
         let arguments = Arguments { exprs, row, context, ty: &self.ty };
         match (function.evaluate)(&arguments) {
-            Ok(Value::Json(text)) if !arguments.fits_packet(function.name, text.len() as u64) => Ok(Value::Null),
+            Ok(Value::Json(text)) if !arguments.fits_packet(function.name, text.len() as u64) => {
+                Ok(Value::Null)
+            }
             Ok(value) => Ok(value),
             Err(error) => Err(name_place(error, self, context)),
         }

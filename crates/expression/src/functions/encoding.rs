@@ -1,7 +1,7 @@
 //! Functions between text, numbers and other notations: HEX, CONV, TO_BASE64, digests and checksums.
 use aws_lc_rs::digest;
-use env::LONG_PIECE;
 use datum::{SqlError, TypeKind, Value, error_code};
+use env::LONG_PIECE;
 
 use super::infer::{
     binary_result, cast_integer, cast_text, characters_max, is_text, made_text, unsigned_type,

@@ -1,8 +1,8 @@
 //! Functions that cut text: SUBSTRING, LEFT, RIGHT, SUBSTRING_INDEX and the TRIM family.
 use std::borrow::Cow;
 
-use env::LONG_PIECE;
 use datum::{SqlError, Value};
+use env::LONG_PIECE;
 
 use super::infer::{cast_integer, characters_max, counted_text, text_of_first, text_result};
 use crate::build::BindContext;

@@ -1,10 +1,10 @@
 //! Literals: their values, and the plain strings and numbers that options want.
-use env::LONG_PIECE;
 use super::core::{Parser, Result};
 use super::name::invalid_text;
 use crate::ast::{Literal, LiteralOrdinal, LiteralValue};
 use crate::lexer::{Token, TokenKind, scan};
 use bumpalo::collections::Vec;
+use env::LONG_PIECE;
 
 impl<'a> Parser<'a> {
     /// The literal at the current token, which is one (or an introducer before one).

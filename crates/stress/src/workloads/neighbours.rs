@@ -35,21 +35,42 @@ const STATEMENTS: &[Long] = &[
     Long { name: "JSON of 10 MB, parsed", text: || on_json("JSON_LENGTH(d)") },
     Long { name: "JSON of 10 MB, changed", text: || on_json("LENGTH(JSON_SET(d, '$[1]', d))") },
     Long { name: "JSON of 10 MB, searched", text: || on_json("LENGTH(JSON_SEARCH(d, 'all', '%1%'))") },
-    Long { name: "JSON of 10 MB, pairs of elements", text: || on_json("JSON_OVERLAPS(d, JSON_MERGE(d, '[]'))") },
+    Long {
+        name: "JSON of 10 MB, pairs of elements",
+        text: || on_json("JSON_OVERLAPS(d, JSON_MERGE(d, '[]'))"),
+    },
     Long { name: "INSERT of 200,000 rows", text: insert },
     Long { name: "IN of 20,000 keys", text: || format!("SELECT COUNT(*) FROM t WHERE id IN ({})", list("")) },
-    Long { name: "IN of 20,000 numbers", text: || format!("SELECT COUNT(*) FROM t WHERE id + 0 IN ({})", list("")) },
-    Long { name: "IN of 20,000 texts of an index", text: || format!("SELECT COUNT(*) FROM t WHERE s IN ({})", list("'")) },
+    Long {
+        name: "IN of 20,000 numbers",
+        text: || format!("SELECT COUNT(*) FROM t WHERE id + 0 IN ({})", list("")),
+    },
+    Long {
+        name: "IN of 20,000 texts of an index",
+        text: || format!("SELECT COUNT(*) FROM t WHERE s IN ({})", list("'")),
+    },
     Long { name: "REGEXP on 10 MB", text: || on_text("REGEXP_LIKE(t, '(a|aa|aaa)*b')", 10) },
     Long { name: "LIKE of many parts", text: || on_text("t LIKE CONCAT(REPEAT('%a_', 60), 'c')", 20) },
     Long { name: "LOCATE in 60 MB", text: || on_text("LOCATE(REPEAT('a', 1000), CONCAT(t, 'é'))", 60) },
     Long { name: "REPLACE in 30 MB", text: || on_text("LENGTH(REPLACE(t, 'a', 'bc'))", 30) },
-    Long { name: "HEX, SHA2 and UPPER of 60 MB", text: || on_text("LENGTH(HEX(t)), SHA2(t, 256), LENGTH(UPPER(t))", 60) },
+    Long {
+        name: "HEX, SHA2 and UPPER of 60 MB",
+        text: || on_text("LENGTH(HEX(t)), SHA2(t, 256), LENGTH(UPPER(t))", 60),
+    },
     Long { name: "COMPRESS of 60 MB", text: || on_text("LENGTH(UNCOMPRESS(COMPRESS(t)))", 60) },
     Long { name: "REVERSE of 60 MB", text: || on_text("LENGTH(REVERSE(CONCAT(t, 'é')))", 60) },
-    Long { name: "GROUP_CONCAT of 200 MB", text: || "SELECT LENGTH(GROUP_CONCAT(REPEAT(s, 200))) FROM t".to_owned() },
-    Long { name: "a sort of 100,000 rows", text: || "SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY c1 DESC, s) n FROM t) d".to_owned() },
-    Long { name: "a join of all with all", text: || "SELECT COUNT(*) FROM t a, t b WHERE a.c1 + b.c1 = -1".to_owned() },
+    Long {
+        name: "GROUP_CONCAT of 200 MB",
+        text: || "SELECT LENGTH(GROUP_CONCAT(REPEAT(s, 200))) FROM t".to_owned(),
+    },
+    Long {
+        name: "a sort of 100,000 rows",
+        text: || "SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY c1 DESC, s) n FROM t) d".to_owned(),
+    },
+    Long {
+        name: "a join of all with all",
+        text: || "SELECT COUNT(*) FROM t a, t b WHERE a.c1 + b.c1 = -1".to_owned(),
+    },
 ];
 
 fn repeated(what: &str, times: usize) -> String {
@@ -82,7 +103,8 @@ fn list(quote: &str) -> String {
 
 pub fn run(server: &Server, plan: &Plan, report: &mut Report) -> Result<(), Stop> {
     let mut control = enter_database(server, plan)?;
-    control.execute("CREATE TABLE t (id INT PRIMARY KEY, c1 INT NOT NULL, s VARCHAR(20) NOT NULL, KEY s (s))")?;
+    control
+        .execute("CREATE TABLE t (id INT PRIMARY KEY, c1 INT NOT NULL, s VARCHAR(20) NOT NULL, KEY s (s))")?;
     control.execute("CREATE TABLE many (id INT PRIMARY KEY, s VARCHAR(20))")?;
     let rows: Vec<String> = (0..ROWS).map(|id| format!("({id},{},'{id}')", id * 7919 % 1000)).collect();
     for rows in rows.chunks(1000) {

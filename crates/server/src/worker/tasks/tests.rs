@@ -1,7 +1,6 @@
 //! What the order of tasks promises, seen by tasks.
 
 use std::sync::mpsc;
-use std::task::Context;
 use std::time::Duration;
 
 use super::queues::{SHARE, SHARE_OF_PARKED, TURN};
