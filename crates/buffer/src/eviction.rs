@@ -157,7 +157,8 @@ impl BufferPool {
                     self.flusher.wake.notify();
                     let since_us = self.env.clock.now_us();
                     waiter.await;
-                    self.counters.free_frame_waits.end(&*self.env.clock, since_us);
+                    let time_us = self.counters.free_frame_waits.end(&*self.env.clock, since_us);
+                    env::note_wait(env::WaitCause::FreeFrame, time_us);
                 }
             }
         }

@@ -98,6 +98,7 @@ impl BufferPool {
                 self.bring_run_of(page);
                 let loaded = self.load(page).await;
                 let took_us = self.counters.read_waits.end(&*self.env.clock, since_us);
+                env::note_wait(env::WaitCause::PageRead, took_us);
                 self.wal.note_page_wait(took_us);
                 return loaded;
             }

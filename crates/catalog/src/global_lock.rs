@@ -21,6 +21,8 @@ pub enum Gate {
     Changes,
     /// Commits of transactions with changes.
     Commits,
+    /// Changes of definitions: LOCK INSTANCE FOR BACKUP.
+    Definitions,
 }
 
 /// The upper half of a gate's state counts closers, the lower half those inside.

@@ -71,6 +71,7 @@ pub struct MetadataLocks {
     table: Mutex<LockTable>,
     changes: GateState,
     commits: GateState,
+    definitions: GateState,
 }
 
 /// So many locks may wait for their next use.
@@ -176,6 +177,7 @@ impl MetadataLocks {
         match gate {
             Gate::Changes => &self.changes,
             Gate::Commits => &self.commits,
+            Gate::Definitions => &self.definitions,
         }
     }
 

@@ -9,6 +9,9 @@ macro_rules! error_codes {
 
         /// Every registered code, for lookups by number and for the consistency tests.
         pub const ALL: &[ErrorCode] = &[$($name),*];
+
+        /// The same with their names.
+        pub const NAMES: &[(&str, ErrorCode)] = &[$((stringify!($name), $name)),*];
     };
 }
 

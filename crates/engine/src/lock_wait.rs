@@ -146,6 +146,7 @@ impl Drop for RegisteredWait<'_> {
         }
         let stats = &self.engine.stats;
         stats.lock_waits_current.fetch_sub(1, Relaxed);
-        stats.lock_wait.end(&*self.engine.env.clock, self.since_us);
+        let time_us = stats.lock_wait.end(&*self.engine.env.clock, self.since_us);
+        env::note_wait(env::WaitCause::RowLock, time_us);
     }
 }

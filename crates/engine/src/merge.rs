@@ -42,7 +42,8 @@ impl Engine {
         if wait_us > 0 && !self.closed.load(Ordering::Acquire) {
             let since_us = self.env.clock.now_us();
             self.env.clock.sleep(wait_us).await;
-            self.stats.version_wait.end(&*self.env.clock, since_us);
+            let time_us = self.stats.version_wait.end(&*self.env.clock, since_us);
+            env::note_wait(env::WaitCause::Versions, time_us);
         }
     }
 

@@ -19,6 +19,7 @@ pub mod real;
 pub mod sim;
 pub mod sync;
 mod task;
+mod task_waits;
 mod temporary;
 mod wait_counter;
 
@@ -35,5 +36,6 @@ pub use processors::{ProcessorTimes, Processors};
 pub use random::Random;
 pub use real::{real_disk, real_env};
 pub use task::{BoxFuture, Overlap, Spawner, wake_after_others, wake_yielding_tasks_by, yield_now};
+pub use task_waits::{TaskWaits, WAIT_CAUSES, WaitCause, note_wait};
 pub use temporary::{TemporaryFile, TemporarySpace};
 pub use wait_counter::{WaitCounter, WaitStats};

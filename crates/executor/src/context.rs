@@ -2,6 +2,7 @@
 use crate::kept::KeptRows;
 use crate::memory::MemoryBudget;
 use crate::strict::StrictSession;
+use crate::table_use::TableUses;
 use crate::work::Work;
 use datum::{SqlError, error_code};
 use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
@@ -35,6 +36,8 @@ pub struct ExecContext<'a> {
     pub kept: KeptRows,
     /// Starts at nothing.
     pub work: Work,
+    /// Starts empty.
+    pub uses: TableUses,
 }
 
 #[derive(Debug, Clone)]

@@ -17,6 +17,7 @@ mod deferred;
 mod divided;
 mod range;
 mod strict;
+mod table_use;
 
 mod batch;
 mod context;
@@ -42,4 +43,5 @@ pub use row_store::{RowReader, RowStore, Rows};
 pub use session_memory::{MemoryCharge, MemoryLimits, ServerMemory, SessionMemory};
 pub use sink::{CollectRows, RowSink};
 pub use strict::StrictSession;
+pub use table_use::{TableUse, TableUses};
 pub use work::Work;

@@ -81,6 +81,8 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(PointRead::Absent);
     };
+    context.work.rows_examined += 1;
+    context.uses.of(access.table.id, Some(*index)).fetched += 1;
     let mut frame: Vec<Value> = std::iter::repeat_with(Value::default).take(node.width).collect();
     let read = layout.read_columns(&access.table, &access.projection, &row_key, &record, &mut frame);
     read.map_err(|_| damaged(&access.table.name))?;

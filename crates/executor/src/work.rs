@@ -27,6 +27,8 @@ pub struct Work {
     pub disk_tables: u64,
     /// Bytes of rows written to temporary files since somebody last took them: EXPLAIN ANALYZE does for each operator.
     pub spilled_bytes: u64,
+    /// Rows and entries that tables gave, however they were found.
+    pub rows_examined: u64,
 }
 
 impl Work {
@@ -43,6 +45,7 @@ impl Work {
     /// A cursor gave so many entries, and there are none left if `is_last`.
     pub(crate) fn step(&mut self, path: &AccessPath, backward: bool, entries: usize, is_last: bool) {
         let entries = entries as u64;
+        self.rows_examined += entries;
         match path {
             AccessPath::FullScan => self.scan_steps += entries + u64::from(is_last),
             _ if backward => self.previous_reads += entries,

@@ -39,6 +39,11 @@ pub trait SessionServices: Send + Sync {
     fn row_count(&self) -> i64;
     fn found_rows(&self) -> u64;
 
+    /// Whether there is a connection of this number.
+    fn has_connection(&self, _id: u64) -> bool {
+        false
+    }
+
     /// Whether the statement was killed or timed out; asked by functions that run long.
     fn check_interrupted(&self) -> Result<(), SqlError> {
         Ok(())

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use executor::Work;
 
+use crate::instance::Instance;
+
 macro_rules! counters {
     ($($field:ident = $name:literal;)*) => {
         #[derive(Debug, Default)]
@@ -151,6 +153,8 @@ counters! {
     plan_cache_misses = "Evenkeel_plan_cache_misses";
     queries = "Queries";
     questions = "Questions";
+    rows_examined = "Evenkeel_rows_examined";
+    rows_sent = "Evenkeel_rows_sent";
     select_full_join = "Select_full_join";
     select_full_range_join = "Select_full_range_join";
     select_range = "Select_range";
@@ -179,8 +183,30 @@ impl Counters {
             (&self.sort_rows, work.sorted_rows),
             (&self.sort_merge_passes, work.merge_passes),
             (&self.created_tmp_disk_tables, work.disk_tables),
+            (&self.rows_examined, work.rows_examined),
         ] {
             add(counter, number);
+        }
+    }
+}
+
+impl Instance {
+    /// Adds what an execution did with tables to their sums.
+    pub fn count_uses(&self, uses: &executor::TableUses) {
+        for used in uses.all() {
+            let table = self.telemetry.tables.table(used.table.0);
+            let index;
+            let usage = match used.index {
+                None => &table.whole,
+                Some(number) => {
+                    index = table.index(number);
+                    &*index
+                }
+            };
+            add(&usage.fetched, used.fetched);
+            add(&usage.inserted, used.inserted);
+            add(&usage.updated, used.updated);
+            add(&usage.deleted, used.deleted);
         }
     }
 }

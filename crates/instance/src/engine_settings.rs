@@ -86,6 +86,9 @@ impl Instance {
 
     /// Tells the engine of a new global value. `is_default`: SET .. = DEFAULT.
     pub fn obey(&self, id: VariableId, setting: &Setting, is_default: bool) {
+        if self.obey_logs(id.definition().name, setting) {
+            return;
+        }
         let engine = self.engine();
         match id.definition().name {
             POOL_SIZE => engine.set_buffer_pool_bytes(setting.as_unsigned()),

@@ -1,6 +1,7 @@
 //! The instance: engine, catalog, accounts, global variables, process list, counters.
 //!
 //! Created once by the program after the engine is open; every session holds an `Arc` of it.
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,13 +15,16 @@ use env::TemporarySpace;
 use env::sync::Places;
 use executor::ServerMemory;
 use parser::DigestSeed;
+use telemetry::Telemetry;
 
 use crate::connection_id::ConnectionId;
 use crate::counters::Counters;
 use crate::gauges::Gauges;
 use crate::kill::KillKind;
+use crate::logs::ServerLogs;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
+use crate::stop::Stopper;
 use crate::system_tables::MakeSystemTables;
 use crate::user_locks::UserLocks;
 use crate::virtual_tables::VirtualTables;
@@ -35,7 +39,7 @@ pub trait Timer: Send + Sync {
     fn sleep(&self, duration: Duration) -> SleepFuture;
 }
 
-/// Makes the text of SHOW ENGINE INNODB STATUS.
+/// Makes a text about the instance.
 pub type EngineStatus = Box<dyn Fn(&Instance) -> String + Send + Sync>;
 
 /// What the program says of itself when it opens an instance.
@@ -72,17 +76,26 @@ pub struct Instance {
     /// Of sessions that have ended.
     pub ended_counters: Counters,
     pub gauges: Gauges,
+    /// What statements did.
+    pub telemetry: Telemetry,
+    pub logs: ServerLogs,
+    /// Ends the program.
+    pub stopper: Stopper,
     engine_status: EngineStatus,
     /// Where rows go that memory has no room for.
     temporary: OnceLock<Arc<TemporarySpace>>,
+    open_metrics: EngineStatus,
     /// Where messages for the administrator go; nowhere until the program says it.
     log: OnceLock<fn(&str)>,
     pub virtual_tables: VirtualTables,
     pub user_locks: UserLocks,
     pub xa: Arc<XaRegistry>,
+    /// What SET PERSIST has stored, by name.
+    persisted: parking_lot::Mutex<BTreeMap<String, String>>,
     processes: ProcessList,
     next_connection_id: AtomicU32,
     started: Instant,
+    started_unix_us: i64,
 }
 
 impl Instance {
@@ -106,6 +119,7 @@ impl Instance {
         };
         let memory = Arc::new(ServerMemory::new(config.session_memory_bytes));
         memory.limit_tracked(globals.by_name("global_connection_memory_limit").as_unsigned());
+        let persisted = catalog.stored_settings().variables.iter().cloned().collect();
         let mut deadlocks = None;
         let instance = Arc::new_cyclic(|instance| {
             let system = (config.system_tables)(&catalog, instance);
@@ -113,6 +127,7 @@ impl Instance {
             Instance {
                 virtual_tables: VirtualTables::new(system.tables),
                 engine_status: system.engine_status,
+                open_metrics: system.open_metrics,
                 catalog,
                 accounts: Arc::new(accounts),
                 accounts_version: AtomicU64::new(1),
@@ -124,12 +139,17 @@ impl Instance {
                 ended_counters: Counters::default(),
                 gauges: Gauges::default(),
                 temporary: OnceLock::new(),
+                telemetry: Telemetry::default(),
+                logs: ServerLogs::default(),
+                stopper: Stopper::default(),
                 log: OnceLock::new(),
                 user_locks: UserLocks::default(),
                 xa: Arc::default(),
+                persisted: parking_lot::Mutex::new(persisted),
                 processes: ProcessList::default(),
                 next_connection_id: AtomicU32::new(1),
                 started: Instant::now(),
+                started_unix_us: crate::unix_now_us() as i64,
             }
         });
         if let Some(observer) = deadlocks {
@@ -204,6 +224,11 @@ impl Instance {
     /// The text of SHOW ENGINE INNODB STATUS.
     pub fn engine_status(&self) -> String {
         (self.engine_status)(self)
+    }
+
+    /// The server's figures in the OpenMetrics text format.
+    pub fn open_metrics(&self) -> String {
+        (self.open_metrics)(self)
     }
 
     /// What all sessions together have done.
@@ -287,6 +312,16 @@ impl Instance {
         self.started.elapsed()
     }
 
+    /// Nanoseconds from the start to a moment, the clock of all events.
+    pub fn event_clock_ns(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.started).as_nanos() as u64
+    }
+
+    /// The moment as microseconds since 1970, by the clock of events.
+    pub fn unix_us_of(&self, event_clock_ns: u64) -> i64 {
+        self.started_unix_us + (event_clock_ns / 1000) as i64
+    }
+
     pub fn timer(&self) -> &dyn Timer {
         &*self.config.timer
     }
@@ -298,6 +333,25 @@ impl Instance {
     /// The present value of a global variable of this program's registry.
     pub fn global_variable(&self, name: &'static str) -> String {
         self.globals.by_name(name).display()
+    }
+
+    /// What SET PERSIST has stored, by name.
+    pub fn persisted(&self) -> BTreeMap<String, String> {
+        self.persisted.lock().clone()
+    }
+
+    /// SET PERSIST has stored a value, or RESET PERSIST has removed it.
+    pub fn set_persisted(&self, name: &str, value: Option<String>) {
+        let mut persisted = self.persisted.lock();
+        match value {
+            Some(value) => persisted.insert(name.to_owned(), value),
+            None => persisted.remove(name),
+        };
+    }
+
+    /// Whether a variable was given this value at start.
+    pub fn is_given(&self, name: &str, value: &str) -> bool {
+        self.config.variables.iter().any(|(given, text)| given == name && text == value)
     }
 
     /// KILL without the privilege check, for the server's own use (shutdown, idle connections).

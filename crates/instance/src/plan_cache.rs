@@ -40,6 +40,8 @@ pub struct PreparedPlan {
     /// Of the statistics of the plan's tables, in their order, with which it was made.
     pub epochs: Vec<u64>,
     pub environment: PlanEnvironment,
+    /// Under which its statements are summed; found when the first one ends.
+    pub digest: Arc<RwLock<Option<Arc<telemetry::DigestEntry>>>>,
 }
 
 /// The parts of a session that a plan or its result's shape depend on.

@@ -21,6 +21,8 @@ pub struct PlanShape {
     tables: u64,
     /// Something is read that stands in FROM: a stored table, a view of the server's state, a query.
     pub has_sources: bool,
+    /// A table is read whole without an index.
+    pub reads_without_index: bool,
 }
 
 impl PlanShape {
@@ -56,10 +58,12 @@ impl PlanShape {
             NodeKind::Dual | NodeKind::Nothing | NodeKind::Values { .. } => {}
             NodeKind::Virtual(_) => {
                 self.has_sources = true;
+                self.reads_without_index = true;
                 *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
             }
             NodeKind::Table(access) => match &access.path {
-                AccessPath::FullScan | AccessPath::IndexScan { .. } => {
+                path @ (AccessPath::FullScan | AccessPath::IndexScan { .. }) => {
+                    self.reads_without_index |= matches!(path, AccessPath::FullScan);
                     *if is_inner { &mut self.full_joins } else { &mut self.scans } += 1;
                 }
                 AccessPath::Ranges { ranges, .. } if !is_lookup(ranges) => {

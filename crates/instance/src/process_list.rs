@@ -21,6 +21,12 @@ pub struct ProcessEntry {
     pub kill: KillSwitch,
     /// What the session has done.
     pub counters: Counters,
+    /// The same by kind of statement, and its last statements.
+    pub figures: telemetry::SessionFigures,
+    /// Since when it is connected.
+    pub connected: Instant,
+    /// How it came: `TCP/IP`, `SSL/TLS` or `Socket`.
+    pub connection_type: &'static str,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
 }
@@ -83,7 +89,7 @@ impl Activity {
 }
 
 impl ProcessEntry {
-    pub fn new(id: ConnectionId, user: &str, host: String) -> ProcessEntry {
+    pub fn new(id: ConnectionId, user: &str, host: String, connection_type: &'static str) -> ProcessEntry {
         let activity = Activity {
             user: user.to_owned(),
             host,
@@ -102,6 +108,9 @@ impl ProcessEntry {
             id,
             kill: KillSwitch::default(),
             counters: Counters::default(),
+            figures: telemetry::SessionFigures::default(),
+            connected: Instant::now(),
+            connection_type,
             activity: Mutex::new(activity),
         }
     }
@@ -117,6 +126,7 @@ impl ProcessEntry {
             Some(LockName::Database(_)) => "Waiting for schema metadata lock",
             Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
             Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
+            Some(LockName::Gate(Gate::Definitions)) => "Waiting for backup lock",
             Some(LockName::Accounts) => "Waiting for acl cache lock",
             None => activity.state,
         }
@@ -125,6 +135,16 @@ impl ProcessEntry {
     /// Since when a transaction has been open.
     pub fn in_transaction_since(&self) -> Option<Instant> {
         self.activity.lock().transaction.map(|open| open.since)
+    }
+
+    /// The client's host without its port.
+    pub fn client_host(&self) -> String {
+        let host = &self.activity.lock().host;
+        // An address of version 6 has colons of its own.
+        match host.rsplit_once(':') {
+            Some((host, port)) if port.parse::<u16>().is_ok() => host.to_owned(),
+            _ => host.clone(),
+        }
     }
 
     /// Whether a statement runs now.

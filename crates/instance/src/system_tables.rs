@@ -17,6 +17,8 @@ pub struct SystemTables {
     pub tables: Vec<(&'static str, Arc<dyn VirtualTable>)>,
     /// The text of SHOW ENGINE INNODB STATUS.
     pub engine_status: EngineStatus,
+    /// The text of `/metrics`.
+    pub open_metrics: EngineStatus,
     /// Who is told of deadlocks.
     pub deadlocks: Arc<dyn DeadlockObserver>,
 }

@@ -15,15 +15,18 @@ pub mod hints;
 mod lexer;
 mod limits;
 mod mode;
+mod places;
 mod restore;
 
-pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, digest};
+pub use digest::{Digest, DigestOutput, DigestSeed, LiteralKind, LiteralSpan, digest, normal_text};
 pub use entry::{LiteralUse, ParseOptions, Parsed, ParsedPiece, Piece, parse, parse_one, parse_piece};
 pub use error::{ParseError, ParseErrorKind};
 pub use fuzz::fuzz_one;
 pub use grammar::ProgramNames;
+pub use lexer::keywords;
 pub use limits::{NESTING_MAX, VERSION};
 pub use mode::SqlMode;
+pub use places::parameter_places;
 pub use restore::{
     NamedColumn, NamedTable, ResolvedNames, RestoreOptions, RestoredExpr, RestoredQuery, ViewText,
     is_condition, restore, restore_query,

@@ -26,6 +26,11 @@ pub trait VirtualTable: Send + Sync {
     /// see); the implementation knows the type behind it.
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Vec<Vec<Value>>, SqlError>>;
 
+    /// TRUNCATE: forgets what the rows are made from. False where that is not to be done.
+    fn truncate(&self) -> bool {
+        false
+    }
+
     /// The columns whose values may take reading to find out. `rows` leaves them NULL where it would.
     fn late_columns(&self) -> &'static [usize] {
         &[]

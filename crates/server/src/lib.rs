@@ -13,11 +13,14 @@ mod version;
 mod certificate;
 mod data_directory;
 mod listener;
+mod log_files;
+mod metrics;
 mod panics;
 mod service_manager;
 mod shared;
 mod signals;
 mod start;
+mod stop;
 mod verify;
 mod worker;
 

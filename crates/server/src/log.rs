@@ -1,97 +1,159 @@
-//! Messages for the administrator: one line each, to standard error or the file of `log-error`.
+//! The error log: messages for the administrator, one line each, as text or JSON, to standard error or a file.
 //!
 //! Invariant: control characters of untrusted text are escaped, so one message is one line. Called wherever an
-//! event is handled, never where it is only passed on.
+//! event is handled, never where it is only passed on. Messages are few, so they are written where they arise.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
-use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
-static FILE: OnceLock<File> = OnceLock::new();
+use instance::logs::{timestamp_text, unix_micros};
+
+/// Where messages go; standard error without one.
+static FILE: Mutex<Option<(File, PathBuf)>> = Mutex::new(None);
+/// `log_error_verbosity`. Until it is known everything is written: what a start says is for whoever waits for it.
+static VERBOSITY: AtomicU64 = AtomicU64::new(3);
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// What an administrator must know: always written, as MySQL does it.
+    System,
+    Error,
+    Warning,
+    Note,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::System => "System",
+            Level::Error => "Error",
+            Level::Warning => "Warning",
+            Level::Note => "Note",
+        }
+    }
+
+    /// The verbosity from which it is written, and MySQL's number for it in JSON.
+    fn priority(self) -> u64 {
+        match self {
+            Level::System => 0,
+            Level::Error => 1,
+            Level::Warning => 2,
+            Level::Note => 3,
+        }
+    }
+}
 
 /// Sends messages to a file from now on.
 pub(crate) fn open_file(path: &Path) -> Result<(), String> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    let file = file.map_err(|error| format!("cannot open the log file {}: {error}", path.display()))?;
+    let file = open(path).map_err(|error| format!("cannot open the log file {}: {error}", path.display()))?;
+    let mut present = FILE.lock().unwrap_or_else(PoisonError::into_inner);
     // A second server in one process keeps the first one's file.
-    let _ = FILE.set(file);
+    present.get_or_insert((file, path.to_owned()));
     Ok(())
 }
 
+fn open(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Opens the file by its name again, for whoever has renamed it: FLUSH ERROR LOGS, SIGHUP.
+pub(crate) fn reopen() {
+    let failure = {
+        let mut present = FILE.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((file, path)) = present.as_mut() else { return };
+        match open(path) {
+            Ok(opened) => {
+                *file = opened;
+                None
+            }
+            Err(failure) => Some(format!("cannot open the log file {} again: {failure}", path.display())),
+        }
+    };
+    if let Some(message) = failure {
+        error(&message);
+    }
+}
+
+pub(crate) fn set_verbosity(level: u64) {
+    VERBOSITY.store(level, Relaxed);
+}
+
+pub(crate) fn set_json(is_json: bool) {
+    IS_JSON.store(is_json, Relaxed);
+}
+
+/// Of starts and stops.
+pub(crate) fn system(message: &str) {
+    write(Level::System, message);
+}
+
 pub(crate) fn note(message: &str) {
-    write("Note", message);
+    write(Level::Note, message);
 }
 
 pub(crate) fn warning(message: &str) {
-    write("Warning", message);
+    write(Level::Warning, message);
 }
 
 pub(crate) fn error(message: &str) {
-    write("Error", message);
+    write(Level::Error, message);
 }
 
-fn write(level: &str, message: &str) {
-    let mut line = format!("{} [{level}] ", timestamp(SystemTime::now()));
-    for character in message.chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
+fn write(level: Level, message: &str) {
+    if level.priority() > VERBOSITY.load(Relaxed) {
+        return;
     }
-    line.push('\n');
+    let line = line(level, message, unix_micros(), IS_JSON.load(Relaxed));
+    let mut file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
     // There is nowhere left to report that the log cannot be written.
-    let _ = match FILE.get() {
-        Some(mut file) => file.write_all(line.as_bytes()),
+    let _ = match file.as_mut() {
+        Some((file, _)) => file.write_all(line.as_bytes()),
         None => std::io::stderr().write_all(line.as_bytes()),
     };
 }
 
-/// `2026-01-31T12:34:56.123456Z`.
-fn timestamp(now: SystemTime) -> String {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = since.as_secs();
-    let (year, month, day) = civil_from_days(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let micros = since.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
-}
-
-/// Days since 1970 to the calendar, by whole years and months: a log line may cost a microsecond.
-fn civil_from_days(mut days: u64) -> (u64, u64, u64) {
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let mut month = 1;
-    for length in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
+fn line(level: Level, message: &str, unix_us: i64, is_json: bool) -> String {
+    let time = timestamp_text(unix_us);
+    let mut line = match is_json {
+        true => format!(
+            "{{ \"prio\" : {}, \"subsystem\" : \"Server\", \"ts\" : {}, \"time\" : \"{time}\", \"label\" : \"{}\", \"msg\" : \"",
+            level.priority(),
+            unix_us / 1000,
+            level.name()
+        ),
+        false => format!("{time} [{}] ", level.name()),
+    };
+    for character in message.chars() {
+        match character {
+            '"' | '\\' if is_json => line.extend(['\\', character]),
+            control if control.is_control() && is_json => {
+                line.push_str(&format!("\\u{:04x}", control as u32));
+            }
+            control if control.is_control() => line.extend(control.escape_default()),
+            other => line.push(other),
         }
-        days -= length;
-        month += 1;
     }
-    (year, month, days + 1)
+    line.push_str(if is_json { "\" }\n" } else { "\n" });
+    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
-    fn timestamps_are_calendar_dates() {
-        let check = |seconds, expected| {
-            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        };
-        check(0, "1970-01-01T00:00:00.000000Z");
-        check(951_782_400, "2000-02-29T00:00:00.000000Z");
-        check(1_709_251_199, "2024-02-29T23:59:59.000000Z");
-        check(1_767_225_599, "2025-12-31T23:59:59.000000Z");
+    fn a_message_is_one_line_in_both_forms() {
+        let message = "a \"b\"\nc";
+        assert_eq!(line(Level::Note, message, 0, false), "1970-01-01T00:00:00.000000Z [Note] a \"b\"\\nc\n");
+        assert_eq!(
+            line(Level::Warning, message, 0, true),
+            "{ \"prio\" : 2, \"subsystem\" : \"Server\", \"ts\" : 0, \"time\" : \"1970-01-01T00:00:00.000000Z\", \
+             \"label\" : \"Warning\", \"msg\" : \"a \\\"b\\\"\\u000ac\" }\n"
+        );
     }
 }

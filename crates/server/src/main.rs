@@ -42,7 +42,10 @@ fn main() -> ExitCode {
         }
         Ok(Command::Verify(directory)) => return verify(&directory),
         Ok(Command::Inspect(directory, what)) => server::inspect(&directory, what),
-        Ok(Command::Serve(settings)) => server::run(*settings),
+        Ok(Command::Serve(settings)) => match server::run(*settings) {
+            Ok(code) => return code,
+            Err(message) => Err(message),
+        },
         Err(message) => Err(message),
     };
     match result {

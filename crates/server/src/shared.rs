@@ -7,11 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use auth::KeyPair;
 use env::sync::{Place, Places};
+use parking_lot::RwLock;
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) struct Shared {
     pub server: Arc<instance::Instance>,
-    pub tls: Option<TlsAcceptor>,
+    /// Replaced when the certificate is read again. A leaf lock.
+    tls: RwLock<Option<TlsAcceptor>>,
     pub requires_secure_transport: bool,
     places: Places,
     /// Made in the background at start, as it takes a moment; `None` inside when that failed.
@@ -26,7 +28,7 @@ impl Shared {
     ) -> Arc<Self> {
         let shared = Arc::new(Self {
             server,
-            tls,
+            tls: RwLock::new(tls),
             requires_secure_transport: settings.requires_secure_transport,
             places: Places::default(),
             key_pair: OnceLock::new(),
@@ -36,6 +38,15 @@ impl Shared {
             for_thread.key_pair();
         });
         shared
+    }
+
+    pub(crate) fn tls(&self) -> Option<TlsAcceptor> {
+        self.tls.read().clone()
+    }
+
+    /// For connections from now on.
+    pub(crate) fn set_tls(&self, acceptor: TlsAcceptor) {
+        *self.tls.write() = Some(acceptor);
     }
 
     /// A place for a client; `None` when even the administrator's is taken.

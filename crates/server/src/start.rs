@@ -6,7 +6,8 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,11 +18,13 @@ use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 use crate::data_directory::DataDirectory;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
+use crate::log_files::LogFiles;
 use crate::machine;
 use crate::options::Settings;
 use crate::service_manager::ServiceManager;
 use crate::shared::Shared;
-use crate::signals::StopSignals;
+use crate::signals::{StopSignals, Wish};
+use crate::stop::{RESTART_EXIT_CODE, StopRequests};
 use crate::version::{PROTOCOL_VERSION, VERSION_COMMENT};
 use crate::worker::{Worker, WorkerPool, WorkerSpawner};
 
@@ -30,8 +33,18 @@ const SESSIONS_END_MAX: Duration = Duration::from_secs(2);
 const FAILURE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const PASSWORD_VARIABLE: &str = "EVENKEEL_ROOT_PASSWORD";
 
-/// Serves until a signal comes.
-pub fn run(mut settings: Settings) -> Result<(), String> {
+/// What a log file of this start begins with, as MySQL writes it.
+fn log_head(settings: &Settings) -> String {
+    let socket = settings.socket.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    format!(
+        "evenkeel, Version: {PROTOCOL_VERSION} ({VERSION_COMMENT}). started with:\nTcp port: {}  Unix socket: {socket}\n\
+         Time                 Id Command    Argument\n",
+        settings.port
+    )
+}
+
+/// Serves until a signal or a session ends it; the exit code tells a supervisor whether to start it again.
+pub fn run(mut settings: Settings) -> Result<ExitCode, String> {
     settings.fit_to_machine(machine::memory_bytes());
     if let Some(path) = &settings.log_error {
         log::open_file(path)?;
@@ -50,13 +63,15 @@ pub fn run(mut settings: Settings) -> Result<(), String> {
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let mut signals = runtime.block_on(async { StopSignals::install() })?;
+    let logs = LogFiles::start(directory.path(), log_head(&settings))?;
     let worker_count = match settings.worker_count {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         count => count,
     };
     let (pool, threads) = WorkerPool::start(worker_count, settings.session_moves)?;
-    let served = serve(&runtime, &mut signals, &settings, &directory, &pool);
+    let served = serve(&runtime, &mut signals, &settings, &directory, &pool, &logs);
     pool.stop(threads);
+    logs.settle();
     served
 }
 
@@ -77,14 +92,17 @@ fn serve(
     settings: &Settings,
     directory: &DataDirectory,
     pool: &WorkerPool,
-) -> Result<(), String> {
-    let server = open_store(settings, directory, pool)?;
+    logs: &Arc<LogFiles>,
+) -> Result<ExitCode, String> {
+    let server = open_store(settings, directory, pool, logs)?;
+    let requests = StopRequests::default();
+    requests.listen_to(&server);
     let listening = start_listening(settings, directory, pool, &server);
     let result = match listening {
         Ok(listening) => {
             let mut manager = ServiceManager::of_environment();
             manager.ready();
-            let end = runtime.block_on(wait_for_end(signals, &server, &mut manager, pool));
+            let end = runtime.block_on(wait_for_end(signals, &requests, &server, &mut manager, pool));
             manager.stopping();
             drop(listening.socket_file);
             end_sessions(&listening.shared);
@@ -95,25 +113,33 @@ fn serve(
     let engine = server.engine().clone();
     let closed = on_worker(pool.first(), move || async move { engine.close().await });
     match closed {
-        Ok(Ok(())) => log::note("shutdown complete"),
+        Ok(Ok(())) => log::system("shutdown complete"),
         Ok(Err(error)) => log::error(&format!("the store could not be closed: {error}")),
         Err(message) => log::error(&message),
     }
-    result
+    result.map(|()| if requests.wants_restart() { RESTART_EXIT_CODE.into() } else { ExitCode::SUCCESS })
 }
 
 /// A signal, or a failure that makes every further commit impossible. The engine is asked rather than listened
 /// to: one look a second costs nothing, and clients get the error at once anyway.
 async fn wait_for_end(
     signals: &mut StopSignals,
+    requests: &StopRequests,
     server: &Instance,
     manager: &mut ServiceManager,
     pool: &WorkerPool,
 ) -> Result<(), String> {
     loop {
         tokio::select! {
-            signal = signals.wait() => {
-                log::note(&format!("{signal}: shutting down"));
+            wish = signals.wait() => match wish {
+                Wish::End(signal) => {
+                    log::system(&format!("{signal}: shutting down"));
+                    return Ok(());
+                }
+                Wish::NewLogs => server.reopen_logs(),
+            },
+            wish = requests.wait() => {
+                log::system(&format!("{wish} of a client: shutting down"));
                 return Ok(());
             }
             () = tokio::time::sleep(FAILURE_CHECK_INTERVAL) => {
@@ -124,7 +150,7 @@ async fn wait_for_end(
                 if let Some(error) = server.engine().failure() {
                     let message = format!("the store has failed and the server stops: {error}");
                     log::error(&message);
-                    log::note("when the cause is gone, the next start recovers everything that was acknowledged");
+                    log::system("when the cause is gone, the next start recovers everything that was acknowledged");
                     return Err(message);
                 }
             }
@@ -136,11 +162,12 @@ fn open_store(
     settings: &Settings,
     directory: &DataDirectory,
     pool: &WorkerPool,
+    logs: &Arc<LogFiles>,
 ) -> Result<Arc<Instance>, String> {
     let config = InstanceConfig {
         version: PROTOCOL_VERSION.to_owned(),
         version_comment: VERSION_COMMENT.to_owned(),
-        variables: settings.variables.clone(),
+        variables: with_file_names(settings),
         initial_root_password: initial_password(settings, directory.is_new())?,
         digest_seed: (random_u64(), random_u64()),
         timer: Arc::new(TokioTimer),
@@ -170,20 +197,23 @@ fn open_store(
             _ => FlushAtCommit::Written,
         },
     };
+    let logs = logs.clone();
     on_worker(pool.first(), move || async move {
         let engine = Engine::open(environment, options)
             .await
             .map_err(|error| format!("the store cannot be opened: {error}"))?;
         let behind = engine.stats().pages_behind;
         if behind > 0 {
-            log::note(&format!("the log was read; {behind} pages catch up with it in the background"));
+            log::system(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
         server.set_temporary(temporary_space(&server, temporary_spawner).await?);
-        server.set_log(log::note);
+        server.set_log(log::system);
+        server.logs.set_writer(logs);
+        server.open_logs().map_err(|error| error.message)?;
         let prepared = server.prepared_count();
         if prepared > 0 {
-            log::note(&format!(
+            log::warning(&format!(
                 "{prepared} prepared XA transactions wait for a decision: XA RECOVER lists them"
             ));
         }
@@ -202,6 +232,24 @@ async fn temporary_space(
     let space = TemporarySpace::new(environment, "");
     space.remove_remains().await.map_err(failed)?;
     Ok(space)
+}
+
+/// The variables that were given, and the names that follow from the machine's.
+fn with_file_names(settings: &Settings) -> Vec<(String, String)> {
+    let mut variables = settings.variables.clone();
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "localhost" } else { host.trim() };
+    let file = |ending: &str| format!("{host}{ending}");
+    for (name, value) in [
+        ("hostname", host.to_owned()),
+        ("general_log_file", file(".log")),
+        ("slow_query_log_file", file("-slow.log")),
+    ] {
+        if variables.iter().all(|(given, _)| given != name) {
+            variables.push((name.to_owned(), value));
+        }
+    }
+    variables
 }
 
 fn random_u64() -> u64 {
@@ -234,18 +282,25 @@ fn start_listening(
              (ALTER USER, or {PASSWORD_VARIABLE} on the first start) or listen on 127.0.0.1"
         ));
     }
-    let tls = match settings.offers_tls {
-        true => {
-            let (certificate, key) = crate::certificate::identity_files(
-                directory.path(),
-                settings.tls_certificate.as_ref(),
-                settings.tls_key.as_ref(),
-            )?;
-            Some(crate::certificate::acceptor(&certificate, &key)?)
-        }
+    let identity = match settings.offers_tls {
+        true => Some(crate::certificate::identity_files(
+            directory.path(),
+            settings.tls_certificate.as_ref(),
+            settings.tls_key.as_ref(),
+        )?),
         false => None,
     };
+    let acceptor = |(certificate, key): &(PathBuf, PathBuf)| crate::certificate::acceptor(certificate, key);
+    let tls = identity.as_ref().map(acceptor).transpose()?;
     let shared = Shared::new(server.clone(), tls, settings);
+    if let Some(identity) = identity {
+        let shared = Arc::downgrade(&shared);
+        server.stopper.set_reload_tls(Box::new(move || {
+            let new = acceptor(&identity)?;
+            shared.upgrade().ok_or("the server stops")?.set_tls(new);
+            Ok(())
+        }));
+    }
     let (backlog, socket) = (settings.backlog, settings.socket.clone());
     let (for_worker, pool_for_worker) = (shared.clone(), pool.clone());
     let bound = on_worker(pool.first(), move || async move {
@@ -254,6 +309,10 @@ fn start_listening(
     let (addresses, socket_file) = bound?;
     if directory.is_new() && !passwordless.is_empty() {
         log::warning("root@localhost has no password: anybody on this machine can log in as root");
+    }
+    if settings.metrics_port > 0 {
+        let port = crate::metrics::serve(&settings.metrics_bind_address, settings.metrics_port, server)?;
+        log::system(&format!("metrics: http://{}:{port}/metrics", settings.metrics_bind_address));
     }
     announce(&addresses, settings.socket.as_deref());
     Ok(Listening { shared, socket_file })
@@ -294,7 +353,7 @@ fn announce(addresses: &[SocketAddr], socket: Option<&Path>) {
     if let Some(path) = socket {
         ways.push(format!("mysql -S {} -u root", path.display()));
     }
-    log::note(&format!("ready for connections: {}", ways.join(" or ")));
+    log::system(&format!("ready for connections: {}", ways.join(" or ")));
 }
 
 fn end_sessions(shared: &Shared) {

@@ -130,7 +130,7 @@ pub fn counter_of_plan<'c>(plan: &Plan, counters: &'c Counters) -> &'c AtomicU64
 }
 
 /// Whether the rows to change come from several tables.
-fn joins(node: &NodeKind) -> bool {
+pub fn joins(node: &NodeKind) -> bool {
     match node {
         NodeKind::NestedLoop(_) | NodeKind::HashJoin(_) => true,
         NodeKind::Filter { input, .. } | NodeKind::Project { input, .. } | NodeKind::Limit { input, .. } => {

@@ -18,7 +18,9 @@ use crate::connection_info::ConnectionInfo;
 use crate::privileges::Privileges;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
-use crate::statement::{GlobalReadLock, NamedStatement, PreparedStatement, Statements, TableLocks};
+use crate::statement::{
+    GlobalReadLock, NamedStatement, Observation, PreparedStatement, Statements, TableLocks,
+};
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
 use instance::{ConnectionId, Instance, KillKind, OpenTransaction, ProcessEntry};
@@ -53,6 +55,10 @@ pub struct Session {
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// The running statement is inside the gate of changes.
     pub(crate) statement_passage: Option<catalog::Passage>,
+    /// LOCK INSTANCE FOR BACKUP.
+    pub(crate) backup_lock: Option<catalog::ClosedGate>,
+    /// The running statement changes definitions, and whoever wants to keep them waits for it.
+    pub(crate) backup_passage: Option<catalog::Passage>,
     /// A commit has begun that may not happen: what is left of the transaction is rolled back.
     pub(crate) commit_is_due: bool,
     pub(crate) statements: Statements,
@@ -63,6 +69,8 @@ pub struct Session {
     /// Syntax trees of the running text; reset after it.
     pub(crate) arena: Bump,
     pub(crate) digest: DigestOutput,
+    /// What the running statement does, and what the session keeps of earlier ones.
+    pub(crate) observed: Observation,
     /// What the client will be told with the end of the statement.
     pub(crate) changes: Vec<StateChange>,
     /// The running statement shows the conditions of the one before it, and has none itself.
@@ -82,7 +90,13 @@ impl Session {
             Some(peer) => format!("{}:{}", connection.host, peer.port()),
             None => connection.host.clone(),
         };
-        let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host));
+        let way = match (&connection.tls, connection.peer) {
+            (Some(_), _) => "SSL/TLS",
+            (None, Some(_)) => "TCP/IP",
+            (None, None) => "Socket",
+        };
+        let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host, way));
+        instance.telemetry.accounts.connected(&connection.user, &connection.host);
         instance.processes().add(process.clone());
         instance.gauges.count_connection(instance.processes().count(), connection.tls.is_some());
         let variables = SessionVariables::new(&instance.globals);
@@ -108,6 +122,8 @@ impl Session {
             table_locks: TableLocks::default(),
             global_read_lock: None,
             statement_passage: None,
+            backup_lock: None,
+            backup_passage: None,
             commit_is_due: false,
             statements: Statements::default(),
             prepared: BTreeMap::new(),
@@ -115,6 +131,7 @@ impl Session {
             next_statement_id: 0,
             arena: Bump::new(),
             digest: DigestOutput::default(),
+            observed: Observation::default(),
             changes: Vec::new(),
             reads_conditions: false,
             ticket: None,
@@ -216,6 +233,8 @@ impl Session {
 
     /// COM_CHANGE_USER after the new user is authenticated: everything of the session starts anew.
     pub async fn change_user(&mut self, connection: ConnectionInfo) -> Result<OkInfo, SqlError> {
+        self.instance.telemetry.accounts.left(&self.connection.user, &self.connection.host);
+        self.instance.telemetry.accounts.connected(&connection.user, &connection.host);
         self.connection = connection;
         self.process.update(|activity| activity.user.clone_from(&self.connection.user));
         self.start_anew().await?;
@@ -251,6 +270,7 @@ impl Session {
         self.xa = None;
         self.table_locks.clear();
         self.global_read_lock = None;
+        self.backup_lock = None;
         self.instance.user_locks.release_all(self.process.id);
         self.shared.reset();
         self.privileges = Privileges::new(&self.instance, &self.connection);
@@ -295,11 +315,13 @@ impl Session {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let uptime = self.instance.uptime().as_secs();
-        let questions = self.instance.total_counters().questions.load(Relaxed);
+        let total = self.instance.total_counters();
+        let questions = total.questions.load(Relaxed);
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 1  \
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 1  \
              Open tables: 0  Queries per second avg: {:.3}",
             self.instance.processes().count(),
+            total.slow_queries.load(Relaxed),
             questions as f64 / uptime.max(1) as f64,
         )
     }
@@ -333,6 +355,18 @@ impl Session {
     pub async fn close(mut self) {
         // Nobody is left to be told of an error; recovery would undo the transaction as well.
         let _ = self.transaction.rollback().await;
+    }
+
+    /// The session has ended: what it did becomes its account's.
+    fn tell_account(&self) {
+        let process = &self.process;
+        let figures = process.figures.figures();
+        let (user, host) = (&self.connection.user, &self.connection.host);
+        self.instance.telemetry.accounts.ended(user, host, &figures, |account| {
+            account.connected_us += process.connected.elapsed().as_micros() as u64;
+            account.bytes_received += process.counters.bytes_received.load(Relaxed);
+            account.bytes_sent += process.counters.bytes_sent.load(Relaxed);
+        });
     }
 
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
@@ -383,16 +417,12 @@ impl Session {
     /// Shows in the process list what the session does.
     pub(crate) fn show_activity(&self, command: &'static str, text: Option<&[u8]>) {
         let now = Instant::now();
-        let slow_after = self.settings.long_query_time;
         let open = self.transaction.current.as_ref().filter(|_| self.transaction.explicit);
         let open = open.map(|transaction| transaction.isolation());
         let number = self.transaction.begun;
         let is_read_only = self.transaction.access == engine::AccessMode::ReadOnly;
         self.process.update(|activity| {
             let began = std::mem::replace(&mut activity.since, now);
-            if text.is_none() && activity.command != "Sleep" && now - began > slow_after {
-                instance::count(&self.process.counters.slow_queries);
-            }
             let known = activity.transaction.filter(|known| known.number == number);
             let since = known.map_or(began, |known| known.since);
             activity.transaction =
@@ -407,7 +437,9 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.instance.user_locks.release_all(self.process.id);
+        self.log_quit();
         self.instance.processes().remove(self.process.id, &self.instance.ended_counters);
+        self.tell_account();
     }
 }
 

@@ -135,6 +135,11 @@ impl SessionServices for SharedState {
         self.found_rows.load(Relaxed)
     }
 
+    fn has_connection(&self, id: u64) -> bool {
+        let id = u32::try_from(id).map(instance::ConnectionId);
+        id.is_ok_and(|id| self.instance.processes().find(id).is_some())
+    }
+
     fn check_interrupted(&self) -> Result<(), SqlError> {
         self.process.kill.interrupt.check()
     }

@@ -9,8 +9,10 @@ use datum::{SqlError, Value, error_code};
 use instance::Instance;
 use schema::{LocalFuture, TableDef, VirtualTable};
 
+use crate::table::Table;
 use crate::view::view_definition;
-use crate::{accounts, processes, statistics, status, variables};
+use crate::{accounts, log_tables, processes, statistics, status, variables};
+use crate::{information_schema, performance_schema, sys};
 
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
@@ -23,11 +25,22 @@ struct InstanceTable {
     rows: fn(&Instance, &Viewer) -> Rows,
     /// Error 1227 for who may not see the sessions of others.
     needs_process: bool,
+    truncate: Option<fn(&Instance)>,
 }
 
 impl VirtualTable for InstanceTable {
     fn definition(&self) -> &Arc<TableDef> {
         &self.definition
+    }
+
+    fn truncate(&self) -> bool {
+        match (self.truncate, self.instance.upgrade()) {
+            (Some(truncate), Some(instance)) => {
+                truncate(&instance);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn rows<'a>(&'a self, viewer: &'a dyn Any) -> LocalFuture<'a, Result<Rows, SqlError>> {
@@ -41,6 +54,8 @@ impl VirtualTable for InstanceTable {
             (Some(instance), Some(viewer)) => (self.rows)(&instance, viewer),
             _ => Rows::new(),
         };
+        let width = self.definition.columns.len();
+        debug_assert!(rows.iter().all(|row| row.len() == width), "{}", self.definition.name);
         Box::pin(async move { Ok(rows) })
     }
 }
@@ -51,18 +66,20 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
         let definition = view_definition(database, name, columns);
         let (instance, needs_process) = (instance.clone(), is_for_process(name));
         let table: Arc<dyn VirtualTable> =
-            Arc::new(InstanceTable { definition, instance, rows, needs_process });
+            Arc::new(InstanceTable { definition, instance, rows, needs_process, truncate: None });
         (database, table)
     };
-    let log = |definition: Arc<TableDef>| {
-        let rows: fn(&Instance, &Viewer) -> Rows = |_, _| Rows::new();
+    let log = |definition: Arc<TableDef>, rows: fn(&Instance, &Viewer) -> Rows, truncate: fn(&Instance)| {
+        let (instance, truncate) = (instance.clone(), Some(truncate));
         let table: Arc<dyn VirtualTable> =
-            Arc::new(InstanceTable { definition, instance: instance.clone(), rows, needs_process: false });
+            Arc::new(InstanceTable { definition, instance, rows, needs_process: false, truncate });
         ("mysql", table)
     };
     vec![
-        log(crate::log_tables::general_log()),
-        log(crate::log_tables::slow_log()),
+        log(log_tables::general_log(), log_tables::general_rows, |instance| {
+            instance.logs.general_rows.clear();
+        }),
+        log(log_tables::slow_log(), log_tables::slow_rows, |instance| instance.logs.slow_rows.clear()),
         table(INFORMATION_SCHEMA, "PROCESSLIST", processes::PROCESS_COLUMNS, processes::processes),
         table(PERFORMANCE_SCHEMA, "processlist", processes::PROCESS_COLUMNS, processes::processes),
         table(PERFORMANCE_SCHEMA, "threads", processes::THREAD_COLUMNS, processes::threads),
@@ -93,10 +110,23 @@ pub fn all(instance: &Weak<Instance>) -> Vec<(&'static str, Arc<dyn VirtualTable
     .chain(accounts::all().into_iter().map(|(database, definition, rows)| {
         let instance = instance.clone();
         let table: Arc<dyn VirtualTable> =
-            Arc::new(InstanceTable { definition, instance, rows, needs_process: false });
+            Arc::new(InstanceTable { definition, instance, rows, needs_process: false, truncate: None });
         (database, table)
     }))
+    .chain(declared(instance))
     .collect()
+}
+
+/// The tables that say everything of themselves.
+fn declared(instance: &Weak<Instance>) -> impl Iterator<Item = (&'static str, Arc<dyn VirtualTable>)> + '_ {
+    let tables = [performance_schema::all(), sys::all(), information_schema::of_instance()].concat();
+    tables.into_iter().map(|table| {
+        let Table { database, shape, rows, truncate, needs_process } = table;
+        let (definition, instance) = (shape.definition(database), instance.clone());
+        let table: Arc<dyn VirtualTable> =
+            Arc::new(InstanceTable { definition, instance, rows, needs_process, truncate });
+        (database, table)
+    })
 }
 
 /// MySQL asks for PROCESS when it fills these.

@@ -8,9 +8,15 @@ mod accounts;
 mod information_schema;
 mod instance_table;
 mod log_tables;
+mod open_metrics;
+mod performance_schema;
 mod processes;
+mod shape;
 mod statistics;
 mod status;
+mod sys;
+mod table;
+mod values;
 mod variables;
 mod view;
 
@@ -26,6 +32,7 @@ pub fn join(catalog: &Arc<Catalog>, instance: &Weak<Instance>) -> SystemTables {
     let report = status::InnodbReport::default();
     SystemTables {
         tables: stored.chain(instance_table::all(instance)).collect(),
+        open_metrics: Box::new(open_metrics::text),
         engine_status: Box::new(move |instance| report.text(instance)),
         deadlocks: Arc::new(status::DeadlockWitness::new(instance)),
     }

@@ -1,10 +1,13 @@
-//! `mysql.general_log` and `mysql.slow_log`: MySQL's definitions without rows, because logs go to files only.
+//! `mysql.general_log` and `mysql.slow_log`: what the logs keep in memory while `log_output` has TABLE.
 //!
 //! Tools that dump all databases ask for both by name.
 use std::sync::Arc;
 
+use crate::values::{duration, timestamp};
+use catalog::Viewer;
 use collation::CollationId;
-use datum::{ColumnType, TypeKind};
+use datum::{ColumnType, TypeKind, Value};
+use instance::Instance;
 use schema::{ColumnDef, ColumnDefault, TableDef, TableId};
 
 pub fn general_log() -> Arc<TableDef> {
@@ -77,4 +80,47 @@ fn moment(name: &str) -> ColumnDef {
         on_update_current_timestamp: true,
         ..column(name, ColumnType::new(TypeKind::Timestamp { fsp: 6 }))
     }
+}
+
+pub fn general_rows(instance: &Instance, _: &Viewer) -> Vec<Vec<Value>> {
+    let row = |row: instance::logs::GeneralRow| {
+        vec![
+            timestamp(row.unix_us),
+            Value::bytes(row.user_host),
+            Value::UInt(row.thread),
+            server_id(instance),
+            Value::bytes(row.command),
+            Value::Bytes(row.argument),
+        ]
+    };
+    instance.logs.general_rows.rows().into_iter().map(row).collect()
+}
+
+pub fn slow_rows(instance: &Instance, _: &Viewer) -> Vec<Vec<Value>> {
+    let row = |row: instance::logs::SlowRow| {
+        vec![
+            timestamp(row.unix_us),
+            Value::bytes(row.user_host),
+            duration(row.query_us),
+            duration(row.lock_us),
+            number_of(row.rows_sent),
+            number_of(row.rows_examined),
+            Value::bytes(row.database),
+            number_of(row.last_insert_id),
+            Value::Int(0),
+            server_id(instance),
+            Value::Bytes(row.text),
+            Value::UInt(row.thread),
+        ]
+    };
+    instance.logs.slow_rows.rows().into_iter().map(row).collect()
+}
+
+fn server_id(instance: &Instance) -> Value {
+    Value::UInt(instance.globals.by_name("server_id").as_unsigned())
+}
+
+/// The column is an INT.
+fn number_of(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX).min(i64::from(i32::MAX)))
 }

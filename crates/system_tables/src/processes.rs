@@ -32,6 +32,19 @@ pub(crate) const THREAD_COLUMNS: &[ViewColumn] = &[
     NullNumber("PROCESSLIST_TIME"),
     NullText("PROCESSLIST_STATE", 64),
     NullLongText("PROCESSLIST_INFO"),
+    NullNumber("PARENT_THREAD_ID"),
+    NullText("ROLE", 64),
+    Text("INSTRUMENTED", 3),
+    Text("HISTORY", 3),
+    NullText("CONNECTION_TYPE", 16),
+    NullNumber("THREAD_OS_ID"),
+    NullText("RESOURCE_GROUP", 64),
+    Text("EXECUTION_ENGINE", 9),
+    Number("CONTROLLED_MEMORY"),
+    Number("MAX_CONTROLLED_MEMORY"),
+    Number("TOTAL_MEMORY"),
+    Number("MAX_TOTAL_MEMORY"),
+    Text("TELEMETRY_ACTIVE", 3),
 ];
 
 pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
@@ -54,6 +67,19 @@ pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
             Value::UInt(activity.since.elapsed().as_secs()),
             Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
             activity.info().map_or(Value::Null, Value::bytes),
+            Value::Null,
+            Value::Null,
+            Value::bytes("YES"),
+            Value::bytes("YES"),
+            Value::bytes(entry.connection_type),
+            Value::Null,
+            Value::bytes("USR_default"),
+            Value::bytes("PRIMARY"),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::bytes("NO"),
         ]);
     }
     rows

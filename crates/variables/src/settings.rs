@@ -28,6 +28,10 @@ pub struct Settings {
     pub max_execution_time_ms: u64,
     /// Statements that take longer are counted as slow.
     pub long_query_time: Duration,
+    /// The slow log has statements that looked at as many rows at least.
+    pub min_examined_rows: u64,
+    pub profiling: bool,
+    pub profiling_history_size: usize,
     pub select_limit: u64,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
@@ -85,6 +89,9 @@ impl Settings {
             snapshot_isolation: truth("innodb_snapshot_isolation"),
             max_execution_time_ms: number("max_execution_time"),
             long_query_time: seconds(variables.by_name("long_query_time").as_double()),
+            min_examined_rows: number("min_examined_row_limit"),
+            profiling: truth("profiling"),
+            profiling_history_size: number("profiling_history_size") as usize,
             select_limit: number("sql_select_limit"),
             auto_increment_increment: number("auto_increment_increment"),
             auto_increment_offset: number("auto_increment_offset"),

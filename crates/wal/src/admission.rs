@@ -91,7 +91,8 @@ impl Wal {
                 Err(AppendError::Full) => {
                     let since_us = self.shared.env.clock.now_us();
                     waiter.await;
-                    self.shared.space_waits.end(&*self.shared.env.clock, since_us);
+                    let time_us = self.shared.space_waits.end(&*self.shared.env.clock, since_us);
+                    env::note_wait(env::WaitCause::LogSpace, time_us);
                 }
                 other => return other,
             }

@@ -125,7 +125,8 @@ impl Wal {
         let clock = &*self.shared.env.clock;
         let since_us = clock.now_us();
         let waited = self.wait_for_commit(lsn).await;
-        self.shared.spacing.note_commit_wait(self.shared.commit_waits.end(clock, since_us));
+        let time_us = self.shared.commit_waits.end(clock, since_us);
+        self.shared.spacing.note_commit_wait(env::note_wait(env::WaitCause::LogFlush, time_us));
         waited
     }
 

@@ -14,6 +14,7 @@ impl ExecContext<'_> {
         row: &[Value],
     ) -> Result<ChangeOutcome, SqlError> {
         self.work.inserts += 1;
+        self.uses.of(table.definition().id, None).inserted += 1;
         table.insert_row(self.transaction, row, self.settings.lock_wait).await
     }
 
@@ -26,6 +27,7 @@ impl ExecContext<'_> {
         new: &[Value],
     ) -> Result<ChangeOutcome, SqlError> {
         self.work.updates += 1;
+        self.uses.of(table.definition().id, None).updated += 1;
         table.update_row(self.transaction, row_key, old, new, self.settings.lock_wait).await
     }
 
@@ -37,6 +39,7 @@ impl ExecContext<'_> {
         row: &[Value],
     ) -> Result<(), SqlError> {
         self.work.deletes += 1;
+        self.uses.of(table.definition().id, None).deleted += 1;
         table.delete_row(self.transaction, row_key, row, self.settings.lock_wait).await
     }
 }

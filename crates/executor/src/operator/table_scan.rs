@@ -172,6 +172,8 @@ impl<'p> TableScan<'p> {
             opened.mark = context.transaction.lock_mark();
             let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
             if let Some(record) = record {
+                context.work.rows_examined += 1;
+                context.uses.of(access.table.id, access.path.index()).fetched += 1;
                 opened.take_entry(access, &self.base, &key, &record, context, out).await?;
             }
             return Ok(false);
@@ -236,6 +238,8 @@ impl<'p> TableScan<'p> {
         // Entries that fail the entry filter are not counted: MySQL does not see them.
         let counted = if access.entry_filter.is_empty() { opened.entries.len() } else { 0 };
         context.work.step(&access.path, access.backward, counted, !more);
+        let fetched = opened.entries.len() as u64;
+        context.uses.of(access.table.id, access.path.index()).fetched += fetched;
         if more {
             opened.cursor = Some(cursor);
         }

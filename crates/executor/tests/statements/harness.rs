@@ -278,6 +278,7 @@ impl Database {
             memory: MemoryBudget::new(self.memory_bytes, executor::SessionMemory::unbounded()),
             temporary: &self.temporary,
             kept: executor::KeptRows::default(),
+            uses: Default::default(),
             work: executor::Work::default(),
         };
         let mut sink = CollectRows::default();

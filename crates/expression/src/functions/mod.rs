@@ -25,6 +25,8 @@ mod json_storage;
 mod json_value;
 pub use json_value::JsonBehaviour;
 pub(crate) use json_value::json_scalar;
+pub use rare::bytes_text;
+pub use server_calls::pico_time_text;
 mod moment_or_time;
 mod network;
 mod numeric_exact;

@@ -201,10 +201,15 @@ fn random_bytes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn format_bytes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let Value::Double(bytes) = *arguments.value(0)? else { return Ok(Value::Null) };
+    Ok(Value::bytes(bytes_text(bytes)))
+}
+
+/// What FORMAT_BYTES() gives.
+pub fn bytes_text(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes.abs() < 1024.0 {
-        return Ok(Value::bytes(format!("{:>4} bytes", bytes as i64)));
+        return format!("{:>4} bytes", bytes as i64);
     }
     let mut scaled = bytes / 1024.0;
     let mut unit = 0;
@@ -213,7 +218,7 @@ fn format_bytes(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         unit += 1;
     }
     let text = if scaled.abs() >= 100_000.0 { format!("{scaled:.2e}") } else { format!("{scaled:.2}") };
-    Ok(Value::bytes(format!("{text} {}", UNITS[unit])))
+    format!("{text} {}", UNITS[unit])
 }
 
 fn inet6_aton(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

@@ -31,6 +31,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("source_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
     entry("master_pos_wait", (2, 4), Statement, infer_texts, |_| Ok(Value::Null)),
     entry("validate_password_strength", (1, 1), Pure, infer_texts, validate_password_strength),
+    entry(
+        "ps_current_thread_id",
+        (0, 0),
+        Statement,
+        |_, _, _| Ok(unsigned_type()),
+        |arguments| Ok(Value::UInt(arguments.context.settings.connection_id)),
+    ),
+    entry("ps_thread_id", (1, 1), Statement, infer_thread_id, ps_thread_id),
+    entry("statement_digest", (1, 1), Statement, infer_digest, statement_digest),
+    entry("statement_digest_text", (1, 1), Statement, infer_digest_text, statement_digest_text),
     entry("format_pico_time", (1, 1), Pure, infer_pico_time, format_pico_time),
 ];
 
@@ -95,6 +105,11 @@ fn validate_password_strength(arguments: &Arguments<'_>) -> Result<Value, SqlErr
 
 /// A time of the performance schema, in the unit that suits it.
 fn format_pico_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(arguments.double(0)?.map_or(Value::Null, |picoseconds| Value::bytes(pico_time_text(picoseconds))))
+}
+
+/// What FORMAT_PICO_TIME() gives.
+pub fn pico_time_text(picoseconds: f64) -> String {
     const UNITS: [(f64, &str); 7] = [
         (86_400e12, "d"),
         (3_600e12, "h"),
@@ -104,16 +119,81 @@ fn format_pico_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         (1e6, "us"),
         (1e3, "ns"),
     ];
-    let Some(picoseconds) = arguments.double(0)? else { return Ok(Value::Null) };
     let Some((divisor, unit)) = UNITS.iter().find(|(divisor, _)| picoseconds.abs() >= *divisor) else {
-        return Ok(Value::bytes(format!("{:>3} ps", picoseconds as i64)));
+        return format!("{:>3} ps", picoseconds as i64);
     };
     let scaled = picoseconds / divisor;
-    Ok(Value::bytes(if scaled.abs() >= 100_000.0 {
+    if scaled.abs() >= 100_000.0 {
         let text = format!("{scaled:.2e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         format!("{digits}e+{exponent:0>2} {unit}")
     } else {
         format!("{scaled:.2} {unit}")
-    }))
+    }
+}
+
+fn infer_thread_id(_: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    super::infer::cast_integer(&BindContext::default(), &mut arguments[0])?;
+    Ok(unsigned_type())
+}
+
+/// A connection is its own thread, if there is such a connection.
+fn ps_thread_id(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let id = match *arguments.value(0)? {
+        Value::Int(id) => u64::try_from(id).ok(),
+        Value::UInt(id) => Some(id),
+        _ => None,
+    };
+    let exists = |id: &u64| arguments.context.session.has_connection(*id);
+    Ok(id.filter(exists).map_or(Value::Null, Value::UInt))
+}
+
+fn infer_digest(bind: &BindContext, _: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    cast_text(bind, &mut arguments[0])?;
+    Ok(system_text(64))
+}
+
+fn infer_digest_text(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    super::infer::text_result(bind, name, arguments, u64::from(u32::MAX))
+}
+
+/// The normalised text of a statement; error 3676 for a text that is none.
+fn normal_of(arguments: &Arguments<'_>) -> Result<Option<String>, SqlError> {
+    let Some(text) = arguments.text(0)? else { return Ok(None) };
+    let settings = &arguments.context.settings;
+    let mode = &settings.sql_mode;
+    let mode = parser::SqlMode {
+        ansi_quotes: mode.contains(datum::SqlMode::ANSI_QUOTES),
+        pipes_as_concat: mode.contains(datum::SqlMode::PIPES_AS_CONCAT),
+        no_backslash_escapes: mode.contains(datum::SqlMode::NO_BACKSLASH_ESCAPES),
+        high_not_precedence: mode.contains(datum::SqlMode::HIGH_NOT_PRECEDENCE),
+        ignore_space: mode.contains(datum::SqlMode::IGNORE_SPACE),
+        real_as_float: mode.contains(datum::SqlMode::REAL_AS_FLOAT),
+    };
+    let arena = bumpalo::Bump::new();
+    let options = parser::ParseOptions { mode, parameters: false };
+    if let Err(error) = parser::parse(&text, options, &arena) {
+        return Err(ER_UNDEFINED_PARSE_FOR_DIGEST.with(&[&error.message()]));
+    }
+    Ok(parser::normal_text(&text, mode, DIGEST_LENGTH_MAX))
+}
+
+/// `max_digest_length`.
+const DIGEST_LENGTH_MAX: usize = 1024;
+const ER_UNDEFINED_PARSE_FOR_DIGEST: datum::ErrorCode =
+    datum::ErrorCode::new(3676, "HY000", "Could not parse argument to digest function: \"%s\".");
+
+fn statement_digest_text(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    Ok(normal_of(arguments)?.map_or(Value::Null, Value::bytes))
+}
+
+fn statement_digest(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let Some(normal) = normal_of(arguments)? else { return Ok(Value::Null) };
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, normal.as_bytes());
+    let digits = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    Ok(Value::bytes(digits.collect::<String>()))
 }

@@ -79,7 +79,7 @@ pub use query::{
 };
 pub use set::{SetStatement, SetValue, VariableAssignment, VariableTarget};
 pub use show::{Show, ShowFilter};
-pub use statement::{Statement, StatementKind, Unsupported};
+pub use statement::{InstanceAction, Statement, StatementKind, Unsupported};
 pub use stored::{CreateView, Definer, DropStored, RoutineKind, SqlSecurity, ViewAlgorithm, ViewCheck};
 pub use table_reference::{
     DerivedTable, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, JsonTable,

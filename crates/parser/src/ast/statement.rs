@@ -83,6 +83,12 @@ pub enum StatementKind<'a> {
     ReplicaControl(&'a ReplicaControl<'a>),
     Shutdown,
     Restart,
+    /// RESET PERSIST; without a name everything.
+    ResetPersist {
+        name: Option<Ident<'a>>,
+        if_exists: bool,
+    },
+    AlterInstance(InstanceAction<'a>),
 
     CreateUser(&'a CreateUser<'a>),
     AlterUser(&'a AlterUser<'a>),
@@ -102,6 +108,23 @@ pub enum StatementKind<'a> {
 }
 
 /// A statement that was recognised by its leading words only: to execute it is error 1235 with the family's name.
+/// What ALTER INSTANCE is to do.
+#[derive(Debug, Clone, Copy)]
+pub enum InstanceAction<'a> {
+    /// Certificate and key are read again.
+    ReloadTls {
+        channel: Option<Ident<'a>>,
+        no_rollback: bool,
+    },
+    ReloadKeyring,
+    RotateInnodbKey,
+    RotateBinlogKey,
+    /// `ENABLE` or `DISABLE INNODB REDO_LOG`.
+    RedoLog {
+        enable: bool,
+    },
+}
+
 #[derive(Clone, Copy)]
 pub struct Unsupported<'a> {
     /// For instance `CREATE TRIGGER`.

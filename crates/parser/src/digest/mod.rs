@@ -6,6 +6,7 @@
 //! The session asks for the digest before it parses; `LiteralUse` of the parsed text says whether a plan may be kept.
 mod bind;
 mod hash;
+mod normal;
 mod walk;
 
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 
 use crate::ast::Span;
 
+pub use normal::normal_text;
 pub use walk::digest;
 
 /// A 128-bit keyed hash.

@@ -18,6 +18,7 @@ mod grant;
 mod handler;
 mod index;
 mod insert;
+mod instance;
 mod into;
 mod json;
 mod keyword_function;

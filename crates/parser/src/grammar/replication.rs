@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
             (K::Replica | K::Slave, _) => self.replica_control("RESET"),
             (K::Master, _) => self.unsupported("RESET MASTER"),
             (K::Binary, K::Logs) => self.unsupported("RESET BINARY LOGS AND GTIDS"),
-            (K::Persist, _) => self.unsupported("RESET PERSIST"),
+            (K::Persist, _) => self.reset_persist(),
             _ => Err(self.syntax_error()),
         }
     }

@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
                 ["CREATE SPATIAL REFERENCE SYSTEM", "", "DROP SPATIAL REFERENCE SYSTEM"]
             }
             (K::Library, _) => ["CREATE LIBRARY", "ALTER LIBRARY", "DROP LIBRARY"],
-            (K::Instance, _) if verb == K::Alter => ["", "ALTER INSTANCE", ""],
+            (K::Instance, _) if verb == K::Alter => return self.alter_instance(),
             _ => return Err(self.syntax_error()),
         };
         self.unsupported(match verb {

@@ -60,7 +60,7 @@ impl Client {
         let config = ConnectionConfig {
             version: PROTOCOL_VERSION.to_owned(),
             connection_id: id.0,
-            offers_tls: shared.tls.is_some(),
+            offers_tls: shared.tls().is_some(),
             collation: GREETING_COLLATION,
             plugin: auth::Plugin::default().name(),
             // Until the session says otherwise; before the login a smaller limit holds anyway.

@@ -276,6 +276,7 @@ impl Context<'_> {
                 self.session.close_statement(StatementId(statement));
             }
             Command::InitDatabase(name) => {
+                self.session.log_command("Init DB", name);
                 let result = self.session.init_db(name).await;
                 self.answer(result);
             }

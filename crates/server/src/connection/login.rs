@@ -5,10 +5,12 @@
 //! whose proof is limited by `net_read_timeout`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use auth::{Account, ClientHost, Denial, Exchange, ExchangeStart, Plugin, Step, TemporaryLock};
 use datum::{ErrorCode, SqlError, error_code};
+use instance::logs::{AuditRecord, GeneralRecord, unix_micros};
 use session::{ClientCapabilities, ConnectionInfo, Session, TlsInfo};
 use wire::{Capabilities, ChangeUser, ErrorReply, Event, HandshakeResponse, PacketWriter};
 
@@ -124,6 +126,7 @@ async fn introduce_and_open(client: &mut Client, place: &ClientPlace) -> Result<
     if let Some(database) = &introduction.database {
         session.init_db(database).await.map_err(End::Refused)?;
     }
+    session.log_connect();
     client.protocol.authenticated();
     write_ok(&mut client.writer, client.protocol.capabilities(), &session.ok_info());
     Ok(session)
@@ -162,8 +165,7 @@ async fn introduction(client: &mut Client) -> Result<Introduction, End> {
         match client.protocol.next_event(&mut client.writer) {
             Ok(Some(Event::Introduced(response))) => return Ok(Introduction::from_response(&response)),
             Ok(Some(Event::TlsRequested)) => {
-                let acceptor =
-                    client.shared.tls.clone().expect("the protocol refuses TLS that was not offered");
+                let acceptor = client.shared.tls().expect("the protocol refuses TLS that was not offered");
                 let first_bytes = client.protocol.take_tls_bytes();
                 client.stream.get_mut().start_tls(&acceptor, first_bytes).await?;
                 client.protocol.tls_established();
@@ -258,7 +260,36 @@ fn denied(client: &Client, introduction: &Introduction, denial: Denial) -> SqlEr
         Denial::UnsupportedByClient => error_code::ER_NOT_SUPPORTED_AUTH_MODE.plain(),
     };
     crate::log::note(&error.message);
+    log_refusal(client, user, &host, &error);
     error
+}
+
+/// To the general log as MySQL writes it, and to the audit log.
+fn log_refusal(client: &Client, user: &str, host: &str, error: &SqlError) {
+    let logs = &client.shared.server.logs;
+    let (unix_us, thread) = (unix_micros(), u64::from(client.id.0));
+    if logs.settings.general.load(Relaxed) {
+        logs.write_general(&GeneralRecord {
+            unix_us,
+            thread,
+            user_host: &format!("[{user}] @ {host}"),
+            command: "Connect",
+            argument: error.message.as_bytes(),
+        });
+    }
+    if logs.settings.is_audited(&format!("{user}@{host}"), None) {
+        logs.write_audit(&AuditRecord {
+            unix_us,
+            name: "Connect",
+            connection: thread,
+            status: error.errno,
+            user,
+            host,
+            database: "",
+            command_class: None,
+            text: None,
+        });
+    }
 }
 
 fn blocked(user: &str, host: &str, lock: TemporaryLock) -> SqlError {

@@ -38,6 +38,9 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
     pub log_error: Option<PathBuf>,
     pub pid_file: Option<PathBuf>,
+    /// 0: no metrics over HTTP.
+    pub metrics_port: u16,
+    pub metrics_bind_address: String,
     /// For the program's code and the buffer pool, where the system has them.
     pub uses_large_pages: bool,
     pub worker_count: usize,
@@ -159,6 +162,8 @@ impl Settings {
             socket: path("socket"),
             log_error: path("log-error"),
             pid_file: path("pid-file"),
+            metrics_port: u16::try_from(number("metrics-port")).expect("its range is a port's"),
+            metrics_bind_address: text("metrics-bind-address"),
             uses_large_pages: is_on("large-pages"),
             worker_count: number("worker-threads") as usize,
             session_moves: match text("session-moves").as_str() {

@@ -147,6 +147,22 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Basics,
+        "metrics-port",
+        Integer { min: 0, max: 65_535 },
+        "0",
+        Program,
+        "TCP port of /metrics, the server's figures as OpenMetrics text over HTTP; 0 is off.",
+    ),
+    option(
+        Basics,
+        "metrics-bind-address",
+        Text,
+        "127.0.0.1",
+        Program,
+        "Address on which metrics-port is served; it asks for no password.",
+    ),
+    option(
+        Basics,
         "pid-file",
         Text,
         "",

@@ -20,6 +20,9 @@ pub enum MadeColumn {
     Number(&'static str),
     NullableNumber(&'static str),
     DateTime(&'static str),
+    /// With so many digits behind the point; its values are text.
+    Decimal(&'static str, u8),
+    NullableDecimal(&'static str, u8),
 }
 
 impl MadeColumn {
@@ -30,7 +33,9 @@ impl MadeColumn {
             | MadeColumn::LongText(name)
             | MadeColumn::Number(name)
             | MadeColumn::NullableNumber(name)
-            | MadeColumn::DateTime(name) => name,
+            | MadeColumn::DateTime(name)
+            | MadeColumn::Decimal(name, _)
+            | MadeColumn::NullableDecimal(name, _) => name,
         }
     }
 
@@ -42,6 +47,8 @@ impl MadeColumn {
             MadeColumn::LongText(_) => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
             MadeColumn::Number(_) => ColumnType::bigint_unsigned().not_null(),
             MadeColumn::NullableNumber(_) => ColumnType::bigint_unsigned(),
+            MadeColumn::Decimal(_, scale) => ColumnType::decimal(9 + scale, scale).not_null(),
+            MadeColumn::NullableDecimal(_, scale) => ColumnType::decimal(9 + scale, scale),
             MadeColumn::DateTime(_) => ColumnType::new(TypeKind::DateTime { fsp: 0 }),
         }
     }

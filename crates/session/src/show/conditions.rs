@@ -16,13 +16,7 @@ impl Session {
             MadeColumn::Number("Code"),
             MadeColumn::Text("Message", 512),
         ]);
-        let (offset, count) = match limit {
-            None => (0, usize::MAX),
-            Some(limit) => {
-                let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
-                (offset, number(&limit.count)?)
-            }
-        };
+        let (offset, count) = offset_and_count(limit)?;
         let diagnostics = self.shared.diagnostics.lock();
         let shown = diagnostics
             .conditions()
@@ -55,6 +49,13 @@ impl Session {
         rows.push(vec![Value::UInt(count)]);
         rows
     }
+}
+
+/// How many rows a LIMIT skips and shows.
+pub(super) fn offset_and_count(limit: Option<Limit<'_>>) -> Result<(usize, usize), SqlError> {
+    let Some(limit) = limit else { return Ok((0, usize::MAX)) };
+    let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
+    Ok((offset, number(&limit.count)?))
 }
 
 fn number(expr: &Expr<'_>) -> Result<usize, SqlError> {

@@ -68,10 +68,6 @@ pub(super) fn routine_status() -> MadeRows {
     ])
 }
 
-pub(super) fn profiles() -> MadeRows {
-    texts(&["Query_ID", "Duration", "Query"])
-}
-
 pub(super) fn binary_log_status() -> MadeRows {
     texts(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])
 }

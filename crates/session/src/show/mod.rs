@@ -7,6 +7,7 @@ mod databases;
 mod empty;
 mod filter;
 mod indexes;
+mod profiles;
 mod server;
 mod sessions;
 mod tables;
@@ -98,7 +99,8 @@ impl Session {
             Show::Triggers { filter, .. } => Ok((empty::triggers(), filter)),
             Show::Events { filter, .. } => Ok((empty::events(), filter)),
             Show::RoutineStatus { filter, .. } => Ok((empty::routine_status(), filter)),
-            Show::Profiles => unfiltered(empty::profiles()),
+            Show::Profiles => unfiltered(self.show_profiles()),
+            Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
             Show::BinaryLogs => Err(ER_NO_BINARY_LOGGING.plain()),
             Show::BinaryLogStatus => unfiltered(empty::binary_log_status()),
             Show::ReplicaStatus { .. } => unfiltered(empty::replica_status()),

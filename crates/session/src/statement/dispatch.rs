@@ -13,7 +13,7 @@ use super::{Done, Effects, Request};
 use crate::command_counters::counter_of;
 use crate::session::Session;
 use crate::sink::ResultSink;
-use instance::count;
+use instance::{StopKind, count};
 
 impl Session {
     pub(crate) async fn dispatch(
@@ -25,6 +25,7 @@ impl Session {
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
         let kind = &request.statement.kind;
+        self.observe_name(super::event_name::of_statement(kind));
         if let Some(counter) = counter_of(kind, &self.process.counters) {
             count(counter);
         }
@@ -40,6 +41,7 @@ impl Session {
         self.require_statement(kind)?;
         self.check_locked_change(kind)?;
         self.pass_before(kind).await?;
+        self.pass_backup_lock(kind).await?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
         // room for the largest that is not.
         match *kind {
@@ -79,11 +81,24 @@ impl Session {
             Execute { name, using } => self.execute_named(name, using, shield, sink).await,
             Deallocate(name) => self.deallocate(name),
             LockTables(tables) => Box::pin(self.lock_tables(tables)).await,
+            Shutdown => self.shut_down(StopKind::Shutdown),
+            Restart => self.shut_down(StopKind::Restart),
+            LockInstance => Box::pin(self.lock_instance()).await,
+            UnlockInstance => self.unlock_instance(),
+            ResetPersist { name, if_exists } => {
+                let name = name.map(|name| name.name);
+                Box::pin(self.reset_persist(name, if_exists, shield)).await
+            }
+            Help(topic) => Ok(super::help::help(topic)),
+            AlterInstance(action) => self.alter_instance(action),
             UnlockTables => {
                 if !self.table_locks.is_empty() {
                     self.commit_open(shield).await?;
                 }
                 Ok(self.unlock_tables())
+            }
+            TruncateTable(statement) if self.names_system_table(statement.table)? => {
+                self.truncate_system_table(statement.table)
             }
             _ if is_schema_change(kind) => {
                 let done = Box::pin(self.change_schema(request, shield)).await?;
@@ -252,14 +267,10 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
         LoadData(_) => "LOAD DATA",
         Call { .. } => "CALL",
         Handler(_) => "HANDLER",
-        LockInstance | UnlockInstance => "LOCK INSTANCE",
-        Help(_) => "HELP",
         Signal(_) => "SIGNAL",
         GetDiagnostics(_) => "GET DIAGNOSTICS",
         CreateProgram(_) | AlterRoutine(_) | AlterEvent(_) => "stored programs",
         ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
-        Shutdown => "SHUTDOWN",
-        Restart => "RESTART",
         Unsupported(statement) => statement.family,
         _ => "this statement",
     };

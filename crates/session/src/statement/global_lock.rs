@@ -9,6 +9,9 @@ use auth::DynamicPrivilege;
 use catalog::{ClosedGate, Gate, LockOwner, Passage};
 use datum::{SqlError, error_code};
 
+use parser::ast::StatementKind;
+
+use super::dispatch::is_schema_change;
 use super::guard::within;
 use crate::session::Session;
 use variables::{Setting, VariableId, WriteProtection};
@@ -37,7 +40,7 @@ impl Session {
         })
     }
 
-    async fn close_gate(&self, gate: Gate) -> Result<ClosedGate, SqlError> {
+    pub(super) async fn close_gate(&self, gate: Gate) -> Result<ClosedGate, SqlError> {
         let locks = self.instance.catalog().locks().clone();
         self.settled(locks.close(self.lock_owner(), gate)).await
     }
@@ -51,6 +54,14 @@ impl Session {
         self.check_own_read_lock()?;
         if !self.table_locks.is_inside() {
             self.statement_passage = Some(self.pass(Gate::Changes).await?);
+        }
+        Ok(())
+    }
+
+    /// LOCK INSTANCE FOR BACKUP stops changes of definitions and accounts, of its own session too.
+    pub(super) async fn pass_backup_lock(&mut self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
+        if is_schema_change(kind) && self.backup_lock.is_none() {
+            self.backup_passage = Some(self.pass(Gate::Definitions).await?);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use datum::SqlError;
 use executor::SessionMemory;
+use env::TaskWaits;
 use instance::{KillSwitch, SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.
@@ -64,10 +65,11 @@ impl Limits<'_> {
     }
 }
 
-/// Runs `work` until it ends, is killed, or is out of time or memory. While it waits it is dropped then, while it computes it is taken down
+/// Runs `work` until it ends, is killed, or is out of time or memory. What it waits for is added to `waits`. While it waits it is dropped then, while it computes it is taken down
 /// at a yield point, which is the same for it.
 pub async fn run_guarded<T>(
     limits: Limits<'_>,
+    waits: &Cell<TaskWaits>,
     mut time_limit: Option<SleepFuture>,
     work: impl Future<Output = T>,
 ) -> Ended<T> {
@@ -84,7 +86,15 @@ pub async fn run_guarded<T>(
             *reason.borrow_mut() = limits.reason(began, base);
             reason.borrow().is_some()
         };
-        match env::coroutine::unless(&is_to_end, || work.as_mut().poll(context)) {
+        // What another task has left there is not this one's.
+        TaskWaits::take();
+        let polled = env::coroutine::unless(&is_to_end, || work.as_mut().poll(context));
+        if let Some(more) = TaskWaits::take() {
+            let mut all = waits.get();
+            all.add(&more);
+            waits.set(all);
+        }
+        match polled {
             Some(Poll::Ready(output)) => return Poll::Ready(Ended::ByItself(output)),
             Some(Poll::Pending) => {}
             None => return Poll::Ready(reason.take().unwrap_or(Ended::Killed)),

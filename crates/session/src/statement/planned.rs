@@ -214,6 +214,7 @@ impl Session {
             related,
             known_at: AtomicU64::new(0),
             environment,
+            digest: super::KeptDigest::default(),
         })
     }
 
@@ -232,7 +233,9 @@ impl Session {
         shield: &Shield,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        self.observe_plan(prepared);
         let locked = self.enter_plan(prepared).await;
+        self.profile_execution();
         if locked.is_ok() || !self.statements.plan_is_stale() {
             // Once: a plan that is made anew comes here again.
             let counters = &self.process.counters;
@@ -328,12 +331,14 @@ impl Session {
             temporary: self.instance.temporary(),
             kept: executor::KeptRows::default(),
             work: Work::default(),
+            uses: executor::TableUses::default(),
         };
         let outcome = match source {
             None => pin!(executor::execute(plan, &mut context, rows)).await,
             Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
         };
         self.process.counters.add_work(&context.work);
+        self.instance.count_uses(&context.uses);
         let outcome = outcome?;
         if plan.is_change() {
             self.renew_statistics(plan);

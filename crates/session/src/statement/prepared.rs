@@ -59,7 +59,10 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         count(&self.process.counters.com_stmt_prepare);
+        self.log_command("Prepare", sql);
         self.start_statement(false);
+        // Prepared is no statement of its own in the summaries; its executions are.
+        self.forget_observation();
         let text = self.to_utf8(sql);
         let statement = self.prepare_text(&text);
         self.transaction_locks_after_prepare();
@@ -175,18 +178,27 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) {
         count(&self.process.counters.com_stmt_execute);
+        self.begin_command();
         self.start_statement(false);
         let Some(mut statement) = self.prepared.get_mut(&id).and_then(Option::take) else {
             let error = error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_execute"]);
-            return self.finish(Err(error), false, sink).await;
+            let result = Err(error);
+            self.end_observation(b"", &result);
+            return self.finish(result, false, sink).await;
         };
         statement.cursor = None;
+        let shown = self.logs_values().then(|| self.text_with_values(&statement.text.bytes, &parameters));
+        let shown = shown.map(std::borrow::Cow::into_owned);
+        if let Some(shown) = &shown {
+            self.log_command("Execute", shown);
+        }
         self.show_activity("Execute", Some(&statement.text.bytes));
         let result = match cursor == CursorKind::ReadOnly && statement.text.is_query {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
             true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
             false => pin!(self.run_prepared(&mut statement, &mut parameters, sink)).await,
         };
+        self.end_observation(shown.as_deref().unwrap_or(&statement.text.bytes), &result);
         if let Some(place) = self.prepared.get_mut(&id) {
             *place = Some(statement);
         }

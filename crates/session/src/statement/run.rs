@@ -4,6 +4,7 @@
 //! 2. Otherwise statements are parsed and run one after the other; the first error ends the rest.
 //! 3. Whatever happens, the sink gets one end for each statement that was begun.
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use bumpalo::Bump;
 use collation::Charset;
 use datum::{SqlError, error_code};
+use env::TaskWaits;
 use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
@@ -29,7 +31,9 @@ const LITERALS_KEPT_MAX: usize = 256;
 impl Session {
     /// COM_QUERY: one statement, or several when the client may send several.
     pub async fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) {
+        self.begin_command();
         self.show_activity("Query", Some(sql));
+        self.log_command("Query", sql);
         let arena = std::mem::take(&mut self.arena);
         let text = self.to_utf8(sql);
         self.run_text(&text, &arena, sink).await;
@@ -66,6 +70,7 @@ impl Session {
                 let work = SavedPlan { prepared, parameters: &mut parameters };
                 let result = self.run_guarded_statement(limited, work, sink).await;
                 if result.is_ok() || !self.statements.plan_is_stale() {
+                    self.end_observation(text, &result);
                     self.finish(result, false, sink).await;
                     return;
                 }
@@ -92,15 +97,18 @@ impl Session {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     self.start_statement(false);
-                    return self.finish(Err(parse_error(&error)), false, sink).await;
+                    let result = Err(parse_error(&error));
+                    self.end_observation(rest, &result);
+                    return self.finish(result, false, sink).await;
                 }
             };
             let following = &rest[parsed.consumed.min(rest.len())..];
             let has_more = !is_blank(following, options);
             if has_more && !self.connection.capabilities.multi_statements {
                 self.start_statement(false);
-                let error = syntax_error_at(text, text.len() - following.len());
-                return self.finish(Err(error), false, sink).await;
+                let result = Err(syntax_error_at(text, text.len() - following.len()));
+                self.end_observation(text, &result);
+                return self.finish(result, false, sink).await;
             }
             if matches!(parsed.statement.kind, StatementKind::Empty) && !is_first {
                 return;
@@ -115,6 +123,7 @@ impl Session {
             let result = self.run_guarded_statement(limited, work, sink).await;
             self.leave_hints(before);
             let failed = result.is_err();
+            self.end_observation(&rest[..parsed.consumed.min(rest.len())], &result);
             self.finish(result, has_more, sink).await;
             if failed || !has_more {
                 return;
@@ -136,6 +145,7 @@ impl Session {
         count(&self.process.counters.queries);
         count(&self.process.counters.questions);
         self.statements.begin();
+        self.begin_observation();
         self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
             let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
@@ -153,6 +163,7 @@ impl Session {
         let process = self.process.clone();
         let depth = self.statements.depth();
         let shield = Shield::default();
+        let waits = Cell::new(TaskWaits::default());
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
         if limit_ms > 0 {
             count(&self.process.counters.max_execution_time_set);
@@ -164,8 +175,9 @@ impl Session {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
             let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, time };
-            run_guarded(limits, time_limit, run).await
+            run_guarded(limits, &waits, time_limit, run).await
         };
+        self.observed.waits.add(&waits.get());
         self.statements.leave_to(depth);
         let result = match ended {
             Ended::ByItself(result) => result,
@@ -181,6 +193,7 @@ impl Session {
             Err(error) => Err(self.undo_statement(error).await),
         };
         self.statement_passage = None;
+        self.backup_passage = None;
         result
     }
 

@@ -145,6 +145,8 @@ impl Session {
                 setting
             }
         };
+        let setting = self.instance.check_log_variable(definition.name, setting)?;
+        self.instance.open_switched_log(definition.name, &setting)?;
         self.check_effect(id, scope, &setting)?;
         self.check_account_variable(definition.name, &setting)?;
         if let Some(warning) = deprecation(definition, &setting) {
@@ -229,6 +231,7 @@ impl Session {
                 let result = stored.commit().await;
                 shield.lower();
                 result?;
+                self.instance.set_persisted(name, Some(setting.display()));
                 match scope {
                     VariableScope::Persist if is_write_protection(id) => {
                         Box::pin(self.set_write_protection(id, setting)).await?;

@@ -2,14 +2,17 @@
 //!
 //! Views of things this server does not have are in `empty`: clients ask for them and must get no rows, not an
 //! error. Views whose rows are sessions or accounts are in `processes` and `accounts`.
+mod absent;
 mod character_sets;
 mod check_constraints;
 mod collations;
 mod columns;
 mod empty;
 mod engines;
+mod innodb;
 mod innodb_foreign;
 mod key_column_usage;
+mod keywords;
 mod referential_constraints;
 mod schemata;
 mod statistics;
@@ -24,7 +27,12 @@ use schema::VirtualTable;
 use crate::view::View;
 use catalog::Catalog;
 
-/// Every view.
+/// Views over the instance.
+pub(crate) fn of_instance() -> Vec<crate::table::Table> {
+    [absent::TABLES, innodb::TABLES, keywords::TABLES].concat()
+}
+
+/// Every view of the catalog.
 pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
     let filled = [
         character_sets::VIEW,

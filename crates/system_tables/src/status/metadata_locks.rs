@@ -34,6 +34,7 @@ pub(crate) fn metadata_locks(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Va
             LockName::Table(database, table) => ("TABLE", Value::bytes(&**database), Value::bytes(&**table)),
             LockName::Gate(Gate::Changes) => ("GLOBAL", Value::Null, Value::Null),
             LockName::Gate(Gate::Commits) => ("COMMIT", Value::Null, Value::Null),
+            LockName::Gate(Gate::Definitions) => ("BACKUP LOCK", Value::Null, Value::Null),
             LockName::Accounts => ("ACL CACHE", Value::Null, Value::Null),
         };
         rows.push(vec![

@@ -97,6 +97,7 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
         ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),
+        ("Evenkeel_log_records_lost", instance.logs.lost()),
         ("Evenkeel_oldest_open_transaction_s", oldest.map_or(0, |since| (now - since).as_secs())),
     ]
 }

@@ -9,6 +9,14 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("activate_all_roles_on_login", Global, false)
         .obeyed("All granted roles are active after login, not the default roles only."),
     text("authentication_policy", Global, "*,,").fixed(),
+    text("audit_log_exclude_accounts", Global, "").obeyed("Accounts that are not in the audit log."),
+    text("audit_log_exclude_commands", Global, "")
+        .obeyed("Kinds of statements that are not in the audit log."),
+    text("audit_log_file", Global, "audit.log").obeyed("The file of the audit log."),
+    text("audit_log_include_accounts", Global, "").obeyed("The only accounts in the audit log."),
+    text("audit_log_include_commands", Global, "").obeyed("The only kinds of statements in the audit log."),
+    choice("audit_log_policy", Global, "NONE", &["ALL", "LOGINS", "QUERIES", "NONE"])
+        .obeyed("What the audit log has."),
     boolean("auto_generate_certs", Global, true).read_only(),
     boolean("automatic_sp_privileges", Global, true),
     unsigned("back_log", Global, 151, 0, 65535).read_only(),
@@ -71,8 +79,8 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("ft_max_word_len", Global, 84, 10, 84).read_only(),
     unsigned("ft_min_word_len", Global, 4, 1, 84).read_only().fixed(),
     text("ft_stopword_file", Global, "(built-in)").read_only(),
-    boolean("general_log", Global, false).fixed(),
-    text("general_log_file", Global, ""),
+    boolean("general_log", Global, false).obeyed("Whether commands of clients are logged as they arrive."),
+    text("general_log_file", Global, "").obeyed("The file of the general log."),
     unsigned("generated_random_password_length", Both, 20, 5, 255)
         .obeyed("Characters of passwords that the server makes."),
     text("gtid_executed", Global, "").read_only(),
@@ -83,7 +91,7 @@ pub(super) const SERVER: &[Definition] = &[
     text("have_dynamic_loading", Global, "NO").read_only(),
     text("have_geometry", Global, "NO").read_only(),
     text("have_openssl", Global, "YES").read_only(),
-    text("have_profiling", Global, "NO").read_only(),
+    text("have_profiling", Global, "YES").read_only(),
     text("have_query_cache", Global, "NO").read_only(),
     text("have_rtree_keys", Global, "NO").read_only(),
     text("have_ssl", Global, "YES").read_only(),
@@ -110,19 +118,35 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("log_bin", Global, false).read_only().fixed(),
     boolean("log_bin_trust_function_creators", Global, false),
     text("log_error", Global, "stderr").read_only(),
-    text("log_error_services", Global, ""),
-    text("log_error_suppression_list", Global, ""),
-    unsigned("log_error_verbosity", Global, 2, 1, 3),
-    choice("log_output", Global, "FILE", &["NONE", "FILE", "TABLE"]),
-    boolean("log_queries_not_using_indexes", Global, false),
+    choice(
+        "log_error_services",
+        Global,
+        "log_filter_internal; log_sink_internal",
+        &["log_filter_internal; log_sink_internal", "log_filter_internal; log_sink_json"],
+    )
+    .obeyed("The form of the error log: text, or lines of JSON."),
+    text("log_error_suppression_list", Global, "").fixed(),
+    unsigned("log_error_verbosity", Global, 2, 1, 3)
+        .obeyed("1 errors, 2 warnings too, 3 notes too, in the error log."),
+    text("log_output", Global, "FILE")
+        .obeyed("Where the general log and the slow log go: FILE, TABLE, NONE."),
+    boolean("log_queries_not_using_indexes", Global, false)
+        .obeyed("The slow log has statements that read a table whole, too."),
     boolean("log_replica_updates", Global, false).read_only().fixed(),
     boolean("log_slave_updates", Global, false).read_only().fixed(),
-    boolean("log_slow_admin_statements", Global, false),
-    boolean("log_slow_extra", Global, false),
-    unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u64::MAX),
-    text("log_timestamps", Global, "UTC"),
+    boolean("log_slow_admin_statements", Global, false)
+        .obeyed("The slow log has ALTER, ANALYZE, OPTIMIZE and the like, too."),
+    boolean("log_slow_extra", Global, false).obeyed("The slow log tells handler counters and times, too."),
+    unsigned("log_slow_rate_limit", Global, 1, 1, 1000)
+        .obeyed("The slow log has one of so many sessions or statements."),
+    choice("log_slow_rate_type", Global, "session", &["session", "query"])
+        .obeyed("What log_slow_rate_limit counts."),
+    choice("log_slow_verbosity", Global, "standard", &["standard", "full"])
+        .obeyed("full: the slow log tells plans and waits, too."),
+    unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u64::MAX).fixed(),
+    choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"]).fixed(),
     double("long_query_time", Both, 10.0, 0.0, 4.7e18)
-        .obeyed("Statements that take more seconds are counted in Slow_queries."),
+        .obeyed("Statements that take more seconds are slow: counted, and logged with slow_query_log."),
     boolean("low_priority_updates", Both, false),
     text("mandatory_roles", Global, "").obeyed("Roles that every account is granted."),
     unsigned("connection_memory_chunk_size", Both, 8192, 1, 536870912)
@@ -154,7 +178,8 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("max_user_connections", Both, 0, 0, 4294967295)
         .obeyed("Sessions of one account at a time; 0 is without a limit."),
     unsigned("max_write_lock_count", Global, u64::MAX, 1, u64::MAX),
-    unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX),
+    unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX)
+        .obeyed("Statements that look at fewer rows are not in the slow log."),
     unsigned("myisam_sort_buffer_size", Both, 8388608, 4096, u64::MAX),
     unsigned("net_buffer_length", Both, 16384, 1024, 1048576),
     unsigned("net_read_timeout", Both, 30, 1, 31536000).obeyed("Seconds to wait for the rest of a packet."),
@@ -172,7 +197,7 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Changing the own password takes the present one."),
     unsigned("password_reuse_interval", Global, 0, 0, 4294967295)
         .obeyed("Days for which a password may not come again."),
-    boolean("performance_schema", Global, false).read_only().fixed(),
+    boolean("performance_schema", Global, true).read_only().fixed(),
     text("pid_file", Global, "").read_only(),
     text("plugin_dir", Global, "").read_only(),
     boolean("print_identified_with_as_hex", Both, false)
@@ -208,8 +233,8 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("skip_show_database", Global, false).read_only().fixed(),
     unsigned("slave_net_timeout", Global, 60, 1, 31536000),
     unsigned("slow_launch_time", Global, 2, 0, 31536000),
-    boolean("slow_query_log", Global, false).fixed(),
-    text("slow_query_log_file", Global, ""),
+    boolean("slow_query_log", Global, false).obeyed("Whether slow statements are logged."),
+    text("slow_query_log_file", Global, "").obeyed("The file of the slow log."),
     text("socket", Global, "").read_only(),
     unsigned("sort_buffer_size", Both, 262144, 32768, u64::MAX)
         .obeyed("What a sort holds in memory before it writes sorted runs to tmpdir."),

@@ -1,0 +1,47 @@
+//! The tables of `performance_schema` whose rows tell what statements, sessions and accounts did. Those about sessions and
+//! locks that are there now are in `processes` and `status`; those of things that this server does not have in `empty`.
+mod connections;
+mod digests;
+mod empty;
+mod errors;
+mod events;
+mod files;
+mod memory;
+mod prepared;
+mod setup;
+mod summaries;
+mod table_io;
+mod threads;
+mod transactions;
+mod variables;
+mod waits;
+
+pub(crate) use connections::of_everybody;
+pub(crate) use files::{FileFigures, STORE_FILE, files};
+pub(crate) use memory::parts as memory_parts;
+pub(crate) use table_io::{Counts, counts_by_index, counts_of_table, tables};
+pub(crate) use waits::event_name;
+
+use crate::table::Table;
+
+/// Every table.
+pub(crate) fn all() -> Vec<Table> {
+    [
+        connections::TABLES,
+        digests::TABLES,
+        empty::TABLES,
+        errors::TABLES,
+        events::TABLES,
+        files::TABLES,
+        memory::TABLES,
+        prepared::TABLES,
+        setup::TABLES,
+        summaries::TABLES,
+        table_io::TABLES,
+        threads::TABLES,
+        transactions::TABLES,
+        variables::TABLES,
+        waits::TABLES,
+    ]
+    .concat()
+}

@@ -1,0 +1,36 @@
+//! What statements did: figures by digest, by session and by account, the last statements of each session, latencies,
+//! errors and waits. Always on.
+//!
+//! Invariant: a worker writes to memory that no other worker writes at the same time (its own shard of a digest, or its
+//! session's figures), so counting waits for nobody but a reader that is just copying. Written by sessions at the end
+//! of each statement, read by the tables of `performance_schema` and `sys`.
+#![forbid(unsafe_code)]
+
+mod accounts;
+mod digests;
+mod error_counts;
+mod event;
+mod figures;
+mod histogram;
+mod history;
+mod per_thread;
+mod server;
+mod tables;
+mod waits;
+
+pub use accounts::{AccountFigures, Accounts};
+pub use digests::{DigestEntry, DigestFigures, Digests, statement_digest};
+pub use error_counts::{ErrorCounts, ErrorFigures};
+pub use event::{StatementEvent, TransactionEvent};
+pub use figures::{StatementFigures, StatementTotals, Timings};
+pub use histogram::{BUCKET_COUNT, Histogram, bucket_high_ps, bucket_low_ps};
+pub use history::{History, HistoryLong};
+pub use per_thread::{SessionFigures, ThreadFigures, TransactionTotals};
+pub use server::{Consumers, Telemetry};
+pub use tables::{IndexUsage, TableUsage, TableUsages};
+pub use waits::WaitTotals;
+
+/// Picoseconds, the unit of every time that `performance_schema` shows.
+pub fn picoseconds(nanoseconds: u64) -> u64 {
+    nanoseconds.saturating_mul(1000)
+}

@@ -1,0 +1,62 @@
+//! All that a server keeps of what its statements did, and what of it is switched on.
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::accounts::Accounts;
+use crate::digests::Digests;
+use crate::history::HistoryLong;
+use crate::tables::TableUsages;
+
+#[derive(Default)]
+pub struct Telemetry {
+    pub digests: Digests,
+    pub accounts: Accounts,
+    pub tables: TableUsages,
+    pub history_long: HistoryLong,
+    pub consumers: Consumers,
+    statements: AtomicU64,
+}
+
+/// The rows of `setup_consumers` that can be switched; the others are always on, or stand for what is not kept.
+#[derive(Debug)]
+pub struct Consumers {
+    pub statements_history_long: AtomicBool,
+    pub statements_history: AtomicBool,
+    pub statements_digest: AtomicBool,
+    /// Nothing at all is counted without it.
+    pub global_instrumentation: AtomicBool,
+}
+
+impl Default for Consumers {
+    fn default() -> Consumers {
+        Consumers {
+            statements_history_long: AtomicBool::new(false),
+            statements_history: AtomicBool::new(true),
+            statements_digest: AtomicBool::new(true),
+            global_instrumentation: AtomicBool::new(true),
+        }
+    }
+}
+
+impl Consumers {
+    /// The switch of a consumer; `None` for one that cannot be switched.
+    pub fn switch(&self, name: &str) -> Option<&AtomicBool> {
+        match name {
+            "events_statements_history_long" => Some(&self.statements_history_long),
+            "events_statements_history" => Some(&self.statements_history),
+            "statements_digest" => Some(&self.statements_digest),
+            "global_instrumentation" => Some(&self.global_instrumentation),
+            _ => None,
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.global_instrumentation.load(Relaxed)
+    }
+}
+
+impl Telemetry {
+    /// The number of a statement among all of the server.
+    pub fn next_statement_id(&self) -> u64 {
+        self.statements.fetch_add(1, Relaxed) + 1
+    }
+}
