@@ -4,8 +4,8 @@
 //! the exclusive metadata locks of the names it touches. A table that changes has another descriptor (another `Arc`), one
 //! that does not keeps its own; `version` grows with each change, so that nobody need compare while nothing changes.
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use collation::CollationId;
 use datum::{SqlError, error_code};
@@ -27,6 +27,8 @@ pub struct Catalog {
     state: RwLock<State>,
     version: AtomicU64,
     next_table_id: AtomicU64,
+    /// The tables that are not stored.
+    system_tables: OnceLock<Vec<Arc<TableDef>>>,
     /// What the dictionary held beside tables when it was opened.
     stored: StoredSettings,
 }
@@ -100,6 +102,7 @@ impl Catalog {
             state: RwLock::new(state),
             version: AtomicU64::new(1),
             next_table_id: AtomicU64::new(next_table_id),
+            system_tables: OnceLock::new(),
             stored: StoredSettings { accounts: contents.accounts, variables: contents.variables },
         });
         if is_new {
@@ -116,6 +119,16 @@ impl Catalog {
             change.create_database(DatabaseDef { name: (*name).to_owned(), collation }).await?;
         }
         change.commit().await
+    }
+
+    /// Says once which tables stand beside the stored ones: they are listed with them.
+    pub fn set_system_tables(&self, definitions: Vec<Arc<TableDef>>) {
+        let _ = self.system_tables.set(definitions);
+    }
+
+    /// The tables that are not stored, by database and name.
+    pub fn system_tables(&self) -> &[Arc<TableDef>] {
+        self.system_tables.get().map_or(&[], Vec::as_slice)
     }
 
     pub fn engine(&self) -> &Arc<Engine> {

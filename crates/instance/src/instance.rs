@@ -108,6 +108,7 @@ impl Instance {
         let globals = GlobalVariables::with_defaults();
         apply_stored_variables(&globals, &catalog.stored_settings().variables);
         apply_variables(&globals, &config)?;
+        globals.set(VariableId::known("gtid_executed"), globals.by_name(GTID_PURGED));
         let accounts = match &catalog.stored_settings().accounts {
             Some(bytes) => AccountStore::decode(bytes)
                 .map_err(|_| error_code::ER_INTERNAL_ERROR.with(&[&"the stored accounts are damaged"]))?,
@@ -119,7 +120,8 @@ impl Instance {
         };
         let memory = Arc::new(ServerMemory::new(config.session_memory_bytes));
         memory.limit_tracked(globals.by_name("global_connection_memory_limit").as_unsigned());
-        let persisted = catalog.stored_settings().variables.iter().cloned().collect();
+        let persisted = catalog.stored_settings().variables.iter();
+        let persisted = persisted.filter(|(name, _)| name != GTID_PURGED).cloned().collect();
         let mut deadlocks = None;
         let instance = Arc::new_cyclic(|instance| {
             let system = (config.system_tables)(&catalog, instance);
@@ -362,6 +364,9 @@ impl Instance {
         Ok(())
     }
 }
+
+/// Stored like what SET PERSIST stores, though nobody said PERSIST.
+const GTID_PURGED: &str = "gtid_purged";
 
 async fn store_accounts(catalog: &Arc<Catalog>, accounts: &AccountStore) -> Result<(), SqlError> {
     let mut change = catalog.begin_change();

@@ -30,8 +30,12 @@ pub fn join(catalog: &Arc<Catalog>, instance: &Weak<Instance>) -> SystemTables {
     let stored = information_schema::all(catalog).into_iter();
     let stored = stored.map(|table| (catalog::INFORMATION_SCHEMA, table));
     let report = status::InnodbReport::default();
+    let tables: Vec<_> = stored.chain(instance_table::all(instance)).collect();
+    let mut definitions: Vec<_> = tables.iter().map(|(_, table)| table.definition().clone()).collect();
+    definitions.sort_by(|left, right| (&left.database, &left.name).cmp(&(&right.database, &right.name)));
+    catalog.set_system_tables(definitions);
     SystemTables {
-        tables: stored.chain(instance_table::all(instance)).collect(),
+        tables,
         open_metrics: Box::new(open_metrics::text),
         engine_status: Box::new(move |instance| report.text(instance)),
         deadlocks: Arc::new(status::DeadlockWitness::new(instance)),

@@ -127,14 +127,52 @@ fn subset(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(sets.map_or(Value::Null, |(left, right)| Value::boolean(difference(left, &right).is_empty())))
 }
 
+/// Why `gtid_purged` cannot be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PurgedError {
+    Malformed,
+    /// What is added is there already.
+    Overlaps,
+    /// Something that is there would be missing.
+    IsNoSuperset,
+}
+
+/// What `gtid_purged` becomes: `given` is the new set, or with a `+` what is added to the present one.
+pub fn purged_set(present: &str, given: &str) -> Result<String, PurgedError> {
+    let parsed = |text: &str| parse(text).map_err(|_| PurgedError::Malformed);
+    let present = parsed(present)?;
+    let Some(added) = given.trim_start().strip_prefix('+') else {
+        let new = parsed(given)?;
+        return match difference(present, &new).is_empty() {
+            true => Ok(text_of(&new)),
+            false => Err(PurgedError::IsNoSuperset),
+        };
+    };
+    let added = parsed(added)?;
+    if difference(added.clone(), &present) != added {
+        return Err(PurgedError::Overlaps);
+    }
+    let mut all = present;
+    for (source, intervals) in added {
+        let known = all.entry(source).or_default();
+        known.extend(intervals);
+        join(known);
+    }
+    Ok(text_of(&all))
+}
+
 fn subtract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some((left, right)) = sets(arguments)? else { return Ok(Value::Null) };
+    Ok(Value::bytes(text_of(&difference(left, &right))))
+}
+
+fn text_of(set: &GtidSet) -> String {
     let mut text = String::new();
-    let mut last_uuid = String::new();
-    for ((uuid, tag), intervals) in difference(left, &right) {
+    let mut last_uuid = "";
+    for ((uuid, tag), intervals) in set {
         if uuid != last_uuid {
             text.push_str(if text.is_empty() { "" } else { ",\n" });
-            text.push_str(&uuid);
+            text.push_str(uuid);
             last_uuid = uuid;
         }
         if !tag.is_empty() {
@@ -145,5 +183,22 @@ fn subtract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
             text.push_str(&shown);
         }
     }
-    Ok(Value::bytes(text))
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+    #[test]
+    fn what_was_purged_only_grows() {
+        let first = purged_set("", &format!("{}:1-5", A.to_uppercase())).expect("a set");
+        assert_eq!(first, format!("{A}:1-5"));
+        assert_eq!(purged_set(&first, &format!("+{A}:6-7")).as_deref(), Ok(&*format!("{A}:1-7")));
+        assert_eq!(purged_set(&first, &format!("+{A}:5")), Err(PurgedError::Overlaps));
+        assert_eq!(purged_set(&first, &format!("{A}:1-2")), Err(PurgedError::IsNoSuperset));
+        assert_eq!(purged_set(&first, "x"), Err(PurgedError::Malformed));
+    }
 }

@@ -23,6 +23,7 @@ mod json_schema;
 mod json_search;
 mod json_storage;
 mod json_value;
+pub use gtid::{PurgedError, purged_set};
 pub use json_value::JsonBehaviour;
 pub(crate) use json_value::json_scalar;
 pub use rare::bytes_text;

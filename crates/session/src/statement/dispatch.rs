@@ -32,6 +32,14 @@ impl Session {
         self.check_password_age(Some(kind))?;
         self.count_for_account(is_update(kind))?;
         self.check_xa(kind)?;
+        if let Some(done) = Box::pin(self.import_statement(kind, request, shield)).await? {
+            return Ok(done);
+        }
+        if let Update(update) = kind
+            && let Some(done) = Box::pin(self.update_setup(update, request, shield)).await?
+        {
+            return Ok(done);
+        }
         if commits_implicitly(kind) {
             self.commit_open(shield).await?;
         }

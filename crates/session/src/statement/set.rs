@@ -25,6 +25,7 @@ use variables::{
 };
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
+const GTID_PURGED: &str = "gtid_purged";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
 /// A checked change of one system variable.
@@ -145,7 +146,10 @@ impl Session {
                 setting
             }
         };
-        let setting = self.instance.check_log_variable(definition.name, setting)?;
+        let setting = match definition.name {
+            GTID_PURGED => self.purged(&setting)?,
+            name => self.instance.check_log_variable(name, setting)?,
+        };
         self.instance.open_switched_log(definition.name, &setting)?;
         self.check_effect(id, scope, &setting)?;
         self.check_account_variable(definition.name, &setting)?;
@@ -218,6 +222,9 @@ impl Session {
             }
             VariableScope::Global if is_write_protection(id) => {
                 Box::pin(self.set_write_protection(id, setting)).await
+            }
+            VariableScope::Global if id.definition().name == GTID_PURGED => {
+                self.set_purged(id, setting, shield).await
             }
             VariableScope::Global => {
                 self.set_global(id, setting, is_default);

@@ -53,6 +53,10 @@ fn rows(catalog: &Catalog, viewer: &Viewer) -> Vec<Vec<Value>> {
     for view in super::views::visible_views(catalog, viewer) {
         view_rows(&view, viewer, &mut rows);
     }
+    for definition in super::tables::visible_system_tables(catalog, viewer) {
+        let shown = 0..definition.columns.len();
+        rows.extend(shown.map(|position| row(definition, position, position, "select")));
+    }
     rows
 }
 

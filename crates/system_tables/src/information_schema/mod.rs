@@ -18,6 +18,7 @@ mod schemata;
 mod statistics;
 mod table_constraints;
 mod tables;
+mod user_statistics;
 mod views;
 
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use catalog::Catalog;
 
 /// Views over the instance.
 pub(crate) fn of_instance() -> Vec<crate::table::Table> {
-    [absent::TABLES, innodb::TABLES, keywords::TABLES].concat()
+    [absent::TABLES, innodb::TABLES, keywords::TABLES, user_statistics::TABLES].concat()
 }
 
 /// Every view of the catalog.

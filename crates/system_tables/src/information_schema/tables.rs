@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use datum::{TimeZone, Value};
-use schema::ViewDef;
+use schema::{TableDef, ViewDef};
 use table::{ReadyTable, TableHandle};
 
 use super::views::visible_views;
@@ -38,6 +38,7 @@ pub(super) const VIEW: ViewSource = ViewSource {
         let tables = visible_tables(catalog, viewer).into_iter();
         let mut rows: Vec<Vec<Value>> = tables.map(|table| row(&table, &viewer.time_zone)).collect();
         rows.extend(visible_views(catalog, viewer).iter().map(|view| view_row(view, viewer)));
+        rows.extend(visible_system_tables(catalog, viewer).map(system_row));
         rows
     },
     late: Some(LateColumns { columns: &[TABLE_ROWS, AUTO_INCREMENT], fill }),
@@ -60,6 +61,51 @@ pub(super) fn visible_tables(catalog: &Catalog, viewer: &Viewer) -> Vec<Arc<Tabl
     tables
         .filter(|table| (viewer.sees)(&table.definition().database, Some(&table.definition().name)))
         .collect()
+}
+
+/// Every table that is not stored and that the viewer may see.
+pub(super) fn visible_system_tables<'a>(
+    catalog: &'a Catalog,
+    viewer: &'a Viewer,
+) -> impl Iterator<Item = &'a Arc<TableDef>> {
+    let all = catalog.system_tables().iter();
+    all.filter(|table| (viewer.sees)(&table.database, Some(&table.name)))
+}
+
+/// A table without rows of its own; `sys` has views only.
+fn system_row(definition: &Arc<TableDef>) -> Vec<Value> {
+    let (kind, engine) = match definition.database.as_str() {
+        catalog::INFORMATION_SCHEMA => ("SYSTEM VIEW", Value::Null),
+        "sys" => ("VIEW", Value::Null),
+        _ => ("BASE TABLE", Value::bytes(&definition.engine)),
+    };
+    let has_engine = !engine.is_null();
+    let is_view = kind == "VIEW";
+    let number = || if is_view { Value::Null } else { Value::UInt(0) };
+    let collation = if has_engine { Value::bytes(definition.collation.name()) } else { Value::Null };
+    vec![
+        catalog_name(),
+        Value::bytes(&definition.database),
+        Value::bytes(&definition.name),
+        Value::bytes(kind),
+        engine,
+        if is_view { Value::Null } else { Value::UInt(10) },
+        if has_engine { Value::bytes("Dynamic") } else { Value::Null },
+        number(),
+        number(),
+        number(),
+        number(),
+        number(),
+        number(),
+        Value::Null,
+        Value::DateTime(datum::DateTime::ZERO),
+        Value::Null,
+        Value::Null,
+        collation,
+        Value::Null,
+        if is_view { Value::Null } else { Value::bytes("") },
+        Value::bytes(if is_view { "VIEW" } else { definition.comment.as_str() }),
+    ]
 }
 
 fn row(table: &Arc<TableHandle>, zone: &TimeZone) -> Vec<Value> {

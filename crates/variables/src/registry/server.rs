@@ -86,7 +86,7 @@ pub(super) const SERVER: &[Definition] = &[
     text("gtid_executed", Global, "").read_only(),
     choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).fixed(),
     text("gtid_next", Session, "AUTOMATIC").fixed(),
-    text("gtid_purged", Global, "").fixed(),
+    text("gtid_purged", Global, "").obeyed("Transactions of other servers whose dumps were loaded."),
     text("have_compress", Global, "NO").read_only(),
     text("have_dynamic_loading", Global, "NO").read_only(),
     text("have_geometry", Global, "NO").read_only(),

@@ -48,6 +48,27 @@ impl Session {
         result
     }
 
+    /// Changes accounts as a whole and makes them durable; on an error they are as they were.
+    pub(super) async fn change_stored_accounts(
+        &mut self,
+        shield: &Shield,
+        change: impl FnOnce(&auth::AccountStore) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let _lock = self.lock_accounts().await?;
+        let before = self.instance.accounts().snapshot();
+        let mut result = change(self.instance.accounts());
+        if result.is_ok() {
+            shield.raise();
+            result = self.instance.persist_accounts().await;
+            shield.lower();
+        }
+        if result.is_err() {
+            self.instance.accounts().restore(before);
+        }
+        self.look_at_privileges();
+        result
+    }
+
     async fn change_accounts(&mut self, request: Request<'_>, shield: &Shield) -> Result<Done, SqlError> {
         match request.statement.kind {
             StatementKind::CreateUser(statement) => self.create_users(statement),
