@@ -84,11 +84,14 @@ impl Catalog {
             state.put_database(definition);
         }
         let mut next_table_id = 1;
-        let mut statistics = contents.statistics;
+        let (mut statistics, mut histograms) = (contents.statistics, contents.histograms);
         for definition in contents.tables {
             next_table_id = next_table_id.max(definition.id.0 + 1);
             let stored = statistics.remove(&definition.id);
             let cell = stored.map_or_else(StatisticsCell::unknown, StatisticsCell::stored);
+            if let Some(kept) = histograms.remove(&definition.id) {
+                cell.set_histograms(kept);
+            }
             state.put_table(Arc::new(TableHandle::new(Arc::new(definition), Arc::new(cell))))?;
         }
         for definition in contents.views {

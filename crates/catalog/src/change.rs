@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datum::SqlError;
 use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
 use schema::{DatabaseDef, TableDef, TableId, ViewDef};
-use table::{ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
+use table::{Histogram, ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
@@ -125,6 +125,7 @@ impl SchemaChange {
     pub async fn drop_table(&mut self, definition: &Arc<TableDef>) -> Result<(), SqlError> {
         self.drop_trees(definition).await?;
         dictionary::remove(&mut self.transaction, &RecordKey::statistics(definition.id)).await?;
+        dictionary::remove(&mut self.transaction, &RecordKey::histograms(definition.id)).await?;
         self.remove_definition(definition).await
     }
 
@@ -186,6 +187,19 @@ impl SchemaChange {
         statistics: &Statistics,
     ) -> Result<(), SqlError> {
         dictionary::put(&mut self.transaction, &RecordKey::statistics(table), &statistics.to_bytes()).await
+    }
+
+    /// Stores the histograms of a table's columns.
+    pub(crate) async fn put_histograms(
+        &mut self,
+        table: TableId,
+        histograms: &[Histogram],
+    ) -> Result<(), SqlError> {
+        let key = RecordKey::histograms(table);
+        match histograms.is_empty() {
+            true => dictionary::remove(&mut self.transaction, &key).await,
+            false => dictionary::put(&mut self.transaction, &key, &Histogram::to_bytes(histograms)).await,
+        }
     }
 
     /// Makes everything durable without touching the copy in memory.

@@ -12,6 +12,7 @@
 //! | 5    | variable        | text of a persisted global variable       |
 //! | 6    | database, view  | stored form of the view                   |
 //! | 16   | table's id      | its statistics                            |
+//! | 17   | table's id      | its histograms                            |
 //!
 //! Invariant: the chunks of a value are numbered from 0 without gaps and only the last is shorter than
 //! `CHUNK_BYTES`; a value that is a multiple of it ends with an empty chunk.
@@ -20,7 +21,7 @@ use datum::{SqlError, error_code};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
 use foldhash::HashMap;
 use schema::{DatabaseDef, TableDef, TableId, ViewDef};
-use table::{Statistics, engine_error};
+use table::{Histogram, Statistics, engine_error};
 
 pub(crate) const FORMAT_VERSION: u8 = 1;
 const CHUNK_BYTES: usize = 1024;
@@ -69,6 +70,10 @@ impl RecordKey {
 
     pub fn statistics(table: TableId) -> RecordKey {
         RecordKey::new(16, &[&table.0.to_string()])
+    }
+
+    pub fn histograms(table: TableId) -> RecordKey {
+        RecordKey::new(17, &[&table.0.to_string()])
     }
 
     fn chunk(&self, number: usize) -> Vec<u8> {
@@ -130,6 +135,7 @@ pub(crate) struct Contents {
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
     pub statistics: HashMap<TableId, Statistics>,
+    pub histograms: HashMap<TableId, Vec<Histogram>>,
 }
 
 pub(crate) async fn read_all(transaction: &mut Transaction) -> Result<Contents, SqlError> {
@@ -183,6 +189,10 @@ impl Contents {
                 let table = name.parse().map(TableId).map_err(|_| corrupt("the name of statistics"))?;
                 // They only guide the planner: what cannot be read is made anew.
                 self.statistics.extend(Statistics::from_bytes(&value).map(|read| (table, read)));
+            }
+            17 => {
+                let table = name.parse().map(TableId).map_err(|_| corrupt("the name of histograms"))?;
+                self.histograms.extend(Histogram::from_bytes(&value).map(|read| (table, read)));
             }
             _ => return Err(corrupt("an unknown kind of record")),
         }

@@ -10,6 +10,7 @@ mod check;
 mod dictionary;
 mod first_use;
 mod global_lock;
+mod histograms;
 mod metadata_lock;
 mod name;
 mod rebuild;

@@ -293,6 +293,9 @@ impl Chooser<'_> {
     fn rows_passing(&self, conditions: &[Expr], candidates: &[Candidate]) -> f64 {
         let mut shares: Vec<f64> =
             conditions.iter().map(|condition| crate::selectivity::of(self.block, condition)).collect();
+        for (share, condition) in shares.iter_mut().zip(conditions) {
+            *share = self.share_by_histogram(condition).unwrap_or(*share);
+        }
         for candidate in candidates {
             if let [number] = candidate.used.as_slice() {
                 shares[*number] = (candidate.choice.rows_read / self.rows).min(1.0);
@@ -323,6 +326,25 @@ impl Chooser<'_> {
             },
             _ => IndexRanges::default(),
         }
+    }
+
+    /// What a histogram tells of a condition on its column alone.
+    fn share_by_histogram(&self, condition: &Expr) -> Option<f64> {
+        let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed: 0 };
+        self.statistics.histograms.iter().find_map(|&column| {
+            let index = IndexDef {
+                id: schema::IndexId(0),
+                name: String::new(),
+                kind: IndexKind::Plain,
+                parts: vec![schema::IndexPart::column(column)],
+                tree: 0,
+                invisible: false,
+                generated: false,
+                comment: String::new(),
+            };
+            let found = finder.find(&index, std::slice::from_ref(condition));
+            self.planner.share_in_histogram(self.table, column, &found.ranges)
+        })
     }
 
     /// The indexes that may give rows in this order.

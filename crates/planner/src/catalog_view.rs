@@ -20,6 +20,17 @@ pub trait CatalogView {
         None
     }
 
+    /// The share of a table's rows whose values of a column lie in the ranges, as its histogram tells.
+    fn share_in_histogram(
+        &self,
+        _table: &TableDef,
+        _column: usize,
+        _ranges: &[RangeCondition],
+        _parameters: &[Value],
+    ) -> Option<f64> {
+        None
+    }
+
     /// Conditions with as many equalities are judged by statistics; 0: none are (`eq_range_index_dive_limit`).
     fn equality_dives_max(&self) -> usize {
         200
@@ -50,6 +61,8 @@ pub struct TableStatistics {
     pub rows: Option<u64>,
     /// By position in `TableDef::indexes`; missing entries mean nothing is known.
     pub indexes: Vec<IndexStatistics>,
+    /// Columns that have a histogram.
+    pub histograms: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,6 +4,7 @@
 //! made with parameters and may have decided something become the plan's checks.
 use crate::planner::Planner;
 use crate::walk::any;
+use datum::Value;
 use expression::{Expr, ExprKind};
 use plan::{EstimateCheck, KeyCondition, RangeCondition};
 use schema::TableDef;
@@ -42,13 +43,30 @@ impl Planner<'_> {
             known.decides |= decides;
             return known.rows;
         }
-        let known = self.context.bind.known.all();
-        let parameters = if known.is_empty() { self.context.values } else { &known };
-        let rows = self.catalog.rows_in(table, index, ranges, parameters);
+        let rows = self.catalog.rows_in(table, index, ranges, &self.known_values());
         let check =
             EstimateCheck { table: table.id, index, ranges: ranges.to_vec(), rows: rows.unwrap_or(0.0) };
         dives.push(Dive { check, rows, decides });
         rows
+    }
+
+    /// What a histogram of the column tells of ranges whose bounds are known.
+    pub fn share_in_histogram(
+        &self,
+        table: &TableDef,
+        column: usize,
+        ranges: &[RangeCondition],
+    ) -> Option<f64> {
+        if ranges.is_empty() || ranges.len() > RANGES_MAX || reads_rows(ranges) {
+            return None;
+        }
+        self.catalog.share_in_histogram(table, column, ranges, &self.known_values())
+    }
+
+    /// The values by which rows are estimated.
+    fn known_values(&self) -> Vec<Value> {
+        let known = self.context.bind.known.all();
+        if known.is_empty() { self.context.values.to_vec() } else { known }
     }
 
     /// What the plan relies on.

@@ -25,6 +25,7 @@ pub enum ViewColumn {
     NullFloat(&'static str),
     NullTime(&'static str),
     DateTime(&'static str),
+    Json(&'static str),
     NullDateTime(&'static str),
 }
 
@@ -51,6 +52,7 @@ impl ViewColumn {
                 ColumnDef::new(name, ColumnType::new(TypeKind::Float { digits: Some((12, 0)) }))
             }
             NullTime(name) => ColumnDef::new(name, ColumnType::new(TypeKind::Time { fsp: 0 })),
+            Json(name) => ColumnDef::new(name, ColumnType::new(TypeKind::Json).not_null()),
             DateTime(name) => ColumnDef::new(name, datetime.not_null()),
             NullDateTime(name) => ColumnDef::new(name, datetime),
         }

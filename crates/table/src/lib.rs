@@ -23,6 +23,7 @@ mod key_codec;
 mod key_text;
 mod storage_kind;
 
+mod histogram;
 mod statistics;
 mod survey;
 
@@ -33,6 +34,7 @@ pub use change::ChangeOutcome;
 pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;
+pub use histogram::{Histogram, HistogramOrder, ValueCounts, histogram_part, histogram_type};
 pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;

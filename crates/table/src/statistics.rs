@@ -2,6 +2,7 @@
 //!
 //! Statistics are of one moment and are replaced as a whole; changes since are counted, and after a tenth of the rows
 //! new ones are due. The catalog keeps them in the dictionary; `survey` makes them.
+use crate::histogram::Histogram;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -44,6 +45,8 @@ pub struct StatisticsCell {
     epoch: AtomicU64,
     /// Somebody is making new ones.
     is_renewing: AtomicBool,
+    /// Of columns, made and dropped by ANALYZE TABLE. A leaf lock, held for the copy of a reference.
+    histograms: RwLock<Arc<Vec<Histogram>>>,
 }
 
 impl StatisticsCell {
@@ -60,6 +63,16 @@ impl StatisticsCell {
             changes,
             ..StatisticsCell::default()
         }
+    }
+
+    pub fn histograms(&self) -> Arc<Vec<Histogram>> {
+        self.histograms.read().clone()
+    }
+
+    /// Replaces all of them; plans made before are made anew.
+    pub fn set_histograms(&self, histograms: Vec<Histogram>) {
+        *self.histograms.write() = Arc::new(histograms);
+        self.epoch.fetch_add(1, Relaxed);
     }
 
     pub fn present(&self) -> Option<Arc<Statistics>> {

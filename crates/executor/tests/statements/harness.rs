@@ -113,7 +113,11 @@ impl CatalogView for Database {
         match found {
             Some(table) => Ok(ResolvedTable::Stored {
                 table: table.definition().clone(),
-                statistics: TableStatistics { rows: Some(table.estimated_rows()), indexes: Vec::new() },
+                statistics: TableStatistics {
+                    rows: Some(table.estimated_rows()),
+                    indexes: Vec::new(),
+                    histograms: Vec::new(),
+                },
             }),
             None => Err(datum::error_code::ER_NO_SUCH_TABLE.with(&[&database, &name])),
         }

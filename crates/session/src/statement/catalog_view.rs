@@ -112,6 +112,16 @@ impl CatalogView for Session {
         self.count_in(table, index, ranges, parameters)
     }
 
+    fn share_in_histogram(
+        &self,
+        table: &TableDef,
+        column: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+    ) -> Option<f64> {
+        self.share_of_column(table, column, ranges, parameters)
+    }
+
     fn equality_dives_max(&self) -> usize {
         self.variables.by_name("eq_range_index_dive_limit").as_unsigned() as usize
     }
@@ -133,7 +143,12 @@ fn statistics_of(handle: &Arc<TableHandle>) -> TableStatistics {
         let known = known.as_ref().and_then(|known| known.index(index.tree));
         IndexStatistics { distinct_prefixes: known.map(|index| index.distinct.clone()).unwrap_or_default() }
     };
-    TableStatistics { rows, indexes: handle.definition().indexes.iter().map(distinct).collect() }
+    let definition = handle.definition();
+    let column = |known: &table::Histogram| {
+        definition.columns.iter().position(|column| !column.hidden && column.name == known.column)
+    };
+    let histograms = handle.statistics().histograms().iter().filter_map(column).collect();
+    TableStatistics { rows, indexes: definition.indexes.iter().map(distinct).collect(), histograms }
 }
 
 impl SessionValues for Session {

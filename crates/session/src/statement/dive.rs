@@ -61,13 +61,34 @@ impl Session {
     ) -> Option<f64> {
         let ready = self.instance.catalog().table_by_id(table.id)?.if_ready()?;
         let layout = ready.layout().indexes.get(index)?;
-        // The clock of the last statement will do.
-        let settings =
-            self.statement_settings.clone().unwrap_or_else(|| Arc::new(self.expression_settings()));
-        let context = EvalContext::new(settings, Arc::new(Unseen)).with_parameters(parameters.to_vec());
+        let context = self.estimating_context(parameters);
         let ranges = executor::key_ranges(table, &layout.parts, ranges, &context).ok()?;
         let rows = ready.estimated_rows() as f64;
         let engine = self.instance.engine();
         ranges.iter().map(|range| engine.records_in_memory(layout.tree, range, rows)).sum()
+    }
+
+    /// As `CatalogView::share_in_histogram`.
+    pub(super) fn share_of_column(
+        &self,
+        table: &TableDef,
+        column: usize,
+        ranges: &[RangeCondition],
+        parameters: &[Value],
+    ) -> Option<f64> {
+        let definition = &table.columns[column];
+        let histograms = self.instance.catalog().table_by_id(table.id)?.statistics().histograms();
+        let histogram = histograms.iter().find(|known| known.column == definition.name)?;
+        let part = [table::histogram_part(column, &definition.column_type)];
+        let context = self.estimating_context(parameters);
+        let ranges = executor::key_ranges(table, &part, ranges, &context).ok()?;
+        Some(histogram.share(&ranges))
+    }
+
+    /// What bounds are evaluated with. The clock of the last statement will do.
+    fn estimating_context(&self, parameters: &[Value]) -> EvalContext {
+        let settings =
+            self.statement_settings.clone().unwrap_or_else(|| Arc::new(self.expression_settings()));
+        EvalContext::new(settings, Arc::new(Unseen)).with_parameters(parameters.to_vec())
     }
 }

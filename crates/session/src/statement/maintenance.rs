@@ -4,7 +4,7 @@
 //! and the time limit end the statement. Called by `dispatch`, after the implicit commit.
 use catalog::LockMode;
 use datum::{SqlError, Value, error_code};
-use parser::ast::{AlterSpecification, MaintainTable, MaintenanceKind, SchemaChangeOption};
+use parser::ast::{AlterSpecification, Histogram, MaintainTable, MaintenanceKind, SchemaChangeOption};
 
 use super::Done;
 use super::guard::Shield;
@@ -13,7 +13,7 @@ use crate::session::Session;
 use definition::TableName;
 
 /// A line of the answer: the kind of message and its text.
-type Line = (&'static str, String);
+pub(super) type Line = (&'static str, String);
 
 impl Session {
     pub(super) async fn maintain_tables(
@@ -21,8 +21,8 @@ impl Session {
         maintain: &MaintainTable<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        if maintain.histogram.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"histograms"]));
+        if let Some(histogram) = maintain.histogram {
+            return Box::pin(self.maintain_histograms(maintain, histogram)).await;
         }
         let word = match maintain.kind {
             MaintenanceKind::Analyze => "analyze",
@@ -50,6 +50,25 @@ impl Session {
             for (kind, text) in lines {
                 rows.push([name.dotted().as_str(), word, kind, &text].map(Value::bytes).to_vec());
             }
+        }
+        Ok(Done::Made(rows))
+    }
+
+    async fn maintain_histograms(
+        &mut self,
+        maintain: &MaintainTable<'_>,
+        histogram: Histogram<'_>,
+    ) -> Result<Done, SqlError> {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Table", 128),
+            MadeColumn::Text("Op", 10),
+            MadeColumn::Text("Msg_type", 10),
+            MadeColumn::LongText("Msg_text"),
+        ]);
+        let name = self.table_name(maintain.tables[0])?;
+        let shown = if maintain.tables.len() > 1 { String::new() } else { name.dotted() };
+        for (kind, text) in self.change_histograms(maintain, &histogram, &name).await? {
+            rows.push([shown.as_str(), "histogram", kind, &text].map(Value::bytes).to_vec());
         }
         Ok(Done::Made(rows))
     }
@@ -101,7 +120,8 @@ impl Session {
         let table = catalog.require_table(&name.database, &name.name)?;
         table.clone().ready(catalog.engine()).await?;
         let interrupt = &self.process.kill.interrupt;
-        catalog.analyze(&table, self.now_utc_micros(), &|| interrupt.check()).await
+        catalog.analyze(&table, self.now_utc_micros(), &|| interrupt.check()).await?;
+        self.renew_histograms(&table).await
     }
 
     async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {

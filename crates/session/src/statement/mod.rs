@@ -22,6 +22,7 @@ mod help;
 mod hinted_settings;
 mod import;
 mod instance;
+mod histograms;
 mod literals;
 mod load_data;
 mod load_format;

@@ -6,6 +6,7 @@ mod absent;
 mod character_sets;
 mod check_constraints;
 mod collations;
+mod column_statistics;
 mod columns;
 mod empty;
 mod engines;
@@ -40,6 +41,7 @@ pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
         check_constraints::VIEW,
         collations::VIEW,
         collations::APPLICABILITY,
+        column_statistics::VIEW,
         columns::VIEW,
         engines::VIEW,
         innodb_foreign::KEYS,

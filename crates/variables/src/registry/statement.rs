@@ -39,6 +39,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("explicit_defaults_for_timestamp", Both, true).fixed(),
     boolean("foreign_key_checks", Both, true).obeyed("Whether foreign keys are checked."),
     unsigned("group_concat_max_len", Both, 1024, 4, u64::MAX).obeyed("The longest result of GROUP_CONCAT in bytes."),
+    unsigned("histogram_generation_max_mem_size", Both, 20_000_000, 1_000_000, u64::MAX).obeyed("Memory for making histograms; with less, fewer rows are looked at."),
     unsigned("information_schema_stats_expiry", Both, 86400, 0, 31536000).obeyed("Accepted: table statistics are never cached."),
     text("init_connect", Global, "").fixed(),
     unsigned("insert_id", Session, 0, 0, u64::MAX).fixed(),
