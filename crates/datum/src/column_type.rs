@@ -196,6 +196,11 @@ impl ColumnType {
         }
     }
 
+    /// A TEXT or BLOB column; computed ones have a length.
+    pub fn is_stored_object(&self) -> bool {
+        self.kind.is_large_object() && self.length == 0
+    }
+
     /// Text with a character set other than `binary`.
     pub fn is_text(&self) -> bool {
         self.kind.is_string() && self.collation != CollationId::BINARY
@@ -216,13 +221,13 @@ impl ColumnType {
         self.is_hex_literal() && self.zerofill
     }
 
-    /// Digits after the point where a type has a fixed number of them: not FLOAT and DOUBLE without (M,D), nor text, but
-    /// of members of ENUM and SET and of hexadecimal literals.
+    /// Digits after the point where a type has a fixed number of them: not FLOAT and DOUBLE without (M,D), nor text other
+    /// than hexadecimal literals.
     pub fn fixed_scale(&self) -> Option<u8> {
         match self.kind {
             TypeKind::Float { digits } | TypeKind::Double { digits } => digits.map(|(_, scale)| scale),
             TypeKind::Json => None,
-            ref kind if kind.is_string() && !self.is_hex_literal() => None,
+            ref kind if kind.has_members() || (kind.is_string() && !self.is_hex_literal()) => None,
             _ => Some(self.scale()),
         }
     }

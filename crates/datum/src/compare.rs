@@ -163,7 +163,12 @@ pub(crate) fn moment_or_zero(
     warn: &mut dyn FnMut(SqlError),
 ) -> DateTime {
     match operand.value.to_datetime(operand.column, context) {
-        Ok(parsed) => parsed.value,
+        Ok(parsed) => {
+            if let Some(delimiter) = parsed.delimiter {
+                warn(delimiter.warning(&operand.value.to_text(operand.column)));
+            }
+            parsed.value
+        }
         Err(_) => {
             let text = shown(&operand.value.to_text(operand.column));
             warn(ER_INCORRECT_VALUE.with(&[&"datetime", &text]));

@@ -28,7 +28,7 @@ pub fn write_compare_key(
             Some(number) => number.write_key(key),
             None => return false,
         },
-        // A hash join does without the fixed digits, as in MySQL.
+        // Lists are compared without regard to fixed digits; joins do not look such numbers up.
         CompareMode::Double | CompareMode::FixedReal(_) => {
             match in_zone(operand, context).to_f64(column, warn) {
                 // Both zeros are equal.

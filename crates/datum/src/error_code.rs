@@ -182,6 +182,7 @@ error_codes! {
     ER_INVALID_ON_UPDATE = 1294, "HY000", "Invalid ON UPDATE clause for '%s' column";
     ER_UNSUPPORTED_PS = 1295, "HY000", "This command is not supported in the prepared statement protocol yet";
     ER_UNKNOWN_TIME_ZONE = 1298, "HY000", "Unknown or incorrect time zone: '%s'";
+    ER_WARN_INVALID_TIMESTAMP = 1299, "HY000", "Invalid TIMESTAMP value in column '%s' at row %d";
     ER_INVALID_CHARACTER_STRING = 1300, "HY000", "Invalid %s character string: '%s'";
     ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%d) - truncated";
     ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
@@ -355,14 +356,15 @@ error_codes! {
     ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
     ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
     ER_INVALID_JSON_TYPE = 3853, "22032", "Invalid JSON type in argument %d to function %s; an %s is required.";
-    ER_CHARACTER_SET_MISMATCH = 3995, "HY000", "Character set '%s' cannot be used in conjunction with '%s' in call to %s.";
-    ER_WARN_IMPLICIT_COMPARISON_FOR_JSON = 3986, "HY000", "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
-    ER_WARN_INVALID_TIMESTAMP = 1299, "HY000", "Invalid TIMESTAMP value in column '%s' at row %d";
     ER_CANNOT_CONVERT_STRING = 3854, "HY000", "Cannot convert string '%s' from %s to %s";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
     ER_MISSING_JSON_VALUE = 3966, "22035", "No value was found by '%s' on the specified path.";
     ER_MULTIPLE_JSON_VALUES = 3967, "22034", "More than one value was found by '%s' on the specified path.";
+    ER_WARN_IMPLICIT_COMPARISON_FOR_JSON = 3986, "HY000", "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
+    ER_CHARACTER_SET_MISMATCH = 3995, "HY000", "Character set '%s' cannot be used in conjunction with '%s' in call to %s.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    ER_WARN_DEPRECATED_DATETIME_DELIMITER = 4095, "HY000", "Delimiter '%s' in position %d in datetime value '%s' at row %d is deprecated. Prefer the standard '%s'.";
+    ER_WARN_DEPRECATED_SUPERFLUOUS_DELIMITER = 4096, "HY000", "Delimiter '%s' in position %d in datetime value '%s' at row %d is superfluous and is deprecated. Please remove.";
     ER_WARN_DATETIME_OUT_OF_RANGE = 6527, "22003", "%s value is out of range in '%s'";
 }
 

@@ -45,7 +45,7 @@ impl Value {
         column: &ColumnType,
         context: &MomentContext<'_>,
     ) -> Result<Parsed<DateTime>, NoMoment> {
-        let whole = |value| Parsed { value, truncated: false, offset_seconds: None };
+        let whole = |value| Parsed { value, truncated: false, offset_seconds: None, delimiter: None };
         let parsed = match self {
             Value::Null => return Err(NoMoment::Null),
             Value::DateTime(datetime) => Some(whole(*datetime)),
@@ -73,7 +73,7 @@ impl Value {
         column: &ColumnType,
         context: &MomentContext<'_>,
     ) -> Result<Parsed<Time>, NoMoment> {
-        let whole = |value| Parsed { value, truncated: false, offset_seconds: None };
+        let whole = |value| Parsed { value, truncated: false, offset_seconds: None, delimiter: None };
         let parsed = match self {
             Value::Null => return Err(NoMoment::Null),
             Value::Time(time) => Some(whole(*time)),
@@ -114,14 +114,14 @@ fn number_to_datetime(value: &Value, column: &ColumnType, is_lenient: bool) -> O
     let is_date_only = integer < DATETIME_NUMBER_MIN;
     let value = if micros == 0 || is_date_only { base } else { base.add_micros(micros)? };
     // The fraction of a date says nothing, so it is left over.
-    Some(Parsed { value, truncated: is_date_only && micros != 0, offset_seconds: None })
+    Some(Parsed { value, truncated: is_date_only && micros != 0, offset_seconds: None, delimiter: None })
 }
 
 fn number_to_time(value: &Value, column: &ColumnType) -> Option<Parsed<Time>> {
     let (integer, micros) = split_number(value, column)?;
     let base = Time::from_number(integer)?;
     let (value, is_clipped) = Time::clipped(base.value.to_micros() + micros);
-    Some(Parsed { value, truncated: base.truncated || is_clipped, offset_seconds: None })
+    Some(Parsed { value, truncated: base.truncated || is_clipped, offset_seconds: None, delimiter: None })
 }
 
 /// The fractional digits a value of this type has as a DATETIME or TIME.

@@ -112,6 +112,8 @@ impl Value {
             Value::Decimal(number) => number.to_f64(),
             Value::Year(number) | Value::Enum(number) => f64::from(*number),
             Value::Bytes(bytes) if column.is_hex_literal() => hex_number(bytes, warn) as f64,
+            // A TEXT column is read as far as it goes, and nobody is told where that is.
+            Value::Bytes(text) if column.is_stored_object() => text_to_f64(text, &mut no_warning),
             Value::Bytes(text) => text_to_f64(text, warn),
             Value::Json(json) => {
                 let number = self.number_of_json(json);
@@ -131,7 +133,10 @@ impl Value {
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => Decimal::from_u64(*number),
             Value::Float(_) | Value::Double(_) => {
                 let number = self.to_f64(column, warn)?;
-                Decimal::from_f64(number).unwrap_or_else(|| saturated(number))
+                Decimal::from_f64(number).unwrap_or_else(|| {
+                    warn(truncated("DECIMAL", self.to_text(column).as_ref()));
+                    saturated(number)
+                })
             }
             Value::Json(json) => {
                 let number = self.number_of_json(json);
@@ -169,7 +174,7 @@ impl Value {
             Value::Int(number) => i128::from(*number),
             Value::UInt(number) | Value::Bit(number) | Value::Set(number) => i128::from(*number),
             Value::Year(number) | Value::Enum(number) => i128::from(*number),
-            Value::Float(_) | Value::Double(_) => double_to_integer(self.to_f64(column, warn)?, warn),
+            Value::Float(_) | Value::Double(_) => double_to_integer(self.to_f64(column, warn)?),
             Value::Json(json) => {
                 let number = self.number_of_json(json);
                 warned_of_json("INTEGER", warn, |warn| number.to_integer(column, warn))?
@@ -282,13 +287,8 @@ fn clamped(number: i128, error: impl FnOnce() -> SqlError, warn: WarningSink<'_>
 }
 
 /// Rounds half to even, as the floating point unit does.
-fn double_to_integer(number: f64, warn: WarningSink<'_>) -> i128 {
-    let rounded = number.round_ties_even() as i128;
-    clamped(
-        rounded,
-        || truncated("INTEGER", Value::Double(number).to_text(&ColumnType::double()).as_ref()),
-        warn,
-    )
+fn double_to_integer(number: f64) -> i128 {
+    (number.round_ties_even() as i128).clamp(i128::from(i64::MIN), i128::from(u64::MAX))
 }
 
 fn decimal_to_integer(number: &Decimal, warn: WarningSink<'_>) -> i128 {

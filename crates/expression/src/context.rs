@@ -15,7 +15,7 @@ use crate::build::BindContext;
 use crate::case_operands::CaseOperands;
 use crate::constant_set::{ConstantSet, ListId};
 use crate::deferred::{Deferred, SessionRequest};
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprKind};
 use crate::locale::Locale;
 use crate::regexp::{Flags, Regexp, RegexpError};
 
@@ -192,6 +192,11 @@ impl EvalContext {
         let set = Arc::new(ConstantSet::new(rows, self)?);
         self.constant_sets.lock().unwrap_or_else(PoisonError::into_inner).insert(id, set.clone());
         Ok(Some(set))
+    }
+
+    /// Whether the expression is a `?`, whose text is not looked at for deprecated delimiters.
+    pub(crate) fn is_marker(&self, expr: &Expr) -> bool {
+        matches!(expr.kind, ExprKind::Parameter(_)) && !self.shows_parameters
     }
 
     pub(crate) fn warn(&self, error: SqlError) {

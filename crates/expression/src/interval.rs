@@ -64,6 +64,12 @@ impl IntervalUnit {
         matches!(self, Microsecond | SecondMicrosecond | MinuteMicrosecond | HourMicrosecond | DayMicrosecond)
     }
 
+    /// Several units in one, whose amount is a text of several numbers.
+    pub(crate) fn is_composite(self) -> bool {
+        use IntervalUnit::{Day, Hour, Microsecond, Minute, Month, Quarter, Second, Week, Year};
+        !matches!(self, Microsecond | Second | Minute | Hour | Day | Week | Month | Quarter | Year)
+    }
+
     /// Whether adding the unit to a DATE gives a DATETIME.
     pub(crate) fn has_time(self) -> bool {
         use IntervalUnit::{Day, Month, Quarter, Week, Year, YearMonth};

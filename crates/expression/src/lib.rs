@@ -25,7 +25,7 @@ mod evaluate;
 mod functions;
 
 pub use aggregate::{Accumulator, AggregateCall, AggregateFunction, AggregateOrder, SlidingAggregate};
-pub use build::{BindContext, KnownValues, Merging, ReadParameter, Reading};
+pub use build::{BindContext, KnownValues, Markers, Merging, ReadParameter, Reading};
 pub use constant_set::{LIST_LONG, ListId};
 pub use context::{AnswerFuture, EvalContext, SessionServices, StatementSettings};
 pub use deferred::{Deferred, SessionRequest};

@@ -236,10 +236,8 @@ impl<'p> Planner<'p> {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
         check_assignable(table, column)?;
-        let bound = self.bind(expr)?;
-        if let Kind::Parameter(index) = expr.kind {
-            self.suggest_parameter_type(index.0 as usize, &table.columns[column].column_type);
-        }
+        let mut bound = self.bind(expr)?;
+        self.context.bind.marker_beside(&mut bound, &table.columns[column].column_type);
         Ok(InsertValue::Expr(bound))
     }
 

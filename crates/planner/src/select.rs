@@ -261,8 +261,10 @@ impl<'p> Planner<'p> {
         limit: Option<ast::Limit<'p>>,
     ) -> Result<Option<(Expr, Option<Expr>)>, SqlError> {
         let Some(limit) = limit else { return Ok(None) };
-        let count = self.bind(&limit.count)?;
-        let offset = limit.offset.map(|offset| self.bind(&offset)).transpose()?;
+        let mut count = self.bind(&limit.count)?;
+        self.context.bind.count_marker(&mut count);
+        let mut offset = limit.offset.map(|offset| self.bind(&offset)).transpose()?;
+        offset.iter_mut().for_each(|offset| self.context.bind.count_marker(offset));
         Ok(Some((count, offset)))
     }
 }

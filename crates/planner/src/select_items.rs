@@ -40,7 +40,8 @@ impl<'p> Planner<'p> {
                     let is_alias = alias.is_some();
                     let name = alias.map_or(*name, |alias| alias.name).to_owned();
                     let is_column = matches!(expr.kind, ast::ExprKind::Column(_));
-                    let expr = self.bind(expr)?;
+                    let mut expr = self.bind(expr)?;
+                    self.context.bind.text_marker(&mut expr);
                     let own = if is_column && !is_alias { self.block().own_name(&expr) } else { None };
                     if is_alias {
                         self.block().later_aliases.remove(0);

@@ -84,6 +84,10 @@ impl Planner<'_> {
     pub fn into_plan(self, kind: PlanKind) -> Plan {
         let checks = self.checks();
         let mut conditions = self.conditions;
+        let mut parameter_types = self.parameter_types;
+        for (noted, derived) in parameter_types.iter_mut().zip(self.context.bind.markers.types()) {
+            *noted = derived.or(noted.take());
+        }
         conditions.append(&mut self.context.bind.conditions.take());
         Plan {
             kind,
@@ -91,9 +95,9 @@ impl Planner<'_> {
             views: self.views,
             cascade_rules: Vec::new(),
             needs: self.needs,
-            parameter_count: self.parameter_types.len(),
+            parameter_count: parameter_types.len(),
             slot_count: self.slot_count,
-            parameter_types: self.parameter_types,
+            parameter_types,
             literals_are_parameters: self.context.literals == crate::context::Literals::Parameters,
             readings: self.context.bind.known.readings(),
             shareable: self.shareable && !self.is_guess && !self.context.bind.known.is_decided(),

@@ -8,10 +8,12 @@ mod answer;
 mod compare;
 mod expression;
 mod random;
+mod scripts;
 mod table;
 
 pub use answer::{Answer, connect, run};
 pub use compare::{Difference, compare_seed};
 pub use expression::Expression;
 pub use random::Random;
+pub use scripts::{ScriptDifference, play_scripts};
 pub use table::Table;

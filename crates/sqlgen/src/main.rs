@@ -2,19 +2,23 @@
 //!
 //! ```text
 //! sqlgen REFERENCE TESTED FIRST COUNT     run COUNT seeds from FIRST on; addresses are HOST:PORT
+//! sqlgen scripts SERVER FOLDER [PART]     play the SQL scripts of a folder on a server and tell what it answers otherwise
 //! sqlgen show SEED                        print the statements that make a seed's table
 //! ```
+use std::path::Path;
 use std::process::ExitCode;
 
-use sqlgen::{Random, Table, compare_seed, connect};
+use sqlgen::{Random, Table, compare_seed, connect, play_scripts};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["show", seed] => show(seed),
+        ["scripts", at, folder] => scripts(at, folder, ""),
+        ["scripts", at, folder, part] => scripts(at, folder, part),
         [reference, tested, first, count] => compare(reference, tested, first, count),
-        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | sqlgen show SEED".to_owned()),
+        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | sqlgen show SEED | sqlgen scripts SERVER FOLDER [PART]".to_owned()),
     };
     match result {
         Ok(0) => ExitCode::SUCCESS,
@@ -34,6 +38,16 @@ fn show(seed: &str) -> Result<usize, String> {
     let table = Table::new(&mut Random::new(number(seed)?));
     table.statements.iter().for_each(|statement| println!("{statement};"));
     Ok(0)
+}
+
+fn scripts(at: &str, folder: &str, part: &str) -> Result<usize, String> {
+    let (differences, count) = play_scripts(at, Path::new(folder), part)?;
+    for difference in &differences {
+        println!("{}: {}", difference.script, difference.statement);
+        println!("--- recorded\n{}\n--- answered\n{}", difference.recorded, difference.answered);
+    }
+    println!("{count} statements, {} differences", differences.len());
+    Ok(differences.len())
 }
 
 /// Gives the number of differences.

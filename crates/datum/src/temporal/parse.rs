@@ -4,6 +4,8 @@
 //! is the caller's decision, because it depends on the statement. Bytes that are no date give `None`, never a
 //! panic. Callers: casts, storing into columns, comparison with text.
 use super::{Date, DateTime, MICROS_PER_SECOND, Time};
+use crate::error::SqlError;
+use crate::error_code::{ER_WARN_DEPRECATED_DATETIME_DELIMITER, ER_WARN_DEPRECATED_SUPERFLUOUS_DELIMITER};
 use crate::time_zone::parse_offset;
 
 /// A value read from text and whether text was left over, clipped or otherwise lost (warning 1292).
@@ -13,15 +15,45 @@ pub struct Parsed<T> {
     pub truncated: bool,
     /// The offset from UTC in seconds that a datetime literal carried.
     pub offset_seconds: Option<i32>,
+    /// What separates parts of a moment but should not.
+    pub delimiter: Option<Delimiter>,
+}
+
+/// A deprecated delimiter: another one than the standard's, or one too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delimiter {
+    byte: u8,
+    /// From the start of the text.
+    position: usize,
+    /// The standard's; `None` for one too many.
+    preferred: Option<u8>,
+}
+
+impl Delimiter {
+    /// Warning 4095 or 4096 about the text of a moment.
+    pub fn warning(self, text: &[u8]) -> SqlError {
+        let (shown, character) = (crate::number::shown(text), char::from(self.byte));
+        match self.preferred {
+            Some(preferred) => ER_WARN_DEPRECATED_DATETIME_DELIMITER.with(&[
+                &character,
+                &self.position,
+                &shown,
+                &1,
+                &char::from(preferred),
+            ]),
+            None => ER_WARN_DEPRECATED_SUPERFLUOUS_DELIMITER.with(&[&character, &self.position, &shown, &1]),
+        }
+    }
 }
 
 impl<T> Parsed<T> {
     fn whole(value: T) -> Parsed<T> {
-        Parsed { value, truncated: false, offset_seconds: None }
+        Parsed { value, truncated: false, offset_seconds: None, delimiter: None }
     }
 
     fn map<U>(self, change: impl FnOnce(T) -> U) -> Parsed<U> {
-        Parsed { value: change(self.value), truncated: self.truncated, offset_seconds: self.offset_seconds }
+        let Parsed { value, truncated, offset_seconds, delimiter } = self;
+        Parsed { value: change(value), truncated, offset_seconds, delimiter }
     }
 }
 
@@ -77,6 +109,7 @@ struct Parts {
     /// Parts were separated, and none of it by spaces: as a TIME such a text is no date.
     is_delimited_without_space: bool,
     has_space: bool,
+    delimiter: Option<Delimiter>,
 }
 
 /// A datetime and whether only a date was given.
@@ -153,7 +186,7 @@ fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
     if rounds_up {
         value = value.add_micros(1)?;
     }
-    Some((Parsed { value, truncated, offset_seconds }, parts.count == 3))
+    Some((Parsed { value, truncated, offset_seconds, delimiter: parts.delimiter }, parts.count == 3))
 }
 
 fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
@@ -166,7 +199,9 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
         count: 0,
         is_delimited_without_space: false,
         has_space: false,
+        delimiter: None,
     };
+    let mut between = None;
     let (mut has_delimiter, mut has_space) = (false, false);
     let mut end = cursor.at;
     while parts.count < 7 && cursor.is_digit() {
@@ -177,6 +212,8 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
             0 => year_length,
             _ => 2,
         };
+        // Only what stands before another part counts.
+        parts.delimiter = parts.delimiter.or(between);
         let (number, length) = cursor.number(limit);
         if number > 999_999 {
             return None;
@@ -197,6 +234,7 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
                 let start = cursor.at;
                 has_space |= skip_delimiters(cursor, index)?;
                 has_delimiter |= cursor.at > start;
+                between = deprecated_delimiter(&cursor.text[start..cursor.at], start, index);
             }
         }
     }
@@ -222,6 +260,21 @@ fn skip_delimiters(cursor: &mut Cursor<'_>, index: usize) -> Option<bool> {
         cursor.at += 1;
     }
     Some(has_space)
+}
+
+/// What is wrong with the delimiters after part `index`.
+fn deprecated_delimiter(delimiters: &[u8], start: usize, index: usize) -> Option<Delimiter> {
+    let preferred = match index {
+        0 | 1 => b'-',
+        DAY => b' ',
+        _ => b':',
+    };
+    let (first, others) = delimiters.split_first()?;
+    if *first != preferred {
+        return Some(Delimiter { byte: *first, position: start, preferred: Some(preferred) });
+    }
+    let byte = *others.first()?;
+    Some(Delimiter { byte, position: start + 1, preferred: None })
 }
 
 fn read_offset(cursor: &mut Cursor<'_>) -> Option<i32> {
@@ -274,7 +327,12 @@ impl Time {
         let whole = i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds);
         let total = whole * MICROS_PER_SECOND + i64::from(micros) + i64::from(rounds_up);
         let (value, is_clipped) = clip(if is_negative { -total } else { total });
-        Some(Parsed { value, truncated: is_clipped || cursor.has_garbage(), offset_seconds: None })
+        Some(Parsed {
+            value,
+            truncated: is_clipped || cursor.has_garbage(),
+            offset_seconds: None,
+            delimiter: None,
+        })
     }
 
     /// HHMMSS as a number; numbers of a whole datetime give its time.

@@ -203,8 +203,27 @@ fn numbers() {
         (12345678901, None, None),
     ] {
         let parsed = DateTime::from_number(number, false);
-        let parsed = parsed.map(|value| Parsed { value, truncated: false, offset_seconds: None });
+        let parsed =
+            parsed.map(|value| Parsed { value, truncated: false, offset_seconds: None, delimiter: None });
         assert_eq!(datetime_text(parsed).as_deref(), datetime, "{number}");
         assert_eq!(time_text(Time::from_number(number)).as_deref(), time, "{number}");
+    }
+}
+
+#[test]
+fn delimiters_that_are_deprecated() {
+    for (text, code) in [
+        ("2020-01-02 03:04:05", None),
+        ("2020-01-02T03:04:05", None),
+        ("20200102", None),
+        ("2020.01.02", Some(4095)),
+        ("10:11:12", Some(4095)),
+        ("2020--01-02", Some(4096)),
+        ("2020-01-02  03:04:05", Some(4096)),
+        ("2020-01-02 03.04.05", Some(4095)),
+    ] {
+        let delimiter = DateTime::parse(text.as_bytes(), false).expect("a moment").delimiter;
+        let found = delimiter.map(|delimiter| delimiter.warning(text.as_bytes()).errno);
+        assert_eq!(found, code, "{text:?}");
     }
 }

@@ -3,7 +3,7 @@ use collation::CollationId;
 use datum::{ColumnType, SqlError, TypeKind, error_code};
 
 use super::{AggregateCall, AggregateFunction};
-use crate::build::{BindContext, bytes_max, is_bit_string};
+use crate::build::{BindContext, Wanted, bytes_max, is_bit_string};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::functions::{cast_decimal, cast_double, cast_integer, cast_text, text_column};
@@ -17,6 +17,19 @@ impl AggregateCall {
         distinct: bool,
     ) -> Result<AggregateCall, SqlError> {
         check_count(function, &arguments, distinct)?;
+        let wanted = match function {
+            AggregateFunction::Sum | AggregateFunction::Avg => Wanted::Double,
+            AggregateFunction::StddevPop
+            | AggregateFunction::StddevSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::VarSamp => Wanted::ToldDecimal,
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => Wanted::Bits,
+            _ => Wanted::Text,
+        };
+        if wanted == Wanted::Bits {
+            bind.short_bits_marker(&mut arguments[0], BIT_STRING_BYTES_MAX as u32);
+        }
+        arguments.iter_mut().try_for_each(|argument| bind.expect(argument, wanted))?;
         let ty = match function {
             AggregateFunction::Count => number(ColumnType::bigint().not_null()),
             AggregateFunction::Sum => sum_type(bind, &mut arguments[0], 22, 0)?,
@@ -106,6 +119,7 @@ fn integer_digits(column: &ColumnType) -> Option<u8> {
 /// integer part) after the point; everything else is summed as DOUBLE.
 fn sum_type(bind: &BindContext, argument: &mut Expr, wider: u8, finer: u8) -> Result<ExprType, SqlError> {
     match argument.ty.column.kind {
+        TypeKind::VarBinary if argument.ty.column.is_hex_literal() => cast_integer(bind, argument)?,
         TypeKind::Year | TypeKind::Bit(_) | TypeKind::Date => cast_integer(bind, argument)?,
         TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
             cast_decimal(bind, argument, 14 + fsp, fsp)?;

@@ -5,7 +5,7 @@ use datum::{ColumnType, Decimal, PRECISION_MAX, SCALE_MAX, SqlError, SqlMode, Ty
 use TypeKind as K;
 
 use super::merge::{bytes_max, integer_digits};
-use super::{BindContext, numeric};
+use super::{BindContext, Wanted, numeric};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::text_column;
 use crate::operator::{ArithmeticOperator, BitOperator};
@@ -73,9 +73,18 @@ impl BindContext {
     pub fn arithmetic(
         &self,
         operator: ArithmeticOperator,
-        left: Expr,
-        right: Expr,
+        mut left: Expr,
+        mut right: Expr,
     ) -> Result<Expr, SqlError> {
+        if operator == ArithmeticOperator::IntegerDivide {
+            self.expect(&mut left, Wanted::Integer)?;
+            self.expect(&mut right, Wanted::Integer)?;
+        } else if matches!((&left.kind, &right.kind), (ExprKind::Parameter(_), ExprKind::Parameter(_))) {
+            self.expect(&mut left, Wanted::Double)?;
+            self.expect(&mut right, Wanted::Double)?;
+        } else {
+            self.derive_pair(&mut left, &mut right);
+        }
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let (is_left_unsigned, is_right_unsigned) =
             (is_unsigned(&left.ty.column), is_unsigned(&right.ty.column));
@@ -141,7 +150,8 @@ impl BindContext {
     }
 
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
-    pub fn negate(&self, operand: Expr) -> Result<Expr, SqlError> {
+    pub fn negate(&self, mut operand: Expr) -> Result<Expr, SqlError> {
+        self.expect(&mut operand, Wanted::Double)?;
         match &operand.kind {
             // What is negated again is a DECIMAL.
             ExprKind::Literal(Value::Int(number)) if *number < 0 && *number != i64::MIN => {
@@ -184,7 +194,14 @@ impl BindContext {
 
     /// Bit operators work on 64-bit numbers, or on all bytes of binary strings: where both operands are such strings and
     /// not both are hexadecimal literals; a shift asks its left operand only.
-    pub fn bit(&self, operator: BitOperator, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    pub fn bit(&self, operator: BitOperator, mut left: Expr, mut right: Expr) -> Result<Expr, SqlError> {
+        let shifts = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
+        self.expect_bits(&mut left)?;
+        if shifts {
+            self.expect(&mut right, Wanted::Integer)?
+        } else {
+            self.expect_bits(&mut right)?
+        }
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
         let (l, r) = (&left.ty.column, &right.ty.column);
         let is_shift = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
@@ -199,7 +216,22 @@ impl BindContext {
         Ok(bit_result(kind, length, nullable))
     }
 
-    pub fn bit_not(&self, operand: Expr) -> Result<Expr, SqlError> {
+    /// A text marker is a binary string to the bit operators.
+    fn expect_bits(&self, operand: &mut Expr) -> Result<(), SqlError> {
+        self.expect(operand, Wanted::Bits)?;
+        let column = &operand.ty.column;
+        if matches!(operand.kind, ExprKind::Parameter(_))
+            && self.markers.is_of_statement()
+            && column.is_text()
+        {
+            let length = u32::try_from(bytes_max(column)).unwrap_or(u32::MAX);
+            operand.ty.column = ColumnType::varbinary(length);
+        }
+        Ok(())
+    }
+
+    pub fn bit_not(&self, mut operand: Expr) -> Result<Expr, SqlError> {
+        self.expect_bits(&mut operand)?;
         let column = &operand.ty.column;
         let (nullable, length) = (column.nullable, is_bit_string(column).then(|| bytes_max(column)));
         Ok(bit_result(ExprKind::BitNot(Box::new(operand)), length, nullable))

@@ -33,6 +33,7 @@ impl BindContext {
             return Err(error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&name]));
         }
         let mut arguments = arguments;
+        self.expect_arguments(function.name, &mut arguments)?;
         let ty = (function.infer)(self, function.name, &mut arguments)?;
         Ok(Expr { kind: ExprKind::Call(function, arguments), ty })
     }

@@ -9,7 +9,8 @@ use crate::functions::text_column;
 
 impl BindContext {
     /// CAST(expr AS type). A text without a length, which `u32::MAX` says, is as long as its operand.
-    pub fn cast(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+    pub fn cast(&self, mut operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        self.marker_beside(&mut operand, &target);
         if !target.kind.is_string() || target.kind.is_large_object() {
             return self.convert(operand, target);
         }
@@ -54,7 +55,8 @@ impl BindContext {
     }
 
     /// CONVERT(expr USING charset).
-    pub fn convert_using(&self, operand: Expr, charset: Charset) -> Result<Expr, SqlError> {
+    pub fn convert_using(&self, mut operand: Expr, charset: Charset) -> Result<Expr, SqlError> {
+        self.text_marker(&mut operand);
         let is_binary = charset == Charset::Binary;
         let length = if is_binary { bytes_max(&operand.ty.column) } else { shown_width(&operand.ty.column) };
         let column = text_column(length, charset.default_collation());
@@ -65,6 +67,7 @@ impl BindContext {
 
     /// `expr COLLATE name`.
     pub fn collate(&self, mut operand: Expr, collation: CollationId) -> Result<Expr, SqlError> {
+        self.text_marker(&mut operand);
         crate::functions::cast_text(self, &mut operand)?;
         let own = operand.ty.collation().charset();
         if operand.ty.column.kind != TypeKind::Null && own != collation.charset() {

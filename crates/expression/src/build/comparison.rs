@@ -16,6 +16,7 @@ impl BindContext {
         left: &mut Expr,
         right: &mut Expr,
     ) -> Result<CompareMode, SqlError> {
+        self.derive_pair(left, right);
         for _ in 0..2 {
             self.fold_number(left, right);
             self.fold_date_number(left, right);
@@ -55,8 +56,13 @@ impl BindContext {
             return;
         }
         let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
-        let column = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
-        self.read_as(literal, Reading::NumberedMoment { lenient }, column);
+        let moment = ColumnType::new(TypeKind::DateTime { fsp: 0 }).not_null();
+        if !self.read_as(literal, Reading::NumberedMoment { lenient }, moment) {
+            let text = literal.to_string();
+            let name = column.ty.name.as_deref().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+            let place = name.trim_matches('`');
+            self.warn(error_code::ER_INCORRECT_VALUE_FOR_COLUMN.with(&[&"datetime", &text, &place, &1]));
+        }
     }
 
     /// A text literal compared with a moment is read once, here, not for every row; one that is no moment is error
@@ -69,9 +75,15 @@ impl BindContext {
         let lenient = self.sql_mode.contains(datum::SqlMode::ALLOW_INVALID_DATES);
         // Garbage after the moment warns and an offset needs the session's zone, both when evaluated.
         let column = ColumnType::new(TypeKind::DateTime { fsp: 6 }).not_null();
-        if self.read_as(text, Reading::Moment { lenient }, column)
-            || datum::DateTime::parse(&bytes, lenient).is_some()
-        {
+        if self.read_as(text, Reading::Moment { lenient }, column) {
+            return Ok(());
+        }
+        let date = datum::DateTime::parse(&bytes, lenient).map(|parsed| parsed.value.date());
+        let is_forbidden = |date: datum::Date| {
+            (date.is_zero() && self.sql_mode.contains(datum::SqlMode::NO_ZERO_DATE))
+                || (date.has_zero_part() && self.sql_mode.contains(datum::SqlMode::NO_ZERO_IN_DATE))
+        };
+        if date.is_some_and(|date| !is_forbidden(date)) {
             return Ok(());
         }
         let type_name = if moment.ty.column.kind == TypeKind::Date { "DATE" } else { "DATETIME" };
@@ -138,6 +150,10 @@ impl BindContext {
     /// A number among the three makes all of them numbers; otherwise bounds that meet the operand in different
     /// domains become two comparisons.
     pub fn between(&self, negated: bool, mut operand: Expr, low: Expr, high: Expr) -> Result<Expr, SqlError> {
+        if [&operand, &low, &high].iter().any(|expr| expr.ty.column.kind == TypeKind::Json) {
+            let what = "comparison of JSON in the BETWEEN operator";
+            self.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
+        }
         let mut bounds = [low, high];
         self.align_texts("between", &mut operand, &mut bounds)?;
         let [mut low, mut high] = bounds;
@@ -156,8 +172,13 @@ impl BindContext {
         };
         let (low_mode, high_mode) = (as_members(low_mode), as_members(high_mode));
         if low_mode != high_mode {
-            let above = self.compare(ComparisonOperator::GreaterOrEqual, operand.clone(), low)?;
-            let below = self.compare(ComparisonOperator::LessOrEqual, operand, high)?;
+            let compared = |operator, mode, bound: Expr| {
+                let nullable = operand.ty.column.nullable || bound.ty.column.nullable;
+                let operand = Box::new(operand.clone());
+                boolean(ExprKind::Compare(operator, mode, operand, Box::new(bound)), nullable)
+            };
+            let above = compared(ComparisonOperator::GreaterOrEqual, low_mode, low);
+            let below = compared(ComparisonOperator::LessOrEqual, high_mode, high);
             let both = self.and(vec![above, below])?;
             return if negated { self.not(both) } else { Ok(both) };
         }
@@ -189,6 +210,7 @@ impl BindContext {
         escape: Option<Expr>,
     ) -> Result<Expr, SqlError> {
         let mut pair = [operand, pattern];
+        pair.iter_mut().for_each(|expr| self.text_marker(expr));
         for expr in &mut pair {
             crate::functions::cast_text(self, expr)?;
         }

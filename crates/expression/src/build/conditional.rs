@@ -2,9 +2,9 @@
 use collation::Charset;
 use datum::{ColumnType, SqlError, TypeKind, Value};
 
-use super::BindContext;
 use super::comparison::as_members;
 use super::merge::{Merging, bytes_max, merged_type, string_type};
+use super::{BindContext, Wanted, boolean};
 use crate::collations::Purpose;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::operator::ComparisonOperator;
@@ -117,6 +117,7 @@ impl BindContext {
         }
         let has_otherwise = otherwise.is_some();
         results.extend(otherwise);
+        self.derive_together(&mut results);
         let mut ty = self.unified_type("case", &mut results, Merging::Value)?;
         ty.column.nullable |= !has_otherwise;
         let mut results: Vec<Expr> =
@@ -144,7 +145,16 @@ impl BindContext {
                 };
             }
         }
-        let mut comparison = self.compare(ComparisonOperator::Equal, operand, candidate)?;
+        let given = (operand.clone(), candidate.clone());
+        let mut comparison = match self.compare(ComparisonOperator::Equal, operand, candidate) {
+            // What is no moment simply equals none.
+            Err(error) if error.is(&datum::error_code::ER_WRONG_VALUE) => {
+                let sides = (Box::new(given.0), Box::new(given.1));
+                let mode = datum::CompareMode::DateTime;
+                boolean(ExprKind::Compare(ComparisonOperator::Equal, mode, sides.0, sides.1), true)
+            }
+            comparison => comparison?,
+        };
         if let ExprKind::Compare(_, mode, ..) = &mut comparison.kind {
             *mode = as_members(*mode);
         }
@@ -153,15 +163,17 @@ impl BindContext {
 
     /// IF(condition, then, otherwise).
     pub(super) fn if_function(&self, arguments: Vec<Expr>) -> Result<Expr, SqlError> {
-        let [condition, then, otherwise] = <[Expr; 3]>::try_from(arguments)
+        let [mut condition, then, otherwise] = <[Expr; 3]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"if"]))?;
+        self.expect(&mut condition, Wanted::Integer)?;
         self.case(None, vec![(condition, then)], Some(otherwise))
     }
 
     /// NULLIF(a, b): NULL when equal, else a.
     pub(super) fn nullif(&self, arguments: Vec<Expr>) -> Result<Expr, SqlError> {
-        let [left, right] = <[Expr; 2]>::try_from(arguments)
+        let [mut left, mut right] = <[Expr; 2]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
+        self.derive_pair(&mut left, &mut right);
         let equal = self.compare(ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
         (ty.column.nullable, ty.is_truth) = (true, false);

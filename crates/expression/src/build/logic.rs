@@ -2,7 +2,7 @@
 use datum::{SqlError, TypeKind, error_code};
 
 use super::alternatives::with_lists;
-use super::{BindContext, boolean};
+use super::{BindContext, Wanted, boolean};
 use crate::expr::{Expr, ExprKind};
 use crate::operator::TruthTest;
 
@@ -22,7 +22,8 @@ impl BindContext {
     pub fn and(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
         warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
-        for operand in operands {
+        for mut operand in operands {
+            self.expect(&mut operand, Wanted::Integer)?;
             match operand.kind {
                 ExprKind::And(inner) => flat.extend(inner),
                 _ => flat.push(operand),
@@ -35,7 +36,8 @@ impl BindContext {
     pub fn or(&self, operands: Vec<Expr>) -> Result<Expr, SqlError> {
         warn_of_documents(self, &operands);
         let mut flat = Vec::with_capacity(operands.len());
-        for operand in operands {
+        for mut operand in operands {
+            self.expect(&mut operand, Wanted::Integer)?;
             match operand.kind {
                 ExprKind::Or(inner) => flat.extend(inner),
                 _ => flat.push(operand),
@@ -49,20 +51,24 @@ impl BindContext {
         Ok(boolean(ExprKind::Or(flat), nullable))
     }
 
-    pub fn xor(&self, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+    pub fn xor(&self, mut left: Expr, mut right: Expr) -> Result<Expr, SqlError> {
+        self.expect(&mut left, Wanted::Integer)?;
+        self.expect(&mut right, Wanted::Integer)?;
         warn_of_documents(self, [&left, &right]);
         let nullable = left.ty.column.nullable || right.ty.column.nullable;
         Ok(boolean(ExprKind::Xor(Box::new(left), Box::new(right)), nullable))
     }
 
-    pub fn not(&self, operand: Expr) -> Result<Expr, SqlError> {
+    pub fn not(&self, mut operand: Expr) -> Result<Expr, SqlError> {
+        self.expect(&mut operand, Wanted::Integer)?;
         warn_of_documents(self, [&operand]);
         let nullable = operand.ty.column.nullable;
         Ok(boolean(ExprKind::Not(Box::new(operand)), nullable))
     }
 
-    pub fn truth_test(&self, test: TruthTest, operand: Expr) -> Result<Expr, SqlError> {
+    pub fn truth_test(&self, test: TruthTest, mut operand: Expr) -> Result<Expr, SqlError> {
         if !matches!(test, TruthTest::Null | TruthTest::NotNull) {
+            self.expect(&mut operand, Wanted::Integer)?;
             warn_of_documents(self, [&operand]);
         }
         Ok(boolean(ExprKind::TruthTest(test, Box::new(operand)), false))

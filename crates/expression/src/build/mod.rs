@@ -16,12 +16,15 @@ mod cast;
 mod comparison;
 mod conditional;
 mod logic;
+mod markers;
 mod merge;
 mod reading;
 mod temporal;
 pub(crate) use temporal::moment_text;
 
 pub(crate) use arithmetic::{double, is_bit_string};
+pub use markers::Markers;
+pub(crate) use markers::Wanted;
 pub use merge::Merging;
 pub(crate) use merge::bytes_max;
 pub(crate) use reading::fraction_digits;
@@ -40,6 +43,8 @@ pub struct BindContext {
     pub max_allowed_packet: u64,
     /// Values of the statement's parameters, where they are known while it is bound.
     pub known: KnownValues,
+    /// The `?` markers, where parameters are such.
+    pub markers: Markers,
     /// What is warned about a statement each time it runs, whatever its rows.
     pub conditions: RefCell<Vec<Condition>>,
 }
@@ -54,6 +59,7 @@ impl Default for BindContext {
             division_precision_increment: 4,
             max_allowed_packet: 64 * 1024 * 1024,
             known: KnownValues::default(),
+            markers: Markers::default(),
             conditions: RefCell::default(),
         }
     }

@@ -161,7 +161,10 @@ impl Reading {
         match (self, value) {
             (Reading::Moment { lenient }, Value::Bytes(text)) => {
                 let parsed = DateTime::parse(text, lenient)?;
-                let is_plain = !parsed.truncated && parsed.offset_seconds.is_none();
+                let is_plain =
+                    !parsed.truncated && parsed.offset_seconds.is_none() && parsed.delimiter.is_none();
+                let date = parsed.value.date();
+                let is_plain = is_plain && !date.is_zero() && !date.has_zero_part();
                 is_plain.then_some(Value::DateTime(parsed.value))
             }
             (Reading::NumberedMoment { lenient }, Value::Int(number)) if *number != 0 => {

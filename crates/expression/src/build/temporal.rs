@@ -10,11 +10,12 @@ impl BindContext {
     /// a time part; text stays text.
     pub fn date_add(
         &self,
-        date: Expr,
-        amount: Expr,
+        mut date: Expr,
+        mut amount: Expr,
         unit: IntervalUnit,
         subtract: bool,
     ) -> Result<Expr, SqlError> {
+        self.expect_interval(&mut date, &mut amount, unit)?;
         let amount_digits = match amount.ty.column.kind {
             _ if unit.has_microseconds() => 6,
             _ if unit == IntervalUnit::Second => {

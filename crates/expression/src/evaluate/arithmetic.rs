@@ -1,8 +1,9 @@
 //! `+ - * / DIV %`, negation and bit operations, with MySQL's overflow errors.
 use std::borrow::Cow;
 
-use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_value};
+use datum::{Decimal, SqlError, SqlMode, TypeKind, Value, error_code, integer_value, truncated};
 
+use super::cast::decimal_of;
 use crate::context::EvalContext;
 use crate::expr::Expr;
 use crate::operator::{ArithmeticOperator, BitOperator};
@@ -25,7 +26,12 @@ pub(super) fn arithmetic(
         return Ok(Value::Int(result));
     }
     let (l, r) = (left.eval_ref(row, context)?, right.eval_ref(row, context)?);
-    if l.is_null() || r.is_null() {
+    let is_double = matches!(node.ty.column.kind, TypeKind::Double { .. });
+    // Both are read as DOUBLEs, and warn, whether or not one is NULL.
+    if l.is_null() || (r.is_null() && node.ty.column.kind.is_integer() && left.ty.column.kind.is_integer()) {
+        if is_double {
+            in_zone(&r, context).to_f64(&right.ty.column, &mut |warning| context.warn(warning));
+        }
         return Ok(Value::Null);
     }
     let mut warn = |warning| context.warn(warning);
@@ -40,21 +46,25 @@ pub(super) fn arithmetic(
             return Ok(Value::Int(result));
         }
         let (l, r) = (in_zone(&l, context), in_zone(&r, context));
-        let l = l.to_integer(left_column, &mut warn).unwrap_or(0);
-        let r = r.to_integer(right_column, &mut warn).unwrap_or(0);
+        let (Some(l), Some(r)) =
+            (l.to_integer(left_column, &mut warn), r.to_integer(right_column, &mut warn))
+        else {
+            return Ok(Value::Null);
+        };
         return integers(node, operator, l, r, context);
     }
     let (l, r) = (in_zone(&l, context), in_zone(&r, context));
-    if matches!(node.ty.column.kind, TypeKind::Double { .. }) {
-        let l = l.to_f64(left_column, &mut warn).unwrap_or(0.0);
-        let r = r.to_f64(right_column, &mut warn).unwrap_or(0.0);
+    if is_double {
+        let (Some(l), Some(r)) = (l.to_f64(left_column, &mut warn), r.to_f64(right_column, &mut warn)) else {
+            return Ok(Value::Null);
+        };
         return doubles(node, operator, l, r, context);
     }
     if let (Value::Decimal(l), Value::Decimal(r)) = (&*l, &*r) {
         return decimals(node, operator, l, r, context);
     }
-    let l = l.to_decimal(left_column, &mut warn).unwrap_or(Decimal::ZERO);
-    let r = r.to_decimal(right_column, &mut warn).unwrap_or(Decimal::ZERO);
+    let Some(l) = decimal_of(left, &l, context) else { return Ok(Value::Null) };
+    let Some(r) = decimal_of(right, &r, context) else { return Ok(Value::Null) };
     decimals(node, operator, &l, &r, context)
 }
 
@@ -202,10 +212,20 @@ pub(super) fn negate(
 fn bits(expr: &Expr, row: &[Value], context: &EvalContext) -> Result<Option<u64>, SqlError> {
     let value = expr.eval_ref(row, context)?;
     let value = in_zone(&value, context);
-    let number = value.to_integer(&expr.ty.column, &mut |warning| context.warn(warning));
+    let is_quiet = expr.ty.column.is_stored_object();
+    let mut warn = |warning| {
+        if !is_quiet {
+            context.warn(warning);
+        }
+    };
+    let Some(number) = value.to_integer(&expr.ty.column, &mut warn) else { return Ok(None) };
     // Exact numbers stop at the largest BIGINT, others keep their 64 bits.
-    let limit = if matches!(*value, Value::Decimal(_)) { i128::from(i64::MAX) } else { i128::MAX };
-    Ok(number.map(|number| number.min(limit) as u64))
+    let is_clipped = matches!(*value, Value::Decimal(_) | Value::Double(_) | Value::Float(_))
+        && number > i128::from(i64::MAX);
+    if is_clipped && matches!(*value, Value::Decimal(_)) {
+        context.warn(truncated("DECIMAL", &value.to_text(&expr.ty.column)));
+    }
+    Ok(Some(if is_clipped { i64::MAX as u64 } else { number as u64 }))
 }
 
 pub(super) fn bit(
@@ -219,9 +239,8 @@ pub(super) fn bit(
     if node.ty.column.kind.is_string() {
         return bit_strings(operator, left, right, row, context);
     }
-    let (Some(left), Some(right)) = (bits(left, row, context)?, bits(right, row, context)?) else {
-        return Ok(Value::Null);
-    };
+    let Some(left) = bits(left, row, context)? else { return Ok(Value::Null) };
+    let Some(right) = bits(right, row, context)? else { return Ok(Value::Null) };
     let shift = |by: u64| u32::try_from(by).ok().filter(|by| *by < 64);
     Ok(Value::UInt(match operator {
         BitOperator::And => left & right,

@@ -8,10 +8,21 @@ use datum::{
 
 use super::comparison::moment_context;
 use crate::context::EvalContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 
-/// `node` is the conversion, whose type is the target. A moment that only serves a function as its argument has the
-/// coercibility `Ignorable`, as nothing else that is cast has: it may be a date which the SQL mode forbids.
+/// Which dates a conversion to a moment gives. Binding tells it by the coercibility of the conversion, which means nothing
+/// else there.
+#[derive(Clone, Copy, PartialEq)]
+enum Allowed {
+    /// What the SQL mode allows.
+    Mode,
+    /// Any, for functions that ask for its parts (`Ignorable`); a text is no zero date where the mode forbids these.
+    Parts,
+    /// The same for functions that need its place in the calendar (`NoCollation`): texts and numbers have all parts.
+    Calendar,
+}
+
+/// `node` is the conversion, whose type is the target.
 pub(super) fn cast(
     node: &Expr,
     operand: &Expr,
@@ -32,7 +43,11 @@ pub(super) fn cast(
     match &target.kind {
         kind if kind.is_integer() => {
             let number = value.to_integer(source, &mut warn);
-            let is_unsigned = target.unsigned || (source.unsigned && matches!(*value, Value::Decimal(_)));
+            let is_exact = matches!(*value, Value::Decimal(_));
+            let is_unsigned = target.unsigned || (source.unsigned && is_exact);
+            if is_exact && !is_unsigned && number.is_some_and(|number| number > i128::from(i64::MAX)) {
+                context.warn(truncated("DECIMAL", &value.to_text(source)));
+            }
             let number = number.map_or(Value::Null, |number| to_integer(number, &value, is_unsigned));
             Ok(match number {
                 Value::UInt(bits) if !target.unsigned => Value::Int(bits as i64),
@@ -44,33 +59,63 @@ pub(super) fn cast(
             Ok(value.to_f64(source, &mut warn).map_or(Value::Null, |number| Value::Float(number as f32)))
         }
         TypeKind::Decimal { precision, scale } => {
-            let number = value.to_decimal(source, &mut warn);
+            let number = decimal_of(operand, &value, context);
             Ok(number.map_or(Value::Null, |number| {
                 Value::Decimal(fit_number(&number, *precision, *scale, context))
             }))
         }
         TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Time { .. } => {
-            let is_checked = node.ty.coercibility != Coercibility::Ignorable;
-            Ok(to_moment(&value, source, target, is_checked, context))
+            let allowed = match node.ty.coercibility {
+                Coercibility::Ignorable => Allowed::Parts,
+                Coercibility::NoCollation => Allowed::Calendar,
+                _ => Allowed::Mode,
+            };
+            Ok(to_moment((&value, operand), target, allowed, context))
         }
         TypeKind::Year => Ok(match &*value {
-            Value::Date(date) => to_year(i128::from(date.year())),
-            Value::DateTime(datetime) => to_year(i128::from(datetime.date().year())),
+            Value::Date(date) => warned_year(i128::from(date.year()), &value, source, context),
+            Value::DateTime(datetime) => {
+                warned_year(i128::from(datetime.date().year()), &value, source, context)
+            }
             Value::Time(_) => {
                 let today = moment_context(context, true).today;
                 to_year(i128::from(today.year()))
             }
             Value::Bytes(text) if !source.is_hex_literal() && datum::double_prefix(text).consumed == 0 => {
-                context.warn(truncated("YEAR", text));
+                context.warn(error_code::ER_WRONG_VALUE.with(&[&"YEAR", &shown(text)]));
                 Value::Null
             }
-            other => other.to_integer(source, &mut warn).map_or(Value::Null, to_year),
+            other => {
+                let number = other.to_integer(source, &mut warn);
+                number.map_or(Value::Null, |number| warned_year(number, &value, source, context))
+            }
         }),
         TypeKind::Json => to_json(&value, &operand.ty),
         kind if kind.is_string() => Ok(to_text(&value, source, target, context)),
         TypeKind::Null => Ok(Value::Null),
         _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this conversion"])),
     }
+}
+
+/// The value as an exact number. Of a column's text in which there is none another warning tells as well, and alone where
+/// it is a TEXT.
+pub(super) fn decimal_of(operand: &Expr, value: &Value, context: &EvalContext) -> Option<Decimal> {
+    let column = &operand.ty.column;
+    let is_column = matches!(operand.kind, ExprKind::Column(_));
+    let mut is_told = false;
+    if is_column
+        && let Value::Bytes(text) = value
+        && Decimal::parse_prefix(text).consumed == 0
+    {
+        let warning = error_code::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD;
+        context.warn(warning.with(&[&"DECIMAL", &shown(text), &"", &-1]));
+        is_told = column.is_stored_object();
+    }
+    value.to_decimal(column, &mut |warning| {
+        if !is_told {
+            context.warn(warning);
+        }
+    })
 }
 
 /// Rounded to the scale; too large a number becomes the largest of the type, with warning 1264.
@@ -96,6 +141,15 @@ fn to_integer(number: i128, value: &Value, is_unsigned: bool) -> Value {
     }
 }
 
+/// The year of a number; NULL with warning 1292 where there is none.
+fn warned_year(number: i128, value: &Value, source: &ColumnType, context: &EvalContext) -> Value {
+    let year = to_year(number);
+    if year.is_null() {
+        context.warn(truncated("YEAR", &value.to_text(source)));
+    }
+    year
+}
+
 fn to_year(number: i128) -> Value {
     match number {
         0 | 1901..=2155 => Value::Year(number as u16),
@@ -106,23 +160,23 @@ fn to_year(number: i128) -> Value {
 }
 
 fn to_moment(
-    value: &Value,
-    source: &ColumnType,
+    (value, operand): (&Value, &Expr),
     target: &ColumnType,
-    is_checked: bool,
+    allowed: Allowed,
     context: &EvalContext,
 ) -> Value {
+    let source = &operand.ty.column;
     let moments = moment_context(context, matches!(value, Value::Time(_)));
     let converted = match target.kind {
         TypeKind::Time { fsp } => value
             .to_time(source, &moments)
-            .map(|parsed| (Value::Time(parsed.value.rounded(fsp)), parsed.truncated)),
+            .map(|parsed| (Value::Time(parsed.value.rounded(fsp)), parsed.truncated, None)),
         TypeKind::Date => value
             .to_datetime(source, &moments)
-            .map(|parsed| (Value::Date(parsed.value.date()), parsed.truncated)),
+            .map(|parsed| (Value::Date(parsed.value.date()), parsed.truncated, parsed.delimiter)),
         _ => value.to_datetime(source, &moments).map(|parsed| {
             let rounded = parsed.value.rounded(target.kind.fsp());
-            (rounded.map_or(Value::Null, Value::DateTime), parsed.truncated)
+            (rounded.map_or(Value::Null, Value::DateTime), parsed.truncated, parsed.delimiter)
         }),
     };
     let name = match target.kind {
@@ -131,17 +185,27 @@ fn to_moment(
         _ => "datetime",
     };
     match converted {
-        Ok((moment, _)) if is_checked && is_forbidden(&moment, context) => {
+        Ok((moment, ..)) if is_refused(&moment, value, allowed, context) => {
             context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
-        Ok((moment, was_truncated)) => {
+        Ok((moment, was_truncated, delimiter)) => {
+            if let Some(delimiter) = delimiter
+                && !context.is_marker(operand)
+            {
+                context.warn(delimiter.warning(&value.to_text(source)));
+            }
             if was_truncated {
                 context.warn(truncated(name, &value.to_text(source)));
             }
             moment
         }
         Err(NoMoment::Null) => Value::Null,
+        Err(NoMoment::Invalid) if matches!(value, Value::Json(_)) => {
+            let name = name.to_uppercase();
+            context.warn(error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&name, &"", &1]));
+            Value::Null
+        }
         Err(NoMoment::Invalid) => {
             context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
@@ -157,16 +221,22 @@ fn no_moment(name: &str, text: &[u8]) -> SqlError {
     }
 }
 
-/// Zero dates and dates with zero parts are no result where the SQL mode forbids them.
-fn is_forbidden(moment: &Value, context: &EvalContext) -> bool {
+/// Zero dates and dates with zero parts are no result where the SQL mode or the function forbids them.
+fn is_refused(moment: &Value, given: &Value, allowed: Allowed, context: &EvalContext) -> bool {
     let date = match moment {
         Value::Date(date) => *date,
         Value::DateTime(datetime) => datetime.date(),
         _ => return false,
     };
     let mode = context.settings.sql_mode;
-    (date.is_zero() && mode.contains(SqlMode::NO_ZERO_DATE))
-        || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE))
+    let is_zero = date.is_zero() && mode.contains(SqlMode::NO_ZERO_DATE);
+    let is_text = matches!(given, Value::Bytes(_) | Value::Enum(_) | Value::Set(_));
+    let is_moment = matches!(given, Value::Date(_) | Value::DateTime(_) | Value::Time(_));
+    match allowed {
+        Allowed::Mode => is_zero || (date.has_zero_part() && mode.contains(SqlMode::NO_ZERO_IN_DATE)),
+        Allowed::Parts => is_zero && is_text,
+        Allowed::Calendar => (is_zero && is_text) || (date.has_zero_part() && !is_moment),
+    }
 }
 
 /// Text in the target's character set. Bytes that are no text of it warn and end it; under strict mode it is NULL.

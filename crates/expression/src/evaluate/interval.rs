@@ -18,6 +18,13 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
+/// Why an amount is no interval.
+enum NoSpan {
+    /// It has more parts than the unit, or no negative.
+    Malformed,
+    TooLarge,
+}
+
 /// `operands` are the date and the amount; the node's type says what the result is.
 pub(super) fn date_add(
     node: &Expr,
@@ -27,80 +34,120 @@ pub(super) fn date_add(
     row: &[Value],
     context: &EvalContext,
 ) -> Result<Value, SqlError> {
-    let (column, (date, amount)) = (&node.ty.column, operands);
-    let (moment, amount_value) = (date.eval_ref(row, context)?, amount.eval_ref(row, context)?);
-    if moment.is_null() || amount_value.is_null() {
+    let (date, amount) = operands;
+    let moment = date.eval_ref(row, context)?;
+    if moment.is_null() {
         return Ok(Value::Null);
     }
-    if let (TypeKind::Time { .. }, Value::Time(time)) = (&column.kind, &*moment) {
-        let Some(span) = span_of(&amount_value, &amount.ty.column, unit, subtract, context) else {
-            context.warn(out_of_range("TIME", node, context));
-            return Ok(Value::Null);
-        };
-        let sum = time.to_micros().checked_add(span.micros).and_then(Time::from_micros);
-        return Ok(sum.map_or_else(
-            || {
-                context.warn(out_of_range("TIME", node, context));
-                Value::Null
-            },
-            Value::Time,
-        ));
+    let time = match (&node.ty.column.kind, &*moment) {
+        (TypeKind::Time { .. }, Value::Time(time)) => Some(*time),
+        _ => None,
+    };
+    let start = match time {
+        Some(_) => DateTime::ZERO,
+        None => match start_of(&moment, date, context) {
+            Some(start) => start,
+            None => return Ok(Value::Null),
+        },
+    };
+    let amount_value = amount.eval_ref(row, context)?;
+    if amount_value.is_null() {
+        return Ok(Value::Null);
     }
-    let moments = moment_context(context, matches!(*moment, Value::Time(_)));
-    let parsed = match moment.to_datetime(&date.ty.column, &moments) {
-        Ok(parsed) => parsed.value,
-        Err(_) => {
-            let text = datum::shown(&moment.to_text(&date.ty.column));
-            let incorrect = match *moment {
+    let span = span_of(&amount_value, &amount.ty.column, unit, subtract, context);
+    Ok(match time {
+        Some(time) => time_plus(time, span, node, context),
+        None => moment_plus(start, span, &moment.to_text(&date.ty.column), (node, unit), context),
+    })
+}
+
+/// The moment that is added to; `None`, with a warning, for what is none or has no place in the calendar.
+fn start_of(moment: &Value, date: &Expr, context: &EvalContext) -> Option<DateTime> {
+    let moments = moment_context(context, matches!(moment, Value::Time(_)));
+    let column = &date.ty.column;
+    match moment.to_datetime(column, &moments) {
+        Ok(parsed) if parsed.value.date().month() != 0 && parsed.value.date().day() != 0 => {
+            if let Some(delimiter) = parsed.delimiter
+                && !context.is_marker(date)
+            {
+                context.warn(delimiter.warning(&moment.to_text(column)));
+            }
+            Some(parsed.value)
+        }
+        Ok(_) if matches!(moment, Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_)) => None,
+        _ => {
+            context.warn(match *moment {
                 Value::Json(_) => error_code::ER_INVALID_JSON_VALUE_FOR_CAST.with(&[&"DATETIME", &"", &1]),
-                _ => error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &text]),
-            };
-            context.warn(incorrect);
-            return Ok(Value::Null);
+                _ => error_code::ER_INCORRECT_VALUE
+                    .with(&[&"datetime", &datum::shown(&moment.to_text(column))]),
+            });
+            None
         }
-    };
-    if parsed.date().month() == 0 || parsed.date().day() == 0 {
-        if matches!(*moment, Value::Bytes(_)) {
-            let text = datum::shown(&moment.to_text(&date.ty.column));
-            context.warn(error_code::ER_INCORRECT_VALUE.with(&[&"datetime", &text]));
-        }
-        return Ok(Value::Null);
     }
-    let Some(span) = span_of(&amount_value, &amount.ty.column, unit, subtract, context) else {
-        return Ok(overflow(context));
+}
+
+/// A time beyond its range is NULL with warning 6527, one plus what is no interval NULL without.
+fn time_plus(time: Time, span: Result<Span, NoSpan>, node: &Expr, context: &EvalContext) -> Value {
+    let sum = match span {
+        Err(NoSpan::Malformed) => return Value::Null,
+        Err(NoSpan::TooLarge) => None,
+        Ok(span) => time.to_micros().checked_add(span.micros).and_then(Time::from_micros),
     };
-    let sum = if span.months != 0 { parsed.add_months(span.months) } else { parsed.add_micros(span.micros) };
-    let Some(sum) = sum else {
-        if span.months != 0 {
-            context.warn(out_of_range("DATE", node, context));
-            return Ok(Value::Null);
+    sum.map_or_else(
+        || {
+            context.warn(out_of_range("TIME", node, context));
+            Value::Null
+        },
+        Value::Time,
+    )
+}
+
+fn moment_plus(
+    start: DateTime,
+    span: Result<Span, NoSpan>,
+    given: &[u8],
+    (node, unit): (&Expr, IntervalUnit),
+    context: &EvalContext,
+) -> Value {
+    let kind = &node.ty.column.kind;
+    let name = if *kind == TypeKind::Date { "DATE" } else { "DATETIME" };
+    let sum = match span {
+        Ok(span) if span.months != 0 => start.add_months(span.months),
+        Ok(span) => start.add_micros(span.micros),
+        Err(NoSpan::TooLarge) => None,
+        Err(NoSpan::Malformed) => {
+            if *kind != TypeKind::Date {
+                context.warn(out_of_range(name, node, context));
+            }
+            return Value::Null;
         }
-        return Ok(overflow(context));
     };
-    Ok(match column.kind {
+    let Some(sum) = sum else {
+        context.warn(match kind {
+            TypeKind::Date => out_of_range(name, node, context),
+            _ => error_code::ER_DATETIME_FUNCTION_OVERFLOW.with(&[&"datetime"]),
+        });
+        return Value::Null;
+    };
+    match kind {
         TypeKind::Date => Value::Date(sum.date()),
         TypeKind::DateTime { .. } => Value::DateTime(sum),
-        _ => Value::Bytes(as_text(sum, &moment.to_text(&date.ty.column), unit)),
-    })
+        _ => Value::Bytes(as_text(sum, given, unit)),
+    }
 }
 
 /// Text shows a time when it had one or the unit adds one, and a fraction when there is one.
 fn as_text(moment: DateTime, before: &[u8], unit: IntervalUnit) -> Vec<u8> {
     let mut out = Vec::new();
-    let had_time =
-        before.trim_ascii().iter().any(|byte| matches!(byte, b':' | b' ' | b'T')) || before.len() > 10;
+    let before = before.trim_ascii();
+    let is_year = before.len() == 4;
+    let had_time = is_year || before.iter().any(|byte| matches!(byte, b' ' | b'T')) || before.len() > 10;
     if had_time || unit.has_time() {
         moment.write_text(if moment.micros() > 0 { 6 } else { 0 }, &mut out);
     } else {
         moment.date().write_text(&mut out);
     }
     out
-}
-
-/// NULL with warning 1441.
-fn overflow(context: &EvalContext) -> Value {
-    context.warn(error_code::ER_DATETIME_FUNCTION_OVERFLOW.with(&[&"datetime"]));
-    Value::Null
 }
 
 /// The units of a composite interval, largest first, each as its number of microseconds.
@@ -127,13 +174,17 @@ fn span_of(
     unit: IntervalUnit,
     subtract: bool,
     context: &EvalContext,
-) -> Option<Span> {
+) -> Result<Span, NoSpan> {
+    use NoSpan::{Malformed, TooLarge};
     let mut warn = |warning| context.warn(warning);
     let sign = if subtract { -1 } else { 1 };
     if let Some(scales) = composite(unit) {
         let (negative, parts) = numbers(&amount.to_text(column));
-        let total = composite_micros(&parts, scales, unit.has_microseconds())?;
-        return Some(Span { months: 0, micros: if negative { -sign * total } else { sign * total } });
+        if parts.len() > scales.len() {
+            return Err(Malformed);
+        }
+        let total = composite_micros(&parts, scales, unit.has_microseconds()).ok_or(TooLarge)?;
+        return Ok(Span { months: 0, micros: if negative { -sign * total } else { sign * total } });
     }
     if unit == IntervalUnit::YearMonth {
         let (negative, parts) = numbers(&amount.to_text(column));
@@ -142,22 +193,40 @@ fn span_of(
             [(years, _), (months, _), ..] => [*years, *months],
             [] => [0, 0],
         };
-        let total = years.checked_mul(12)?.checked_add(months)?;
-        return Some(Span { months: if negative { -sign * total } else { sign * total }, micros: 0 });
+        let total = years.checked_mul(12).and_then(|years| years.checked_add(months)).ok_or(TooLarge)?;
+        return Ok(Span { months: if negative { -sign * total } else { sign * total }, micros: 0 });
     }
-    if unit == IntervalUnit::Second {
-        let seconds = amount.to_decimal(column, &mut warn)?;
-        let micros = seconds.multiply(&datum::Decimal::from_i64(SECOND)).ok()?.round(0).ok()?.to_i64()?;
-        return Some(Span { months: 0, micros: micros.checked_mul(sign)? });
+    if unit == IntervalUnit::Second && !column.kind.is_integer() {
+        let seconds = amount.to_decimal(column, &mut warn).ok_or(TooLarge)?;
+        let micros = seconds.multiply(&datum::Decimal::from_i64(SECOND)).and_then(|micros| micros.round(0));
+        let micros = micros.ok().and_then(|micros| micros.to_i64()).ok_or(TooLarge)?;
+        return Ok(Span { months: 0, micros: micros.checked_mul(sign).ok_or(TooLarge)? });
     }
-    let count = i64::try_from(amount.to_integer(column, &mut warn)?).ok()?.checked_mul(sign)?;
-    let scaled = |scale: i64| Some(Span { months: 0, micros: count.checked_mul(scale)? });
-    let months = |scale: i64| Some(Span { months: count.checked_mul(scale)?, micros: 0 });
+    let count = amount.to_integer(column, &mut warn).ok_or(TooLarge)?;
+    // Unsigned numbers keep their 64 bits, others stop at the bounds.
+    let count = match amount {
+        Value::UInt(_) | Value::Bytes(_) => count as i64,
+        _ => i64::try_from(count).unwrap_or_else(|_| {
+            if matches!(amount, Value::Decimal(_)) && count < i128::from(u64::MAX) {
+                warn(datum::truncated("DECIMAL", &amount.to_text(column)));
+            }
+            i64::MAX
+        }),
+    };
+    let count = if count == i64::MIN { return Err(Malformed) } else { count * sign };
+    // MySQL counts what it makes of weeks and quarters in 32 bits.
+    let is_long =
+        |scale: i64| count.checked_mul(scale).is_none_or(|count| count.unsigned_abs() > u64::from(u32::MAX));
+    let scaled = |scale: i64| Ok(Span { months: 0, micros: count.checked_mul(scale).ok_or(TooLarge)? });
+    let months = |scale: i64| Ok(Span { months: count.checked_mul(scale).ok_or(TooLarge)?, micros: 0 });
     match unit {
         IntervalUnit::Microsecond => scaled(1),
+        IntervalUnit::Second => scaled(SECOND),
         IntervalUnit::Minute => scaled(MINUTE),
         IntervalUnit::Hour => scaled(HOUR),
         IntervalUnit::Day => scaled(DAY),
+        IntervalUnit::Week if is_long(7) => Err(Malformed),
+        IntervalUnit::Quarter if is_long(3) => Err(Malformed),
         IntervalUnit::Week => scaled(7 * DAY),
         IntervalUnit::Month => months(1),
         IntervalUnit::Quarter => months(3),
@@ -179,9 +248,6 @@ fn numbers(text: &[u8]) -> (bool, Vec<(i64, usize)>) {
 
 /// Fewer numbers than units are the smallest units. Microseconds are a fraction: '1.5' is 500,000 of them.
 fn composite_micros(parts: &[(i64, usize)], scales: &[i64], fraction: bool) -> Option<i64> {
-    if parts.len() > scales.len() {
-        return None;
-    }
     let skipped = scales.len() - parts.len();
     let mut total: i64 = 0;
     for ((number, digits), scale) in parts.iter().zip(&scales[skipped..]) {

@@ -66,6 +66,11 @@ impl Expr {
             ExprKind::Like { negated, operand, pattern, escape } => {
                 comparison::like(*negated, [operand, pattern, escape], row, context)
             }
+            // A text that they give is asked without a word, as in MySQL.
+            ExprKind::Call(function, _) if matches!(function.name, "ifnull" | "coalesce") => {
+                let value = self.eval_ref(row, context)?;
+                Ok(value.to_truth(&self.ty.column, &mut datum::no_warning))
+            }
             _ => {
                 let value = self.eval_ref(row, context)?;
                 Ok(value.to_truth(&self.ty.column, &mut |warning| context.warn(warning)))

@@ -1,5 +1,5 @@
 //! Functions whose result is one of their arguments: COALESCE, IFNULL, GREATEST, LEAST.
-use datum::{SqlError, Value, compare_in_type};
+use datum::{SqlError, TypeKind, Value, compare_in_type, error_code};
 
 use crate::build::{BindContext, Merging};
 use crate::expr::{Expr, ExprType};
@@ -40,6 +40,11 @@ fn infer_common(
     name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
+    let is_document = |argument: &Expr| argument.ty.column.kind == TypeKind::Json;
+    if matches!(name, "greatest" | "least") && arguments.iter().any(is_document) {
+        let what = "comparison of JSON in the LEAST and GREATEST operators";
+        bind.warn(error_code::ER_NOT_SUPPORTED_YET.with(&[&what]));
+    }
     let mut ty = bind.unified_type(name, arguments, Merging::Value)?;
     let mut nullable = arguments.iter().map(|argument| argument.ty.column.nullable);
     ty.column.nullable = match name {

@@ -158,7 +158,7 @@ fn unhex(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 /// BIN and OCT, which are CONV from base 10.
 fn in_other_base(arguments: &Arguments<'_>, base: i64) -> Result<Value, SqlError> {
-    Ok(arguments.text(0)?.map_or(Value::Null, |text| converted(&text, 10, base)))
+    Ok(arguments.text(0)?.map_or(Value::Null, |text| converted(&text, 10, base, arguments)))
 }
 
 /// CONV(number, from, to): a negative base means signed numbers on that side.
@@ -172,11 +172,11 @@ fn conv(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if !valid(from) || !valid(to) {
         return Ok(Value::Null);
     }
-    Ok(converted(&text, from, to))
+    Ok(converted(&text, from, to, arguments))
 }
 
-/// The number at the start of a text, in another base; NULL for the empty text.
-fn converted(text: &[u8], from: i64, to: i64) -> Value {
+/// The number at the start of a text, in another base; NULL for the empty text, 0 with warning 1292 where there is none.
+fn converted(text: &[u8], from: i64, to: i64, arguments: &Arguments<'_>) -> Value {
     if text.is_empty() {
         return Value::Null;
     }
@@ -187,6 +187,9 @@ fn converted(text: &[u8], from: i64, to: i64) -> Value {
         _ => (false, trimmed),
     };
     let base = from.unsigned_abs() as u32;
+    if !digits.first().is_some_and(|byte| char::from(*byte).is_digit(base)) {
+        arguments.context.warn(datum::truncated("DECIMAL", text));
+    }
     // Too large a number is the largest; a negative base has signed ones.
     let most = match (from < 0, negative) {
         (false, _) => u64::MAX,

@@ -1,12 +1,12 @@
 //! What a statement can ask about its session and about expressions: DATABASE, USER, VERSION, LAST_INSERT_ID,
 //! CHARSET, UUID and their kin. SLEEP is the executor's, since it has to wait without blocking a worker.
 use aws_lc_rs::rand;
-use datum::{SqlError, Value, error_code};
+use datum::{SqlError, TypeKind, Value, error_code};
 
 use super::infer::{cast_integer, integer_type, system_text, unsigned_type};
 use super::network::uuid_text;
 use crate::build::BindContext;
-use crate::expr::{Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::{Pure, Statement, Volatile};
 use crate::function::{Arguments, Function, Volatility};
 
@@ -175,5 +175,13 @@ fn collation(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn coercibility(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(Value::Int(arguments.exprs[0].ty.coercibility as i64))
+    let ty = &arguments.exprs[0].ty;
+    // Numbers and moments bind as such, also those of columns.
+    let is_number = ty.column.kind.is_numeric() || ty.column.kind.is_temporal();
+    Ok(Value::Int(match &ty.column.kind {
+        TypeKind::Bit(_) => ty.coercibility,
+        TypeKind::Json => Coercibility::Implicit,
+        _ if is_number => Coercibility::Numeric,
+        _ => ty.coercibility,
+    } as i64))
 }

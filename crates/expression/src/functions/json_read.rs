@@ -78,7 +78,22 @@ fn infer_text(_: &BindContext, _: &'static str, _: &mut [Expr]) -> Result<ExprTy
 
 /// Takes text, JSON_UNQUOTE also a document.
 fn infer_quoted(_: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    let is_allowed = match &arguments[0].ty.column.kind {
+    let column = &arguments[0].ty.column;
+    // A number that may be NULL is asked when it is evaluated.
+    if !column.nullable || column.kind == TypeKind::Json {
+        check_quotable(column, name)?;
+    }
+    let length = match name {
+        // Each character may be six as an escape, between quotes.
+        "json_quote" => characters_max(column) * 6 + 2,
+        _ => characters_max(column),
+    };
+    Ok(ExprType::new(text_column(length, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
+}
+
+/// Errors 3064 and 3144 for what JSON_QUOTE and JSON_UNQUOTE do not take: numbers, moments and binary strings.
+fn check_quotable(column: &ColumnType, name: &str) -> Result<(), SqlError> {
+    let is_allowed = match &column.kind {
         TypeKind::Null => true,
         TypeKind::Json => name == "json_unquote",
         kind => kind.is_string() || kind.has_members(),
@@ -86,13 +101,10 @@ fn infer_quoted(_: &BindContext, name: &'static str, arguments: &mut [Expr]) -> 
     if !is_allowed {
         return Err(error_code::ER_INCORRECT_TYPE.with(&[&1, &name]));
     }
-    let column = &arguments[0].ty.column;
-    let length = match name {
-        // Each character may be six as an escape, between quotes.
-        "json_quote" => characters_max(column) * 6 + 2,
-        _ => characters_max(column),
-    };
-    Ok(ExprType::new(text_column(length, CollationId::UTF8MB4_BIN), Coercibility::Implicit))
+    if column.kind.is_string() && !column.is_text() {
+        return Err(error_code::ER_INVALID_JSON_CHARSET.with(&[&"binary"]));
+    }
+    Ok(())
 }
 
 impl Arguments<'_> {
@@ -174,11 +186,15 @@ fn json_object(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn json_quote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let text = arguments.utf8(0)?;
+    if text.is_some() {
+        check_quotable(&arguments.exprs[0].ty.column, "json_quote")?;
+    }
     Ok(text.map_or(Value::Null, |text| Value::bytes(json_shown_text(&Json::String(text)))))
 }
 
 fn json_unquote(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(text) = arguments.utf8(0)? else { return Ok(Value::Null) };
+    check_quotable(&arguments.exprs[0].ty.column, "json_unquote")?;
     let is_quoted = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
     if !is_quoted {
         return Ok(Value::bytes(text));

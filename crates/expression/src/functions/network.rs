@@ -89,9 +89,9 @@ fn inet_ntoa(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn parses<T: std::str::FromStr>(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let text = arguments.text(0)?;
-    Ok(Value::boolean(
-        text.is_some_and(|text| std::str::from_utf8(&text).is_ok_and(|text| text.parse::<T>().is_ok())),
-    ))
+    Ok(text.map_or(Value::Null, |text| {
+        Value::boolean(std::str::from_utf8(&text).is_ok_and(|text| text.parse::<T>().is_ok()))
+    }))
 }
 
 /// Whether an address in binary form, as INET6_ATON gives it, has a form; NULL for NULL.

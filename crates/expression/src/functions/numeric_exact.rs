@@ -271,13 +271,15 @@ fn shorten_double(number: f64, digits: i32, rounds: bool) -> f64 {
 fn format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(digits) = arguments.integer(1)? else { return Ok(Value::Null) };
     let locale = format_locale(arguments)?;
-    let digits = digits.clamp(0, i64::from(datum::SCALE_MAX)) as u8;
+    // Digits are counted in 32 bits.
+    let digits = i64::from(digits as i32).clamp(0, i64::from(datum::SCALE_MAX)) as u8;
     let number = match &*arguments.value(0)? {
         Value::Null => return Ok(Value::Null),
         Value::Int(number) => Decimal::from_i64(*number),
         Value::UInt(number) => Decimal::from_u64(*number),
         Value::Decimal(number) => number.clone(),
-        Value::Double(number) => Decimal::from_f64(*number).ok_or_else(|| out_of_range("DECIMAL"))?,
+        Value::Double(number) => Decimal::from_f64(shorten_double(*number, i32::from(digits), true))
+            .ok_or_else(|| out_of_range("DECIMAL"))?,
         _ => return Ok(Value::Null),
     };
     let rounded = number.round(i32::from(digits)).and_then(|number| number.rescale(digits));

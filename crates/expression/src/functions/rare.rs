@@ -241,13 +241,15 @@ fn inet6_aton(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 
 fn inet6_ntoa(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let Some(bytes) = arguments.text(0)? else { return Ok(Value::Null) };
+    // An address in binary form is no text.
+    let is_binary = arguments.charset(0) == collation::Charset::Binary;
+    let bytes = if is_binary { bytes } else { std::borrow::Cow::Borrowed(&b""[..]) };
     if let Ok(octets) = <[u8; 4]>::try_from(&*bytes) {
         return Ok(Value::bytes(Ipv4Addr::from(octets).to_string()));
     }
     if let Ok(octets) = <[u8; 16]>::try_from(&*bytes) {
         return Ok(Value::bytes(Ipv6Addr::from(octets).to_string()));
     }
-    let shown = datum::shown(&bytes);
-    arguments.context.warn(error_code::ER_WRONG_VALUE_FOR_TYPE.with(&[&"string", &shown, &"inet6_ntoa"]));
+    arguments.warn_of_value("string", 0, "inet6_ntoa");
     Ok(Value::Null)
 }

@@ -62,8 +62,15 @@ fn infer_arguments(
 /// Error 3995 for binary strings beside texts.
 fn check_charsets(name: &str, texts: &[Expr]) -> Result<(), SqlError> {
     let is_known = |expr: &&Expr| expr.ty.column.kind != TypeKind::Null;
-    let is_binary = |expr: &Expr| expr.ty.column.kind.is_string() && !expr.ty.column.is_text();
+    // BLOBs pass as text in MySQL.
+    let is_binary = |expr: &Expr| {
+        let column = &expr.ty.column;
+        column.kind.is_string() && !column.is_text() && !column.kind.is_large_object()
+    };
     let subject = &texts[0];
+    if texts.iter().any(|text| text.ty.column.kind.is_large_object() && !text.ty.column.is_text()) {
+        return Ok(());
+    }
     let other = texts[1..].iter().filter(is_known).find(|other| is_binary(other) != is_binary(subject));
     match other.filter(|_| is_known(&subject)) {
         Some(other) => {

@@ -7,11 +7,12 @@ use env::LONG_PIECE;
 
 use super::arguments::text_or_null;
 use super::infer::{
-    cast_integer, cast_text, characters_max, counted_text, text_column, text_of_first, text_result,
+    MEDIUM_BYTES_MAX, VARCHAR_BYTES_MAX, cast_integer, cast_text, characters_max, constant_count,
+    counted_text, longest_text, text_column, text_of_first, text_result,
 };
 use super::string_part::occurrences;
 use crate::build::BindContext;
-use crate::expr::{Coercibility, Expr, ExprType};
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
 
 /// Bytes that are copied between two looks at others.
@@ -81,7 +82,13 @@ fn infer_space(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let column = counted_text(bind, &arguments[0], 1, bind.connection_collation);
+    let is_constant = bind.peek(&arguments[0]).is_some() || matches!(arguments[0].kind, ExprKind::Negate(_));
+    let column = match constant_count(bind, &arguments[0], &[VARCHAR_BYTES_MAX / 4, MEDIUM_BYTES_MAX / 4]) {
+        Some(count) => text_column(count, bind.connection_collation),
+        // Less than none is none.
+        None if is_constant => text_column(0, bind.connection_collation),
+        None => longest_text(bind.connection_collation),
+    };
     cast_integer(bind, &mut arguments[0])?;
     Ok(ExprType::new(column, Coercibility::Coercible))
 }

@@ -1,8 +1,8 @@
 //! DATE_FORMAT and TIME_FORMAT: moments to text by a format of `%` letters; names are those of `lc_time_names`.
 use datum::{Date, DateTime, SqlError, Time, Value};
 
-use super::infer::{cast_datetime, cast_text, cast_time, made_text};
-use super::moment_or_time::{MomentOrTime, is_undecided};
+use super::infer::{cast_datetime, cast_text, characters_max, made_text};
+use super::moment_or_time::MomentOrTime;
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -27,8 +27,7 @@ fn infer_date_format(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     cast_datetime(bind, &mut arguments[0])?;
-    cast_text(bind, &mut arguments[1])?;
-    Ok(made_text(bind, 1024))
+    Ok(made_text(bind, format_width(bind, &mut arguments[1])?))
 }
 
 fn infer_time_format(
@@ -36,11 +35,16 @@ fn infer_time_format(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    if !is_undecided(&arguments[0]) && !arguments[0].ty.column.kind.is_temporal() {
-        cast_time(bind, &mut arguments[0])?;
-    }
-    cast_text(bind, &mut arguments[1])?;
-    Ok(made_text(bind, 1024))
+    Ok(made_text(bind, format_width(bind, &mut arguments[1])?))
+}
+
+/// The characters that a format makes: of one that is not known each may be a name.
+pub(super) fn format_width(bind: &BindContext, format: &mut Expr) -> Result<u64, SqlError> {
+    const WIDTH_OF_KNOWN: u64 = 1024;
+    const NAME_WIDTH: u64 = 10;
+    let is_known = bind.peek(format).is_some();
+    cast_text(bind, format)?;
+    Ok(if is_known { WIDTH_OF_KNOWN } else { characters_max(&format.ty.column) * NAME_WIDTH })
 }
 
 fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -54,9 +58,9 @@ fn date_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(Value::Bytes(format_datetime(moment, &format, locale)))
 }
 
-/// Hours may exceed 23; a time has no month and no day, whose names make the result NULL.
+/// Hours may exceed 23; names of months and days, and weeks, make the result NULL.
 fn time_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(start), Some(format)) = (arguments.moment_or_time(0)?, arguments.text(1)?) else {
+    let (Some(start), Some(format)) = (arguments.formatted_moment(0)?, arguments.text(1)?) else {
         return Ok(Value::Null);
     };
     if format.is_empty() {
@@ -76,7 +80,7 @@ fn time_format(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     while let Some(byte) = letters.next() {
         match (byte, if byte == b'%' { letters.next() } else { None }) {
             (b'%', Some(letter)) if clock.write(letter, &mut out) => {}
-            (b'%', Some(letter)) if date.is_zero() && b"abjMUuVvWwXx".contains(&letter) => {
+            (b'%', Some(letter)) if b"abjMUuVvWwXx".contains(&letter) => {
                 return Ok(Value::Null);
             }
             (b'%', Some(letter)) => write_date_letter(date, letter, locale, &mut out),

@@ -2,10 +2,10 @@
 use datum::{ColumnType, Date, DateTime, SqlError, Time, TypeKind, Value};
 
 use super::infer::{
-    cast_allowed_datetime, cast_datetime, cast_decimal, cast_integer, cast_time, integer_type,
-    literal_fraction,
+    cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_time, digits_of,
+    integer_type,
 };
-use super::moment_or_time::{MomentOrTime, is_undecided};
+use super::moment_or_time::MomentOrTime;
 use crate::build::{BindContext, moment_text};
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -62,17 +62,15 @@ fn infer_maketime(
     cast_integer(bind, &mut arguments[0])?;
     cast_integer(bind, &mut arguments[1])?;
     let fsp = second_digits(&arguments[2]);
-    cast_decimal(bind, &mut arguments[2], 20, fsp)?;
     Ok(numeric(TypeKind::Time { fsp }))
 }
 
 fn infer_sec_to_time(
-    bind: &BindContext,
+    _bind: &BindContext,
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let fsp = second_digits(&arguments[0]);
-    cast_decimal(bind, &mut arguments[0], 30, fsp)?;
     Ok(numeric(TypeKind::Time { fsp }))
 }
 
@@ -86,8 +84,8 @@ fn infer_datediff(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_datetime(bind, &mut arguments[0])?;
-    cast_datetime(bind, &mut arguments[1])?;
+    cast_calendar_datetime(bind, &mut arguments[0])?;
+    cast_calendar_datetime(bind, &mut arguments[1])?;
     Ok(integer_type())
 }
 
@@ -95,24 +93,13 @@ fn is_moment(expr: &Expr) -> bool {
     matches!(expr.ty.column.kind, TypeKind::Date | TypeKind::DateTime { .. } | TypeKind::Timestamp { .. })
 }
 
-/// Both are moments or both are times; beside a moment text is one too, else what it looks like.
+/// Both are moments or both are times, by what they look like.
 fn infer_timediff(
     bind: &BindContext,
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let moments = arguments.iter().any(is_moment);
-    let mut fsp = 0;
-    for argument in arguments.iter_mut() {
-        fsp = fsp.max(match () {
-            () if moments && matches!(argument.ty.column.kind, TypeKind::Time { .. }) => {
-                argument.ty.column.kind.fsp()
-            }
-            () if moments => cast_datetime(bind, argument)?,
-            () if is_undecided(argument) => literal_fraction(bind, argument, true),
-            () => cast_time(bind, argument)?,
-        });
-    }
+    let fsp = arguments.iter().map(|argument| digits_of(bind, argument, true)).max().unwrap_or(0);
     Ok(numeric(TypeKind::Time { fsp }))
 }
 
@@ -130,9 +117,6 @@ fn infer_addtime(
         cast_datetime(bind, &mut arguments[0])?;
         let fsp = own.max(cast_time(bind, &mut arguments[1])?);
         return Ok(numeric(TypeKind::DateTime { fsp }));
-    }
-    if !is_time && !is_undecided(&arguments[0]) {
-        cast_time(bind, &mut arguments[0])?;
     }
     let fsp = own.max(cast_time(bind, &mut arguments[1])?);
     if is_time {
@@ -189,33 +173,54 @@ fn beyond_range(kind: &str, function: &str, arguments: &Arguments<'_>) -> Value 
     Value::Null
 }
 
-/// The microseconds of a number of seconds that binding has made a DECIMAL.
-fn micros_of(arguments: &Arguments<'_>, index: usize) -> Result<Option<i64>, SqlError> {
-    Ok(match &*arguments.value(index)? {
-        Value::Decimal(seconds) => {
-            let micros =
-                seconds.multiply(&datum::Decimal::from_i64(1_000_000)).and_then(|micros| micros.round(0));
-            Some(micros.ok().and_then(|micros| micros.to_i64()).unwrap_or(i64::MAX / 4))
+/// Microseconds that are no time's.
+const BEYOND: i64 = i64::MAX / 4;
+
+/// The microseconds of a number of seconds, rounded to `digits` of a second's fraction; what is beyond every time stays
+/// so.
+pub(super) fn micros_of(
+    arguments: &Arguments<'_>,
+    index: usize,
+    digits: u8,
+) -> Result<Option<i64>, SqlError> {
+    let value = arguments.value(index)?;
+    let column = &arguments.exprs[index].ty.column;
+    let seconds = value.to_decimal(column, &mut |warning| arguments.context.warn(warning));
+    Ok(seconds.map(|seconds| {
+        if seconds.truncate(0).to_i64().is_none() {
+            arguments.context.warn(datum::truncated("DECIMAL", seconds.to_string().as_bytes()));
         }
-        _ => None,
-    })
+        let micros = seconds
+            .round(i32::from(digits))
+            .and_then(|seconds| seconds.multiply(&datum::Decimal::from_i64(1_000_000)))
+            .and_then(|micros| micros.round(0));
+        let micros = micros.ok().and_then(|micros| micros.to_i64());
+        micros.map_or(if seconds.is_negative() { -BEYOND } else { BEYOND }, |micros| {
+            micros.clamp(-BEYOND, BEYOND)
+        })
+    }))
 }
 
 fn maketime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(hours), Some(minutes), Some(micros)) =
-        (arguments.integer(0)?, arguments.integer(1)?, micros_of(arguments, 2)?)
-    else {
+    let Some(hours) = arguments.integer(0)? else { return Ok(Value::Null) };
+    let Some(minutes) = arguments.integer(1)? else { return Ok(Value::Null) };
+    let Some(micros) = micros_of(arguments, 2, arguments.ty.column.kind.fsp())? else {
         return Ok(Value::Null);
     };
+    if micros.abs() >= BEYOND {
+        let text = arguments.exprs[2].to_string();
+        arguments.context.warn(datum::truncated("time", text.as_bytes()));
+    }
     if !(0..60).contains(&minutes) || !(0..60_000_000).contains(&micros) {
         return Ok(Value::Null);
     }
     let magnitude = hours.unsigned_abs().min(10_000) as i64 * 3_600_000_000 + minutes * 60_000_000 + micros;
-    Ok(Value::Time(Time::clipped(if hours < 0 { -magnitude } else { magnitude }).0))
+    Ok(Value::Time(clipped(if hours < 0 { -magnitude } else { magnitude }, arguments)))
 }
 
 fn sec_to_time(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    Ok(micros_of(arguments, 0)?.map_or(Value::Null, |micros| Value::Time(Time::clipped(micros).0)))
+    let micros = micros_of(arguments, 0, arguments.ty.column.kind.fsp())?;
+    Ok(micros.map_or(Value::Null, |micros| Value::Time(clipped(micros, arguments))))
 }
 
 fn datediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
@@ -236,13 +241,11 @@ fn clipped(micros: i64, arguments: &Arguments<'_>) -> Time {
     time
 }
 
+/// A moment and a time have no difference.
 fn timediff(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let (Some(left), Some(right)) = (arguments.moment_or_time(0)?, arguments.moment_or_time(1)?) else {
-        return Ok(Value::Null);
-    };
-    // A moment and a time, both by their types, have no difference.
-    let is_typed = !arguments.exprs.iter().any(is_undecided);
-    if is_typed && matches!(left, MomentOrTime::Moment(_)) != matches!(right, MomentOrTime::Moment(_)) {
+    let Some(left) = arguments.formatted_moment(0)? else { return Ok(Value::Null) };
+    let Some(right) = arguments.formatted_moment(1)? else { return Ok(Value::Null) };
+    if matches!(left, MomentOrTime::Moment(_)) != matches!(right, MomentOrTime::Moment(_)) {
         return Ok(Value::Null);
     }
     Ok(Value::Time(clipped(left.linear_micros() - right.linear_micros(), arguments)))
@@ -257,7 +260,7 @@ fn subtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
 }
 
 fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
-    let Some(start) = arguments.moment_or_time(0)? else { return Ok(Value::Null) };
+    let Some(start) = arguments.formatted_moment(0)? else { return Ok(Value::Null) };
     let Some(span) = arguments.time(1)? else { return Ok(Value::Null) };
     let micros = sign * span.to_micros();
     let is_text = arguments.ty.column.kind.is_string();

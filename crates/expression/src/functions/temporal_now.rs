@@ -1,9 +1,9 @@
 //! The clock: NOW and its kin (one reading a statement), SYSDATE, UNIX_TIMESTAMP, FROM_UNIXTIME, CONVERT_TZ.
 use datum::{ColumnType, DateTime, Decimal, SqlError, TimeZone, TypeKind, Value, error_code};
 
-use super::infer::{cast_datetime, cast_decimal, cast_text, made_text};
-use super::temporal_format::format_datetime;
-use super::temporal_make::second_digits;
+use super::infer::{cast_calendar_datetime, cast_datetime, cast_text, made_text};
+use super::temporal_format::{format_datetime, format_width};
+use super::temporal_make::{micros_of, second_digits};
 use crate::build::BindContext;
 use crate::context::EvalContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
@@ -179,22 +179,15 @@ fn infer_from_unixtime(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let fsp = second_digits(&arguments[0]);
-    cast_decimal(bind, &mut arguments[0], 30, fsp)?;
     if let Some(format) = arguments.get_mut(1) {
-        cast_text(bind, format)?;
-        return Ok(made_text(bind, 255));
+        let width = format_width(bind, format)?;
+        return Ok(made_text(bind, width));
     }
     Ok(ExprType::new(ColumnType::new(TypeKind::DateTime { fsp }), Coercibility::Numeric))
 }
 
 fn from_unixtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let micros = match &*arguments.value(0)? {
-        Value::Decimal(number) => {
-            let micros = number.multiply(&Decimal::from_i64(1_000_000)).and_then(|micros| micros.round(0));
-            micros.ok().and_then(|micros| micros.to_i64())
-        }
-        _ => None,
-    };
+    let micros = micros_of(arguments, 0, second_digits(&arguments.exprs[0]))?;
     const SECONDS_MAX: i64 = 32_536_771_199;
     let valid = micros.filter(|micros| (0..(SECONDS_MAX + 1) * 1_000_000).contains(micros));
     let local = valid.and_then(|micros| arguments.context.settings.time_zone.to_local(micros));
@@ -202,7 +195,9 @@ fn from_unixtime(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     if arguments.len() == 1 {
         return Ok(Value::DateTime(local));
     }
-    let Some(format) = arguments.text(1)? else { return Ok(Value::Null) };
+    let Some(format) = arguments.text(1)?.filter(|format| !format.is_empty()) else {
+        return Ok(Value::Null);
+    };
     Ok(Value::Bytes(format_datetime(local, &format, arguments.context.settings.locale)))
 }
 
@@ -211,7 +206,7 @@ fn infer_convert_tz(
     _name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    let fsp = cast_datetime(bind, &mut arguments[0])?;
+    let fsp = cast_calendar_datetime(bind, &mut arguments[0])?;
     cast_text(bind, &mut arguments[1])?;
     cast_text(bind, &mut arguments[2])?;
     Ok(ExprType::new(ColumnType::new(TypeKind::DateTime { fsp }), Coercibility::Numeric))

@@ -1,7 +1,10 @@
 //! Parts of dates and times: YEAR, MONTH, HOUR, WEEK, DAYNAME, TO_DAYS, LAST_DAY and their kin.
 use datum::{ColumnType, Date, SqlError, TypeKind, Value};
 
-use super::infer::{cast_allowed_datetime, cast_datetime, cast_integer, cast_time, integer_type, made_text};
+use super::infer::{
+    cast_allowed_datetime, cast_calendar_datetime, cast_datetime, cast_integer, cast_time, integer_type,
+    made_text,
+};
 use crate::build::BindContext;
 use crate::expr::{Coercibility, Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -43,10 +46,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// The date first; a second argument is a number.
 fn infer_of_datetime(
     bind: &BindContext,
-    _name: &'static str,
+    name: &'static str,
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
-    cast_datetime(bind, &mut arguments[0])?;
+    match name {
+        "quarter" | "month" | "day" | "dayofmonth" => cast_datetime(bind, &mut arguments[0])?,
+        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
+    };
     arguments.get_mut(1).map_or(Ok(()), |mode| cast_integer(bind, mode))?;
     Ok(integer_type())
 }
@@ -65,15 +71,18 @@ fn infer_of_time(
     Ok(integer_type())
 }
 
-fn infer_name(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    cast_datetime(bind, &mut arguments[0])?;
+fn infer_name(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
+    match name {
+        "monthname" => cast_datetime(bind, &mut arguments[0])?,
+        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
+    };
     Ok(made_text(bind, 9))
 }
 
 fn infer_date(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
     match name {
         "date" => cast_allowed_datetime(bind, &mut arguments[0])?,
-        _ => cast_datetime(bind, &mut arguments[0])?,
+        _ => cast_calendar_datetime(bind, &mut arguments[0])?,
     };
     Ok(ExprType::new(ColumnType::new(TypeKind::Date), Coercibility::Numeric))
 }

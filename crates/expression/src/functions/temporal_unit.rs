@@ -1,8 +1,8 @@
 //! EXTRACT and TIMESTAMPDIFF, whose unit is bound as a first argument.
-use datum::{ColumnType, SqlError, Time, TypeKind, Value, error_code};
+use datum::{ColumnType, SqlError, Time, Value, error_code};
 
-use super::infer::{cast_datetime, integer_type};
-use super::moment_or_time::{MomentOrTime, is_undecided};
+use super::infer::{cast_calendar_datetime, cast_datetime, integer_type};
+use super::moment_or_time::MomentOrTime;
 use crate::build::BindContext;
 use crate::evaluate::{difference_in, part_of};
 use crate::expr::{Expr, ExprKind, ExprType};
@@ -44,10 +44,11 @@ fn infer_extract(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     let unit = bound_unit(arguments)?;
-    let is_time = matches!(arguments[1].ty.column.kind, TypeKind::Time { .. });
-    let is_left = unit.has_time() && (is_time || is_undecided(&arguments[1]));
-    if !is_left {
-        cast_datetime(bind, &mut arguments[1])?;
+    if !unit.has_time() || arguments[1].ty.column.kind.has_date() {
+        match unit {
+            IntervalUnit::Week => cast_calendar_datetime(bind, &mut arguments[1])?,
+            _ => cast_datetime(bind, &mut arguments[1])?,
+        };
     }
     Ok(integer_type())
 }
@@ -58,15 +59,15 @@ fn infer_difference(
     arguments: &mut [Expr],
 ) -> Result<ExprType, SqlError> {
     bound_unit(arguments)?;
-    cast_datetime(bind, &mut arguments[1])?;
-    cast_datetime(bind, &mut arguments[2])?;
+    cast_calendar_datetime(bind, &mut arguments[1])?;
+    cast_calendar_datetime(bind, &mut arguments[2])?;
     Ok(ExprType { column: ColumnType::bigint(), ..integer_type() })
 }
 
 fn extract(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     let unit = bound_unit(arguments.exprs)?;
-    if unit.has_time() && is_undecided(&arguments.exprs[1]) {
-        return Ok(match arguments.moment_or_time(1)? {
+    if unit.has_time() && !arguments.exprs[1].ty.column.kind.is_temporal() {
+        return Ok(match arguments.moment_or_number(1)? {
             None => Value::Null,
             Some(MomentOrTime::Time(time)) => Value::Int(part_of(unit, datum::DateTime::ZERO, time)),
             Some(MomentOrTime::Moment(moment)) => Value::Int(part_of(unit, moment, moment.time())),

@@ -59,13 +59,6 @@ impl Planner<'_> {
         expr
     }
 
-    /// Tells a client that prepares what its value is stored into: drivers choose the sign of integers by it.
-    pub fn suggest_parameter_type(&mut self, index: usize, column_type: &ColumnType) {
-        if let Some(noted) = self.parameter_types.get_mut(index) {
-            noted.get_or_insert_with(|| column_type.clone());
-        }
-    }
-
     fn note_parameter(&mut self, index: usize, column_type: Option<ColumnType>) {
         if self.parameter_types.len() <= index {
             self.parameter_types.resize(index + 1, None);

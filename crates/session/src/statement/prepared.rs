@@ -10,9 +10,11 @@ use bumpalo::Bump;
 use collation::{Charset, CollationId};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use env::sync::Place;
+use expression::Markers;
 use parser::ast::StatementKind;
 use parser::parse;
-use plan::OutputColumn;
+use plan::{OutputColumn, Plan};
+use planner::Literals;
 
 use super::cursor::{Cursor, CursorKind};
 use super::hinted_settings::setting_hints;
@@ -144,7 +146,7 @@ impl Session {
         text: &Arc<StatementText>,
         key: TextKey,
     ) -> Result<Arc<TypedPlan>, SqlError> {
-        let prepared = Arc::new(self.prepare_request(request)?);
+        let prepared = Arc::new(self.prepare_plan(self.plan_markers(request)?)?);
         self.require_plan(&prepared.plan)?;
         let (text, classes) = (text.clone(), key.classes.clone());
         let plan = Arc::new(TypedPlan { text, classes, prepared });
@@ -154,13 +156,33 @@ impl Session {
         Ok(plan)
     }
 
+    /// A plan with `?` for markers. Where a function does not convert a value's type, all values keep theirs.
+    fn plan_markers(&self, request: Request<'_>) -> Result<Plan, SqlError> {
+        let converting = self.plan_with_markers(request, Markers::of_statement(false))?;
+        match converting {
+            Some(plan) => Ok(plan),
+            None => {
+                let keeping = self.plan_with_markers(request, Markers::of_statement(true))?;
+                keeping.ok_or_else(|| error_code::ER_WRONG_ARGUMENTS.with(&[&"EXECUTE"]))
+            }
+        }
+    }
+
+    /// `None` if a value was refused.
+    fn plan_with_markers(&self, request: Request<'_>, markers: Markers) -> Result<Option<Plan>, SqlError> {
+        let mut context = self.planner_context(Literals::Inline, request.parameter_types);
+        context.values = request.parameters;
+        context.bind.markers = markers;
+        let plan = planner::plan_statement(request.statement, self, &context)?;
+        Ok((!context.bind.markers.is_refused()).then_some(plan))
+    }
+
     fn parameter_meta(&self, statement: &PreparedStatement, index: usize) -> ColumnMeta {
         let inferred = statement
             .plan
             .as_ref()
             .and_then(|plan| plan.prepared.plan.parameter_types.get(index).cloned().flatten());
-        let column_type =
-            inferred.unwrap_or_else(|| ColumnType::varchar(255, CollationId::UTF8MB4_0900_AI_CI));
+        let column_type = inferred.unwrap_or_else(|| self.parameter_type(ParameterClass::Text));
         column_meta(&OutputColumn::computed("?", column_type), &self.settings)
     }
 
