@@ -85,7 +85,7 @@ fn a_cursor_keeps_rows_on_disk_that_memory_has_no_room_for() {
         assert!(shown.ends_with("\t1\n"), "{shown}");
         let mut numbers = Vec::new();
         for _ in 0..6 {
-            let mut printer = Printer::default();
+            printer.text.clear();
             client.session.fetch(info.id, 5, &mut printer).await;
             for line in printer.text.lines() {
                 let (number, text) = line.split_once('\t').expect("two columns");

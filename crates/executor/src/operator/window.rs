@@ -65,7 +65,7 @@ impl<'p> WindowRows<'p> {
         self.values.clear();
     }
 
-    /// Finds the values of the next row; false when more rows have to be read before.
+    /// Finds the values of the next row; false when more rows have to be read, or loaded, before.
     fn evaluate(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
         while self.values.len() < self.evaluators.len() {
             let evaluator = &mut self.evaluators[self.values.len()];
@@ -77,8 +77,10 @@ impl<'p> WindowRows<'p> {
         Ok(true)
     }
 
-    fn give_out(&mut self, context: &mut ExecContext<'_>, out: &mut RowBatch) {
-        let mut frame = self.partition.row(self.next).frame.clone();
+    /// False when the row has to be loaded before.
+    fn give_out(&mut self, context: &mut ExecContext<'_>, out: &mut RowBatch) -> bool {
+        let Some(row) = self.partition.row(self.next) else { return false };
+        let mut frame = row.frame.clone();
         for (evaluator, value) in self.evaluators.iter().zip(self.values.drain(..)) {
             frame[evaluator.column.position] = value;
         }
@@ -89,6 +91,7 @@ impl<'p> WindowRows<'p> {
         // The last row stays: the next one is compared with it.
         let last = self.partition.count() - 1;
         self.partition.forget_before(needed.unwrap_or(next).min(last), context);
+        true
     }
 
     /// Reads one more row of the partition, or finds its end.
@@ -128,7 +131,7 @@ impl<'p> WindowRows<'p> {
         };
         let frame = self.batch.take_row(self.next_input);
         self.next_input += 1;
-        self.partition.push(PartitionRow { frame, values, peers_from, peer_group }, context)
+        self.partition.push(PartitionRow { frame, values, peers_from, peer_group }, context).await
     }
 
     fn are_peers(&self, left: &[Value], right: &[Value]) -> bool {
@@ -163,10 +166,16 @@ impl Operator for WindowRows<'_> {
             }
             let first = out.len();
             while out.len() - first < wanted {
-                if self.next < self.partition.count() && self.evaluate(context)? {
-                    self.give_out(context, out);
-                    self.pace.count(1).await;
-                    continue;
+                if self.next < self.partition.count() {
+                    if self.evaluate(context)? && self.give_out(context, out) {
+                        self.pace.count(1).await;
+                        continue;
+                    }
+                    if self.partition.load_missing(context).await? {
+                        context.interrupt.check()?;
+                        self.pace.count(1).await;
+                        continue;
+                    }
                 }
                 if self.partition.is_complete {
                     if self.next_input == self.batch.len() && !self.input_more {

@@ -15,7 +15,7 @@ use planner::{
 };
 use schema::{ColumnDef, ColumnDefault, IndexDef, IndexId, IndexKind, IndexPart, TableDef, TableId};
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -102,6 +102,8 @@ pub struct Database {
     pub literals: Literals,
     pub memory_bytes: usize,
     pub temporary: Arc<TemporarySpace>,
+    /// A statement that was polled so often is killed.
+    pub polls_until_killed: Option<u32>,
     pub warnings: Arc<Warnings>,
 }
 
@@ -170,6 +172,7 @@ impl Database {
         let engine = Engine::in_memory();
         Database {
             temporary: engine.temporary_space(),
+            polls_until_killed: None,
             engine,
             transaction: None,
             tables: HashMap::new(),
@@ -286,7 +289,16 @@ impl Database {
             work: executor::Work::default(),
         };
         let mut sink = CollectRows::default();
-        let result = run_now(execute(plan, &mut context, &mut sink));
+        let mut polls_left = self.polls_until_killed;
+        let mut execution = Box::pin(execute(plan, &mut context, &mut sink));
+        let result = run_now(poll_fn(|waiting| {
+            polls_left = polls_left.map(|left| left.saturating_sub(1));
+            if polls_left == Some(0) {
+                interrupt.kill();
+            }
+            execution.as_mut().poll(waiting)
+        }));
+        drop(execution);
         match result {
             Ok(outcome) => {
                 run_now(transaction.commit()).expect("commits");

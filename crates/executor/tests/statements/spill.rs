@@ -15,6 +15,13 @@ const ORDERED: &[&str] = &[
         LAST_VALUE(id) OVER (ORDER BY c, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM t ORDER BY id",
     "SELECT id, NTILE(7) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY a), LAG(b, 50) OVER (ORDER BY id),
         LEAD(b, 90) OVER (ORDER BY id) FROM t ORDER BY id",
+    "SELECT t.id, u.id, COUNT(*) OVER (), SUM(u.c) OVER (ORDER BY u.id, t.id ROWS BETWEEN 2000 PRECEDING AND 1500 FOLLOWING),
+        PERCENT_RANK() OVER (ORDER BY u.c), CUME_DIST() OVER (ORDER BY t.c), LAG(u.d, 2500) OVER (ORDER BY u.id, t.id),
+        LEAD(u.d, 2900, u.b) OVER (ORDER BY u.id, t.id) FROM t, u WHERE t.id < 12 ORDER BY t.id, u.id",
+    "SELECT t.id, u.id, MAX(u.c) OVER (ORDER BY u.c RANGE BETWEEN 3 PRECEDING AND 4 FOLLOWING),
+        NTH_VALUE(u.id, 700) OVER (PARTITION BY t.id % 2 ORDER BY u.id, t.id ROWS BETWEEN 1000 PRECEDING AND 900 FOLLOWING),
+        FIRST_VALUE(u.d) OVER (ORDER BY u.id, t.id ROWS BETWEEN 1800 PRECEDING AND CURRENT ROW),
+        NTILE(11) OVER (ORDER BY t.id, u.id) FROM t, u WHERE t.id < 12 ORDER BY t.id, u.id",
 ];
 
 /// The same rows in some order.
@@ -168,4 +175,33 @@ fn a_full_temporary_space_is_the_statements_error() {
     }
     db.temporary.set_limit(u64::MAX);
     run(&mut db, ORDERED[0], TINY);
+}
+
+#[test]
+fn a_killed_statement_gives_its_space_back() {
+    let mut db = filled(6);
+    db.settings.shares = TINY;
+    let statements = [
+        "SELECT t.id, u.id FROM t, u ORDER BY t.d, u.d, t.id LIMIT 60000",
+        "SELECT t.d, u.d, COUNT(*) FROM t, u WHERE t.id < 150 AND u.id < 100 GROUP BY t.d, u.d",
+        "SELECT DISTINCT t.d, u.b FROM t, u WHERE t.id < 150 AND u.id < 100",
+        "SELECT x.id, y.id, z.id FROM t AS x JOIN u AS y ON x.a = y.a JOIN t AS z ON z.a = y.a WHERE x.id < 60",
+        "SELECT COUNT(*) FROM (SELECT t.id, u.d FROM t, u WHERE t.id < 100) AS x",
+        "SELECT t.id, COUNT(*) OVER () FROM t, u WHERE t.id < 60",
+    ];
+    for sql in statements {
+        let mut killed = 0;
+        for polls in [1, 4, 9, 17, 30] {
+            db.polls_until_killed = Some(polls);
+            match db.run(sql) {
+                Ok(_) => {}
+                Err(error) => {
+                    assert_eq!(error.errno, 1317, "{sql}");
+                    killed += 1;
+                }
+            }
+            assert_eq!(db.temporary.used_bytes(), 0, "{sql}");
+        }
+        assert!(killed > 2, "{sql} was killed {killed} times");
+    }
 }

@@ -83,14 +83,14 @@ impl<'p> Evaluator<'p> {
         };
     }
 
-    /// The value for row `current`, or `None` when more rows have to be read to tell.
+    /// The value for row `current`, or `None` when more rows have to be read, or loaded, to tell. It is asked for again then.
     pub fn value(
         &mut self,
         partition: &Partition,
         current: u64,
         context: &mut ExecContext<'_>,
     ) -> Result<Option<Value>, SqlError> {
-        let row = partition.row(current);
+        let Some(row) = partition.row(current) else { return Ok(None) };
         let count = partition.count();
         Ok(match &self.column.function {
             WindowFunction::RowNumber => Some(Value::UInt(current + 1)),
@@ -114,14 +114,14 @@ impl<'p> Evaluator<'p> {
             }
             WindowFunction::LastValue(_) => {
                 let Some(rows) = self.rows(partition, current, context.eval)? else { return Ok(None) };
-                Some(if rows.is_empty() { Value::Null } else { self.argument(partition, rows.end - 1) })
+                if rows.is_empty() { Some(Value::Null) } else { self.argument(partition, rows.end - 1) }
             }
             WindowFunction::Aggregate(call) => self.aggregated(call, partition, current, context)?,
         })
     }
 
-    fn argument(&self, partition: &Partition, row: u64) -> Value {
-        partition.row(row).values[self.arguments.start].clone()
+    fn argument(&self, partition: &Partition, row: u64) -> Option<Value> {
+        Some(partition.row(row)?.values[self.arguments.start].clone())
     }
 
     fn rows(
@@ -142,10 +142,10 @@ impl<'p> Evaluator<'p> {
             current.checked_sub(self.constant)
         };
         match wanted {
-            Some(row) if row < partition.count() => Some(self.argument(partition, row)),
+            Some(row) if row < partition.count() => self.argument(partition, row),
             Some(_) if !partition.is_complete => None,
             _ if self.arguments.len() > 1 => {
-                Some(partition.row(current).values[self.arguments.start + 1].clone())
+                Some(partition.row(current)?.values[self.arguments.start + 1].clone())
             }
             _ => Some(Value::Null),
         }
@@ -170,7 +170,13 @@ impl<'p> Evaluator<'p> {
         };
         let Some(rows) = rows else { return Ok(None) };
         let found = rows.start.checked_add(number).filter(|row| *row < rows.end);
-        let value = found.map_or(Value::Null, |row| self.argument(partition, row));
+        let value = match found {
+            Some(row) => match self.argument(partition, row) {
+                Some(value) => value,
+                None => return Ok(None),
+            },
+            None => Value::Null,
+        };
         if found.is_some() && self.frames.only_grows() {
             self.kept = Some(value.clone());
         }
@@ -195,13 +201,15 @@ impl<'p> Evaluator<'p> {
             sum.rows = rows.start..rows.start;
         } else {
             for number in entered.start..rows.start {
-                let row = partition.row(number);
+                sum.rows.start = number;
+                let Some(row) = partition.row(number) else { return Ok(None) };
                 sum.state.leave(call, number, &row.values[self.arguments.clone()])?;
             }
             sum.rows.start = rows.start;
         }
         for number in sum.rows.end..rows.end {
-            let row = partition.row(number);
+            sum.rows.end = number;
+            let Some(row) = partition.row(number) else { return Ok(None) };
             let arguments = &row.values[self.arguments.clone()];
             sum.state.enter(call, number, arguments, &row.frame, context.eval)?;
         }

@@ -82,7 +82,7 @@ impl<'p> Frames<'p> {
         !matches!(self.frame.start, Following(_)) && !matches!(self.frame.end, Preceding(_))
     }
 
-    /// The first row of the frame of row `current`, or `None` when more rows have to be read to tell. It may lie behind the
+    /// The first row of the frame of row `current`, or `None` when more rows have to be read, or loaded, to tell. It may lie behind the
     /// frame's end: the frame is empty then.
     pub fn start_of(
         &mut self,
@@ -93,19 +93,28 @@ impl<'p> Frames<'p> {
         let start = match &self.frame.start {
             FrameBound::UnboundedPreceding => 0,
             FrameBound::CurrentRow if self.frame.counts_rows => current,
-            FrameBound::CurrentRow => partition.row(current).peers_from,
+            FrameBound::CurrentRow => {
+                let Some(row) = partition.row(current) else { return Ok(None) };
+                row.peers_from
+            }
             FrameBound::Preceding(Distance::Rows(_)) => current.saturating_sub(self.start_rows),
             FrameBound::Following(Distance::Rows(_)) => current.saturating_add(self.start_rows),
             FrameBound::Preceding(Distance::Value { bound, mode, .. })
             | FrameBound::Following(Distance::Value { bound, mode, .. }) => {
-                if is_null(partition, current) {
-                    partition.row(current).peers_from
+                let Some(row) = partition.row(current) else { return Ok(None) };
+                if row.values[0].is_null() {
+                    row.peers_from
                 } else {
-                    let value = bound.eval(&partition.row(current).frame, context)?;
+                    let value = bound.eval(&row.frame, context)?;
                     let reached = |ordering: Ordering| ordering.is_lt();
-                    let start = self.walk(partition, self.start, (&value, bound, *mode), &reached, context);
-                    let Some(start) = start else { return Ok(None) };
-                    start
+                    match self.walk(partition, self.start, (&value, bound, *mode), &reached, context) {
+                        Walk::Found(start) => start,
+                        Walk::Missing(start) => {
+                            self.start = start;
+                            return Ok(None);
+                        }
+                        Walk::Open => return Ok(None),
+                    }
                 }
             }
             FrameBound::UnboundedFollowing => partition.count(),
@@ -133,12 +142,20 @@ impl<'p> Frames<'p> {
             FrameBound::Following(Distance::Rows(_)) => known((current + 1).saturating_add(self.end_rows)),
             FrameBound::Preceding(Distance::Value { bound, mode, .. })
             | FrameBound::Following(Distance::Value { bound, mode, .. }) => {
-                if is_null(partition, current) {
+                let Some(row) = partition.row(current) else { return Ok(None) };
+                if row.values[0].is_null() {
                     self.peers_end(partition, current)
                 } else {
-                    let value = bound.eval(&partition.row(current).frame, context)?;
+                    let value = bound.eval(&row.frame, context)?;
                     let reached = |ordering: Ordering| ordering.is_le();
-                    self.walk(partition, self.end, (&value, bound, *mode), &reached, context)
+                    match self.walk(partition, self.end, (&value, bound, *mode), &reached, context) {
+                        Walk::Found(end) => Some(end),
+                        Walk::Missing(end) => {
+                            self.end = end;
+                            return Ok(None);
+                        }
+                        Walk::Open => None,
+                    }
                 }
             }
             FrameBound::UnboundedPreceding => Some(0),
@@ -149,9 +166,16 @@ impl<'p> Frames<'p> {
 
     /// The row behind the last peer of the current row.
     pub fn peers_end(&mut self, partition: &Partition, current: u64) -> Option<u64> {
-        let group = partition.row(current).peer_group;
+        let group = partition.row(current)?.peer_group;
         let mut end = self.peers_end.max(current + 1);
-        while end < partition.count() && partition.row(end).peer_group == group {
+        while end < partition.count() {
+            let Some(row) = partition.row(end) else {
+                self.peers_end = end;
+                return None;
+            };
+            if row.peer_group != group {
+                break;
+            }
             end += 1;
         }
         self.peers_end = end;
@@ -166,14 +190,15 @@ impl<'p> Frames<'p> {
         (bound, expr, mode): (&Value, &Expr, CompareMode),
         passes: &dyn Fn(Ordering) -> bool,
         context: &EvalContext,
-    ) -> Option<u64> {
+    ) -> Walk {
         let key = self.order.expect("a distance in values has an order");
         let zone = &context.settings.time_zone;
         let moments = MomentContext { zone, mode: context.settings.sql_mode, today: Date::ZERO };
         let bound = Operand { value: bound, column: &expr.ty.column };
         let mut number = from;
         while number < partition.count() {
-            let value = &partition.row(number).values[0];
+            let Some(row) = partition.row(number) else { return Walk::Missing(number) };
+            let value = &row.values[0];
             let ordering = match value.is_null() {
                 true => Ordering::Less,
                 false => {
@@ -182,11 +207,11 @@ impl<'p> Frames<'p> {
                 }
             };
             if !passes(if key.descending { ordering.reverse() } else { ordering }) {
-                return Some(number);
+                return Walk::Found(number);
             }
             number += 1;
         }
-        partition.is_complete.then_some(number)
+        if partition.is_complete { Walk::Found(number) } else { Walk::Open }
     }
 
     /// Rows before this one are in no frame any more.
@@ -195,6 +220,11 @@ impl<'p> Frames<'p> {
     }
 }
 
-fn is_null(partition: &Partition, row: u64) -> bool {
-    partition.row(row).values[0].is_null()
+/// Where a walk along the rows has come.
+enum Walk {
+    Found(u64),
+    /// All rows before this one have passed; it is not in memory.
+    Missing(u64),
+    /// All rows read so far have passed.
+    Open,
 }
