@@ -2,6 +2,8 @@
 //!
 //! Once the groups of the hash table take too much memory, rows of other groups are put aside on disk; when the groups at hand have
 //! come out, those rows are grouped part by part.
+mod late_distinct;
+
 use super::key_set::write_group_keys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
@@ -12,6 +14,7 @@ use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
 use expression::{Accumulator, EvalContext};
 use foldhash::{HashMap, HashMapExt};
+use late_distinct::LateDistinct;
 use plan::Aggregate;
 use schema::LocalFuture;
 
@@ -31,6 +34,8 @@ pub struct AggregateRows<'p> {
     /// Rows that wait for another turn, and the keys of the present ones.
     aside: Divided,
     row_keys: Keys,
+    /// Values of DISTINCT aggregates that memory has no room for.
+    late: LateDistinct<'p>,
     /// Ordered input: the group that is being gathered and its key.
     current: Option<(Vec<u8>, Group)>,
     /// ROLLUP: the groups of each shorter prefix, longest first.
@@ -125,6 +130,7 @@ impl<'p> AggregateRows<'p> {
             by_key: HashMap::new(),
             aside: Divided::default(),
             row_keys: Keys::default(),
+            late: LateDistinct::new(plan),
             current: None,
             rollups: Vec::new(),
             has_groups: false,
@@ -148,12 +154,13 @@ impl<'p> AggregateRows<'p> {
                 if std::mem::take(&mut is_first) {
                     group = Group::new(self.plan, row, context.eval)?;
                 }
-                group.add(self.plan, row, context.eval)?;
+                self.late.add(&mut group, 0, row, context).await?;
             }
             group.count_memory(&mut self.held, &mut context.memory)?;
+            self.late.begin_if_needed(self.held.bytes(), context).await?;
         }
         self.groups.push(group);
-        Ok(())
+        self.late.finish(&mut self.groups, &mut self.held, context).await
     }
 
     /// Hash: reads all input, or all of a part that was put aside.
@@ -180,11 +187,12 @@ impl<'p> AggregateRows<'p> {
                     }
                 };
                 let group = &mut self.groups[number];
-                group.add(self.plan, self.batch.row(index), context.eval)?;
+                self.late.add(group, number, self.batch.row(index), context).await?;
                 group.count_memory(&mut self.held, &mut context.memory)?;
             }
+            self.late.begin_if_needed(self.held.bytes(), context).await?;
         }
-        Ok(())
+        self.late.finish(&mut self.groups, &mut self.held, context).await
     }
 
     /// Counts the memory of the group that was just made for row `index`.
@@ -321,6 +329,7 @@ impl Operator for AggregateRows<'_> {
         self.groups.clear();
         self.by_key.clear();
         self.aside = Divided::default();
+        self.late = LateDistinct::new(self.plan);
         self.current = None;
         self.rollups.clear();
         self.has_groups = false;

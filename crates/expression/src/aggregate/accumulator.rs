@@ -87,12 +87,58 @@ impl Accumulator {
         Accumulator { state, seen: call.distinct.then(Seen::default) }
     }
 
+    /// DISTINCT: the key of the row's values if they have not been seen; `None` as well where one is NULL.
+    pub fn unseen_key(
+        &self,
+        call: &AggregateCall,
+        row: &[Value],
+        context: &EvalContext,
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let mut values = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            let value = argument.eval_ref(row, context)?;
+            if value.is_null() {
+                return Ok(None);
+            }
+            values.push((value, &argument.ty));
+        }
+        let seen = self.seen.as_ref().expect("only DISTINCT sees values");
+        Ok(seen.unseen_key(values.iter().map(|(value, ty)| (&**value, *ty))))
+    }
+
+    /// DISTINCT: no row comes any more whose values were seen.
+    pub fn forget_seen(&mut self) {
+        if let Some(seen) = &mut self.seen {
+            *seen = Seen::default();
+        }
+    }
+
     /// Takes one row of the group.
     pub fn add(
         &mut self,
         call: &AggregateCall,
         row: &[Value],
         context: &EvalContext,
+    ) -> Result<(), SqlError> {
+        self.add_row(call, row, context, true)
+    }
+
+    /// DISTINCT: takes a row whose values the caller knows to be new; they are not remembered.
+    pub fn add_unseen(
+        &mut self,
+        call: &AggregateCall,
+        row: &[Value],
+        context: &EvalContext,
+    ) -> Result<(), SqlError> {
+        self.add_row(call, row, context, false)
+    }
+
+    fn add_row(
+        &mut self,
+        call: &AggregateCall,
+        row: &[Value],
+        context: &EvalContext,
+        looks_at_seen: bool,
     ) -> Result<(), SqlError> {
         if let State::Document(document) = &mut self.state {
             return document.add(&call.arguments, row, context);
@@ -111,7 +157,7 @@ impl Accumulator {
         if values.iter().any(|value| value.is_null()) {
             return Ok(());
         }
-        if let Some(seen) = &mut self.seen {
+        if let Some(seen) = self.seen.as_mut().filter(|_| looks_at_seen) {
             let typed = values.iter().zip(&call.arguments).map(|(value, argument)| (&**value, &argument.ty));
             if !seen.is_new(typed) {
                 return Ok(());

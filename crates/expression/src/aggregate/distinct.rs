@@ -7,6 +7,9 @@ use datum::Value;
 
 use crate::expr::ExprType;
 
+/// What a key costs beside its bytes.
+const ENTRY_BYTES: usize = 48;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     keys: HashSet<Vec<u8>>,
@@ -16,21 +19,32 @@ pub(super) struct Seen {
 impl Seen {
     /// Whether the values are new; they are remembered.
     pub fn is_new<'v>(&mut self, values: impl Iterator<Item = (&'v Value, &'v ExprType)>) -> bool {
-        let mut key = Vec::new();
-        for (value, ty) in values {
-            write_key(value, ty, &mut key);
-        }
+        let key = key_of(values);
         let length = key.len();
         let new = self.keys.insert(key);
         if new {
-            self.bytes += length + size_of::<Vec<u8>>();
+            self.bytes += length + ENTRY_BYTES;
         }
         new
+    }
+
+    /// The key of values that are new; they are not remembered.
+    pub fn unseen_key<'v>(&self, values: impl Iterator<Item = (&'v Value, &'v ExprType)>) -> Option<Vec<u8>> {
+        let key = key_of(values);
+        (!self.keys.contains(&key)).then_some(key)
     }
 
     pub fn memory_bytes(&self) -> usize {
         self.bytes
     }
+}
+
+fn key_of<'v>(values: impl Iterator<Item = (&'v Value, &'v ExprType)>) -> Vec<u8> {
+    let mut key = Vec::new();
+    for (value, ty) in values {
+        write_key(value, ty, &mut key);
+    }
+    key
 }
 
 /// Self-delimiting, so that the keys of several values can follow each other.
