@@ -176,6 +176,7 @@ fn open_store(
     };
     let spawner = Arc::new(WorkerSpawner::new(pool.clone()));
     let temporary_spawner = spawner.clone();
+    let temporary_bytes = settings.temporary_space_bytes;
     let environment = env::real_env(directory.path(), spawner)
         .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
     let options = EngineOptions {
@@ -207,7 +208,7 @@ fn open_store(
             log::system(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
-        server.set_temporary(temporary_space(&server, temporary_spawner).await?);
+        server.set_temporary(temporary_space(&server, temporary_spawner, temporary_bytes).await?);
         server.set_log(log::system);
         server.logs.set_writer(logs);
         server.open_logs().map_err(|error| error.message)?;
@@ -225,11 +226,15 @@ fn open_store(
 async fn temporary_space(
     server: &Instance,
     spawner: Arc<WorkerSpawner>,
+    limit_bytes: u64,
 ) -> Result<Arc<TemporarySpace>, String> {
     let directory = server.globals.by_name("tmpdir").as_text().to_owned();
     let failed = |error: env::IoError| format!("cannot use tmpdir {directory}: {error}");
     let environment = env::real_env(Path::new(&directory), spawner).map_err(failed)?;
     let space = TemporarySpace::new(environment, "");
+    if limit_bytes > 0 {
+        space.set_limit(limit_bytes);
+    }
     space.remove_remains().await.map_err(failed)?;
     Ok(space)
 }

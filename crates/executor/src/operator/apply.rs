@@ -4,6 +4,7 @@ use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::memory::{Held, row_bytes};
 use crate::operator::key_set::write_compare_key;
+use crate::row_store::RowStore;
 use datum::{SqlError, Value, error_code};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{Apply, ApplyKind, Quantifier};
@@ -19,13 +20,19 @@ pub struct ApplyRows<'p> {
     /// The values for what the query took before.
     known: HashMap<Vec<u8>, Value>,
     held: Held,
+    /// What kept rows hold.
+    held_rows: usize,
 }
 
 /// As many values are remembered.
 const KNOWN_MAX: usize = 4096;
 
+/// What a key of `Kept` costs beside its bytes.
+const ENTRY_BYTES: usize = 48;
+
 struct Kept {
-    rows: RowBatch,
+    /// None where there are keys.
+    rows: RowStore,
     /// For `x = ANY (..)` on one column: the keys of its values, and whether one is NULL.
     keys: Option<(HashSet<Vec<u8>>, bool)>,
 }
@@ -46,6 +53,7 @@ impl<'p> ApplyRows<'p> {
             kept: None,
             known: HashMap::new(),
             held: Held::default(),
+            held_rows: 0,
         }
     }
 
@@ -113,7 +121,7 @@ impl<'p> ApplyRows<'p> {
         }
         let kept = self.kept.as_ref().expect("filled above");
         let (comparison, quantifier) = match &self.plan.kind {
-            ApplyKind::Scalar => return scalar(&kept.rows),
+            ApplyKind::Scalar => return scalar_of(kept.rows.len(), kept.rows.head_row(0)),
             ApplyKind::Exists => return Ok(Value::boolean(!kept.rows.is_empty())),
             ApplyKind::Quantified { comparison, quantifier } => (comparison, *quantifier),
         };
@@ -134,10 +142,11 @@ impl<'p> ApplyRows<'p> {
             });
         }
         let mut state = QuantifierState::new(quantifier);
-        for row in kept.rows.rows() {
-            state.add(comparison.condition.eval_bool(row, context.eval)?);
-            if state.is_decided() {
-                break;
+        let mut reader = kept.rows.reader();
+        while !state.is_decided() && !reader.is_at_end(&kept.rows) {
+            context.interrupt.check()?;
+            for row in reader.rows(&kept.rows, BATCH_ROWS).await?.iter() {
+                state.add(comparison.condition.eval_bool(row, context.eval)?);
             }
         }
         Ok(state.value())
@@ -146,31 +155,43 @@ impl<'p> ApplyRows<'p> {
     async fn keep(&mut self, context: &mut ExecContext<'_>) -> Result<Kept, SqlError> {
         self.query.start(&[]);
         self.held.release(&mut context.memory);
+        context.memory.give_back(std::mem::take(&mut self.held_rows));
+        let mut rows = RowStore::new(self.plan.query.width);
+        if let Some(equality) = self.equality() {
+            let keys = Some(self.keep_keys(equality, context).await?);
+            return Ok(Kept { rows, keys });
+        }
+        rows.fill(&mut *self.query, context).await?;
+        self.held_rows = rows.held_bytes();
+        Ok(Kept { rows, keys: None })
+    }
+
+    /// The keys of the query's values, and whether one is NULL.
+    async fn keep_keys(
+        &mut self,
+        equality: Equality<'p>,
+        context: &mut ExecContext<'_>,
+    ) -> Result<(HashSet<Vec<u8>>, bool), SqlError> {
+        let (mut keys, mut has_null) = (HashSet::new(), false);
         let mut rows = RowBatch::new(self.plan.query.width);
         let mut more = true;
         while more {
             context.interrupt.check()?;
-            let first = rows.len();
+            rows.clear();
             more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
-            let bytes = (first..rows.len()).map(|index| row_bytes(rows.row(index))).sum();
-            self.held.take(bytes, &mut context.memory)?;
-        }
-        let mut keys = None;
-        if let Some(equality) = self.equality() {
-            let (mut set, mut has_null) = (HashSet::new(), false);
             for row in rows.rows() {
                 let value = equality.right.eval_ref(row, context.eval)?;
                 let mut key = Vec::new();
                 let column_type = &equality.right.ty.column;
-                if write_compare_key(equality.mode, &value, column_type, context.eval, &mut key) {
-                    set.insert(key);
-                } else {
+                if !write_compare_key(equality.mode, &value, column_type, context.eval, &mut key) {
                     has_null = true;
+                } else if !keys.contains(&key) {
+                    self.held.take(key.len() + ENTRY_BYTES, &mut context.memory)?;
+                    keys.insert(key);
                 }
             }
-            keys = Some((set, has_null));
         }
-        Ok(Kept { rows, keys })
+        Ok((keys, has_null))
     }
 
     /// The condition as `slot = column`, when it is that and can be hashed.
@@ -211,10 +232,15 @@ fn write_exact(value: &Value, key: &mut Vec<u8>) {
 }
 
 fn scalar(rows: &RowBatch) -> Result<Value, SqlError> {
-    match rows.len() {
-        0 => Ok(Value::Null),
-        1 => Ok(rows.row(0)[0].clone()),
-        _ => Err(error_code::ER_SUBQUERY_NO_1_ROW.plain()),
+    scalar_of(rows.len(), rows.rows().next())
+}
+
+/// The value of so many rows.
+fn scalar_of(count: usize, first: Option<&[Value]>) -> Result<Value, SqlError> {
+    match first {
+        None => Ok(Value::Null),
+        Some(row) if count == 1 => Ok(row[0].clone()),
+        Some(_) => Err(error_code::ER_SUBQUERY_NO_1_ROW.plain()),
     }
 }
 

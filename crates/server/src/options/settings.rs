@@ -55,6 +55,8 @@ pub struct Settings {
     pub buffer_pool_bytes: u64,
     /// What was said of it: 0 is nothing.
     pub session_memory_bytes_given: u64,
+    /// Of all temporary files; 0 is no limit.
+    pub temporary_space_bytes: u64,
     /// The pages that were in memory are read again.
     pub loads_hot_pages: bool,
     pub page_size_bytes: usize,
@@ -180,6 +182,7 @@ impl Settings {
             requires_secure_transport: is_on("require-secure-transport"),
             buffer_pool_bytes: number("innodb-buffer-pool-size"),
             session_memory_bytes_given: number("session-memory-size"),
+            temporary_space_bytes: number("temporary-space-size"),
             loads_hot_pages: is_on("innodb-buffer-pool-load-at-startup"),
             page_size_bytes: parse_size(&text("innodb-page-size")).expect("one of its choices") as usize,
             packs_pages: text("page-packing") == "auto",
@@ -326,6 +329,8 @@ mod tests {
         check(pool, 0, 256 << 20);
         check(&["--innodb-buffer-pool-size=64M"], 8 << 30, 128 << 20);
         check(&["--session-memory-size=77M"], 8 << 30, 77 << 20);
+        let limited = parse(&["--temporary-space-size=5G"]).expect("valid");
+        assert_eq!(limited.temporary_space_bytes, 5 << 30);
     }
 
     #[test]

@@ -195,6 +195,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Basics,
+        "temporary-space-size",
+        Size { min: 0, max: u64::MAX },
+        "0",
+        Program,
+        "What temporary files of all statements may take in tmpdir together; 0 is what there is.",
+    ),
+    option(
+        Basics,
         "large-pages",
         Boolean,
         "ON",

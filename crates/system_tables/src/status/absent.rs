@@ -89,7 +89,6 @@ pub const NAMES: &[&str] = &[
     "Connection_errors_tcpwrap",
     // Others.
     "Count_hit_tmp_table_size",
-    // Nothing is kept in files for a statement.
     // No delayed inserts.
     "Delayed_errors",
     "Delayed_insert_threads",

@@ -98,6 +98,7 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),
         ("Evenkeel_log_records_lost", instance.logs.lost()),
+        ("Evenkeel_temporary_bytes", instance.temporary().used_bytes()),
         ("Evenkeel_oldest_open_transaction_s", oldest.map_or(0, |since| (now - since).as_secs())),
     ]
 }
