@@ -34,6 +34,8 @@ const MARK_SHARE: u64 = 4;
 /// How often a writer that was held back looks again, and for how long.
 const ROOM_RETRY_US: u64 = 1_000;
 const ROOM_WAIT_US_MAX: u64 = 30_000_000;
+/// The same when writing fails meanwhile because the disk is full: no page that is written makes room then.
+const FULL_WAIT_US_MAX: u64 = 500_000;
 
 /// While something else still holds the checkpoint back and the log is nearly full.
 const STUCK_RETRY_US: u64 = 10_000;
@@ -213,12 +215,14 @@ impl Engine {
         let limit = || self.checkpointer.capacity_bytes() / 8 * 5;
         let progress = || (self.pool.pages_written(), self.pool.behind().count());
         let (mut waited_us, mut last) = (0, progress());
+        let full_before = self.full_disk.failures();
         while self.log_age() > limit() {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
-            if waited_us > ROOM_WAIT_US_MAX {
-                return Err(EngineError::DiskFull);
+            let most = if self.full_disk.failures() > full_before { FULL_WAIT_US_MAX } else { ROOM_WAIT_US_MAX };
+            if waited_us > most {
+                return Err(self.disk_is_full());
             }
             self.checkpointer.request();
             self.start_due_checkpoint();

@@ -6,6 +6,7 @@
 use crate::budget::Budgets;
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
+use crate::full_disk::FullDisk;
 use crate::deadlock::DeadlockDetector;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
@@ -76,6 +77,7 @@ pub struct Engine {
     pub(crate) recovering: AtomicBool,
     pub(crate) unfinished: Unfinished,
     pub(crate) damage: Damage,
+    pub(crate) full_disk: FullDisk,
     /// Prepared transactions of an earlier life whom nobody has asked for yet.
     pub(crate) recovered: Mutex<Vec<Arc<TransactionState>>>,
     /// The first failure that stops all changes.
@@ -236,7 +238,7 @@ impl Engine {
     pub(crate) fn log_error(&self, error: AppendError) -> EngineError {
         match error {
             AppendError::Failed(error) => self.log_failed(&error),
-            AppendError::NoSpace => EngineError::DiskFull,
+            AppendError::NoSpace => self.disk_is_full(),
             AppendError::TooLarge { bytes } => {
                 EngineError::TooLarge { bytes, limit: self.wal.group_bytes_max() }
             }
@@ -246,7 +248,7 @@ impl Engine {
 
     pub(crate) fn pool_error(&self, error: BufferError) -> EngineError {
         if error.is_no_space() {
-            return EngineError::DiskFull;
+            return self.disk_is_full();
         }
         match error {
             BufferError::Corrupt(corrupt) => {

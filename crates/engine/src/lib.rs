@@ -55,6 +55,7 @@ mod error;
 mod estimate;
 mod files;
 mod forward;
+mod full_disk;
 mod ghosts;
 mod history;
 mod in_memory;

@@ -6,6 +6,7 @@
 use crate::budget::{Budgets, redo_memory_bytes, wal_options};
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
+use crate::full_disk::FullDisk;
 use crate::deadlock::DeadlockDetector;
 use crate::engine::Engine;
 use crate::files::{
@@ -364,6 +365,7 @@ impl Parts {
             recovering: AtomicBool::new(true),
             unfinished: recovery::Unfinished::default(),
             damage: Damage::default(),
+            full_disk: FullDisk::default(),
             recovered: Mutex::default(),
             failure: Mutex::new(None),
             env,

@@ -29,8 +29,18 @@ pub(crate) fn identity_files(
         (Some(certificate), Some(key)) => Ok((certificate.clone(), key.clone())),
         (None, None) => {
             let files = (datadir.join(CERTIFICATE_FILE), datadir.join(KEY_FILE));
-            if !files.0.exists() || !files.1.exists() {
-                make(&files.0, &files.1)?;
+            match (files.0.exists(), files.1.exists()) {
+                (true, true) => {}
+                (true, false) => {
+                    return Err(format!(
+                        "{} is there without its key {}: put the key back, or remove the certificate, and a new pair is made (clients that \
+                         have pinned the old certificate need the new one then)",
+                        files.0.display(),
+                        files.1.display()
+                    ));
+                }
+                // A key alone is left from an interrupted start.
+                _ => make(&files.0, &files.1)?,
             }
             Ok(files)
         }
@@ -62,7 +72,7 @@ fn make(certificate: &Path, key: &Path) -> Result<(), String> {
     parameters.distinguished_name = rcgen::DistinguishedName::new();
     parameters.distinguished_name.push(rcgen::DnType::CommonName, COMMON_NAME);
     let signed = parameters.self_signed(&pair).map_err(failed)?;
-    // One of the two may be left from an interrupted start.
+    // The key may be left from an interrupted start.
     for path in [certificate, key] {
         if path.exists() {
             std::fs::remove_file(path)

@@ -16,6 +16,7 @@ mod listener;
 mod log_files;
 mod metrics;
 mod panics;
+mod repeated;
 mod service_manager;
 mod shared;
 mod signals;

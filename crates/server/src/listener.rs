@@ -9,15 +9,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 use crate::connection::{Stay, Transport, refuse_full, serve};
+use crate::repeated::Repeated;
 use crate::shared::Shared;
 use crate::worker::WorkerPool;
 
 const SOCKET_MODE: u32 = 0o660;
+/// `EMFILE` and `ENFILE`.
+const OUT_OF_FILES: i32 = 24;
+const SYSTEM_OUT_OF_FILES: i32 = 23;
 /// After an error of `accept` itself, such as too many open files: waiting lets some close.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
@@ -79,6 +83,7 @@ pub(crate) fn bind_socket(path: &Path) -> Result<(UnixListener, SocketFile), Str
 }
 
 pub(crate) async fn accept_tcp(listener: TcpListener, shared: Arc<Shared>, pool: WorkerPool) {
+    let mut errors = Repeated::default();
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
@@ -86,24 +91,33 @@ pub(crate) async fn accept_tcp(listener: TcpListener, shared: Arc<Shared>, pool:
                 let _ = stream.set_nodelay(true);
                 hand_over(Transport::Tcp(stream), Some(peer), &shared, &pool);
             }
-            Err(error) => retry_later(&error).await,
+            Err(error) => retry_later(&error, &mut errors).await,
         }
     }
 }
 
 pub(crate) async fn accept_socket(listener: UnixListener, shared: Arc<Shared>, pool: WorkerPool) {
+    let mut errors = Repeated::default();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => hand_over(Transport::Socket(stream), None, &shared, &pool),
-            Err(error) => retry_later(&error).await,
+            Err(error) => retry_later(&error, &mut errors).await,
         }
     }
 }
 
-async fn retry_later(error: &std::io::Error) {
+async fn retry_later(error: &std::io::Error, errors: &mut Repeated) {
     // The client that gave up while it waited is its own affair.
     if error.kind() != ErrorKind::ConnectionAborted {
-        crate::log::error(&format!("cannot accept a connection: {error}"));
+        if let Some(count) = errors.count(1, Instant::now()) {
+            let hint = match error.raw_os_error() {
+                Some(OUT_OF_FILES | SYSTEM_OUT_OF_FILES) => {
+                    "; clients wait until others go: lower max_connections or raise the limit of open files (ulimit -n, LimitNOFILE=)"
+                }
+                _ => "",
+            };
+            crate::log::error(&format!("cannot accept a connection ({count} times): {error}{hint}"));
+        }
         tokio::time::sleep(ACCEPT_RETRY).await;
     }
 }

@@ -21,6 +21,7 @@ use crate::log;
 use crate::log_files::LogFiles;
 use crate::machine;
 use crate::options::Settings;
+use crate::repeated::Repeated;
 use crate::service_manager::ServiceManager;
 use crate::shared::Shared;
 use crate::signals::{StopSignals, Wish};
@@ -49,12 +50,19 @@ pub fn run(mut settings: Settings) -> Result<ExitCode, String> {
     if let Some(path) = &settings.log_error {
         log::open_file(path)?;
     }
+    let worker_count = match settings.worker_count {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    if let Some(files_max) = env::real::open_as_many_files_as_possible() {
+        settings.fit_to_files(files_max, worker_count);
+    }
     for warning in &settings.warnings {
         log::warning(warning);
     }
+    settings.check_address_space(env::real::address_space_limit())?;
     crate::panics::install();
     choose_page_size(settings.uses_large_pages);
-    env::real::open_as_many_files_as_possible();
     let directory = DataDirectory::open(&settings.datadir)?;
     let _pid_file = settings.pid_file.as_deref().map(PidFile::write).transpose()?;
     // The main thread only waits for signals; they must not kill it while the rest comes up.
@@ -64,10 +72,6 @@ pub fn run(mut settings: Settings) -> Result<ExitCode, String> {
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let mut signals = runtime.block_on(async { StopSignals::install() })?;
     let logs = LogFiles::start(directory.path(), log_head(&settings))?;
-    let worker_count = match settings.worker_count {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        count => count,
-    };
     let (pool, threads) = WorkerPool::start(worker_count, settings.session_moves)?;
     let served = serve(&runtime, &mut signals, &settings, &directory, &pool, &logs);
     pool.stop(threads);
@@ -129,6 +133,7 @@ async fn wait_for_end(
     manager: &mut ServiceManager,
     pool: &WorkerPool,
 ) -> Result<(), String> {
+    let mut full_disk = Repeated::default();
     loop {
         tokio::select! {
             wish = signals.wait() => match wish {
@@ -146,6 +151,12 @@ async fn wait_for_end(
                 manager.keep_alive(pool);
                 for damage in server.engine().take_damage_news() {
                     log::error(&format!("{damage}; CHECK TABLE and 'evenkeel verify' tell what is concerned"));
+                }
+                if let Some(count) = full_disk.count(server.engine().take_full_disk_news(), Instant::now()) {
+                    log::error(&format!(
+                        "the disk of the data directory is full ({count} writes failed): changes fail with error 1114, reading goes on; \
+                         make space there, and changes succeed again without a restart"
+                    ));
                 }
                 if let Some(error) = server.engine().failure() {
                     let message = format!("the store has failed and the server stops: {error}");
@@ -183,7 +194,8 @@ fn open_store(
         page_size_bytes: settings.page_size_bytes,
         buffer_pool_bytes: settings.buffer_pool_bytes,
         // Growth beyond the machine's memory would only be paged out again.
-        buffer_pool_bytes_max: machine::memory_bytes().max(settings.buffer_pool_bytes),
+        buffer_pool_bytes_max: settings
+            .buffer_pool_bytes_max(machine::memory_bytes(), env::real::address_space_limit()),
         loads_hot_pages: settings.loads_hot_pages,
         redo_capacity_bytes: settings.redo_capacity_bytes,
         redo_memory_bytes: 0,
@@ -199,10 +211,11 @@ fn open_store(
         },
     };
     let logs = logs.clone();
+    let hint = directory.hint_of_missing_files();
     on_worker(pool.first(), move || async move {
         let engine = Engine::open(environment, options)
             .await
-            .map_err(|error| format!("the store cannot be opened: {error}"))?;
+            .map_err(|error| format!("the store cannot be opened: {error}{hint}"))?;
         let behind = engine.stats().pages_behind;
         if behind > 0 {
             log::system(&format!("the log was read; {behind} pages catch up with it in the background"));

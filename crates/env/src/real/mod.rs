@@ -4,6 +4,7 @@
 //! thread, and every machine without io_uring, uses the pool; a dedicated thread does its own. Callers see no
 //! difference.
 
+mod address_space;
 mod clock;
 mod disk;
 mod large_pages;
@@ -15,6 +16,7 @@ mod scratch;
 mod thread_demand;
 pub mod uring;
 
+pub use address_space::address_space_limit;
 pub use clock::SystemClock;
 pub use disk::RealDisk;
 pub use large_pages::{code_in_large_pages, refuse_large_pages};

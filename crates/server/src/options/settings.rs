@@ -75,6 +75,11 @@ const LOG_FILES: u64 = 2;
 
 /// Of the machine's memory, how much the buffer pool may have.
 const POOL_SHARE_PERCENT: u64 = 75;
+/// `max_connections` where nothing is said.
+const CONNECTIONS: u64 = 151;
+/// Descriptors for the log, the data, listeners and what is opened now and then, and for the ring and the timers of each worker.
+const OWN_FILES: u64 = 64;
+const OWN_FILES_PER_WORKER: u64 = 8;
 /// The least that statements may hold together where nothing is said of it.
 const SESSION_MEMORY_BYTES_MIN: u64 = 128 << 20;
 
@@ -127,6 +132,42 @@ impl Settings {
         let left = memory_bytes.saturating_sub(self.buffer_pool_bytes) / 2;
         let most = if memory_bytes == 0 { u64::MAX } else { left.max(SESSION_MEMORY_BYTES_MIN) };
         self.buffer_pool_bytes.clamp(SESSION_MEMORY_BYTES_MIN, most)
+    }
+
+    /// Without descriptors for all of `max_connections` clients would be turned away one by one: as in MySQL the number is lowered and said.
+    pub fn fit_to_files(&mut self, files_max: u64, workers: usize) {
+        let own = OWN_FILES + OWN_FILES_PER_WORKER * workers as u64;
+        let most = files_max.saturating_sub(own).max(1);
+        let name = "max_connections";
+        let given = self.variables.iter().find(|(variable, _)| variable == name);
+        let asked = given.map_or(CONNECTIONS, |(_, count)| count.parse().unwrap_or(CONNECTIONS));
+        if asked <= most {
+            return;
+        }
+        self.variables.retain(|(variable, _)| variable != name);
+        self.variables.push((name.to_owned(), most.to_string()));
+        self.warnings.push(format!(
+            "Changed limits: max_connections: {most} (requested {asked}): this process may have {files_max} files open, sockets among them, \
+             and keeps {own} for itself; raise the limit (ulimit -n, LimitNOFILE=) for more clients"
+        ));
+    }
+
+    /// A pool beyond the address space that the process may have would end in an error of the system.
+    pub fn check_address_space(&self, limit: Option<u64>) -> Result<(), String> {
+        match limit {
+            Some(limit) if self.buffer_pool_bytes > limit / 2 => Err(format!(
+                "innodb_buffer_pool_size={} does not fit: this process may have {limit} bytes of address space (ulimit -v), and the \
+                 pool may take half of them; make the pool smaller or lift the limit",
+                self.buffer_pool_bytes
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Up to where the pool can be made larger while the server runs: the machine's memory, or what the address space has room for.
+    pub fn buffer_pool_bytes_max(&self, memory_bytes: u64, address_space: Option<u64>) -> u64 {
+        let most = address_space.map_or(memory_bytes, |limit| memory_bytes.min(limit / 2));
+        most.max(self.buffer_pool_bytes)
     }
 
     /// A buffer pool that the machine has no memory for would end in swapping or in the program's end.
@@ -331,6 +372,22 @@ mod tests {
         check(&["--session-memory-size=77M"], 8 << 30, 77 << 20);
         let limited = parse(&["--temporary-space-size=5G"]).expect("valid");
         assert_eq!(limited.temporary_space_bytes, 5 << 30);
+    }
+
+    #[test]
+    fn limits_of_the_process_are_obeyed_and_told() {
+        let mut settings = parse(&["--max-connections=2000"]).expect("valid");
+        settings.fit_to_files(4096, 2);
+        assert!(settings.warnings.is_empty());
+        settings.fit_to_files(256, 2);
+        assert_eq!(settings.variables, [("max_connections".to_owned(), "176".to_owned())]);
+        assert!(settings.warnings[0].starts_with("Changed limits: max_connections: 176 (requested 2000)"));
+        let settings = parse(&["--innodb-buffer-pool-size=64M"]).expect("valid");
+        assert!(settings.check_address_space(None).is_ok());
+        assert!(settings.check_address_space(Some(1 << 30)).is_ok());
+        assert!(settings.check_address_space(Some(100 << 20)).expect_err("too little").contains("ulimit -v"));
+        assert_eq!(settings.buffer_pool_bytes_max(8 << 30, Some(1 << 30)), 1 << 29);
+        assert_eq!(settings.buffer_pool_bytes_max(8 << 30, None), 8 << 30);
     }
 
     #[test]
