@@ -1,6 +1,7 @@
 //! Calls that the session answers: SLEEP, user-level locks, the pauses of BENCHMARK.
 //!
-//! Evaluation never waits. Such a call leaves a request and fails; an operator that can wait asks the session, keeps
+//! Where the statement is polled on a stack of its own (`env::coroutine`) such a call waits for the answer in any clause. Elsewhere evaluation
+//! never waits: the call leaves a request and fails; an operator that can wait asks the session, keeps
 //! the answer here and evaluates the expression anew, in which the call gives the kept answer.
 //! Invariant: answers are kept only from the first request of one expression's evaluation on one row to its end, so
 //! a clause whose operator cannot wait refuses these calls and changes nothing.
@@ -97,12 +98,21 @@ impl EvalContext {
         Some(answer)
     }
 
-    /// The error that makes an operator ask the session.
-    pub(crate) fn ask(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
+    /// Waits for the session's answer in the middle of the evaluation, or where that cannot be fails with the error that makes an operator
+    /// ask the session.
+    pub(crate) fn ask(
+        &self,
+        call: &Arguments<'_>,
+        function: &str,
+        request: SessionRequest,
+    ) -> Result<Value, SqlError> {
+        if let Some(answer) = env::coroutine::wait(self.session.answer(request.clone())) {
+            return answer;
+        }
         let mut state = self.deferred.state();
         state.request = Some(request);
         state.asking = call_id(call);
-        not_here(function)
+        Err(not_here(function))
     }
 }
 

@@ -250,6 +250,11 @@ fn current<'a>() -> Option<&'a Inner> {
     unsafe { CURRENT.get().as_ref() }
 }
 
+/// Whether yield points give the thread away here.
+pub fn is_running() -> bool {
+    current().is_some()
+}
+
 /// Waits for a future in the middle of a poll; `None` where that cannot be: outside of a coroutine, and at the end of the thread.
 pub fn wait<F: Future>(future: F) -> Option<F::Output> {
     let inner = current()?;

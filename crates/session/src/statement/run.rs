@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bumpalo::Bump;
 use collation::Charset;
@@ -173,6 +173,8 @@ impl Session {
         let time = (limit_ms > 0).then(|| Duration::from_millis(limit_ms));
         let time_limit = time.map(|time| self.instance.timer().sleep(time));
         let shared = self.shared.clone();
+        let outer_deadline = shared.deadline.lock().take();
+        *shared.deadline.lock() = time.map(|time| Instant::now() + time).or(outer_deadline);
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
@@ -180,6 +182,7 @@ impl Session {
             run_guarded(limits, &waits, time_limit, run).await
         };
         self.observed.waits.add(&waits.get());
+        *shared.deadline.lock() = outer_deadline;
         self.statements.leave_to(depth);
         let result = match ended {
             Ended::ByItself(result) => result,
