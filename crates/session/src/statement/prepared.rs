@@ -62,6 +62,7 @@ impl Session {
     pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         count(&self.process.counters.com_stmt_prepare);
         self.log_command("Prepare", sql);
+        self.process.kill.clear_query();
         self.start_statement(false);
         // Prepared is no statement of its own in the summaries; its executions are.
         self.forget_observation();
@@ -201,6 +202,7 @@ impl Session {
     ) {
         count(&self.process.counters.com_stmt_execute);
         self.begin_command();
+        self.process.kill.clear_query();
         self.start_statement(false);
         let Some(mut statement) = self.prepared.get_mut(&id).and_then(Option::take) else {
             let error = error_code::ER_UNKNOWN_STMT_HANDLER.with(&[&id.0, &"mysqld_stmt_execute"]);

@@ -32,6 +32,8 @@ impl Session {
     /// COM_QUERY: one statement, or several when the client may send several.
     pub async fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) {
         self.begin_command();
+        // Not where the statement starts: a KILL while its text is parsed counts.
+        self.process.kill.clear_query();
         self.show_activity("Query", Some(sql));
         self.log_command("Query", sql);
         let arena = std::mem::take(&mut self.arena);
@@ -142,7 +144,6 @@ impl Session {
 
     /// What every statement starts with.
     pub(crate) fn start_statement(&mut self, keeps_conditions: bool) {
-        self.process.kill.clear_query();
         self.look_at_privileges();
         count(&self.process.counters.queries);
         count(&self.process.counters.questions);
