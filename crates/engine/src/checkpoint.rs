@@ -220,7 +220,8 @@ impl Engine {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
-            let most = if self.full_disk.failures() > full_before { FULL_WAIT_US_MAX } else { ROOM_WAIT_US_MAX };
+            let most =
+                if self.full_disk.failures() > full_before { FULL_WAIT_US_MAX } else { ROOM_WAIT_US_MAX };
             if waited_us > most {
                 return Err(self.disk_is_full());
             }

@@ -6,8 +6,8 @@
 use crate::budget::Budgets;
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
-use crate::full_disk::FullDisk;
 use crate::deadlock::DeadlockDetector;
+use crate::full_disk::FullDisk;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;

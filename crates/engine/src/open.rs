@@ -6,13 +6,13 @@
 use crate::budget::{Budgets, redo_memory_bytes, wal_options};
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
-use crate::full_disk::FullDisk;
 use crate::deadlock::DeadlockDetector;
 use crate::engine::Engine;
 use crate::files::{
     DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
     store_error,
 };
+use crate::full_disk::FullDisk;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
 use crate::intervals::IntervalLocks;

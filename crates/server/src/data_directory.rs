@@ -59,7 +59,8 @@ impl DataDirectory {
                  (--datadir) and load a dump"
             );
         }
-        let log_is_empty = fs::read_dir(self.path.join("wal")).map_or(true, |mut entries| entries.next().is_none());
+        let log_is_empty =
+            fs::read_dir(self.path.join("wal")).map_or(true, |mut entries| entries.next().is_none());
         let missing: Vec<&str> = [("data/pages.db", !has("data/pages.db")), ("wal/*", log_is_empty)]
             .into_iter()
             .filter_map(|(name, is_missing)| is_missing.then_some(name))
