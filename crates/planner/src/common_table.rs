@@ -120,7 +120,7 @@ impl<'p> Planner<'p> {
             None => Rc::new(self.bind_definition(position)?),
         };
         let columns = common.columns.iter().map(source_column).collect();
-        let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query));
+        let merges = common.query.borrow().as_ref().is_some_and(|query| self.merges(query, &alias));
         // What is merged is bound anew for each reference.
         let kind = match common.query.take() {
             Some(query) if merges => SourceKind::Query(Box::new(QuerySource {

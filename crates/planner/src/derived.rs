@@ -26,7 +26,7 @@ impl<'p> Planner<'p> {
             invisible: false,
         });
         let Outside { correlation, slots } = outside;
-        let merges = correlation.is_empty() && self.merges(&bound.logical);
+        let merges = correlation.is_empty() && self.merges(&bound.logical, derived.alias.name);
         let source = QuerySource { query: bound.logical, correlation, slots, merges };
         self.add_source(Source {
             alias: derived.alias.name.to_owned(),

@@ -4,10 +4,12 @@
 //! is tried as the first one, the others follow by what they cost and how many rows they leave; the cheapest beginning
 //! wins. Called by `join_order`.
 use crate::access::Choice;
-use crate::block::{Block, SourceKind};
+use crate::block::{Block, Source, SourceKind};
 use crate::join_order::{WantedOrder, equality_sides, projection_of};
 use crate::planner::Planner;
+use crate::switches::Switch;
 use expression::Expr;
+use parser::hints::TableSwitch;
 use plan::AccessPath;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -51,6 +53,18 @@ impl Connection {
 }
 
 impl Planner<'_> {
+    /// Whether the switches and hints let the sources be read into a hash table.
+    pub fn hashes(&self, block: &Block, sources: u64) -> bool {
+        let is_on = [Switch::BlockNestedLoop, Switch::HashJoin]
+            .into_iter()
+            .all(|switch| self.context.switches.has(switch));
+        let allowed = |source: &Source| {
+            block.hints.switch(TableSwitch::BlockNestedLoop, &source.alias).unwrap_or(is_on)
+        };
+        let own = block.sources.iter().enumerate().filter(|(number, _)| sources >> number & 1 == 1);
+        own.map(|(_, source)| source).all(allowed)
+    }
+
     /// The ways to connect `source` to rows of the tables in `placed`.
     pub fn connection(&self, block: &Block, source: usize, conditions: &[Expr], placed: u64) -> Connection {
         let choice = self.choose(block, source, conditions, placed, None);
@@ -58,7 +72,7 @@ impl Planner<'_> {
         let joins =
             conditions.iter().any(|condition| equality_sides(block, condition, placed, own).is_some());
         let looked_up = read_cost(&choice);
-        if !joins {
+        if !joins || !self.hashes(block, own) {
             return Connection { looked_up, hashed: None, choice };
         }
         let alone: Vec<Expr> =

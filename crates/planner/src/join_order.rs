@@ -288,7 +288,7 @@ impl Planner<'_> {
         let rows = outer.rows_passing() * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
         let inner_positions = positions_of(block, own);
         let width = block.frame.len();
-        let hash = hash || !choice.reads_outer;
+        let hash = (hash || !choice.reads_outer) && self.hashes(block, own);
         let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
             .into_iter()
             .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());

@@ -9,6 +9,7 @@ use crate::planner::Planner;
 use crate::price::price;
 use crate::select_build::project;
 use crate::semijoin::tells_apart;
+use crate::switches::Switch;
 use datum::{CompareMode, SqlError};
 use expression::{ComparisonOperator, Expr, ExprKind};
 use plan::{HashJoin, JoinKind, NestedLoop, Node, NodeKind};
@@ -84,6 +85,7 @@ impl Planner<'_> {
             .partition(|condition| equality_sides(block, condition, before, own).is_some());
         let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
         let may_hash = !equalities.is_empty()
+            && self.hashes(block, own)
             && equalities.iter().all(converts_quietly)
             && !self.builds_correlated
             && !on.iter().chain(&equalities).any(|condition| is_late(block, condition))
@@ -149,7 +151,10 @@ impl Planner<'_> {
             pairs.push((outer, inner, mode, condition.ty.clone()));
         }
         let reads_outer = |condition: &Expr| block.sources_of(condition) & !own != 0;
+        let switches = &self.context.switches;
+        let keeps_values = [Switch::Materialization, Switch::LooseScan, Switch::DuplicateWeedout];
         if test.anti
+            || !keeps_values.into_iter().any(|switch| switches.has(switch))
             || pairs.is_empty()
             || block.sources.len() >= crate::merge::SOURCES_MAX
             || test.inner.any_condition(&reads_outer)

@@ -9,18 +9,24 @@ use crate::from::JoinTree;
 use crate::planner::Planner;
 use crate::select_build::BoundSelect;
 use crate::select_grouped::call_exprs;
+use crate::switches::Switch;
 use crate::walk::{SUBQUERY_BASE, any, has_subquery, is_volatile, replace, subquery_number};
 use crate::window::function_exprs;
 use datum::SqlError;
 use expression::{Expr, ExprKind};
+use parser::hints::TableSwitch;
 use plan::SortKey;
 
 /// As many tables a block may have.
 pub const SOURCES_MAX: usize = 61;
 
 impl Planner<'_> {
-    /// Whether a query in FROM is merged into the block that names it.
-    pub fn merges(&self, query: &Logical) -> bool {
+    /// Whether a query in FROM is merged into the innermost block, which calls it `alias`.
+    pub fn merges(&self, query: &Logical, alias: &str) -> bool {
+        let hint = self.blocks.last().and_then(|block| block.hints.switch(TableSwitch::Merge, alias));
+        if !hint.unwrap_or_else(|| self.context.switches.has(Switch::DerivedMerge)) {
+            return false;
+        }
         let Logical::Select(select) = query else { return false };
         let BoundBlock { block, bound, tree, .. } = &**select;
         tree.is_some()

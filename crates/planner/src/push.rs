@@ -3,43 +3,49 @@
 //! Invariant: the block gives the same rows. A condition on columns of one such query holds for its rows before they are kept:
 //! in each branch of a set operation, before grouping where it reads nothing but groups, before windows where all of them
 //! are partitioned by what it reads. Called for each block after `merge`, before it is built.
-use crate::block::{Block, Position, SourceKind};
+use crate::block::{Block, Position, Source, SourceKind};
 use crate::bound::{BoundBlock, Logical};
 use crate::from::JoinTree;
 use crate::planner::Planner;
+use crate::switches::Switch;
 use crate::walk::{AGGREGATE_BASE, any, has_aggregate, has_subquery, has_window, is_volatile, replace};
 use datum::Value;
 use expression::{Expr, ExprKind};
+use parser::hints::TableSwitch;
 
 impl Planner<'_> {
     /// Hands conditions of the block on to the queries in its FROM.
     pub fn push_conditions(&self, select: &mut BoundBlock) {
+        let is_on = self.context.switches.has(Switch::DerivedConditionPushdown);
         let BoundBlock { block, bound, tree, .. } = select;
+        let hint = |source: &Source| block.hints.switch(TableSwitch::DerivedConditionPushdown, &source.alias);
+        let allowed: Vec<bool> = block.sources.iter().map(|source| hint(source).unwrap_or(is_on)).collect();
+        let allowed = (0..allowed.len()).filter(|at| allowed[*at]).fold(0, |set, at| set | 1u64 << at);
         if let Some(tree) = tree {
-            let present = plain_sources(tree);
+            let present = plain_sources(tree) & allowed;
             bound.conditions.retain(|condition| !push_into_source(block, condition, present));
-            push_from_joins(block, tree);
+            push_from_joins(block, tree, allowed);
         }
         push_limit(select);
     }
 }
 
 /// Conditions of ON that hold for the rows of one query of the joined side.
-fn push_from_joins(block: &mut Block, tree: &mut JoinTree) {
+fn push_from_joins(block: &mut Block, tree: &mut JoinTree, allowed: u64) {
     match tree {
         JoinTree::Source(_) => {}
         JoinTree::Inner { left, right, on, .. } => {
-            let present = plain_sources(left) | plain_sources(right);
+            let present = (plain_sources(left) | plain_sources(right)) & allowed;
             on.retain(|condition| !push_into_source(block, condition, present));
-            push_from_joins(block, left);
-            push_from_joins(block, right);
+            push_from_joins(block, left, allowed);
+            push_from_joins(block, right, allowed);
         }
         JoinTree::Left { left, right, on } | JoinTree::Semi { left, right, on, .. } => {
             // On the other side it would take rows away.
-            let present = plain_sources(right);
+            let present = plain_sources(right) & allowed;
             on.retain(|condition| !push_into_source(block, condition, present));
-            push_from_joins(block, left);
-            push_from_joins(block, right);
+            push_from_joins(block, left, allowed);
+            push_from_joins(block, right, allowed);
         }
     }
 }

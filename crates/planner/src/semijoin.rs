@@ -6,6 +6,7 @@
 use crate::block::{Block, Source, SourceColumn, SourceKind, SubqueryPlan};
 use crate::from::JoinTree;
 use crate::planner::Planner;
+use crate::switches::Switch;
 use crate::walk::subquery_number;
 use datum::{ColumnType, CompareMode, TypeKind};
 use expression::{ComparisonOperator, Expr, ExprKind};
@@ -23,7 +24,7 @@ impl Planner<'_> {
         conditions: &mut Vec<Expr>,
     ) -> Vec<Expr> {
         let mut joins = Vec::new();
-        if self.builds_correlated {
+        if self.builds_correlated || !self.context.switches.has(Switch::Semijoin) {
             return joins;
         }
         conditions.retain(|condition| {

@@ -10,6 +10,7 @@ use crate::from::JoinTree;
 use crate::join_test::converts_quietly;
 use crate::merge::{SOURCES_MAX, absorb, recount_needs};
 use crate::planner::Planner;
+use crate::switches::Switch;
 use crate::walk::{any, has_subquery, is_volatile, positions, replace, subquery_number};
 use datum::{TypeKind, Value};
 use expression::{ComparisonOperator, Expr, ExprKind, TruthTest};
@@ -52,6 +53,9 @@ impl Planner<'_> {
             return false;
         };
         let Some(select) = plain_block(query, &pending.kind) else { return false };
+        if !self.joins_subquery(select) {
+            return false;
+        }
         let Some(comparison) = comparison_of(&pending.kind, anti, pending.correlation.is_empty()) else {
             return false;
         };
@@ -76,6 +80,18 @@ impl Planner<'_> {
         *tree = Some(JoinTree::Semi { left: Box::new(left), right: Box::new(right), on, anti });
         recount_needs(block);
         true
+    }
+}
+
+impl Planner<'_> {
+    /// Whether hints and switches let the subquery become a join.
+    fn joins_subquery(&self, select: &BoundBlock) -> bool {
+        match (select.block.hints.semijoin(), select.block.hints.subquery()) {
+            (_, Some(_)) => false,
+            // Of single strategies the others are left.
+            (Some(hint), None) if hint.strategies.is_empty() => hint.on,
+            _ => self.context.switches.has(Switch::Semijoin),
+        }
     }
 }
 

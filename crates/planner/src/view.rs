@@ -49,7 +49,7 @@ impl<'p> Planner<'p> {
             bound
         })?;
         let names: Vec<ast::Ident<'_>> = view.column_names.iter().map(|name| ident(name)).collect();
-        let merges = view.algorithm != ViewAlgorithm::TempTable && self.merges(&bound.logical);
+        let merges = view.algorithm != ViewAlgorithm::TempTable && self.merges(&bound.logical, alias.name);
         let columns = named_columns(bound.columns, &names).map_err(|error| hidden(view, error))?;
         let columns = columns.into_iter().map(|(name, column_type)| SourceColumn {
             name,
