@@ -5,6 +5,7 @@
 //! wins. Called by `join_order`.
 use crate::access::Choice;
 use crate::block::{Block, Source, SourceKind};
+use crate::equal_columns::EqualColumns;
 use crate::join_order::{WantedOrder, equality_sides, projection_of};
 use crate::planner::Planner;
 use crate::switches::Switch;
@@ -19,7 +20,7 @@ const COST_START: f64 = 3.0;
 /// A row of a table as it is known, at most: its entry and the row behind it.
 const COST_ROW_MAX: f64 = 4.0;
 /// A row into a hash table, and a look-up in it.
-const COST_BUILD: f64 = 0.6;
+const COST_BUILD: f64 = 1.2;
 const COST_PROBE: f64 = 0.4;
 /// A row handed on to the next table.
 const COST_ROW_OUT: f64 = 0.2;
@@ -35,20 +36,37 @@ pub struct Connection {
     pub choice: Choice,
     /// For each row so far.
     looked_up: f64,
-    /// A hash table of its rows, made once.
+    /// Reading it once for a hash join.
     hashed: Option<f64>,
+    /// The rows of that reading.
+    pub rows_alone: f64,
+    /// Either side may be the one that is kept.
+    pub turns: bool,
 }
 
 impl Connection {
     /// The price of the cheaper way for so many rows.
     fn cost(&self, rows: f64) -> f64 {
         let looked_up = rows.max(1.0) * self.looked_up;
-        self.hashed.map_or(looked_up, |hashed| looked_up.min(hashed + rows * COST_PROBE))
+        self.hash_cost(rows).map_or(looked_up, |hashed| looked_up.min(hashed))
+    }
+
+    fn hash_cost(&self, rows: f64) -> Option<f64> {
+        let (kept, probing) = match self.keeps_outer(rows) {
+            true => (rows, self.rows_alone),
+            false => (self.rows_alone, rows),
+        };
+        self.hashed.map(|read| read + kept * COST_BUILD + probing * COST_PROBE)
+    }
+
+    /// Whether the rows so far go into the hash table, because they are fewer.
+    pub fn keeps_outer(&self, rows: f64) -> bool {
+        self.turns && rows * 1.5 < self.rows_alone
     }
 
     /// By a hash table, although an index could look rows up.
     pub fn prefers_hash(&self, rows: f64) -> bool {
-        self.hashed.is_some_and(|hashed| hashed + rows * COST_PROBE < rows.max(1.0) * self.looked_up)
+        self.hash_cost(rows).is_some_and(|hashed| hashed < rows.max(1.0) * self.looked_up)
     }
 }
 
@@ -73,14 +91,22 @@ impl Planner<'_> {
             conditions.iter().any(|condition| equality_sides(block, condition, placed, own).is_some());
         let looked_up = read_cost(&choice);
         if !joins || !self.hashes(block, own) {
-            return Connection { looked_up, hashed: None, choice };
+            return Connection { looked_up, hashed: None, choice, rows_alone: 0.0, turns: false };
         }
         let alone: Vec<Expr> =
             conditions.iter().filter(|condition| block.sources_of(condition) == own).cloned().collect();
         let inner = self.choose(block, source, &alone, 0, None);
-        let build = read_cost(&inner) + inner.rows_out * COST_BUILD;
-        let hashed = (!choice.reads_outer || self.may_hash(block, source, inner.rows_out)).then_some(build);
-        Connection { looked_up, hashed, choice }
+        let turns = self.may_turn(block, source);
+        let may_hash = turns || self.may_hash(block, source, inner.rows_out);
+        let hashed = (!choice.reads_outer || may_hash).then(|| read_cost(&inner));
+        Connection { looked_up, hashed, choice, rows_alone: inner.rows_out, turns }
+    }
+
+    /// Whether the rows so far may be the ones that are kept: not if they are locked, or read one by one for a LIMIT.
+    fn may_turn(&self, block: &Block, source: usize) -> bool {
+        let is_locked = block.sources.iter().any(|source| source.lock.is_some());
+        let is_stored = matches!(block.sources[source].kind, SourceKind::Stored { .. });
+        is_stored && !is_locked && block.row_goal.is_none() && !self.builds_correlated
     }
 
     /// What reads the row before it has to run for each; rows that are locked are looked up one by one, a query that runs for each row of another one builds nothing, and
@@ -94,12 +120,34 @@ impl Planner<'_> {
             && bytes <= HASH_BYTES_MAX
     }
 
+    /// The cheapest order of the sources.
+    pub fn best_order(
+        &self,
+        block: &Block,
+        sources: &[usize],
+        (conditions, equal): (&[Expr], &EqualColumns),
+        outer: u64,
+        wanted: Option<&WantedOrder>,
+    ) -> Vec<usize> {
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
+        let (order, cost) = simulation.search(sources, outer, None);
+        // The order that a table delivers spares a sort, with a LIMIT most of the work.
+        let limited = wanted.filter(|wanted| wanted.limit.is_some());
+        let Some(first) =
+            limited.and_then(|wanted| sources.iter().position(|source| *source == wanted.source))
+        else {
+            return order;
+        };
+        let (ordered, ordered_cost) = simulation.search(sources, outer, Some(first));
+        if ordered_cost * 0.5 < cost { ordered } else { order }
+    }
+
     /// Which of the sources (by number in the list) comes first.
     pub fn first_source(
         &self,
         block: &Block,
         sources: &[usize],
-        conditions: &[Expr],
+        (conditions, equal): (&[Expr], &EqualColumns),
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> usize {
@@ -110,7 +158,7 @@ impl Planner<'_> {
         if let Some(place) = sources.iter().position(is_one_row) {
             return place;
         }
-        let mut simulation = Simulation { planner: self, block, conditions, known: HashMap::new() };
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
         let mut beginnings: Vec<usize> = (0..sources.len()).collect();
         if sources.len() > BEGINNINGS_MAX {
             let rows = |place: &usize| self.choose(block, sources[*place], conditions, outer, None).rows_out;
@@ -136,11 +184,11 @@ impl Planner<'_> {
         &self,
         block: &Block,
         sources: &[usize],
-        conditions: &[Expr],
+        (conditions, equal): (&[Expr], &EqualColumns),
         placed: u64,
         rows: f64,
     ) -> usize {
-        let mut simulation = Simulation { planner: self, block, conditions, known: HashMap::new() };
+        let mut simulation = Simulation::new(self, block, (conditions, equal));
         simulation.best_of(sources, placed, rows)
     }
 }
@@ -158,28 +206,51 @@ pub fn is_connected(block: &Block, source: usize, conditions: &[Expr], placed: u
 }
 
 /// Joins as they would be planned, without making them.
-struct Simulation<'s, 'p> {
+pub struct Simulation<'s, 'p> {
     planner: &'s Planner<'p>,
     block: &'s Block,
     conditions: &'s [Expr],
+    equal: &'s EqualColumns,
+    /// The sources of each condition.
+    sets: Vec<u64>,
     /// By source and those tables before it that its conditions name.
     known: HashMap<(usize, u64), Rc<Priced>>,
 }
 
-struct Priced {
+pub struct Priced {
     connection: Connection,
     is_connected: bool,
 }
 
 impl Priced {
-    fn score(&self, rows: f64) -> f64 {
+    /// The price as the first table.
+    pub fn first_cost(&self, rows: f64) -> f64 {
+        self.connection.cost(rows)
+    }
+
+    /// Rows for each row before.
+    pub fn rows_out(&self) -> f64 {
+        self.connection.choice.rows_out
+    }
+
+    /// The price for so many rows before.
+    pub fn score(&self, rows: f64) -> f64 {
         let after = rows.max(1.0) * self.connection.choice.rows_out;
         let all = self.connection.cost(rows) + after * COST_ROW_OUT;
         if self.is_connected { all } else { (all + 1.0) * UNCONNECTED }
     }
 }
 
-impl Simulation<'_, '_> {
+impl<'s, 'p> Simulation<'s, 'p> {
+    fn new(
+        planner: &'s Planner<'p>,
+        block: &'s Block,
+        (conditions, equal): (&'s [Expr], &'s EqualColumns),
+    ) -> Simulation<'s, 'p> {
+        let sets = conditions.iter().map(|condition| block.sources_of(condition)).collect();
+        Simulation { planner, block, conditions, equal, sets, known: HashMap::new() }
+    }
+
     fn cost_from(&mut self, sources: &[usize], first: usize, outer: u64) -> f64 {
         let mut left = sources.to_vec();
         let (mut placed, mut rows, mut total) = (outer, 1.0f64, 0.0);
@@ -209,15 +280,16 @@ impl Simulation<'_, '_> {
         best.0
     }
 
-    fn priced(&mut self, source: usize, placed: u64) -> Rc<Priced> {
-        let named = self.conditions.iter().map(|condition| self.block.sources_of(condition));
-        let relevant = named.filter(|set| set & 1 << source != 0).fold(0, |all, set| all | set) & placed;
-        let (planner, block, conditions) = (self.planner, self.block, self.conditions);
+    pub fn priced(&mut self, source: usize, placed: u64) -> Rc<Priced> {
+        let named = self.sets.iter().filter(|set| *set & 1 << source != 0);
+        let relevant = named.fold(0, |all, set| all | set) & placed;
+        let (planner, block, conditions, equal) = (self.planner, self.block, self.conditions, self.equal);
         let price = || {
-            Rc::new(Priced {
-                connection: planner.connection(block, source, conditions, relevant),
-                is_connected: is_connected(block, source, conditions, relevant),
-            })
+            let own = self.sets.iter().zip(conditions).filter(|(set, _)| *set & 1 << source != 0);
+            let own: Vec<Expr> = own.map(|(_, condition)| condition.clone()).collect();
+            let is_connected = is_connected(block, source, &own, relevant);
+            let own = equal.prune(block, own, source, relevant);
+            Rc::new(Priced { connection: planner.connection(block, source, &own, relevant), is_connected })
         };
         self.known.entry((source, relevant)).or_insert_with(price).clone()
     }

@@ -4,8 +4,10 @@
 use crate::access::Choice;
 use crate::block::{Block, Position, SourceKind};
 use crate::condition::constant_truth;
+use crate::equal_columns::EqualColumns;
 use crate::from::JoinTree;
 use crate::join_list::{Item, JoinList, Test};
+use crate::join_search::SEARCH_MAX;
 use crate::planner::Planner;
 use crate::select_subquery::apply_all;
 use crate::walk::{any, positions};
@@ -34,6 +36,8 @@ struct Way {
     hash: bool,
     /// The outer rows come in an order that is wanted.
     ordered: bool,
+    /// The rows so far are what the hash table keeps.
+    keeps_outer: bool,
 }
 
 /// Outer rows that may be needed for one of the result.
@@ -48,6 +52,8 @@ pub struct Build {
     waiting: Vec<Expr>,
     /// The same, of conditions with subqueries, whose values are found once their tables are there.
     late: Vec<Expr>,
+    /// What is known to be equal among them.
+    equal: EqualColumns,
     pub ordered: bool,
 }
 
@@ -108,8 +114,8 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> Result<(Node, bool), SqlError> {
-        let (late, waiting) = list.conditions.into_iter().partition(|condition| is_late(block, condition));
-        let mut build = Build { node: None, placed: outer, waiting, late, ordered: false };
+        let (late, mut waiting): (Vec<Expr>, Vec<Expr>) =
+            list.conditions.into_iter().partition(|condition| is_late(block, condition));
         let (mut sources, mut lefts, mut tests) = (Vec::new(), Vec::new(), Vec::new());
         for item in list.items {
             match item {
@@ -118,17 +124,27 @@ impl Planner<'_> {
                 left => lefts.push(left),
             }
         }
+        let own = sources.iter().fold(0, |set, source| set | 1 << source);
+        let equal = EqualColumns::complete(block, &mut waiting, own);
+        let mut build = Build { node: None, placed: outer, waiting, late, equal, ordered: false };
+        let is_searched = !list.straight
+            && (2..=SEARCH_MAX).contains(&sources.len())
+            && sources.iter().all(|source| is_ready(block, *source, outer));
+        if is_searched {
+            let conditions = (build.waiting.as_slice(), &build.equal);
+            sources = self.best_order(block, &sources, conditions, outer, wanted);
+        }
         let mut lefts = lefts.into_iter();
         loop {
             let ready: Vec<usize> =
                 sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
-            let next = match list.straight || ready.is_empty() {
+            let next = match list.straight || is_searched || ready.is_empty() {
                 true => 0,
                 false => self.cheapest(block, &ready, &build, wanted),
             };
             // A table that leaves fewer rows comes before what is looked for row by row.
-            if build.node.is_some() && !ready.get(next).is_some_and(|next| self.reduces(block, *next, &build))
-            {
+            let has_work = build.node.is_some() && !(tests.is_empty() && build.late.is_empty());
+            if has_work && !ready.get(next).is_some_and(|next| self.reduces(block, *next, &build)) {
                 self.place_ready_tests(block, &mut build, &mut tests)?;
                 check_late(block, &mut build);
             }
@@ -153,8 +169,7 @@ impl Planner<'_> {
 
     /// Whether fewer rows are left once the source is joined.
     fn reduces(&self, block: &Block, source: usize, build: &Build) -> bool {
-        let has_work = !build.late.is_empty() || block.sources.len() > 1;
-        has_work && self.choose(block, source, &build.waiting, build.placed, None).rows_out < 0.9
+        self.choose(block, source, &build.waiting, build.placed, None).rows_out < 0.9
     }
 
     fn place_ready_tests(
@@ -180,10 +195,11 @@ impl Planner<'_> {
         build: &Build,
         wanted: Option<&WantedOrder>,
     ) -> usize {
+        let conditions = (build.waiting.as_slice(), &build.equal);
         match &build.node {
             _ if sources.len() == 1 => 0,
-            None => self.first_source(block, sources, &build.waiting, build.placed, wanted),
-            Some(node) => self.next_source(block, sources, &build.waiting, build.placed, node.rows_passing()),
+            None => self.first_source(block, sources, conditions, build.placed, wanted),
+            Some(node) => self.next_source(block, sources, conditions, build.placed, node.rows_passing()),
         }
     }
 
@@ -196,27 +212,24 @@ impl Planner<'_> {
     ) -> Result<(), SqlError> {
         let is_first = build.node.is_none();
         let wanted_here = wanted.filter(|wanted| is_first && wanted.source == source);
-        let choice = self.choose(block, source, &build.waiting, build.placed, wanted_here);
+        let waiting = build.equal.prune(block, build.waiting.clone(), source, build.placed);
+        let choice = self.choose(block, source, &waiting, build.placed, wanted_here);
         if is_first {
             build.ordered = wanted_here.is_some() && choice.ordered;
         }
         let before = build.placed;
         build.placed |= 1 << source;
         let usable = take_covered(block, build);
+        let usable = build.equal.prune(block, usable, source, before);
         let node = match build.node.take() {
             None => self.access_node(block, source, choice, usable)?,
             Some(outer) => {
                 let rows = self.rows_wanted(block, &outer);
-                let hash = self.connection(block, source, &usable, before).prefers_hash(rows);
-                self.join_source(
-                    block,
-                    outer,
-                    source,
-                    Way { choice, hash, ordered: build.ordered },
-                    usable,
-                    before,
-                    JoinKind::Inner,
-                )?
+                let connection = self.connection(block, source, &usable, before);
+                let hash = connection.prefers_hash(rows);
+                let keeps_outer = !build.ordered && connection.keeps_outer(rows);
+                let way = Way { choice, hash, keeps_outer, ordered: build.ordered };
+                self.join_source(block, outer, source, way, usable, before, JoinKind::Inner)?
             }
         };
         build.node = Some(node);
@@ -242,7 +255,7 @@ impl Planner<'_> {
                 conditions.extend(on);
                 let connection = self.connection(block, source, &conditions, before);
                 let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
-                let way = Way { choice: connection.choice, hash, ordered: build.ordered };
+                let way = Way { choice: connection.choice, hash, keeps_outer: false, ordered: build.ordered };
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
@@ -279,7 +292,7 @@ impl Planner<'_> {
         block: &mut Block,
         outer: Node,
         source: usize,
-        Way { choice, hash, ordered }: Way,
+        Way { choice, hash, keeps_outer, ordered }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
@@ -316,7 +329,7 @@ impl Planner<'_> {
             inner_keys.push(inner_key);
             modes.push(mode);
         }
-        let join = HashJoin {
+        let mut join = HashJoin {
             outer: Box::new(outer),
             inner: Box::new(inner),
             kind,
@@ -327,6 +340,11 @@ impl Planner<'_> {
             inner_positions,
             keeps_order: ordered,
         };
+        if keeps_outer {
+            std::mem::swap(&mut join.outer, &mut join.inner);
+            std::mem::swap(&mut join.outer_keys, &mut join.inner_keys);
+            join.inner_positions = (0..width).filter(|at| !join.inner_positions.contains(at)).collect();
+        }
         Ok(Node::new(NodeKind::HashJoin(Box::new(join)), width, rows))
     }
 
