@@ -36,6 +36,7 @@ mod bind;
 mod block;
 mod bound;
 mod condition;
+mod decorrelate;
 mod defaults;
 mod error_codes;
 mod generated;

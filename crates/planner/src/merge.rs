@@ -81,7 +81,8 @@ impl Planner<'_> {
                 _ => {}
             }
         }
-        for subquery in &mut block.subqueries {
+        // What has become a join needs no plan of its own.
+        for subquery in block.subqueries.iter_mut().filter(|subquery| !subquery.placed) {
             if let SubqueryPlan::Bound(query) = &mut subquery.query {
                 let query = std::mem::replace(&mut **query, Logical::Union(Vec::new()));
                 let is_steady = !query.any_expr(&|expr| any(expr, &is_volatile));

@@ -66,12 +66,17 @@ impl Planner<'_> {
         self.unnest(&mut select.block, &mut select.tree, &mut select.bound.conditions);
         self.push_conditions(&mut select);
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
-        let node = self.build_merged(select);
+        let with_groups = self.decorrelated(&select);
+        let node = self.build_merged(select).map(|plain| match with_groups {
+            Some(with_groups) => self.with_groups_joined(with_groups, plain),
+            None => plain,
+        });
         self.builds_correlated = around;
         node
     }
 
-    fn build_merged(&mut self, select: BoundBlock) -> Result<Node, SqlError> {
+    /// Plans a block that is rewritten.
+    pub fn build_merged(&mut self, select: BoundBlock) -> Result<Node, SqlError> {
         let BoundBlock { mut block, mut bound, tree, .. } = select;
         let aggregated = bound.groups.is_some() || !block.aggregates.is_empty();
         let initialisers = std::mem::take(&mut block.initialisers);
