@@ -1,7 +1,7 @@
 //! Who looks at a virtual table: what the session hands to the executor for it.
 use std::sync::Arc;
 
-use datum::{Condition, SqlError};
+use datum::SqlError;
 use schema::{ColumnDef, ViewDef};
 
 /// Whether a table (or, without one, a database) may be seen.
@@ -20,8 +20,6 @@ pub struct Viewer {
     /// Whether the query of a view may be seen.
     pub sees_query: Arc<Visibility>,
     pub view_columns: Arc<ViewColumns>,
-    /// Takes a line for SHOW WARNINGS.
-    pub warn: Arc<dyn Fn(Condition) + Send + Sync>,
     /// As SHOW GRANTS writes it.
     pub account: String,
     /// User and host of each.

@@ -22,8 +22,19 @@ pub struct InsertPlan {
     pub initialisers: Vec<Initialiser>,
     /// Of the table, if it has any.
     pub rules: Option<Arc<RowRules>>,
+    /// The view that the statement names instead of the table.
+    pub view: Option<InsertView>,
     /// INSERT IGNORE: errors of a row become warnings and the row is left out or adjusted.
     pub ignore: bool,
+}
+
+/// A view through which rows are inserted.
+#[derive(Debug, Clone)]
+pub struct InsertView {
+    pub database: String,
+    pub view: String,
+    /// Columns of the table with their names in the view, in the view's order.
+    pub columns: Vec<(usize, String)>,
 }
 
 #[derive(Debug, Clone)]

@@ -30,7 +30,7 @@ pub use access::{
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{
     Assignment, DefaultSource, DeletePlan, DeleteTarget, DuplicateRule, InsertPlan, InsertSource,
-    InsertValue, UpdatePlan, UpdateTarget,
+    InsertValue, InsertView, UpdatePlan, UpdateTarget,
 };
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use estimate_check::EstimateCheck;
@@ -41,7 +41,7 @@ pub use measure::{Measure, measured};
 pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
-pub use row_rules::{GeneratedColumn, RowCheck, RowRules};
+pub use row_rules::{GeneratedColumn, RowCheck, RowRules, RowViewCheck};
 pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{
     Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Lateral, Quantifier,

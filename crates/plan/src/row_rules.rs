@@ -10,6 +10,8 @@ pub struct RowRules {
     pub generated: Vec<GeneratedColumn>,
     /// Those that are enforced.
     pub checks: Vec<RowCheck>,
+    /// Of the views that the statement goes through.
+    pub view_checks: Vec<RowViewCheck>,
 }
 
 #[derive(Debug, Clone)]
@@ -23,4 +25,12 @@ pub struct GeneratedColumn {
 pub struct RowCheck {
     pub name: String,
     pub condition: Expr,
+}
+
+/// WITH CHECK OPTION: the row is refused where one of the conditions is not true.
+#[derive(Debug, Clone)]
+pub struct RowViewCheck {
+    pub database: String,
+    pub view: String,
+    pub conditions: Vec<Expr>,
 }

@@ -8,6 +8,7 @@ use crate::common_table::BoundCommon;
 use crate::hints::{BlockHints, IndexHints};
 use crate::json_table::JsonTableSource;
 use crate::loose_scan::GroupWish;
+use crate::view_change::MergedView;
 use crate::window::BlockWindow;
 use datum::{ColumnType, SqlError, error_code};
 use expression::{AggregateCall, Expr, ExprKind};
@@ -132,6 +133,8 @@ pub struct Source {
 pub struct Origin {
     /// The statement gives it an alias.
     pub is_renamed: bool,
+    /// A view that is changed brought it: names of the statement do not reach it.
+    pub is_inner: bool,
     /// The view that it is.
     pub view: Option<Arc<ViewDef>>,
 }
@@ -206,6 +209,8 @@ pub struct Block {
     pub optional_depth: usize,
     /// What fills the positions of subqueries in ON; taken as they are stacked.
     pub on_applies: Vec<Apply>,
+    /// Views whose tables are among the sources.
+    pub merged: Vec<MergedView>,
     /// In HAVING outside of aggregates: the only expressions a column may stand for.
     pub visible: Option<Vec<Expr>>,
     pub clause: Option<Clause>,
@@ -278,9 +283,21 @@ impl Block {
 
     /// A column of a source as an expression over the frame.
     pub fn column_expr(&mut self, source: usize, column: usize) -> Expr {
+        if let Some(merged) = self.merged_at(source) {
+            return self.merged_expr(source, column, merged.columns[column].clone());
+        }
         let mut column_type = self.sources[source].columns[column].column_type.clone();
         column_type.nullable |= self.sources[source].optional;
         let mut expr = Expr::column(self.position(source, column), column_type);
+        expr.ty.name = Some(self.sources[source].full_name(column));
+        expr
+    }
+
+    /// A column of a view that is merged, as its tables have it now: outer joins may have made it optional.
+    fn merged_expr(&mut self, source: usize, column: usize, mut expr: Expr) -> Expr {
+        if let Some((base, own)) = self.column_behind(&expr) {
+            expr = self.column_expr(base, own);
+        }
         expr.ty.name = Some(self.sources[source].full_name(column));
         expr
     }
@@ -356,7 +373,8 @@ impl Source {
     }
 
     pub fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
-        table.is_none_or(|table| same_name(&self.alias, table))
+        !self.origin.is_inner
+            && table.is_none_or(|table| same_name(&self.alias, table))
             && database.is_none_or(|database| same_name(&self.database, database))
     }
 }

@@ -42,6 +42,11 @@ pub trait CatalogView {
         Ok(())
     }
 
+    /// Whether the view can be read on behalf of its definer.
+    fn permit_view(&self, _view: &ViewDef) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     /// Whether what it needs on one of the table's columns is allowed, or on a column that may not exist.
     fn permit_column(&self, _need: &TableNeed, _column: &ColumnNeed) -> Result<(), SqlError> {
         Ok(())

@@ -146,12 +146,17 @@ impl<'p> Planner<'p> {
         }
         let is_renamed = named.alias.is_some();
         let (resolved, need) = self.resolve_table(&named.name, &alias, usage)?;
-        let origin = Origin { is_renamed, view: None };
+        let origin = Origin { is_renamed, ..Origin::default() };
         let source = match resolved {
             ResolvedTable::View(view) => {
                 self.note_table(named.name.name.name, &view.database, &view.name);
                 self.check_view_depth()?;
                 let alias = named.alias.unwrap_or(named.name.name);
+                let is_changed =
+                    matches!(usage, TableUsage::Insert | TableUsage::Update | TableUsage::Delete);
+                if is_changed && view.is_updatable {
+                    return self.bind_changed_view(&view, alias.name, is_renamed, need, usage);
+                }
                 return self.bind_view(&view, alias, is_renamed, need, usage);
             }
             ResolvedTable::Stored { table, statistics } => {
@@ -198,7 +203,7 @@ impl<'p> Planner<'p> {
         let twice = |known: &Source| {
             same_name(&known.alias, &source.alias) && same_name(&known.database, &source.database)
         };
-        if block.sources.iter().any(twice) {
+        if block.sources.iter().any(|known| !known.origin.is_inner && twice(known)) {
             return Err(error_code::ER_NONUNIQ_TABLE.with(&[&source.alias]));
         }
         let number = block.sources.len();

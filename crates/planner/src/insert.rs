@@ -1,7 +1,8 @@
 //! INSERT and REPLACE.
 use crate::block::{Block, Clause, Source, SourceColumn, SourceKind, same_name};
-use crate::catalog_view::{ResolvedTable, TableStatistics};
+use crate::catalog_view::TableStatistics;
 use crate::from::columns_of;
+use crate::insert_target::Target;
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use parser::ast::{self, ExprKind as Kind};
@@ -31,19 +32,21 @@ impl<'p> Planner<'p> {
             false if insert.on_duplicate.is_empty() => Rights::NONE,
             false => Rights::UPDATE,
         };
-        let (table, need) = self.target_table(&insert.table, TableUsage::Insert)?;
+        let listed = listed_columns(insert);
+        let target = self.insert_target(&insert.table, listed.as_deref())?;
+        let table = target.table.clone();
         self.hints.target = Some(table.name.clone());
-        let columns = self.insert_columns(insert, &table, need)?;
+        let columns = self.insert_columns(insert, &target, listed.as_deref())?;
         let (mut source_columns, mut reads_target) = (Vec::new(), false);
         // MySQL: subqueries among values are locked at every level.
         self.share_reads(!matches!(insert.source, ast::InsertSource::Query(_)));
         let source = match insert.source {
-            ast::InsertSource::Values(rows) => self.insert_rows((&table, need), &columns, rows)?,
-            ast::InsertSource::Set(assignments) => self.insert_set((&table, need), &columns, assignments)?,
+            ast::InsertSource::Values(rows) => self.insert_rows(&target, &columns, rows)?,
+            ast::InsertSource::Set(assignments) => self.insert_set(&target, &columns, assignments)?,
             ast::InsertSource::Query(query) => {
                 let planned = self.plan_source_query(query)?;
                 if insert.columns.is_none() {
-                    self.need_unnamed_columns(&table, need, &columns)?;
+                    self.need_unnamed_columns(&target, &columns)?;
                 }
                 if planned.columns.len() != columns.len() {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
@@ -55,7 +58,7 @@ impl<'p> Planner<'p> {
                 InsertSource::Query(Box::new(planned.node))
             }
         };
-        let new_row = new_row_source((&table, need), &columns, insert.row_alias.as_ref())?;
+        let new_row = new_row_source(&target, &columns, insert.row_alias.as_ref())?;
         let mut omitted = Vec::new();
         for column in (0..table.columns.len()).filter(|column| !columns.contains(column)) {
             omitted.push((column, self.default_source(&table, column)?));
@@ -65,14 +68,15 @@ impl<'p> Planner<'p> {
         } else if insert.on_duplicate.is_empty() {
             DuplicateRule::Fail
         } else {
-            DuplicateRule::Update(self.on_duplicate((&table, need), new_row, insert, source_columns)?)
+            DuplicateRule::Update(self.on_duplicate(&target, new_row, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
             self.check_not_read(&table)?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
-        let rules = crate::row_expression::row_rules(&table, self.catalog, &self.context)?;
+        let rules = self.target_rules(&target)?;
         Ok(InsertPlan {
+            view: target.view(),
             table,
             columns,
             omitted,
@@ -83,26 +87,6 @@ impl<'p> Planner<'p> {
             rules,
             ignore: insert.ignore,
         })
-    }
-
-    /// A stored table that the statement changes, and the place of what that needs.
-    pub fn target_table(
-        &mut self,
-        name: &ast::ObjectName<'_>,
-        usage: TableUsage,
-    ) -> Result<(Arc<TableDef>, usize), SqlError> {
-        let (resolved, need) = self.resolve_table(name, name.name.name, usage)?;
-        match resolved {
-            ResolvedTable::Stored { table, .. } => Ok((table, need)),
-            ResolvedTable::View(view) => {
-                let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
-                Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&view.name, &verb]))
-            }
-            ResolvedTable::Virtual(table) => {
-                let verb = if usage == TableUsage::Insert { "INSERT" } else { "UPDATE" };
-                Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&table.definition().name, &verb]))
-            }
-        }
     }
 
     /// Whatever a change reads besides its target is locked in share mode, subqueries included: at the levels that
@@ -137,55 +121,41 @@ impl<'p> Planner<'p> {
     fn insert_columns(
         &mut self,
         insert: &ast::Insert<'p>,
-        table: &TableDef,
-        need: usize,
+        target: &Target,
+        listed: Option<&[&ast::ColumnReference<'p>]>,
     ) -> Result<Vec<usize>, SqlError> {
-        let references: Vec<&ast::ColumnReference<'p>> = match (insert.columns, insert.source) {
-            (_, ast::InsertSource::Set(assignments)) => {
-                assignments.iter().map(|assignment| &assignment.column).collect()
+        let Some(references) = listed else {
+            let columns = target.columns();
+            // A query is asked for first.
+            if !matches!(insert.source, ast::InsertSource::Query(_)) {
+                self.need_unnamed_columns(target, &columns)?;
             }
-            (Some(columns), _) => columns.iter().collect(),
-            (None, _) => {
-                let visible =
-                    |column: &usize| !table.columns[*column].invisible && !table.columns[*column].hidden;
-                let columns: Vec<usize> = (0..table.columns.len()).filter(visible).collect();
-                // A query is asked for first.
-                if !matches!(insert.source, ast::InsertSource::Query(_)) {
-                    self.need_unnamed_columns(table, need, &columns)?;
-                }
-                return Ok(columns);
-            }
+            return Ok(columns);
         };
         let mut columns = Vec::with_capacity(references.len());
         for reference in references {
-            let column = target_column(table, reference)?;
-            self.need_named(need, &table.columns[column].name, Rights::INSERT, false)?;
+            let column = target.column(reference)?;
+            self.need_target(target, column, Rights::INSERT, false)?;
             if columns.contains(&column) {
-                return Err(error_code::ER_FIELD_SPECIFIED_TWICE.with(&[&table.columns[column].name]));
+                return Err(error_code::ER_FIELD_SPECIFIED_TWICE.with(&[&target.table.columns[column].name]));
             }
             columns.push(column);
         }
         Ok(columns)
     }
 
-    fn need_unnamed_columns(
-        &mut self,
-        table: &TableDef,
-        need: usize,
-        columns: &[usize],
-    ) -> Result<(), SqlError> {
-        columns
-            .iter()
-            .try_for_each(|&column| self.need_named(need, &table.columns[column].name, Rights::INSERT, true))
+    fn need_unnamed_columns(&mut self, target: &Target, columns: &[usize]) -> Result<(), SqlError> {
+        columns.iter().try_for_each(|&column| self.need_target(target, column, Rights::INSERT, true))
     }
 
     fn insert_rows(
         &mut self,
-        (table, need): (&Arc<TableDef>, usize),
+        target: &Target,
         columns: &[usize],
         rows: &[&[ast::Expr<'p>]],
     ) -> Result<InsertSource, SqlError> {
-        self.push_row_block(table, need);
+        let table = &target.table;
+        self.push_row_block(target);
         let mut bound = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             env::tick(row.len() * TICKS_PER_VALUE);
@@ -213,11 +183,12 @@ impl<'p> Planner<'p> {
 
     fn insert_set(
         &mut self,
-        (table, need): (&Arc<TableDef>, usize),
+        target: &Target,
         columns: &[usize],
         assignments: &[ast::Assignment<'p>],
     ) -> Result<InsertSource, SqlError> {
-        self.push_row_block(table, need);
+        let table = &target.table;
+        self.push_row_block(target);
         let mut values = Vec::with_capacity(assignments.len());
         for (assignment, &column) in assignments.iter().zip(columns) {
             values.push(self.insert_value(table, column, &assignment.value)?);
@@ -242,10 +213,10 @@ impl<'p> Planner<'p> {
     }
 
     /// A block whose frame is the row of the table, every column at its own position.
-    pub fn push_row_block(&mut self, table: &Arc<TableDef>, need: usize) {
+    pub fn push_row_block(&mut self, target: &Target) {
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-        block.sources.push(row_source(table, &table.name, Some(need)));
-        for column in 0..table.columns.len() {
+        block.sources.push(target.row_source(target.name()));
+        for column in 0..target.table.columns.len() {
             block.position(0, column);
         }
         self.blocks.push(block);
@@ -269,13 +240,14 @@ impl<'p> Planner<'p> {
     /// found under their tables' names.
     fn on_duplicate(
         &mut self,
-        (table, need): (&Arc<TableDef>, usize),
+        target: &Target,
         new_row: Source,
         insert: &ast::Insert<'p>,
         source_columns: Vec<OutputColumn>,
     ) -> Result<Vec<Assignment>, SqlError> {
+        let table = &target.table;
         let mut block = Block { clause: Some(Clause::FieldList), ..Block::default() };
-        block.sources.push(row_source(table, &table.name, Some(need)));
+        block.sources.push(target.row_source(target.name()));
         block.new_row = Some(block.sources.len());
         block.sources.push(new_row);
         for source in 0..2 {
@@ -289,8 +261,8 @@ impl<'p> Planner<'p> {
         self.blocks.push(block);
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for assignment in insert.on_duplicate {
-            let column = target_column(table, &assignment.column)?;
-            self.need_column(self.blocks.len() - 1, 0, column, Rights::UPDATE, false)?;
+            let column = target.column(&assignment.column)?;
+            self.need_target(target, column, Rights::UPDATE, false)?;
             let value = self.insert_value(table, column, &assignment.value)?;
             // DEFAULT is what a generated column gets in any case.
             if table.columns[column].generated.is_none() {
@@ -305,15 +277,15 @@ impl<'p> Planner<'p> {
 /// The row that was to be inserted. Its alias reaches the columns that the statement gives values for, in their order
 /// and under the alias's names for them; without an alias only VALUES() reaches it.
 fn new_row_source(
-    (table, need): (&Arc<TableDef>, usize),
+    target: &Target,
     columns: &[usize],
     alias: Option<&ast::RowAlias<'_>>,
 ) -> Result<Source, SqlError> {
-    let mut source = row_source(table, alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name), Some(need));
+    let mut source = target.row_source(alias.map_or(NEW_ROW_SOURCE, |alias| alias.name.name));
     source.database = String::new();
     source.columns.iter_mut().for_each(|column| column.hidden = true);
     let Some(alias) = alias else { return Ok(source) };
-    if same_name(alias.name.name, &table.name) {
+    if same_name(alias.name.name, target.name()) {
         return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias.name.name]));
     }
     for (_, column) in source.columns.iter_mut().enumerate().filter(|(index, _)| !columns.contains(index)) {
@@ -387,6 +359,17 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> So
         names_results: false,
         need,
         origin: Default::default(),
+    }
+}
+
+/// The columns that the statement lists, one way or the other.
+fn listed_columns<'s, 'p>(insert: &'s ast::Insert<'p>) -> Option<Vec<&'s ast::ColumnReference<'p>>> {
+    match (insert.columns, insert.source) {
+        (_, ast::InsertSource::Set(assignments)) => {
+            Some(assignments.iter().map(|assignment| &assignment.column).collect())
+        }
+        (Some(columns), _) => Some(columns.iter().collect()),
+        (None, _) => None,
     }
 }
 

@@ -29,6 +29,7 @@ mod json_table;
 mod merge;
 
 mod insert;
+mod insert_target;
 mod load;
 mod update;
 
@@ -46,6 +47,7 @@ mod planner;
 mod push;
 mod row_expression;
 mod view;
+mod view_change;
 mod view_definition;
 mod walk;
 

@@ -3,8 +3,8 @@
 use crate::planner::{Planner, not_supported};
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
-use parser::ast::{DuplicateHandling, LoadColumn, LoadData};
-use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Rights, TableUsage};
+use parser::ast::{ColumnReference, DuplicateHandling, LoadColumn, LoadData};
+use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, InsertView, Rights};
 use schema::TableDef;
 
 /// Where a field of a line goes.
@@ -16,15 +16,26 @@ pub enum LoadTarget {
 }
 
 /// The targets in the order of the fields: those that the statement lists, or all columns that are not invisible.
-pub fn load_targets(load: &LoadData<'_>, table: &TableDef) -> Result<Vec<LoadTarget>, SqlError> {
+pub fn load_targets(
+    load: &LoadData<'_>,
+    table: &TableDef,
+    view: Option<&InsertView>,
+) -> Result<Vec<LoadTarget>, SqlError> {
     if load.columns.is_empty() {
+        if let Some(view) = view {
+            return Ok(view.columns.iter().map(|(column, _)| LoadTarget::Column(*column)).collect());
+        }
         let shown = |column: &usize| !table.columns[*column].invisible && !table.columns[*column].hidden;
         return Ok((0..table.columns.len()).filter(shown).map(LoadTarget::Column).collect());
     }
     let target = |column: &LoadColumn<'_>| match column {
         LoadColumn::UserVariable(name) => Ok(LoadTarget::Variable(name.name.to_lowercase())),
         LoadColumn::Column(reference) => {
-            crate::insert::target_column(table, reference).map(LoadTarget::Column)
+            let column = match view {
+                Some(view) => crate::insert_target::column_of_view(view, reference),
+                None => crate::insert::target_column(table, reference),
+            };
+            column.map(LoadTarget::Column)
         }
         LoadColumn::Local(_) => Err(not_supported("LOAD DATA in a stored program")),
     };
@@ -41,16 +52,18 @@ impl<'p> Planner<'p> {
             Some(DuplicateHandling::Replace) => Rights::DELETE,
             _ => Rights::NONE,
         };
-        let (table, need) = self.target_table(&load.table, TableUsage::Insert)?;
-        let targets = load_targets(load, &table)?;
+        let listed = listed_columns(load);
+        let target = self.insert_target(&load.table, listed.as_deref())?;
+        let (table, view) = (target.table.clone(), target.view());
+        let targets = load_targets(load, &table, view.as_ref())?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
-        for (field, target) in targets.iter().enumerate() {
+        for (field, place) in targets.iter().enumerate() {
             let bound = self.bind_parameter(field);
-            if let LoadTarget::Column(column) = target {
-                self.need_named(need, &table.columns[*column].name, Rights::INSERT, load.columns.is_empty())?;
+            if let LoadTarget::Column(column) = place {
+                self.need_target(&target, *column, Rights::INSERT, load.columns.is_empty())?;
             }
             // What a file says of a generated column is not looked at.
-            if let LoadTarget::Column(column) = target
+            if let LoadTarget::Column(column) = place
                 && table.columns[*column].generated.is_none()
             {
                 if columns.contains(column) {
@@ -60,10 +73,10 @@ impl<'p> Planner<'p> {
                 values.push(InsertValue::Expr(bound));
             }
         }
-        self.push_row_block(&table, need);
+        self.push_row_block(&target);
         for assignment in load.set {
-            let column = crate::insert::target_column(&table, &assignment.column)?;
-            self.need_named(need, &table.columns[column].name, Rights::INSERT, false)?;
+            let column = target.column(&assignment.column)?;
+            self.need_target(&target, column, Rights::INSERT, false)?;
             let mut value = self.insert_value(&table, column, &assignment.value)?;
             if let InsertValue::Expr(expr) = &mut value {
                 self.read_fields(expr, &targets);
@@ -86,7 +99,8 @@ impl<'p> Planner<'p> {
         self.shareable = false;
         let replaces = load.duplicates == Some(DuplicateHandling::Replace);
         Ok(InsertPlan {
-            rules: crate::row_expression::row_rules(&table, self.catalog, &self.context)?,
+            rules: self.target_rules(&target)?,
+            view,
             columns,
             omitted,
             source: InsertSource::Rows(vec![values]),
@@ -108,4 +122,14 @@ impl<'p> Planner<'p> {
         };
         crate::walk::replace(expr, &mut replacement);
     }
+}
+
+/// The columns that the statement lists, if it does.
+fn listed_columns<'s, 'p>(load: &'s LoadData<'p>) -> Option<Vec<&'s ColumnReference<'p>>> {
+    let listed = load.columns.iter().filter_map(|column| match column {
+        LoadColumn::Column(reference) => Some(reference),
+        LoadColumn::UserVariable(_) => None,
+    });
+    let assigned = load.set.iter().map(|assignment| &assignment.column);
+    (!load.columns.is_empty()).then(|| listed.chain(assigned).collect())
 }

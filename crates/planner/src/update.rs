@@ -6,12 +6,13 @@ use crate::from::{JoinTree, Joined};
 use crate::planner::Planner;
 use crate::select_build::RowSource;
 use crate::select_subquery::{apply_all, place_subqueries};
+use crate::view_change::MergedView;
 use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
 use plan::{
     AccessPath, Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node,
-    NodeKind, Rights, SortKey, TableUsage, UpdatePlan, UpdateTarget,
+    NodeKind, Rights, RowRules, SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
 use schema::TableDef;
 use std::sync::Arc;
@@ -30,14 +31,17 @@ impl<'p> Planner<'p> {
             self.enter_with(with)?;
         }
         self.blocks.push(self.hinted_block(update.number));
-        let is_single = update.single_table().is_some();
+        let mut is_single = update.single_table().is_some();
         self.is_joined_change = !is_single;
         let joined = self.bind_from(update.tables, TableUsage::Update)?;
         let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
         self.check_hinted_names();
+        // A view may join tables.
+        is_single &= joined.tree.sources().count_ones() == 1;
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
         let mut targets = self.update_targets(update.assignments)?;
+        let rules = self.target_checks(&targets)?;
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
         let sources: Vec<usize> = targets.iter().map(|(source, _)| *source).collect();
@@ -49,12 +53,13 @@ impl<'p> Planner<'p> {
         let node = self.plan_changed_rows(joined, &sources, clauses, values.collect())?;
         let block = self.blocks.pop().expect("pushed above");
         check_moved_twice(&block, &targets)?;
-        targets.sort_by_key(|(source, _)| *source);
+        let mut targets: Vec<_> = targets.into_iter().zip(rules).collect();
+        targets.sort_by_key(|((source, _), _)| *source);
         let first = first_row_key(&node);
         let mut collect_first = !is_single;
         let mut plan_targets = Vec::with_capacity(targets.len());
-        for (source, assignments) in targets.drain(..) {
-            let table = stored_table(&block, source)?;
+        for ((source, assignments), rules) in targets {
+            let table = stored_table(&block, source, "UPDATE")?;
             self.check_not_read(&table)?;
             collect_first |= reads_assigned(&node, &table, &assignments);
             let row_key_position = place_of(&block, Position::RowKey { source });
@@ -64,7 +69,7 @@ impl<'p> Planner<'p> {
                 column_positions: (0..table.columns.len())
                     .map(|column| place_of(&block, Position::Column { source, column }))
                     .collect(),
-                rules: crate::row_expression::row_rules(&table, self.catalog, &self.context)?,
+                rules,
                 table,
                 assignments,
             });
@@ -77,11 +82,12 @@ impl<'p> Planner<'p> {
             self.enter_with(with)?;
         }
         self.blocks.push(self.hinted_block(delete.number));
-        let (joined, sources, is_single) = match delete.target {
+        let (joined, sources, mut is_single) = match delete.target {
             ast::DeleteTarget::Single(table) => {
                 let reference = ast::TableReference::Table(table);
                 let joined = self.bind_from(&[reference], TableUsage::Delete)?;
-                (joined.expect("one table"), vec![0], true)
+                let named = self.block().first_named();
+                (joined.expect("one table"), vec![self.base_table(named)?], true)
             }
             ast::DeleteTarget::Multiple { targets, from } => {
                 self.is_joined_change = true;
@@ -95,9 +101,10 @@ impl<'p> Planner<'p> {
             }
         };
         self.check_hinted_names();
+        is_single &= joined.tree.sources().count_ones() == 1;
         self.share_reads(true);
         for &source in &sources {
-            let table = stored_table(self.block(), source)?;
+            let table = stored_table(self.block(), source, "DELETE")?;
             for column in columns_of_indexes(&table) {
                 self.block().position(source, column);
             }
@@ -108,7 +115,7 @@ impl<'p> Planner<'p> {
         let block = self.blocks.pop().expect("pushed above");
         let mut targets = Vec::with_capacity(sources.len());
         for source in sources {
-            let table = stored_table(&block, source)?;
+            let table = stored_table(&block, source, "DELETE")?;
             self.check_not_read(&table)?;
             targets.push(DeleteTarget {
                 row_key_position: place_of(&block, Position::RowKey { source }),
@@ -136,6 +143,8 @@ impl<'p> Planner<'p> {
             let Some(source) = block.sources.iter().position(named) else {
                 return Err(error_code::ER_UNKNOWN_TABLE.with(&[&target.name.name, &"MULTI DELETE"]));
             };
+            self.need_more(source, Rights::DELETE)?;
+            let source = self.base_table(source)?;
             if sources.contains(&source) {
                 return Err(error_code::ER_NONUNIQ_TABLE.with(&[&target.name.name]));
             }
@@ -160,11 +169,16 @@ impl<'p> Planner<'p> {
                 let name = crate::bind::full_name(database, table, reference.name);
                 return Err(error_code::ER_BAD_FIELD_ERROR.with(&[&name, &"field list"]));
             };
-            let definition = stored_table(block, source)?;
+            self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
+            let (source, column) = self.base_column(source, column)?;
+            let block = self.block();
+            let definition = stored_table(block, source, "UPDATE")?;
             for column in 0..definition.columns.len() {
                 block.position(source, column);
             }
-            self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
+            if block.sources[source].origin.is_inner {
+                self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
+            }
             let mut value = self.insert_value(&definition, column, &assignment.value)?;
             if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {
                 self.block().read_row_of(source, expr);
@@ -185,11 +199,39 @@ impl<'p> Planner<'p> {
         Ok(targets)
     }
 
+    /// What rows of each target need before they are written. Error 1393 where the statement changes more than one table
+    /// through a view.
+    fn target_checks(
+        &mut self,
+        targets: &[(usize, Vec<Assignment>)],
+    ) -> Result<Vec<Option<Arc<RowRules>>>, SqlError> {
+        let merged = self.block().merged.clone();
+        for view in &merged {
+            let is_through = |source: &&(usize, Vec<Assignment>)| view.sources >> source.0 & 1 == 1;
+            if targets.iter().filter(is_through).count() > 1 {
+                let view = &view.view;
+                return Err(error_code::ER_VIEW_MULTIUPDATE.with(&[&view.database, &view.name]));
+            }
+        }
+        let mut all = Vec::with_capacity(targets.len());
+        for (source, _) in targets {
+            let table = stored_table(self.block(), *source, "UPDATE")?;
+            let mut rules = crate::row_expression::row_rules(&table, self.catalog, &self.context)?;
+            let is_named = |view: &&MergedView| !self.blocks[0].sources[view.source].origin.is_inner;
+            let above = merged.iter().filter(is_named).find(|view| view.sources >> source & 1 == 1);
+            if let Some(view) = above {
+                rules = self.checked_rules(rules, view, *source)?;
+            }
+            all.push(rules);
+        }
+        Ok(all)
+    }
+
     /// The rows to change, locked, with the clustered key of each table in `sources`; subqueries in `values` get their
     /// positions in the rows.
     fn plan_changed_rows(
         &mut self,
-        joined: Joined,
+        mut joined: Joined,
         sources: &[usize],
         clauses: Clauses<'p>,
         values: Vec<&mut Expr>,
@@ -198,13 +240,14 @@ impl<'p> Planner<'p> {
             let word = if clauses.limit.is_some() { "LIMIT" } else { "ORDER BY" };
             return Err(error_code::ER_WRONG_USAGE.with(&[&"UPDATE", &word]));
         }
-        let conditions = match clauses.filter {
+        let mut conditions = match clauses.filter {
             Some(filter) => {
                 self.block().clause = Some(Clause::Where);
                 split_conjuncts(self.bind(filter)?)
             }
             None => Vec::new(),
         };
+        self.place_view_conditions(&mut joined.tree, &mut conditions)?;
         let mut keys = Vec::with_capacity(clauses.order_by.len());
         self.block().clause = Some(Clause::Order);
         for item in clauses.order_by {
@@ -214,7 +257,7 @@ impl<'p> Planner<'p> {
         let limit = self.bind_limit(clauses.limit)?;
         let lock = LockClause { exclusive: true, wait: LockWait::Session };
         for &source in sources {
-            stored_table(self.block(), source)?;
+            stored_table(self.block(), source, "UPDATE")?;
             self.block().sources[source].lock = Some(lock);
             self.block().row_key_position(source);
         }
@@ -257,19 +300,19 @@ impl<'p> Planner<'p> {
     }
 }
 
-fn stored_table(block: &Block, source: usize) -> Result<Arc<TableDef>, SqlError> {
+fn stored_table(block: &Block, source: usize, verb: &str) -> Result<Arc<TableDef>, SqlError> {
     match &block.sources[source].kind {
         SourceKind::Stored { table, .. } => Ok(table.clone()),
-        _ => Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &"UPDATE"])),
+        _ => Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&block.sources[source].alias, &verb])),
     }
 }
 
 /// A table that is changed under two names must not give its rows new keys under one of them.
 fn check_moved_twice(block: &Block, targets: &[(usize, Vec<Assignment>)]) -> Result<(), SqlError> {
     for (number, (first, assignments)) in targets.iter().enumerate() {
-        let table = stored_table(block, *first)?;
+        let table = stored_table(block, *first, "UPDATE")?;
         for (second, others) in &targets[number + 1..] {
-            let is_same = stored_table(block, *second)?.id == table.id;
+            let is_same = stored_table(block, *second, "UPDATE")?.id == table.id;
             let mut assigned = assignments.iter().chain(others);
             let key = table.clustering_index().filter(|_| is_same);
             let is_key =

@@ -67,7 +67,7 @@ impl<'p> Planner<'p> {
             optional: false,
             lock: None,
             need: Some(need),
-            origin: Origin { is_renamed, view: Some(view.clone()) },
+            origin: Origin { is_renamed, is_inner: false, view: Some(view.clone()) },
         })
     }
 
@@ -93,6 +93,7 @@ impl<'p> Planner<'p> {
             let error = crate::error_codes::ER_VIEW_RECURSIVE.with(&[&view.database, &view.name]);
             return Err(error);
         }
+        self.catalog.permit_view(view)?;
         if !self.views.iter().any(|known| Arc::ptr_eq(known, view)) {
             self.views.push(view.clone());
         }

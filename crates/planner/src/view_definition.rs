@@ -58,7 +58,7 @@ fn plan_in<'p>(
         }
         check_different(&columns)?;
     }
-    let view = ViewText { names: Some(&names.resolved), omits_databases: false };
+    let view = ViewText { names: Some(&names.resolved), current_database: None };
     let options = RestoreOptions { string_charset: None, resolved: true, view: Some(view) };
     let text = restore_query(query, options).to_string();
     let plan = planner.into_plan(PlanKind::Query(QueryPlan {

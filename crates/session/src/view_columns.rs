@@ -28,8 +28,11 @@ impl ViewColumns {
     }
 
     pub fn columns_of(&self, view: &Arc<ViewDef>) -> Result<Vec<ColumnDef>, SqlError> {
+        let mut bind = self.settings.bind_context();
+        // Asked of those who use the view.
+        bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
         let context = PlannerContext {
-            bind: self.settings.bind_context(),
+            bind,
             current_database: None,
             literals: Literals::Inline,
             parameter_types: &[],

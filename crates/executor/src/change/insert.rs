@@ -10,7 +10,7 @@ use crate::context::ExecContext;
 use crate::cooperate::Pace;
 use crate::operator::run_initialisers;
 use crate::outcome::Outcome;
-use datum::{ColumnType, SqlError, Value};
+use datum::{ColumnType, SqlError, Value, error_code};
 use engine::LockMode;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
 use table::{ChangeOutcome, ReadyTable};
@@ -110,10 +110,21 @@ impl Inserter<'_> {
         for (column, source) in &self.plan.omitted {
             if !matches!(source, DefaultSource::Value(_)) {
                 let number = self.outcome.records;
-                row[*column] = self.assigner.default_value(*column, source, row, number, context.eval)?;
+                let value = self.assigner.default_value(*column, source, row, number, context.eval);
+                row[*column] = value.map_err(|error| self.below_view(error))?;
             }
         }
         Ok(())
+    }
+
+    /// Who inserts through a view is told of the view.
+    fn below_view(&self, error: SqlError) -> SqlError {
+        match &self.plan.view {
+            Some(view) if error.is(&error_code::ER_NO_DEFAULT_FOR_FIELD) => {
+                error_code::ER_NO_DEFAULT_FOR_VIEW_FIELD.with(&[&view.database, &view.view])
+            }
+            _ => error,
+        }
     }
 
     async fn insert_query(&mut self, node: &Node, context: &mut ExecContext<'_>) -> Result<(), SqlError> {

@@ -30,8 +30,15 @@ impl Assigner<'_> {
     }
 }
 
-/// Error 3819 for the first constraint that is false for the row.
+/// Error 1369 for a row that the view would not show, 3819 for the first constraint that is false for the row.
 pub fn check_row(rules: &RowRules, row: &[Value], context: &EvalContext) -> Result<(), SqlError> {
+    for check in &rules.view_checks {
+        for condition in &check.conditions {
+            if condition.eval_bool(row, context)? != Some(true) {
+                return Err(error_code::ER_VIEW_CHECK_FAILED.with(&[&check.database, &check.view]));
+            }
+        }
+    }
     for check in &rules.checks {
         if check.condition.eval_bool(row, context)? == Some(false) {
             return Err(error_code::ER_CHECK_CONSTRAINT_VIOLATED.with(&[&check.name]));

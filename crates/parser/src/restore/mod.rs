@@ -37,8 +37,8 @@ pub struct RestoreOptions<'a> {
 pub struct ViewText<'a> {
     /// What the names mean; the text of a view that is defined tells it itself.
     pub names: Option<&'a ResolvedNames>,
-    /// The text is for clients whose current database is the only one that it names.
-    pub omits_databases: bool,
+    /// The current database of those who read the text: it is left out.
+    pub current_database: Option<&'a str>,
 }
 
 /// An expression that displays as text.

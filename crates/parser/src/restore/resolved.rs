@@ -176,6 +176,13 @@ impl Restorer<'_, '_, '_> {
             IsTest::True => "true)",
             IsTest::False => "false)",
         };
+        let is_query = matches!(
+            operand.kind,
+            ExprKind::Exists(_) | ExprKind::InSubquery { .. } | ExprKind::Quantified(_)
+        );
+        if self.view().is_some() && is_query && !negated && matches!(test, IsTest::False) {
+            return self.query_test(operand, true);
+        }
         self.text("(")?;
         match test {
             IsTest::Null | IsTest::Unknown => self.expr(operand)?,

@@ -45,7 +45,7 @@ impl<'o> Restorer<'_, '_, 'o> {
 
     /// A database before a name, unless the text is for that database.
     pub fn database(&mut self, database: &str) -> Result {
-        if self.view().is_some_and(|view| view.omits_databases) {
+        if self.view().is_some_and(|view| view.current_database == Some(database)) {
             return Ok(());
         }
         self.name(database)?;

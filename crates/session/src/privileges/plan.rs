@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use auth::{Access, AccountName, ClientHost, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use plan::{ColumnNeed, Plan, Rights, TableNeed};
+use schema::ViewDef;
 
 use super::refusal::listed;
 use super::viewer::is_open_to_all;
@@ -26,6 +27,7 @@ fn privileges_of(rights: Rights) -> PrivilegeSet {
 impl Session {
     /// What a plan does to its tables.
     pub(crate) fn require_plan(&self, plan: &Plan) -> Result<(), SqlError> {
+        plan.views.iter().try_for_each(|view| self.permit_view(view))?;
         let is_own = |need: &TableNeed| need.user.as_ref().is_none_or(|user| user.definer.is_none());
         if self.privileges.is_full() && plan.needs.iter().all(is_own) {
             return Ok(());
@@ -37,6 +39,18 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Error 1449, or 1045 for those who are not told, when the definer is no more.
+    pub(crate) fn permit_view(&self, view: &ViewDef) -> Result<(), SqlError> {
+        let name = AccountName::new(&view.definer_user, &view.definer_host);
+        if view.as_invoker || self.instance.accounts().get(&name).is_some() {
+            return Ok(());
+        }
+        match self.privileges.has_super_or(&[]) {
+            true => Err(error_code::ER_NO_SUCH_USER.with(&[&view.definer_user, &view.definer_host])),
+            false => Err(self.account_denied()),
+        }
     }
 
     pub(crate) fn permit_table(&self, need: &TableNeed) -> Result<(), SqlError> {

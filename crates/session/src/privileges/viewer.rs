@@ -57,11 +57,9 @@ impl Session {
             view.is_some_and(|view| of_views.table(database, view).has(needed))
         };
         let views = self.view_columns();
-        let shared = self.shared.clone();
         catalog::Viewer {
             sees_query: Arc::new(sees_query),
             view_columns: Arc::new(move |view| views.columns_of(view)),
-            warn: Arc::new(move |condition| shared.diagnostics.lock().add(condition)),
             sees: Arc::new(sees),
             column_privileges: Arc::new(column_privileges),
             user: self.connection.user.clone(),

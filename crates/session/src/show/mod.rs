@@ -73,7 +73,7 @@ impl Session {
                 Ok((self.show_tables(full, database, filter)?, filter))
             }
             Show::OpenTables { filter, .. } => Ok((empty::open_tables(), filter)),
-            Show::TableStatus { database, filter } => Ok((self.show_table_status(database)?, filter)),
+            Show::TableStatus { database, filter } => Ok((self.show_table_status(database, filter)?, filter)),
             Show::Columns { full, table, filter, .. } => Ok((self.show_columns(full, table)?, filter)),
             Show::Index { table, filter, .. } => Ok((self.show_indexes(table)?, filter)),
             Show::CreateTable(table) => unfiltered(self.show_create_table(table)?),

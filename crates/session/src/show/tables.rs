@@ -82,7 +82,12 @@ impl Session {
         Ok(tables)
     }
 
-    pub(super) fn show_table_status(&self, database: Option<Ident<'_>>) -> Result<MadeRows, SqlError> {
+    pub(super) fn show_table_status(
+        &self,
+        database: Option<Ident<'_>>,
+        filter: ShowFilter<'_>,
+    ) -> Result<MadeRows, SqlError> {
+        let pattern = name_pattern(filter);
         let database = self.shown_database(database)?;
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Name", 64),
@@ -108,7 +113,8 @@ impl Session {
             rows.push(virtual_status(table.definition()));
         }
         for view in self.instance.catalog().views(&database) {
-            if self.privileges.sees_table(&database, &view.name) {
+            let is_asked = pattern.as_ref().is_none_or(|pattern| pattern.matches(view.name.as_bytes()));
+            if is_asked && self.privileges.sees_table(&database, &view.name) {
                 rows.push(self.view_status(&view));
             }
         }

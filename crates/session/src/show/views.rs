@@ -39,21 +39,19 @@ impl Session {
         rows
     }
 
-    /// The statement that makes the view. Databases are left out where the session is in the only one it names.
+    /// The statement that makes the view. A session that is in its database need not be told of it.
     fn view_text(&self, view: &ViewDef) -> String {
-        let is_own = |used: &(String, String)| self.is_in_database(used, &view.database);
-        let omits_databases =
-            self.database.as_deref() == Some(&*view.database) && view.uses.iter().all(is_own);
+        let is_own = self.database.as_deref() == Some(&*view.database);
         let mut name = quote_identifier(&view.name);
-        if !omits_databases && self.database.as_deref() != Some(&*view.database) {
+        if !is_own {
             name = format!("{}.{name}", quote_identifier(&view.database));
         }
         if !view.column_names.is_empty() {
             let columns: Vec<String> = view.column_names.iter().map(|name| quote_identifier(name)).collect();
             name = format!("{name} ({})", columns.join(","));
         }
-        let query = match omits_databases {
-            true => without_databases(&view.query),
+        let query = match is_own {
+            true => without_database(&view.query, &view.database),
             false => view.query.clone(),
         };
         let security = if view.as_invoker { "INVOKER" } else { "DEFINER" };
@@ -67,17 +65,6 @@ impl Session {
             quote_identifier(&view.definer_user),
             quote_identifier(&view.definer_host),
         )
-    }
-
-    /// Whether a table, and everything below it if it is a view, is in the database.
-    fn is_in_database(&self, (database, name): &(String, String), wanted: &str) -> bool {
-        if database != wanted {
-            return false;
-        }
-        match self.instance.catalog().view(database, name) {
-            Some(view) => view.uses.iter().all(|used| used.0 == wanted),
-            None => true,
-        }
     }
 
     /// A row of SHOW TABLE STATUS.
@@ -101,11 +88,11 @@ impl Session {
 }
 
 /// The text of a view for those who are in its database.
-fn without_databases(text: &str) -> String {
+fn without_database(text: &str, database: &str) -> String {
     let arena = bumpalo::Bump::new();
     let options = ParseOptions { mode: Default::default(), parameters: false };
     let Ok(parsed) = parser::parse(text.as_bytes(), options, &arena) else { return text.to_owned() };
     let StatementKind::Query(query) = parsed.statement.kind else { return text.to_owned() };
-    let view = Some(ViewText { names: None, omits_databases: true });
+    let view = Some(ViewText { names: None, current_database: Some(database) });
     parser::restore_query(query, RestoreOptions { string_charset: None, resolved: true, view }).to_string()
 }

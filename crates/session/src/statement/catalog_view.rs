@@ -130,6 +130,10 @@ impl CatalogView for Session {
         self.permit_table(need)
     }
 
+    fn permit_view(&self, view: &ViewDef) -> Result<(), SqlError> {
+        Session::permit_view(self, view)
+    }
+
     fn permit_column(&self, need: &plan::TableNeed, column: &plan::ColumnNeed) -> Result<(), SqlError> {
         self.permit_table_column(need, column)
     }

@@ -50,7 +50,8 @@ impl Session {
         }
         let Some(rules) = self.row_rules(after)? else { return Ok(0) };
         let checks = rules.checks.iter().filter(|check| names.contains(&check.name.as_str()));
-        let rules = RowRules { generated: Vec::new(), checks: checks.cloned().collect() };
+        let rules =
+            RowRules { generated: Vec::new(), checks: checks.cloned().collect(), ..RowRules::default() };
         let context = self.change_context();
         for_each_row(change, table, &mut |row| check_row(&rules, row, &context)).await
     }

@@ -85,7 +85,7 @@ impl Session {
         let plan = self.plan_knowing(make).await?;
         let prepared = self.prepare_plan(plan)?;
         let PlanKind::Insert(insert) = &prepared.plan.kind else { return Ok(Done::ok()) };
-        let targets = load_targets(load, &insert.table)?;
+        let targets = load_targets(load, &insert.table, insert.view.as_ref())?;
         self.lock_plan(&prepared).await?;
         let gone = |_| error_code::ER_QUERY_INTERRUPTED.plain();
         sink.ask_for_file(load.path).await.map_err(gone)?;

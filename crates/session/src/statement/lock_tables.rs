@@ -6,11 +6,12 @@
 use catalog::{LockGuard, LockMode, LockName, Passage};
 use datum::{SqlError, error_code};
 use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, StatementKind};
-use plan::TableUse;
+use plan::Plan;
+use schema::ViewDef;
 
 use super::Done;
 use super::dispatch::is_account_statement;
-use super::plan_tables::lock_of;
+use super::plan_tables::{lock_of, lock_of_view};
 use super::reach::Reach;
 use crate::session::Session;
 use definition::TableName;
@@ -99,6 +100,11 @@ impl Session {
             if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
             }
+            if let Some(view) = catalog.view(&name.database, &name.name) {
+                wanted.push((name.lock(), LockMode::Shared));
+                self.lock_below(&view, mode, &mut wanted, &mut aliases);
+                continue;
+            }
             let handle = self.instance.catalog().require_table(&name.database, &name.name)?;
             if mode == LockMode::Exclusive && self.settings.foreign_key_checks {
                 reach.follow_table(handle.definition().id);
@@ -126,6 +132,29 @@ impl Session {
         Ok(Done::ok())
     }
 
+    /// What a view reads is locked as if it had been named.
+    fn lock_below(
+        &self,
+        view: &ViewDef,
+        mode: LockMode,
+        wanted: &mut Vec<(LockName, LockMode)>,
+        aliases: &mut Vec<LockedAlias>,
+    ) {
+        for (database, name) in &view.uses {
+            let table = LockName::Table(database.as_str().into(), name.as_str().into());
+            if wanted.iter().any(|(known, held)| *known == table && *held >= mode) {
+                continue;
+            }
+            if let Some(below) = self.instance.catalog().view(database, name) {
+                wanted.push((table, LockMode::Shared));
+                self.lock_below(&below, mode, wanted, aliases);
+            } else if self.instance.catalog().table(database, name).is_some() {
+                wanted.push((table.clone(), mode));
+                aliases.push(LockedAlias { table, alias: name.clone(), mode });
+            }
+        }
+    }
+
     /// Under LOCK TABLES only tables that are locked for writing can be flushed.
     pub(super) fn check_flushed_tables(&self, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
         if tables.is_empty() {
@@ -148,12 +177,18 @@ impl Session {
     }
 
     /// Errors 1099 and 1100: under LOCK TABLES a statement uses locked tables, and writes what is locked for it.
-    pub(crate) fn check_locked_uses(&self, used: &[TableUse]) -> Result<(), SqlError> {
+    pub(crate) fn check_locked_uses(&self, plan: &Plan) -> Result<(), SqlError> {
         if self.table_locks.is_empty() {
             return Ok(());
         }
-        for used in used {
+        let views: Vec<_> = plan.views.iter().map(lock_of_view).collect();
+        self.check_locked_tables(&views)?;
+        for used in &plan.tables {
             let (table, mode) = lock_of(used);
+            if used.is_below_view {
+                self.check_locked_tables(&[(table, mode)])?;
+                continue;
+            }
             let locked = self
                 .table_locks
                 .aliases

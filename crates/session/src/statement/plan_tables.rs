@@ -59,7 +59,7 @@ impl Session {
         if self.settings.safe_updates {
             super::safe_updates::check(plan)?;
         }
-        self.check_locked_uses(&plan.tables)
+        self.check_locked_uses(plan)
     }
 
     /// Plans for a caller who cannot come back for another plan: what `make` guesses is found out first, and it is asked

@@ -30,7 +30,8 @@ impl Session {
         if statement.query.into.is_some() {
             return Err(error_code::ER_VIEW_SELECT_CLAUSE.with(&[&"INTO"]));
         }
-        let before = self.replaced_view(statement, &name)?;
+        let before = self.replaced_view(statement, &name);
+        let before = if statement.if_not_exists { None } else { before? };
         let definer = self.view_definer(statement, before.as_deref())?;
         let locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
         let _locks = self.lock_for_change(locks).await?;
@@ -110,7 +111,9 @@ impl Session {
         name: &TableName,
     ) -> Result<(ViewQuery, Vec<LockGuard>), SqlError> {
         for _ in 0..PLAN_ATTEMPTS_MAX {
-            let context = self.planner_context(Literals::Inline, &[]);
+            let mut context = self.planner_context(Literals::Inline, &[]);
+            // Asked of those who use the view.
+            context.bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
             let query = planner::plan_view(statement.query, statement.columns, self, &context)?;
             let is_own = |view: &Arc<ViewDef>| view.database == name.database && view.name == name.name;
             if query.plan.views.iter().any(is_own) {
