@@ -54,14 +54,15 @@ impl<'p> Planner<'p> {
         if !view.is_updatable {
             // What is wrong below it comes first.
             let query = self.view_query(view)?;
-            self.in_view(view, |planner| planner.plan_query(query))?;
+            self.in_view(view, |planner| planner.bind_query(query))?;
             return Err(not_insertable(view));
         }
         self.blocks.push(Block::default());
         let found = self.find_target(view, need, listed);
         let block = self.blocks.pop().expect("pushed above");
         // They run before the first row.
-        self.value_initialisers.extend(block.initialisers);
+        let initialisers = self.build_initialisers(block.initialisers)?;
+        self.value_initialisers.extend(initialisers);
         found
     }
 

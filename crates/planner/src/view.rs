@@ -1,4 +1,4 @@
-//! Views in FROM: their text becomes a query of the statement, bound by itself and read as a derived table.
+//! Views in FROM: their text becomes a query of the statement, bound by itself and read as a query in FROM.
 //!
 //! Invariant: nothing of a view's text sees the statement around it, and what it needs is asked of whoever its
 //! definition says. What is wrong below a view is told of the outermost view only.

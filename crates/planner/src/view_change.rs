@@ -293,7 +293,9 @@ fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
 fn shift(tree: &mut JoinTree, first: usize) {
     match tree {
         JoinTree::Source(source) => *source += first,
-        JoinTree::Inner { left, right, .. } | JoinTree::Left { left, right, .. } => {
+        JoinTree::Inner { left, right, .. }
+        | JoinTree::Left { left, right, .. }
+        | JoinTree::Semi { left, right, .. } => {
             shift(left, first);
             shift(right, first);
         }
@@ -305,7 +307,7 @@ fn is_optional(tree: &JoinTree, sources: u64) -> bool {
     match tree {
         JoinTree::Source(_) => false,
         JoinTree::Inner { left, right, .. } => is_optional(left, sources) || is_optional(right, sources),
-        JoinTree::Left { left, right, .. } => {
+        JoinTree::Left { left, right, .. } | JoinTree::Semi { left, right, .. } => {
             right.sources() & sources == sources || is_optional(left, sources) || is_optional(right, sources)
         }
     }
@@ -322,7 +324,7 @@ fn graft(tree: &mut JoinTree, sources: u64, conditions: &mut Vec<Expr>) {
                 graft(right, sources, conditions);
             }
         }
-        JoinTree::Left { left, right, on } => {
+        JoinTree::Left { left, right, on } | JoinTree::Semi { left, right, on, .. } => {
             if holds(left) {
                 graft(left, sources, conditions);
             } else if holds(right) {

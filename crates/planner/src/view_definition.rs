@@ -204,7 +204,7 @@ pub fn view_columns<'p>(
     let arena = bumpalo::Bump::new();
     let mut planner = Planner::new(catalog, context, &arena);
     let query = planner.view_query(view)?;
-    let mut columns = planner.in_view(view, |planner| planner.plan_query(query))?.columns;
+    let mut columns = planner.in_view(view, |planner| planner.bind_query(query))?.columns;
     if !view.column_names.is_empty() && view.column_names.len() != columns.len() {
         return Err(crate::view::invalid(view));
     }
