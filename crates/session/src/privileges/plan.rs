@@ -3,6 +3,7 @@
 //! Called while the plan is made, so that errors tell nothing of what is forbidden, and before a plan of the cache runs.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use auth::{Access, AccountName, ClientHost, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
@@ -39,6 +40,22 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Error 1345: how a plan reads views is shown to those who may look below them.
+    pub(crate) fn require_shown_views(&self, plan: &Plan) -> Result<(), SqlError> {
+        let access = self.privileges.access();
+        let shows =
+            |view: &Arc<ViewDef>| access.table(&view.database, &view.name).has(Privilege::ShowView.into());
+        let reads = |need: &TableNeed| {
+            need.user.is_none()
+                || is_open_to_all(&need.database, &need.table)
+                || access.any_column(&need.database, &need.table).has(Privilege::Select.into())
+        };
+        match access.is_full() || plan.views.iter().all(shows) && plan.needs.iter().all(reads) {
+            true => Ok(()),
+            false => Err(error_code::ER_VIEW_NO_EXPLAIN.plain()),
+        }
     }
 
     /// Error 1449, or 1045 for those who are not told, when the definer is no more.

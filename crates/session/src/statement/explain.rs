@@ -35,6 +35,7 @@ impl Session {
                     self.require_usable_xa()?;
                 }
                 self.require_plan(&plan)?;
+                self.require_shown_views(&plan)?;
                 if !explain.analyze {
                     plan.conditions
                         .iter()

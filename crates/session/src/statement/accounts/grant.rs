@@ -1,6 +1,8 @@
 //! GRANT of privileges: only what the session's account has itself, at that level, with the right to pass it on.
 //!
 //! Called by `account_statement`; REVOKE asks for the same rights.
+use std::sync::Arc;
+
 use auth::{Account, AccountName, DynamicSet, Privilege, PrivilegeSet, ProxyGrant};
 use datum::{SqlError, error_code};
 use parser::ast::Grant;
@@ -167,7 +169,11 @@ impl Session {
                     let made = self.instance.virtual_tables.find(&table.database, &table.name);
                     made.map(|table| table.definition().clone())
                 };
-                let Some(definition) = stored.or_else(made) else {
+                let view = || {
+                    let view = catalog.view(&table.database, &table.name)?;
+                    self.view_columns().table_of(&view).ok().map(Arc::new)
+                };
+                let Some(definition) = stored.or_else(made).or_else(view) else {
                     let may_be_absent =
                         granted.whole.has(Privilege::Create.into()) && granted.columns.is_empty();
                     return match may_be_absent {
