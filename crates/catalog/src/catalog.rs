@@ -94,6 +94,9 @@ impl Catalog {
             }
             state.put_table(Arc::new(TableHandle::new(Arc::new(definition), Arc::new(cell))))?;
         }
+        for definition in &contents.temporary {
+            next_table_id = next_table_id.max(definition.id.0 + 1);
+        }
         for definition in contents.views {
             state.put_view(Arc::new(definition))?;
         }
@@ -111,7 +114,29 @@ impl Catalog {
         if is_new {
             catalog.initialise().await?;
         }
+        catalog.remove_temporary(contents.temporary).await?;
         Ok(catalog)
+    }
+
+    /// The sessions of these tables ended with the server.
+    async fn remove_temporary(self: &Arc<Self>, tables: Vec<TableDef>) -> Result<(), SqlError> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        let mut change = self.begin_change();
+        for table in tables {
+            change.drop_table(&Arc::new(table)).await?;
+        }
+        change.commit().await
+    }
+
+    /// The temporary tables of all sessions.
+    pub fn temporary_tables(&self) -> Vec<Arc<TableHandle>> {
+        let state = self.state.read();
+        let handles = state.by_id.values().map(|live| &live.handle);
+        let mut tables: Vec<_> = handles.filter(|handle| handle.definition().temporary).cloned().collect();
+        tables.sort_by_key(|table| table.definition().id);
+        tables
     }
 
     async fn initialise(self: &Arc<Self>) -> Result<(), SqlError> {
@@ -338,6 +363,11 @@ impl State {
 
     pub fn put_table(&mut self, handle: Arc<TableHandle>) -> Result<(), SqlError> {
         let definition: Arc<TableDef> = handle.definition().clone();
+        if definition.temporary {
+            // Only its session knows the name.
+            self.by_id.insert(definition.id, LiveTable { handle, relations: None });
+            return Ok(());
+        }
         self.databases.get(&definition.database).ok_or_else(|| {
             let what = format!("the data dictionary has a table of no database, {}", definition.database);
             error_code::ER_INTERNAL_ERROR.with(&[&what])
@@ -366,6 +396,9 @@ impl State {
 
     pub fn remove_table(&mut self, definition: &TableDef) {
         self.by_id.remove(&definition.id);
+        if definition.temporary {
+            return;
+        }
         self.forget_parents(definition);
         if let Some(database) = self.databases.get_mut(&definition.database) {
             database.tables.remove(&definition.name);

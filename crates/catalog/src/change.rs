@@ -117,8 +117,7 @@ impl SchemaChange {
     }
 
     async fn store_definition(&mut self, definition: &TableDef) -> Result<(), SqlError> {
-        let key = RecordKey::table(&definition.database, &definition.name);
-        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await
+        dictionary::put(&mut self.transaction, &key_of(definition), &definition.to_bytes()).await
     }
 
     /// Drops a table with all its trees.
@@ -131,8 +130,7 @@ impl SchemaChange {
 
     /// Forgets a descriptor but leaves its trees: the table gets another name or descriptor.
     pub async fn remove_definition(&mut self, definition: &Arc<TableDef>) -> Result<(), SqlError> {
-        let key = RecordKey::table(&definition.database, &definition.name);
-        dictionary::remove(&mut self.transaction, &key).await?;
+        dictionary::remove(&mut self.transaction, &key_of(definition)).await?;
         self.edits.push(Edit::RemoveTable(definition.clone()));
         Ok(())
     }
@@ -213,6 +211,7 @@ impl SchemaChange {
     pub async fn commit(self) -> Result<(), SqlError> {
         let SchemaChange { catalog, transaction, edits } = self;
         transaction.commit().await.map_err(|error| engine_error("data dictionary", error))?;
+        show_temporary_tables(&catalog, &edits);
         catalog.publish(|state| {
             for edit in edits {
                 apply(state, edit);
@@ -224,6 +223,27 @@ impl SchemaChange {
     /// Undoes everything and waits for it.
     pub async fn rollback(self) -> Result<(), SqlError> {
         self.transaction.rollback().await.map_err(|error| engine_error("data dictionary", error))
+    }
+}
+
+/// Where the descriptor is stored.
+fn key_of(definition: &TableDef) -> RecordKey {
+    match definition.temporary {
+        true => RecordKey::temporary(definition.id),
+        false => RecordKey::table(&definition.database, &definition.name),
+    }
+}
+
+/// A session reads its temporary tables also from a snapshot that it took before it made them.
+fn show_temporary_tables(catalog: &Catalog, edits: &[Edit]) {
+    for edit in edits {
+        if let Edit::PutTable(handle) = edit
+            && handle.definition().temporary
+        {
+            let definition = handle.definition();
+            let trees = definition.indexes.iter().map(|index| index.tree).chain([definition.tree]);
+            trees.for_each(|tree| catalog.engine().show_to_all(TreeId(tree)));
+        }
     }
 }
 

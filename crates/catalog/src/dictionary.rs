@@ -11,6 +11,7 @@
 //! | 4    | `accounts`      | what the session encodes                  |
 //! | 5    | variable        | text of a persisted global variable       |
 //! | 6    | database, view  | stored form of the view                   |
+//! | 8    | table's id      | stored form of a temporary table          |
 //! | 16   | table's id      | its statistics                            |
 //! | 17   | table's id      | its histograms                            |
 //!
@@ -66,6 +67,11 @@ impl RecordKey {
 
     pub fn view(database: &str, name: &str) -> RecordKey {
         RecordKey::new(6, &[database, name])
+    }
+
+    /// What a session made and a restart removes.
+    pub fn temporary(table: TableId) -> RecordKey {
+        RecordKey::new(8, &[&table.0.to_string()])
     }
 
     pub fn statistics(table: TableId) -> RecordKey {
@@ -132,6 +138,7 @@ pub(crate) struct Contents {
     pub databases: Vec<DatabaseDef>,
     pub tables: Vec<TableDef>,
     pub views: Vec<ViewDef>,
+    pub temporary: Vec<TableDef>,
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
     pub statistics: HashMap<TableId, Statistics>,
@@ -184,6 +191,10 @@ impl Contents {
             6 => {
                 let view = ViewDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
                 self.views.push(view);
+            }
+            8 => {
+                let table = TableDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
+                self.temporary.push(TableDef { temporary: true, ..table });
             }
             16 => {
                 let table = name.parse().map(TableId).map_err(|_| corrupt("the name of statistics"))?;

@@ -79,6 +79,12 @@ impl Trees {
         Some(live.creator.as_ref().is_none_or(is_seen).then_some(live.tree))
     }
 
+    fn show_to_all(&self, tree: TreeId) {
+        if let Some(live) = self.live.write().get_mut(&tree) {
+            live.creator = None;
+        }
+    }
+
     pub fn all(&self) -> Vec<(TreeId, Tree)> {
         let mut all: Vec<_> = self.live.read().iter().map(|(id, live)| (*id, live.tree)).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
@@ -101,6 +107,12 @@ impl Trees {
 }
 
 impl Engine {
+    /// Snapshots that are older than the tree may read it: it was empty when its creation was committed, or nobody else
+    /// has one.
+    pub fn show_to_all(&self, tree: TreeId) {
+        self.trees.show_to_all(tree);
+    }
+
     /// The trees that exist, without the engine's own.
     pub fn tree_ids(&self) -> Vec<TreeId> {
         self.trees.all().into_iter().map(|(tree, _)| tree).collect()

@@ -8,6 +8,11 @@ pub trait CatalogView {
     /// The table of this name. Errors: 1146 no such table, 1049 unknown database.
     fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError>;
 
+    /// The same for names below a view, which reach no temporary table.
+    fn base_table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
+        self.table(database, name)
+    }
+
     /// About how many rows lie in the ranges of an index, whose bounds are made from constants and the values of the
     /// parameters. Without waiting: `None` when what is in memory does not tell.
     fn rows_in(

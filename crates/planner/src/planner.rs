@@ -151,8 +151,12 @@ impl<'p> Planner<'p> {
     ) -> Result<(ResolvedTable, usize), SqlError> {
         let database = self.database_of(name)?;
         let need = self.need_table(usage, database, name.name.name)?;
-        let resolved = self.catalog.table(database, name.name.name)?;
+        let resolved = match self.view_path.is_empty() {
+            true => self.catalog.table(database, name.name.name)?,
+            false => self.catalog.base_table(database, name.name.name)?,
+        };
         if let ResolvedTable::Stored { table, .. } = &resolved {
+            self.shareable &= !table.temporary;
             if self.subquery_depth > 0 && self.derived_depth == 0 {
                 self.subquery_reads.push(table.id);
             }

@@ -18,7 +18,9 @@ pub fn create_table_text(table: &TableDef, next_auto_increment: Option<u64>) -> 
     let mut checks: Vec<&CheckDef> = table.checks.iter().collect();
     checks.sort_by_key(|check| check.name.to_lowercase());
     lines.extend(checks.into_iter().map(CheckDef::clause));
-    let mut text = format!("CREATE TABLE {} (\n  {}\n)", quote_identifier(&table.name), lines.join(",\n  "));
+    let word = if table.temporary { "TEMPORARY TABLE" } else { "TABLE" };
+    let name = quote_identifier(&table.name);
+    let mut text = format!("CREATE {word} {name} (\n  {}\n)", lines.join(",\n  "));
     text.push_str(" ENGINE=");
     text.push_str(&table.engine);
     if let Some(next) = next_auto_increment

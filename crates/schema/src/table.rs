@@ -45,6 +45,8 @@ pub struct TableDef {
     pub auto_increment_resets: u64,
     /// Seconds since 1970 of CREATE TABLE.
     pub created_at: i64,
+    /// Only one session knows it, and it is gone after a restart; not part of the stored form.
+    pub temporary: bool,
 }
 
 impl TableDef {
@@ -68,6 +70,7 @@ impl TableDef {
             auto_increment_start: 1,
             auto_increment_resets: 0,
             created_at: 0,
+            temporary: false,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{
     GlobalReadLock, NamedStatement, Observation, PreparedStatement, Statements, TableLocks,
+    TemporaryTables,
 };
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
@@ -50,6 +51,7 @@ pub struct Session {
     pub(crate) transaction: TransactionControl,
     /// Between XA START and the end of the branch: `transaction` is its.
     pub(crate) xa: Option<XaBranch>,
+    pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES.
     pub(crate) table_locks: TableLocks,
     pub(crate) global_read_lock: Option<GlobalReadLock>,
@@ -119,6 +121,7 @@ impl Session {
             database: None,
             transaction: TransactionControl::of(id),
             xa: None,
+            temporary: TemporaryTables::default(),
             table_locks: TableLocks::default(),
             global_read_lock: None,
             statement_passage: None,
@@ -268,6 +271,7 @@ impl Session {
         self.transaction = TransactionControl::of(self.process.id);
         self.process.update(|activity| activity.transaction = None);
         self.xa = None;
+        self.drop_temporary_tables().await;
         self.table_locks.clear();
         self.global_read_lock = None;
         self.backup_lock = None;
@@ -355,6 +359,7 @@ impl Session {
     pub async fn close(mut self) {
         // Nobody is left to be told of an error; recovery would undo the transaction as well.
         let _ = self.transaction.rollback().await;
+        self.drop_temporary_tables().await;
     }
 
     /// The session has ended: what it did becomes its account's.

@@ -56,12 +56,18 @@ impl Session {
     fn require_on(&self, privileges: PrivilegeSet, table: ObjectName<'_>) -> Result<(), SqlError> {
         let name = self.table_name(table)?;
         self.require_changeable(&name.database)?;
+        if self.temporary.has(&name) {
+            return Ok(());
+        }
         self.require_table(privileges, &name.database, &name.name)
     }
 
     fn require_on_all(&self, privileges: PrivilegeSet, tables: &[ObjectName<'_>]) -> Result<(), SqlError> {
         for table in tables {
             let name = self.table_name(*table)?;
+            if self.temporary.has(&name) {
+                continue;
+            }
             if privileges.has(Privilege::Drop.into()) {
                 self.require_changeable(&name.database)?;
             }
@@ -76,7 +82,8 @@ impl Session {
         let name = self.table_name(statement.name)?;
         self.require_changeable(&name.database)?;
         if statement.temporary {
-            return self.require_database(Privilege::CreateTemporaryTables, &name.database);
+            self.require_database(Privilege::CreateTemporaryTables, &name.database)?;
+            return statement.like.map_or(Ok(()), |like| self.require_on(Privilege::Select.into(), like));
         }
         let mut needed: PrivilegeSet = Privilege::Create.into();
         if statement.query.is_some() {

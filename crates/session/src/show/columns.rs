@@ -39,7 +39,7 @@ impl Session {
             Some(Named::Virtual(table)) => return Ok(table.definition().clone()),
             Some(Named::Stored(handle)) => handle,
             Some(Named::View(view)) => return self.view_columns().table_of(&view).map(Arc::new),
-            None => self.instance.catalog().require_table(&name.database, &name.name)?,
+            None => self.stored_table(&name)?,
         };
         Ok(handle.definition().clone())
     }

@@ -15,8 +15,8 @@ impl Session {
             return Ok(self.view_rows(&view));
         }
         let definition = self.named_table(table)?;
-        let handle = self.instance.catalog().table(&definition.database, &definition.name);
-        if handle.is_some() {
+        let handle = self.instance.catalog().table_by_id(definition.id);
+        if handle.is_some() && !definition.temporary {
             let lock = self.table_name(table)?.lock();
             self.check_locked_tables(&[(lock, LockMode::Shared)])?;
         }

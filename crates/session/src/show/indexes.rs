@@ -10,7 +10,7 @@ use crate::session::Session;
 impl Session {
     pub(super) fn show_indexes(&self, table: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let definition = self.shown_table(table)?;
-        let handle = self.instance.catalog().table(&definition.database, &definition.name);
+        let handle = self.instance.catalog().table_by_id(definition.id);
         let ready = handle.and_then(|handle| handle.if_ready());
         let cardinality = |index: usize, position: usize| {
             ready.as_ref().map_or(Value::Null, |table| Value::UInt(table.cardinality(index, position + 1)))

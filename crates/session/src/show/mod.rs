@@ -19,7 +19,7 @@ use parser::ast::{Show, ShowFilter};
 
 use crate::result::MadeRows;
 use crate::session::Session;
-use crate::statement::{Done, Request, Shield};
+use crate::statement::{Done, Named, Request, Shield};
 
 impl Session {
     pub(crate) async fn show(
@@ -54,7 +54,10 @@ impl Session {
             Show::TableStatus { database, filter } => self.status_tables(database, filter)?,
             Show::Index { table, .. } | Show::CreateTable(table) => {
                 let name = self.table_name(table)?;
-                catalog.table(&name.database, &name.name).into_iter().collect()
+                match self.resolve(&name.database, &name.name) {
+                    Some(Named::Stored(table)) => vec![table],
+                    _ => Vec::new(),
+                }
             }
             _ => Vec::new(),
         };

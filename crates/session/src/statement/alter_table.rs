@@ -64,14 +64,14 @@ impl Session {
             _ => None,
         });
         let new_name = new_name.transpose()?.filter(|to| *to != name);
+        if self.temporary.has(&name) {
+            return self.alter_temporary(name, new_name, specifications, options, shield).await;
+        }
         let _locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
         let mut alteration = self.alteration(&name, specifications)?;
         let (followers, added) = self.relate(&mut alteration, new_name, options)?;
         alteration.rebuild |= needs_rebuild(&alteration);
-        if alteration.rebuild && options.algorithm == Some(AlgorithmOption::Instant) {
-            return Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
-                .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"]));
-        }
+        check_instant(&alteration, options)?;
         let before = alteration.before.definition().clone();
         if options.algorithm.is_some_and(|algorithm| algorithm != AlgorithmOption::Copy) {
             check_constraint_algorithm(&before, &alteration.after, options)?;
@@ -124,13 +124,13 @@ impl Session {
         Ok(guards)
     }
 
-    fn alteration(
+    pub(super) fn alteration(
         &self,
         name: &TableName,
         specifications: &[AlterSpecification<'_>],
     ) -> Result<Alteration, SqlError> {
         let catalog = self.instance.catalog();
-        let before = catalog.require_table(&name.database, &name.name)?;
+        let before = self.stored_table(name)?;
         let database_collation = catalog.database(&name.database).map(|database| database.collation);
         let source = self.definition_context();
         let mut context = source.context();
@@ -218,7 +218,7 @@ impl Session {
     }
 
     /// New index trees and a new descriptor over the old rows.
-    async fn change_in_place(
+    pub(super) async fn change_in_place(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
@@ -256,7 +256,7 @@ impl Session {
     }
 
     /// A copy of all rows into new trees under a new table id.
-    async fn rebuild(
+    pub(super) async fn rebuild(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
@@ -291,5 +291,14 @@ impl Session {
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))
             || computes_values(table.definition(), old, &sources);
         Ok((table, if converts { copied } else { 0 }))
+    }
+}
+
+/// Error 1845 where rows would have to be copied.
+pub(super) fn check_instant(alteration: &Alteration, options: SchemaChangeOption) -> Result<(), SqlError> {
+    match alteration.rebuild && options.algorithm == Some(AlgorithmOption::Instant) {
+        true => Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
+            .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"])),
+        false => Ok(()),
     }
 }

@@ -26,6 +26,14 @@ impl Session {
     /// The one place where the name of a table becomes what it means to this session: plans are made by it, and kept
     /// ones are held against it.
     pub(crate) fn resolve(&self, database: &str, name: &str) -> Option<Named> {
+        if let Some(table) = self.temporary.find(database, name) {
+            return Some(Named::Stored(table.clone()));
+        }
+        self.resolve_shared(database, name)
+    }
+
+    /// The same for what all sessions know, which is all that views reach.
+    fn resolve_shared(&self, database: &str, name: &str) -> Option<Named> {
         if let Some(table) = self.instance.virtual_tables.find(database, name) {
             return Some(Named::Virtual(table));
         }
@@ -42,20 +50,27 @@ impl Session {
         let catalog = self.instance.catalog();
         // Read before the names: a change in between makes the next one who asks look again.
         let version = catalog.version();
-        if prepared.known_at.load(Relaxed) == version {
+        let knows_more = !self.temporary.is_empty();
+        if prepared.known_at.load(Relaxed) == version && !knows_more {
             return true;
         }
-        let is_same =
-            |(used, epoch): (&TableUse, &u64)| match self.resolve(&used.table.database, &used.table.name) {
+        let is_same = |(used, epoch): (&TableUse, &u64)| {
+            let (database, name) = (&used.table.database, &used.table.name);
+            let now = match used.is_below_view {
+                true => self.resolve_shared(database, name),
+                false => self.resolve(database, name),
+            };
+            match now {
                 Some(Named::Stored(handle)) => {
                     Arc::ptr_eq(handle.definition(), &used.table) && handle.statistics().epoch() == *epoch
                 }
                 _ => false,
-            };
+            }
+        };
         let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
         let mut used = prepared.plan.tables.iter().zip(&prepared.epochs);
         let same = used.all(is_same) && self.has_views(&prepared.plan.views) && catalog.relates(related);
-        if same {
+        if same && !knows_more {
             prepared.known_at.store(version, Relaxed);
         }
         same
@@ -64,7 +79,7 @@ impl Session {
     /// Whether the views still are what they were.
     pub(crate) fn has_views(&self, views: &[Arc<ViewDef>]) -> bool {
         views.iter().all(|view| {
-            let now = self.resolve(&view.database, &view.name);
+            let now = self.resolve_shared(&view.database, &view.name);
             matches!(now, Some(Named::View(now)) if Arc::ptr_eq(&now, view))
         })
     }
@@ -88,9 +103,9 @@ impl Session {
     }
 }
 
-impl CatalogView for Session {
-    fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
-        match self.resolve(database, name) {
+impl Session {
+    fn resolved(&self, named: Option<Named>, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
+        match named {
             Some(Named::Virtual(table)) => Ok(ResolvedTable::Virtual(table)),
             Some(Named::Stored(handle)) => {
                 self.instance.catalog().renew_statistics_if_due(&handle, self.now_utc_micros());
@@ -100,6 +115,16 @@ impl CatalogView for Session {
             Some(Named::View(view)) => Ok(ResolvedTable::View(view)),
             None => Err(self.unresolved(database, name)),
         }
+    }
+}
+
+impl CatalogView for Session {
+    fn table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
+        self.resolved(self.resolve(database, name), database, name)
+    }
+
+    fn base_table(&self, database: &str, name: &str) -> Result<ResolvedTable, SqlError> {
+        self.resolved(self.resolve_shared(database, name), database, name)
     }
 
     fn rows_in(

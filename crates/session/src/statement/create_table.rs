@@ -25,9 +25,6 @@ impl Session {
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        if statement.temporary {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"temporary tables"]));
-        }
         if statement.partitioning.is_some() {
             return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"partitioning"]));
         }
@@ -87,9 +84,10 @@ impl Session {
         self.lock_with_relatives(locks, || &self.foreign_keys().relatives(name) | &parents).await
     }
 
-    fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
-        let source = self.instance.catalog().require_table(&like.database, &like.name)?;
+    pub(super) fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {
+        let source = self.stored_table(like)?;
         Ok(TableDef {
+            temporary: false,
             database: name.database.clone(),
             name: name.name.clone(),
             auto_increment_start: 1,
@@ -99,7 +97,7 @@ impl Session {
         })
     }
 
-    fn definition_of(
+    pub(super) fn definition_of(
         &self,
         statement: &CreateTable<'_>,
         name: &TableName,
@@ -144,6 +142,6 @@ impl Session {
     }
 }
 
-fn seconds_now() -> i64 {
+pub(super) fn seconds_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
 }

@@ -109,7 +109,7 @@ impl Session {
                 self.truncate_system_table(statement.table)
             }
             _ if is_schema_change(kind) => {
-                let done = Box::pin(self.change_schema(request, shield)).await?;
+                let done = Box::pin(self.change_schema(request, shield, sink)).await?;
                 self.move_table_locks(kind).await?;
                 Ok(done)
             }
@@ -220,6 +220,8 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
     match kind {
         StatementKind::LockTables(_) | StatementKind::Flush(_) => true,
+        StatementKind::CreateTable(statement) => !statement.temporary,
+        StatementKind::DropTable(statement) => !statement.temporary,
         StatementKind::MaintainTable(maintain) => maintain.kind != MaintenanceKind::Checksum,
         kind => is_schema_change(kind) || is_account_statement(kind),
     }

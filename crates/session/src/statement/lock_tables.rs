@@ -96,6 +96,10 @@ impl Session {
                 LockTableKind::Write | LockTableKind::LowPriorityWrite => LockMode::Exclusive,
             };
             aliases.push(LockedAlias { table: name.lock(), alias: alias.to_owned(), mode });
+            if self.temporary.has(&name) {
+                aliases.pop();
+                continue;
+            }
             // The rows of virtual tables are made for each reader: nobody can change them meanwhile.
             if self.instance.virtual_tables.find(&name.database, &name.name).is_some() {
                 continue;
@@ -183,7 +187,7 @@ impl Session {
         }
         let views: Vec<_> = plan.views.iter().map(lock_of_view).collect();
         self.check_locked_tables(&views)?;
-        for used in &plan.tables {
+        for used in plan.tables.iter().filter(|used| !used.table.temporary) {
             let (table, mode) = lock_of(used);
             if used.is_below_view {
                 self.check_locked_tables(&[(table, mode)])?;
@@ -239,6 +243,9 @@ impl Session {
             _ => return Ok(()),
         };
         for table in changed {
+            if self.temporary.has(&self.table_name(table)?) {
+                continue;
+            }
             let is_reading = matches!(kind, CreateTable(_));
             let mode = if is_reading { LockMode::Shared } else { LockMode::Exclusive };
             self.check_locked_tables(&[(self.table_name(table)?.lock(), mode)])?;

@@ -96,14 +96,14 @@ impl Session {
         match kind {
             MaintenanceKind::Check => self.check_table(name).await,
             MaintenanceKind::Optimize => {
-                self.instance.catalog().require_table(&name.database, &name.name)?;
+                self.stored_table(name)?;
                 let (rebuild, options) = ([AlterSpecification::Force], SchemaChangeOption::default());
                 self.alter(name.clone(), &rebuild, options, shield).await?;
                 let note = "Table does not support optimize, doing recreate + analyze instead";
                 Ok(vec![("note", note.to_owned()), ("status", "OK".to_owned())])
             }
             MaintenanceKind::Repair => {
-                self.instance.catalog().require_table(&name.database, &name.name)?;
+                self.stored_table(name)?;
                 Ok(vec![("note", "The storage engine for the table doesn't support repair".to_owned())])
             }
             MaintenanceKind::Analyze => {
@@ -117,7 +117,7 @@ impl Session {
     async fn analyze_table(&mut self, name: &TableName) -> Result<(), SqlError> {
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
         let catalog = self.instance.catalog().clone();
-        let table = catalog.require_table(&name.database, &name.name)?;
+        let table = self.stored_table(name)?;
         table.clone().ready(catalog.engine()).await?;
         let interrupt = &self.process.kill.interrupt;
         catalog.analyze(&table, self.now_utc_micros(), &|| interrupt.check()).await?;
@@ -127,7 +127,7 @@ impl Session {
     async fn check_table(&mut self, name: &TableName) -> Result<Vec<Line>, SqlError> {
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
         let catalog = self.instance.catalog().clone();
-        let table = catalog.require_table(&name.database, &name.name)?;
+        let table = self.stored_table(name)?;
         let faults = catalog::check_table(&table, &mut catalog.begin_change()).await?;
         if faults.is_empty() {
             return Ok(vec![("status", "OK".to_owned())]);
@@ -161,7 +161,7 @@ impl Session {
         self.check_locked_tables(&[(name.lock(), LockMode::Shared)])?;
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Shared)]).await?;
         let catalog = self.instance.catalog().clone();
-        let table = catalog.require_table(&name.database, &name.name)?;
+        let table = self.stored_table(name)?;
         if is_quick {
             return Ok(Value::Null);
         }

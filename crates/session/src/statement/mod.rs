@@ -46,6 +46,7 @@ mod schema_change;
 mod set;
 mod setup;
 mod system_table;
+mod temporary;
 mod transactions;
 mod views;
 mod xa;
@@ -60,6 +61,7 @@ pub use named::NamedStatement;
 pub(crate) use nested::Statements;
 pub(crate) use observe::{KeptDigest, Observation};
 pub use prepared::{PreparedInfo, PreparedStatement};
+pub(crate) use temporary::TemporaryTables;
 pub(crate) use views::not_a_view;
 
 use std::borrow::Cow;

@@ -11,6 +11,7 @@ use datum::{SqlError, error_code};
 use plan::{Plan, TableUsage, TableUse};
 use schema::ViewDef;
 
+use super::temporary::changes_shared;
 use crate::session::Session;
 use instance::{PlanShape, PreparedPlan};
 
@@ -28,7 +29,7 @@ impl Session {
     pub(crate) async fn lock_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.statements.set_plan_is_stale(false);
         self.admit_plan(&prepared.plan, prepared.counted.has_sources)?;
-        if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
+        if changes_shared(&prepared.plan) {
             self.pass_to_change().await?;
         }
         self.lock_shared(&prepared.locks).await?;
@@ -55,6 +56,7 @@ impl Session {
         if has_sources {
             self.require_usable_xa()?;
         }
+        self.check_xa_tables(plan)?;
         self.require_plan(plan)?;
         if self.settings.safe_updates {
             super::safe_updates::check(plan)?;
@@ -73,7 +75,7 @@ impl Session {
             return Ok(plan);
         }
         self.admit_plan(&plan, PlanShape::of(&plan).has_sources)?;
-        for used in &plan.tables {
+        for used in plan.tables.iter().filter(|used| !used.table.temporary) {
             // No longer than it takes: the statement's own locks are taken in their order.
             let lock = vec![(lock_of(used).0, LockMode::Shared)];
             let _lock = Box::pin(self.lock_for_change(lock)).await?;

@@ -185,7 +185,7 @@ impl Session {
                 plan.cascade_rules.push((table, rules));
             }
         }
-        let mut locks: Vec<(LockName, LockMode)> = plan.tables.iter().map(lock_of).collect();
+        let mut locks: Vec<(LockName, LockMode)> = shared_tables(&plan).map(lock_of).collect();
         locks.extend(plan.views.iter().map(lock_of_view));
         locks.extend(reach.locks());
         locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
@@ -500,6 +500,11 @@ impl Session {
             }
         }
     }
+}
+
+/// Those that others know as well.
+fn shared_tables(plan: &Plan) -> impl Iterator<Item = &plan::TableUse> {
+    plan.tables.iter().filter(|used| !used.table.temporary)
 }
 
 /// A LIMIT of the statement takes the place of `sql_select_limit`.

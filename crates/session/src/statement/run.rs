@@ -229,6 +229,7 @@ impl Session {
             }
             _ => self.shared.row_count.store(-1, Relaxed),
         }
+        self.remove_doomed().await;
         let changes = std::mem::take(&mut self.changes);
         let status = self
             .status_flags()

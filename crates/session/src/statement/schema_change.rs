@@ -1,7 +1,7 @@
 //! CREATE, DROP, RENAME and TRUNCATE of tables and databases.
 //!
 //! Each statement locks what it names, checks, and makes one `SchemaChange` that is committed as a whole.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::{LockMode, LockName, SYSTEM_DATABASES, SchemaChange, check_database_name, check_table_name};
@@ -16,6 +16,7 @@ use table::TableHandle;
 use super::guard::Shield;
 use super::{Done, Request};
 use crate::session::Session;
+use crate::sink::ResultSink;
 use definition::{
     Definer, ER_DB_DOES_NOT_EXIST, ForeignKeys, Names, TableName, database_collation, follow_renames,
 };
@@ -54,9 +55,13 @@ impl Session {
         &mut self,
         request: Request<'_>,
         shield: &Shield,
+        sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
         match request.statement.kind {
+            CreateTable(statement) if statement.temporary => {
+                self.create_temporary(statement, request, shield, sink).await
+            }
             CreateTable(statement) => self.create_table(statement, request, shield).await,
             AlterTable(statement) => self.alter_table(statement, shield).await,
             CreateIndex(statement) => self.create_index(statement, shield).await,
@@ -106,8 +111,16 @@ impl Session {
             self.require_changeable(&name.database)?;
             names.push(name);
         }
-        let locks = names.iter().map(|name| (name.lock(), LockMode::Exclusive)).collect();
-        let relatives = || names.iter().flat_map(|name| self.foreign_keys().relatives(name)).collect();
+        let (temporary, names): (Vec<TableName>, Vec<TableName>) =
+            names.into_iter().partition(|name| self.temporary.has(name));
+        let mut locks = Vec::new();
+        if !statement.temporary {
+            locks.extend(names.iter().map(|name| (name.lock(), LockMode::Exclusive)));
+        }
+        let relatives = || match statement.temporary {
+            true => BTreeSet::new(),
+            false => names.iter().flat_map(|name| self.foreign_keys().relatives(name)).collect(),
+        };
         let _locks = self.lock_with_relatives(locks, relatives).await?;
         let catalog = self.instance.catalog().clone();
         let is_missing =
@@ -116,16 +129,20 @@ impl Session {
         if !missing.is_empty() && !statement.if_exists {
             return Err(error_code::ER_BAD_TABLE_ERROR.with(&[&missing.join(",")]));
         }
-        self.foreign_keys().check_drop(&names)?;
+        if !statement.temporary {
+            self.foreign_keys().check_drop(&names)?;
+        }
+        temporary.iter().for_each(|name| self.doom(name));
         for name in missing {
             self.shared.note(error_code::ER_BAD_TABLE_ERROR.with(&[&name]));
         }
+        if statement.temporary {
+            return Ok(Done::ok());
+        }
         let mut change = catalog.begin_change();
-        if !statement.temporary {
-            for name in &names {
-                if let Some(handle) = catalog.table(&name.database, &name.name) {
-                    change.drop_table(handle.definition()).await?;
-                }
+        for name in &names {
+            if let Some(handle) = catalog.table(&name.database, &name.name) {
+                change.drop_table(handle.definition()).await?;
             }
         }
         self.commit_change(change, shield).await?;
@@ -232,6 +249,10 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let name = self.table_name(statement.table)?;
         self.require_changeable(&name.database)?;
+        if let Some(table) = self.temporary.find(&name.database, &name.name) {
+            let table = table.clone();
+            return self.truncate_temporary(table, shield).await;
+        }
         let _locks = self.lock_for_change(vec![(name.lock(), LockMode::Exclusive)]).await?;
         let catalog = self.instance.catalog().clone();
         if catalog.view(&name.database, &name.name).is_some() {

@@ -52,6 +52,7 @@ impl Session {
             count(&self.process.counters.handler_commit);
         }
         let _passage = self.pass_to_commit().await?;
+        self.warn_of_temporary(false);
         shield.raise();
         let result = self.transaction.commit().await.map_err(transaction_error);
         shield.lower();
@@ -77,6 +78,7 @@ impl Session {
         shield.lower();
         self.statements.forget_savepoints();
         result?;
+        self.warn_of_temporary(true);
         self.complete(end, chained);
         Ok(Done::ok())
     }

@@ -115,6 +115,9 @@ impl Session {
             // Asked of those who use the view.
             context.bind.sql_mode.0 &= !datum::SqlMode::ONLY_FULL_GROUP_BY.0;
             let query = planner::plan_view(statement.query, statement.columns, self, &context)?;
+            if let Some(used) = query.plan.tables.iter().find(|used| used.table.temporary) {
+                return Err(error_code::ER_VIEW_SELECT_TMPTABLE.with(&[&used.table.name]));
+            }
             let is_own = |view: &Arc<ViewDef>| view.database == name.database && view.name == name.name;
             if query.plan.views.iter().any(is_own) {
                 let own = (name.database.clone(), name.name.clone());

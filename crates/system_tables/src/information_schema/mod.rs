@@ -20,6 +20,7 @@ mod statistics;
 mod table_constraints;
 mod tables;
 mod user_statistics;
+mod temporary_tables;
 mod views;
 
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
         statistics::VIEW,
         table_constraints::VIEW,
         tables::VIEW,
+        temporary_tables::VIEW,
         views::VIEW,
         views::TABLE_USAGE,
     ];
