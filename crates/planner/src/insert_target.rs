@@ -1,9 +1,10 @@
 //! The target of INSERT, REPLACE and LOAD DATA: a table under its own name, or one that a view shows.
 //!
 //! Invariant: names of the statement are those of the table or of the view that it names, positions are the table's.
-use crate::block::{Block, IndexHints, Source, SourceKind, same_name};
+use crate::block::{Block, Source, SourceKind, same_name};
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::from::columns_of;
+use crate::hints::IndexHints;
 use crate::planner::Planner;
 use crate::view_change::{MergedView, stored_at};
 use datum::{SqlError, error_code};

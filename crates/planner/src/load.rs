@@ -128,7 +128,7 @@ impl<'p> Planner<'p> {
 fn listed_columns<'s, 'p>(load: &'s LoadData<'p>) -> Option<Vec<&'s ColumnReference<'p>>> {
     let listed = load.columns.iter().filter_map(|column| match column {
         LoadColumn::Column(reference) => Some(reference),
-        LoadColumn::UserVariable(_) => None,
+        LoadColumn::UserVariable(_) | LoadColumn::Local(_) => None,
     });
     let assigned = load.set.iter().map(|assignment| &assignment.column);
     (!load.columns.is_empty()).then(|| listed.chain(assigned).collect())

@@ -7,6 +7,7 @@ use crate::bound::BoundQuery;
 use crate::common_table::named_columns;
 use crate::context::{Literals, PlannerContext};
 use crate::from::Joined;
+use crate::hints::StatementHints;
 use crate::planner::{ContextRef, Planner, not_supported};
 use collation::CollationId;
 use datum::{SqlError, error_code};
@@ -27,6 +28,7 @@ pub struct Outside<'p> {
     view_user: Option<Arc<ViewUser>>,
     lock_reads: Option<ast::Locking<'p>>,
     outer_references: usize,
+    hints: StatementHints,
     locking: &'p [ast::Locking<'p>],
 }
 
@@ -120,6 +122,8 @@ impl<'p> Planner<'p> {
             view_user: self.view_user.replace(user),
             lock_reads: self.lock_reads,
             outer_references: self.outer_references.len(),
+            // They number the blocks of the statement's own text.
+            hints: std::mem::take(&mut self.hints),
             locking: std::mem::take(&mut self.locking),
         }
     }
@@ -132,6 +136,7 @@ impl<'p> Planner<'p> {
         self.names = outside.names;
         self.view_user = outside.view_user;
         self.lock_reads = outside.lock_reads;
+        self.hints = outside.hints;
         // Blocks of the view are none of the statement.
         self.outer_references.truncate(outside.outer_references);
         self.locking = outside.locking;

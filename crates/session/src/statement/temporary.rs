@@ -113,7 +113,8 @@ impl Session {
         query: &Query<'_>,
         request: Request<'_>,
     ) -> Result<PreparedPlan, SqlError> {
-        let source = Statement { kind: StatementKind::Query(query), span: query.span };
+        let source =
+            Statement { kind: StatementKind::Query(query), span: query.span, hints: request.statement.hints };
         let request = Request { statement: &source, ..request };
         let make = |session: &Session| session.plan_request(request, Literals::Inline, Vec::new());
         let plan = self.plan_knowing(make).await?;
@@ -170,7 +171,11 @@ impl Session {
             row_alias: None,
             on_duplicate: &[],
         };
-        let inserting = Statement { kind: StatementKind::Insert(&insert), span: request.statement.span };
+        let inserting = Statement {
+            kind: StatementKind::Insert(&insert),
+            span: request.statement.span,
+            hints: request.statement.hints,
+        };
         let request = Request { statement: &inserting, ..request };
         Box::pin(self.run_planned(request, None, shield, sink)).await
     }
