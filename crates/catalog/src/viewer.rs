@@ -35,8 +35,10 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Whether the query of a view may be seen: SHOW VIEW says so.
+    /// Whether the query of a view may be seen: by its definer, and where SHOW VIEW says so.
     pub fn shows_view(&self, view: &ViewDef) -> bool {
-        (self.sees_query)(&view.database, Some(&view.name))
+        let definer = [&view.definer_user, &view.definer_host].map(|name| name.replace('`', "``"));
+        self.account == format!("`{}`@`{}`", definer[0], definer[1])
+            || (self.sees_query)(&view.database, Some(&view.name))
     }
 }
