@@ -1,5 +1,5 @@
 //! Values that are a moment or a time by what they look like: text for ADDTIME, TIMEDIFF, EXTRACT and TIME_FORMAT.
-use datum::{DateTime, SqlError, Time, TypeKind, Value, error_code, shown, truncated};
+use datum::{DateTime, SqlError, Time, Value, error_code, shown, truncated};
 
 use crate::evaluate::moment_context;
 use crate::function::Arguments;
