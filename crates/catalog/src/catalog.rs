@@ -12,13 +12,14 @@ use datum::{SqlError, error_code};
 use engine::{AccessMode, Engine, Isolation, TreeId};
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use schema::{DatabaseDef, TableDef, TableId, ViewDef};
+use schema::{DatabaseDef, ProgramKind, TableDef, TableId, ViewDef};
 use table::{Relations, StatisticsCell, TableHandle, TableResolver};
 
 use crate::change::SchemaChange;
 use crate::dictionary::{self, FORMAT_VERSION};
 use crate::metadata_lock::{LockName, MetadataLocks};
 use crate::name::{INFORMATION_SCHEMA, SYSTEM_DATABASES, canonical_database};
+use crate::program::LiveProgram;
 
 pub struct Catalog {
     engine: Arc<Engine>,
@@ -29,6 +30,7 @@ pub struct Catalog {
     next_table_id: AtomicU64,
     /// The tables that are not stored.
     system_tables: OnceLock<Vec<Arc<TableDef>>>,
+    next_program_id: AtomicU64,
     /// What the dictionary held beside tables when it was opened.
     stored: StoredSettings,
 }
@@ -45,6 +47,10 @@ pub struct StoredSettings {
 pub(crate) struct State {
     pub databases: BTreeMap<String, Database>,
     pub by_id: HashMap<TableId, LiveTable>,
+    /// By the number of each.
+    pub programs_by_id: HashMap<u64, Arc<LiveProgram>>,
+    /// By table: its triggers in the order in which they fire.
+    pub triggers: HashMap<FullName, Vec<Arc<LiveProgram>>>,
     /// By parent: the tables with foreign keys that name it, whether it exists or not.
     pub children: HashMap<FullName, BTreeSet<FullName>>,
     /// Names whose tables came, changed or went since `link_changed`.
@@ -66,6 +72,8 @@ pub(crate) struct Database {
     pub tables: BTreeMap<String, Arc<TableHandle>>,
     /// Tables and views share their names.
     pub views: BTreeMap<String, Arc<ViewDef>>,
+    /// By kind and folded name.
+    pub programs: BTreeMap<(ProgramKind, String), Arc<LiveProgram>>,
 }
 
 impl Catalog {
@@ -100,6 +108,11 @@ impl Catalog {
         for definition in contents.views {
             state.put_view(Arc::new(definition))?;
         }
+        let mut next_program_id = 1;
+        for definition in contents.programs {
+            state.put_program(Arc::new(LiveProgram { id: next_program_id, definition }))?;
+            next_program_id += 1;
+        }
         state.link_all();
         drop(transaction);
         let catalog = Arc::new(Catalog {
@@ -109,6 +122,7 @@ impl Catalog {
             version: AtomicU64::new(1),
             next_table_id: AtomicU64::new(next_table_id),
             system_tables: OnceLock::new(),
+            next_program_id: AtomicU64::new(next_program_id),
             stored: StoredSettings { accounts: contents.accounts, variables: contents.variables },
         });
         if is_new {
@@ -180,6 +194,11 @@ impl Catalog {
     /// Starts a transaction of the dictionary. The caller holds the metadata locks of what it changes.
     pub fn begin_change(self: &Arc<Self>) -> SchemaChange {
         SchemaChange::new(self.clone())
+    }
+
+    /// A number for a program that is created or changed; it lasts until the server stops.
+    pub(crate) fn new_program_id(&self) -> u64 {
+        self.next_program_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// An id for a table that is created or rebuilt.
@@ -355,8 +374,8 @@ impl State {
             Some(database) => database.definition = definition,
             None => {
                 let name = definition.name.clone();
-                let (tables, views) = (BTreeMap::new(), BTreeMap::new());
-                self.databases.insert(name, Database { definition, tables, views });
+                let (tables, views, programs) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+                self.databases.insert(name, Database { definition, tables, views, programs });
             }
         }
     }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use datum::SqlError;
 use engine::{AccessMode, Engine, Isolation, Transaction, TreeId};
-use schema::{DatabaseDef, TableDef, TableId, ViewDef};
+use schema::{DatabaseDef, ProgramDef, TableDef, TableId, ViewDef};
 use table::{Histogram, ReadyTable, Statistics, StatisticsCell, TableHandle, engine_error};
 
 use crate::catalog::{Catalog, State};
 use crate::dictionary::{self, FORMAT_VERSION, RecordKey};
+use crate::program::{LiveProgram, folded};
 
 pub struct SchemaChange {
     catalog: Arc<Catalog>,
@@ -25,6 +26,8 @@ enum Edit {
     RemoveTable(Arc<TableDef>),
     PutView(Arc<ViewDef>),
     RemoveView(Arc<ViewDef>),
+    PutProgram(Arc<LiveProgram>),
+    RemoveProgram(Arc<LiveProgram>),
 }
 
 impl SchemaChange {
@@ -64,6 +67,9 @@ impl SchemaChange {
         let views = self.catalog.views(name);
         for view in &views {
             self.remove_view(view).await?;
+        }
+        for program in self.catalog.programs(name) {
+            self.remove_program(&program).await?;
         }
         dictionary::remove(&mut self.transaction, &RecordKey::database(name)).await?;
         self.edits.push(Edit::RemoveDatabase(name.to_owned()));
@@ -164,6 +170,36 @@ impl SchemaChange {
         Ok(())
     }
 
+    /// Stores a program; replaces one of the same kind and name.
+    pub async fn put_program(&mut self, definition: ProgramDef) -> Result<Arc<LiveProgram>, SqlError> {
+        let name = folded(definition.kind, &definition.name);
+        let key = RecordKey::program(definition.kind, &definition.database, &name);
+        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
+        let program = Arc::new(LiveProgram { id: self.catalog.new_program_id(), definition });
+        self.edits.push(Edit::PutProgram(program.clone()));
+        Ok(program)
+    }
+
+    pub async fn remove_program(&mut self, program: &Arc<LiveProgram>) -> Result<(), SqlError> {
+        let definition = &program.definition;
+        let name = folded(definition.kind, &definition.name);
+        let key = RecordKey::program(definition.kind, &definition.database, &name);
+        dictionary::remove(&mut self.transaction, &key).await?;
+        self.edits.push(Edit::RemoveProgram(program.clone()));
+        Ok(())
+    }
+
+    /// Has plans of the table made anew: its triggers change. The descriptor is another one that says the same.
+    pub async fn renew_table(&mut self, table: &Arc<TableHandle>) -> Result<(), SqlError> {
+        let mut definition = (**table.definition()).clone();
+        // What has been counted since it was stored must not be forgotten.
+        if let Some(ready) = table.if_ready() {
+            definition.auto_increment_start =
+                definition.auto_increment_start.max(ready.auto_increment().peek());
+        }
+        self.put_table(definition).await.map(|_| ())
+    }
+
     /// Stores the encoded accounts.
     pub async fn put_accounts(&mut self, accounts: &[u8]) -> Result<(), SqlError> {
         dictionary::put(&mut self.transaction, &RecordKey::accounts(), accounts).await
@@ -261,5 +297,9 @@ fn apply(state: &mut State, edit: Edit) {
             state.put_view(view).expect("the database's metadata lock keeps it from being dropped");
         }
         Edit::RemoveView(view) => state.remove_view(&view),
+        Edit::PutProgram(program) => {
+            state.put_program(program).expect("the database's metadata lock keeps it from being dropped");
+        }
+        Edit::RemoveProgram(program) => state.remove_program(&program),
     }
 }

@@ -11,6 +11,7 @@
 //! | 4    | `accounts`      | what the session encodes                  |
 //! | 5    | variable        | text of a persisted global variable       |
 //! | 6    | database, view  | stored form of the view                   |
+//! | 7    | kind, database, folded name | stored form of the stored program |
 //! | 8    | table's id      | stored form of a temporary table          |
 //! | 16   | table's id      | its statistics                            |
 //! | 17   | table's id      | its histograms                            |
@@ -21,7 +22,7 @@ use collation::CollationId;
 use datum::{SqlError, error_code};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
 use foldhash::HashMap;
-use schema::{DatabaseDef, TableDef, TableId, ViewDef};
+use schema::{DatabaseDef, ProgramDef, ProgramKind, TableDef, TableId, ViewDef};
 use table::{Histogram, Statistics, engine_error};
 
 pub(crate) const FORMAT_VERSION: u8 = 1;
@@ -55,6 +56,10 @@ impl RecordKey {
 
     pub fn table(database: &str, name: &str) -> RecordKey {
         RecordKey::new(3, &[database, name])
+    }
+
+    pub fn program(kind: ProgramKind, database: &str, folded: &str) -> RecordKey {
+        RecordKey::new(7, &[kind.word(), database, folded])
     }
 
     pub fn accounts() -> RecordKey {
@@ -139,6 +144,7 @@ pub(crate) struct Contents {
     pub tables: Vec<TableDef>,
     pub views: Vec<ViewDef>,
     pub temporary: Vec<TableDef>,
+    pub programs: Vec<ProgramDef>,
     pub accounts: Option<Vec<u8>>,
     pub variables: Vec<(String, String)>,
     pub statistics: HashMap<TableId, Statistics>,
@@ -191,6 +197,10 @@ impl Contents {
             6 => {
                 let view = ViewDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
                 self.views.push(view);
+            }
+            7 => {
+                let program = ProgramDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;
+                self.programs.push(program);
             }
             8 => {
                 let table = TableDef::from_bytes(&value).map_err(|error| corrupt(&error.to_string()))?;

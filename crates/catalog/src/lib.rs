@@ -13,6 +13,7 @@ mod global_lock;
 mod histograms;
 mod metadata_lock;
 mod name;
+mod program;
 mod rebuild;
 mod relations;
 mod row_image;
@@ -31,6 +32,7 @@ pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
+pub use program::LiveProgram;
 pub use rebuild::{RowConverter, build_index, copy_rows, for_each_row};
 pub use validate::check_rows;
-pub use viewer::{Viewer, Visibility};
+pub use viewer::{ProgramSight, ProgramVisibility, Viewer, Visibility};

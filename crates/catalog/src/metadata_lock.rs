@@ -20,6 +20,7 @@ use std::task::{Context, Poll, Waker};
 
 use foldhash::HashMap;
 use parking_lot::Mutex;
+use schema::ProgramKind;
 
 use crate::global_lock::{Gate, GateState};
 
@@ -33,6 +34,8 @@ pub enum LockName {
     Gate(Gate),
     /// All accounts: whoever changes some has them alone until the change is durable or taken back.
     Accounts,
+    /// A stored program: kind, database, name as it is looked up.
+    Program(ProgramKind, Arc<str>, Arc<str>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

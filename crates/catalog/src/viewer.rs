@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use datum::SqlError;
-use schema::{ColumnDef, ViewDef};
+use schema::{ColumnDef, ProgramDef, ViewDef};
 
 /// Whether a table (or, without one, a database) may be seen.
 pub type Visibility = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
@@ -12,6 +12,16 @@ pub type ColumnPrivileges = dyn Fn(&str, &str, &str) -> String + Send + Sync;
 
 /// The columns of a view as its tables are now; error 1356 when it is invalid.
 pub type ViewColumns = dyn Fn(&Arc<ViewDef>) -> Result<Vec<ColumnDef>, SqlError> + Send + Sync;
+/// How much of a stored program may be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramSight {
+    Nothing,
+    /// All but the body.
+    Existence,
+    Whole,
+}
+
+pub type ProgramVisibility = dyn Fn(&ProgramDef) -> ProgramSight + Send + Sync;
 
 /// The rows of virtual tables depend on who asks.
 pub struct Viewer {
@@ -20,6 +30,7 @@ pub struct Viewer {
     /// Whether the query of a view may be seen.
     pub sees_query: Arc<Visibility>,
     pub view_columns: Arc<ViewColumns>,
+    pub program_sight: Arc<ProgramVisibility>,
     /// As SHOW GRANTS writes it.
     pub account: String,
     /// User and host of each.

@@ -1,11 +1,12 @@
 //! What an execution needs from outside the plan.
+use crate::host::{StatementHost, Triggers};
 use crate::kept::KeptRows;
 use crate::memory::MemoryBudget;
 use crate::strict::StrictSession;
 use crate::table_use::TableUses;
 use crate::work::Work;
 use datum::{SqlError, error_code};
-use engine::{LockMode, ReadMode, Transaction, WaitPolicy};
+use engine::{LockMode, ReadMode, WaitPolicy};
 use env::TemporarySpace;
 use expression::EvalContext;
 use plan::{LockClause, LockWait, RowRules};
@@ -17,7 +18,9 @@ use table::{ReadyTable, TableResolver};
 
 /// One execution of one statement. The session makes it; operators borrow it call by call.
 pub struct ExecContext<'a> {
-    pub transaction: &'a mut Transaction,
+    pub host: &'a mut dyn StatementHost,
+    /// Of the tables that the statement changes.
+    pub triggers: Triggers<'a>,
     /// Its `parameters` are set by the session; `slots` are sized and filled by `execute`.
     pub eval: &'a mut EvalContext,
     /// Stands between expressions and the session while a strict change runs.
@@ -138,8 +141,8 @@ impl ExecContext<'_> {
     }
 
     /// A table that rows come into. The session has made it ready with its metadata lock, so nothing is waited for here.
-    pub(crate) async fn ready_table(&self, id: TableId) -> Result<ReadyTable, SqlError> {
-        self.tables.table(id)?.ready(self.transaction.engine()).await
+    pub(crate) async fn ready_table(&mut self, id: TableId) -> Result<ReadyTable, SqlError> {
+        self.tables.table(id)?.ready(self.host.transaction().engine()).await
     }
 
     /// How a table with this lock clause is read.

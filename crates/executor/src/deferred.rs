@@ -1,7 +1,8 @@
-//! Evaluation that waits: expressions with SLEEP or user-level locks.
+//! Evaluation that waits: expressions with SLEEP, user-level locks or stored functions.
 //!
 //! The operators evaluate as always, and only where that fails they come here with the error, so statements without
-//! such calls pay nothing. Clauses that are not wired to it refuse the calls with error 1235.
+//! such calls pay nothing. An evaluation that failed so is begun anew with the answer, until it ends: what is evaluated
+//! here changes nothing before it has its values. Clauses that are not wired to it refuse the calls with error 1235.
 use crate::context::ExecContext;
 use crate::operator::all_true;
 use datum::{SqlError, Value};
@@ -9,22 +10,47 @@ use expression::{EvalContext, Expr, SessionRequest};
 use schema::LocalFuture;
 
 /// The value of an expression.
-pub async fn evaluated(expr: &Expr, row: &[Value], context: &ExecContext<'_>) -> Result<Value, SqlError> {
+pub async fn evaluated(expr: &Expr, row: &[Value], context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
     match expr.eval(row, context.eval) {
         Err(error) => value_after(error, expr, row, context).await,
         Ok(value) => Ok(value),
     }
 }
 
+/// The values of several.
+pub async fn all_evaluated(
+    exprs: &[Expr],
+    row: &[Value],
+    context: &mut ExecContext<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let mut values = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        values.push(evaluated(expr, row, context).await?);
+    }
+    Ok(values)
+}
+
 /// Whether all predicates hold.
 pub async fn all_hold(
     predicates: &[Expr],
     row: &[Value],
-    context: &ExecContext<'_>,
+    context: &mut ExecContext<'_>,
 ) -> Result<bool, SqlError> {
     match all_true(predicates, row, context.eval) {
         Err(error) => truth_after(error, predicates, row, context).await,
         Ok(truth) => Ok(truth),
+    }
+}
+
+/// What `evaluate` makes of expressions; it may be asked several times and keeps nothing of a failure.
+#[inline]
+pub async fn retried<T>(
+    context: &mut ExecContext<'_>,
+    mut evaluate: impl FnMut(&EvalContext) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
+    match evaluate(context.eval) {
+        Err(error) => Box::pin(ask_and_retry(error, context, evaluate)).await,
+        Ok(value) => Ok(value),
     }
 }
 
@@ -34,7 +60,7 @@ fn value_after<'a>(
     error: SqlError,
     expr: &'a Expr,
     row: &'a [Value],
-    context: &'a ExecContext<'_>,
+    context: &'a mut ExecContext<'_>,
 ) -> LocalFuture<'a, Result<Value, SqlError>> {
     Box::pin(ask_and_retry(error, context, |eval| expr.eval(row, eval)))
 }
@@ -45,7 +71,7 @@ fn truth_after<'a>(
     error: SqlError,
     predicates: &'a [Expr],
     row: &'a [Value],
-    context: &'a ExecContext<'_>,
+    context: &'a mut ExecContext<'_>,
 ) -> LocalFuture<'a, Result<bool, SqlError>> {
     Box::pin(async move {
         let truth = ask_and_retry(error, context, |eval| all_true(predicates, row, eval)).await?;
@@ -55,27 +81,29 @@ fn truth_after<'a>(
     })
 }
 
-/// Asks the session for what the evaluation could not know, until it ends.
+/// Asks for what the evaluation could not know, until it ends.
 async fn ask_and_retry<T>(
     mut error: SqlError,
-    context: &ExecContext<'_>,
-    evaluate: impl Fn(&EvalContext) -> Result<T, SqlError>,
+    context: &mut ExecContext<'_>,
+    mut evaluate: impl FnMut(&EvalContext) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
-    let deferred = &context.eval.deferred;
     loop {
-        let Some(request) = deferred.take_request() else {
-            deferred.clear();
+        let Some(request) = context.eval.deferred.take_request() else {
+            context.eval.deferred.clear();
             return Err(error);
         };
         context.check()?;
         let is_pause = request == SessionRequest::Pause;
-        let answer = context.eval.session.answer(request).await?;
+        let answer = match request {
+            SessionRequest::Function { id, arguments } => context.host.call_function(id, arguments).await?,
+            request => context.eval.session.answer(request).await?,
+        };
         if !is_pause {
-            deferred.keep(answer);
+            context.eval.deferred.keep(answer);
         }
         match evaluate(context.eval) {
             Ok(value) => {
-                deferred.clear();
+                context.eval.deferred.clear();
                 return Ok(value);
             }
             Err(next) => error = next,

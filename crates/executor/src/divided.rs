@@ -43,7 +43,9 @@ impl Keys {
 
     /// Appends what `write` writes as one key.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), SqlError>) -> Result<(), SqlError> {
-        write(&mut self.bytes)?;
+        let start = self.bytes.len();
+        // Nothing of a failed one stays: it may be written once more.
+        write(&mut self.bytes).inspect_err(|_| self.bytes.truncate(start))?;
         self.ends.push(self.bytes.len());
         Ok(())
     }

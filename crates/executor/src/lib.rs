@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod execute;
+mod host;
 
 mod point;
 
@@ -35,6 +36,7 @@ pub use batch::RowBatch;
 pub use change::{Assigner, LoadSource, LoadedRow, check_row};
 pub use context::{ExecContext, ExecSettings, Interrupt, MemoryShares};
 pub use execute::{execute, load};
+pub use host::{Firing, NewRow, StatementHost, Triggers};
 pub use kept::KeptRows;
 pub use memory::{MemoryBudget, row_bytes};
 pub use outcome::Outcome;

@@ -60,6 +60,10 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     if !layout.indexes[*index].clustered {
         return Ok(PointRead::Other);
     }
+    let is_open = all_hold(&access.gate, &[], context).await?;
+    if !is_open {
+        return Ok(PointRead::Absent);
+    }
     let builder = RangeBuilder {
         table: &access.table,
         parts: &layout.indexes[*index].parts,
@@ -68,16 +72,12 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
         ranges: Vec::new(),
         widened: false,
     };
-    let is_open = all_hold(&access.gate, &[], context).await?;
-    if !is_open {
-        return Ok(PointRead::Absent);
-    }
     let Some(row_key) = builder.exact_key(key)? else { return Ok(PointRead::Other) };
     context.interrupt.check()?;
     let mode = context.read_mode(access.lock);
     context.work.key_reads += 1;
-    let mark = context.transaction.lock_mark();
-    let record = pin!(context.transaction.get(layout.tree, &row_key, mode)).await;
+    let mark = context.host.transaction().lock_mark();
+    let record = pin!(context.host.transaction().get(layout.tree, &row_key, mode)).await;
     let Some(record) = record.map_err(|error| table_error(&access.table, error))? else {
         return Ok(PointRead::Absent);
     };
@@ -89,7 +89,7 @@ pub async fn read_point(node: &Node, context: &mut ExecContext<'_>) -> Result<Po
     // Filters look at columns only.
     let keeps = all_hold(&access.filter, &frame, context).await?;
     if !keeps {
-        context.transaction.unlock_unmatched(layout.tree, &row_key, mark);
+        context.host.transaction().unlock_unmatched(layout.tree, &row_key, mark);
         return Ok(PointRead::Absent);
     }
     if let Some(position) = access.row_key_position {

@@ -26,6 +26,8 @@ pub enum SessionRequest {
     ReleaseAllLocks,
     /// The connection that has the lock, or NULL.
     LockOwner(String),
+    /// The value of a stored function, by the number that its name stands for.
+    Function { id: u64, arguments: Vec<Value> },
     /// Lets other sessions of the thread run.
     Pause,
 }
@@ -109,10 +111,15 @@ impl EvalContext {
         if let Some(answer) = env::coroutine::wait(self.session.answer(request.clone())) {
             return answer;
         }
+        Err(self.defer(call, function, request))
+    }
+
+    /// The error that makes an operator ask: for what needs more of the statement than an expression has.
+    pub(crate) fn defer(&self, call: &Arguments<'_>, function: &str, request: SessionRequest) -> SqlError {
         let mut state = self.deferred.state();
         state.request = Some(request);
         state.asking = call_id(call);
-        Err(not_here(function))
+        not_here(function)
     }
 }
 

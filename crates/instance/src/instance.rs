@@ -24,6 +24,7 @@ use crate::kill::KillKind;
 use crate::logs::ServerLogs;
 use crate::plan_cache::PlanCache;
 use crate::process_list::ProcessList;
+use crate::program_cache::ProgramCache;
 use crate::stop::Stopper;
 use crate::system_tables::MakeSystemTables;
 use crate::user_locks::UserLocks;
@@ -71,6 +72,7 @@ pub struct Instance {
     /// What all sessions hold in memory.
     pub memory: Arc<ServerMemory>,
     pub plan_cache: PlanCache,
+    pub programs: ProgramCache,
     /// One for each statement that is kept prepared, by COM_STMT_PREPARE or by SQL.
     pub prepared_places: Places,
     /// Of sessions that have ended.
@@ -137,6 +139,7 @@ impl Instance {
                 globals,
                 memory,
                 plan_cache: PlanCache::default(),
+                programs: ProgramCache::default(),
                 prepared_places: Places::default(),
                 ended_counters: Counters::default(),
                 gauges: Gauges::default(),

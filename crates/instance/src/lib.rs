@@ -17,6 +17,7 @@ pub mod logs;
 mod plan_cache;
 mod plan_shape;
 mod process_list;
+mod program_cache;
 mod result_shape;
 mod stop;
 mod system_tables;
@@ -38,6 +39,7 @@ pub use plan_cache::{
 };
 pub use plan_shape::PlanShape;
 pub use process_list::{Activity, OpenTransaction, ProcessEntry, ProcessList};
+pub use program_cache::{IntoTarget, PiecePlan, ProgramCache, SharedProgram};
 pub use result_shape::{ColumnMeta, ColumnTypeCode, Conversion, ResultShape};
 pub use stop::{StopKind, Stopper};
 pub use system_tables::{MakeSystemTables, SystemTables};

@@ -9,6 +9,7 @@ use std::time::Instant;
 use catalog::{Gate, LockName, LockOwner, MetadataLocks};
 use engine::Isolation;
 use parking_lot::Mutex;
+use schema::ProgramKind;
 
 use crate::connection_id::ConnectionId;
 use crate::counters::{Counters, add};
@@ -127,6 +128,12 @@ impl ProcessEntry {
             Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
             Some(LockName::Gate(Gate::Commits)) => "Waiting for commit lock",
             Some(LockName::Gate(Gate::Definitions)) => "Waiting for backup lock",
+            Some(LockName::Program(ProgramKind::Procedure, ..)) => {
+                "Waiting for stored procedure metadata lock"
+            }
+            Some(LockName::Program(ProgramKind::Function, ..)) => "Waiting for stored function metadata lock",
+            Some(LockName::Program(ProgramKind::Trigger, ..)) => "Waiting for trigger metadata lock",
+            Some(LockName::Program(ProgramKind::Event, ..)) => "Waiting for event metadata lock",
             Some(LockName::Accounts) => "Waiting for acl cache lock",
             None => activity.state,
         }

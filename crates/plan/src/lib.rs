@@ -42,7 +42,7 @@ pub use need::{ColumnNeed, Rights, TableNeed, ViewUser};
 pub use node::{Estimate, Node, NodeKind, SortKey};
 pub use output::OutputColumn;
 pub use row_rules::{GeneratedColumn, RowCheck, RowRules, RowViewCheck};
-pub use statement::{Plan, PlanKind, QueryPlan, TableUsage, TableUse};
+pub use statement::{FunctionUse, Plan, PlanKind, QueryPlan, TableUsage, TableUse};
 pub use subquery::{
     Apply, ApplyKind, Comparison, Initialise, Initialiser, InitialiserKind, Lateral, Quantifier,
 };

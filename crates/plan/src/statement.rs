@@ -7,7 +7,7 @@ use crate::output::OutputColumn;
 use crate::row_rules::RowRules;
 use datum::{ColumnType, Condition};
 use expression::{Expr, ReadParameter};
-use schema::{TableDef, TableId, ViewDef};
+use schema::{TableDef, TableId, TriggerSet, ViewDef};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -21,6 +21,10 @@ pub struct Plan {
     pub cascade_rules: Vec<(TableId, Arc<RowRules>)>,
     /// What whoever runs it must be allowed.
     pub needs: Vec<TableNeed>,
+    /// The stored functions that it calls.
+    pub functions: Vec<FunctionUse>,
+    /// The triggers of tables that it changes, where there are any; filled in by who knows those.
+    pub triggers: Vec<(TableId, TriggerSet)>,
     /// Parameters the statement's text has (`?`, or its literals when the plan is shared by digest).
     pub parameter_count: usize,
     /// The length of `EvalContext::slots` that the plan needs: values of subqueries and of outer columns.
@@ -72,6 +76,14 @@ pub struct TableUse {
     pub usage: TableUsage,
     /// A view names it, not the statement.
     pub is_below_view: bool,
+}
+
+/// A stored function under the number that its name stood for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionUse {
+    pub id: u64,
+    pub database: String,
+    pub name: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,5 @@
 //! The catalog as the planner sees it; implemented by crate `catalog` or the session.
-use datum::{SqlError, Value};
+use datum::{ColumnType, SqlError, Value};
 use plan::{ColumnNeed, RangeCondition, TableNeed};
 use schema::{TableDef, ViewDef, VirtualTable};
 use std::sync::Arc;
@@ -41,6 +41,11 @@ pub trait CatalogView {
         200
     }
 
+    /// The stored function of this name, if there is one that may be called.
+    fn function(&self, _database: &str, _name: &str) -> Result<Option<StoredFunction>, SqlError> {
+        Ok(None)
+    }
+
     /// Whether what a statement needs on a table, columns apart, is allowed; asked before the table is looked up, so that
     /// an error tells nothing of it.
     fn permit(&self, _need: &TableNeed) -> Result<(), SqlError> {
@@ -56,6 +61,14 @@ pub trait CatalogView {
     fn permit_column(&self, _need: &TableNeed, _column: &ColumnNeed) -> Result<(), SqlError> {
         Ok(())
     }
+}
+
+/// What a call of a stored function needs to be bound.
+#[derive(Debug, Clone)]
+pub struct StoredFunction {
+    pub id: u64,
+    pub parameter_count: usize,
+    pub returns: ColumnType,
 }
 
 #[derive(Debug, Clone)]

@@ -70,7 +70,7 @@ mod semijoin;
 mod switches;
 mod unnest;
 
-pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, TableStatistics};
+pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};
 pub use load::{LoadTarget, load_targets};
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};

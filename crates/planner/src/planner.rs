@@ -53,6 +53,7 @@ pub struct Planner<'p> {
     pub slot_count: usize,
     pub tables: Vec<TableUse>,
     pub needs: Vec<TableNeed>,
+    pub functions: Vec<plan::FunctionUse>,
     /// What INSERT needs besides: UPDATE for ON DUPLICATE KEY, DELETE for REPLACE.
     pub insert_also: Rights,
     /// UPDATE or DELETE of several tables.
@@ -110,6 +111,7 @@ impl<'p> Planner<'p> {
             slot_count: 0,
             tables: Vec::new(),
             needs: Vec::new(),
+            functions: Vec::new(),
             insert_also: Rights::NONE,
             is_joined_change: false,
             parameter_types: Vec::new(),

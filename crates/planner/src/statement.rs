@@ -95,6 +95,8 @@ impl Planner<'_> {
             views: self.views,
             cascade_rules: Vec::new(),
             needs: self.needs,
+            functions: self.functions,
+            triggers: Vec::new(),
             parameter_count: parameter_types.len(),
             slot_count: self.slot_count,
             parameter_types,

@@ -4,6 +4,7 @@
 //! fields are ignored so that a later version may add some; a changed meaning needs a new `FORMAT_VERSION`.
 mod column_type_form;
 mod foreign_key_form;
+mod program_form;
 mod value_form;
 mod view_form;
 

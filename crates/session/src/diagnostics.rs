@@ -3,9 +3,92 @@
 //! Invariant: at most `max_error_count` conditions are kept, but all are counted.
 use datum::{Condition, Severity, SqlError};
 
+/// What a condition tells beside its number, state and text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionItem {
+    ClassOrigin,
+    SubclassOrigin,
+    ConstraintCatalog,
+    ConstraintSchema,
+    ConstraintName,
+    CatalogName,
+    SchemaName,
+    TableName,
+    ColumnName,
+    CursorName,
+}
+
+impl ConditionItem {
+    const NAMED: [(&str, ConditionItem); 10] = [
+        ("CLASS_ORIGIN", ConditionItem::ClassOrigin),
+        ("SUBCLASS_ORIGIN", ConditionItem::SubclassOrigin),
+        ("CONSTRAINT_CATALOG", ConditionItem::ConstraintCatalog),
+        ("CONSTRAINT_SCHEMA", ConditionItem::ConstraintSchema),
+        ("CONSTRAINT_NAME", ConditionItem::ConstraintName),
+        ("CATALOG_NAME", ConditionItem::CatalogName),
+        ("SCHEMA_NAME", ConditionItem::SchemaName),
+        ("TABLE_NAME", ConditionItem::TableName),
+        ("COLUMN_NAME", ConditionItem::ColumnName),
+        ("CURSOR_NAME", ConditionItem::CursorName),
+    ];
+
+    /// By its name in capitals.
+    pub fn named(name: &str) -> Option<ConditionItem> {
+        ConditionItem::NAMED.iter().find(|(known, _)| *known == name).map(|(_, item)| *item)
+    }
+}
+
+/// The items that SIGNAL has set.
+#[derive(Clone, Debug, Default)]
+pub struct ConditionItems(Vec<(ConditionItem, String)>);
+
+impl ConditionItems {
+    pub fn set(&mut self, item: ConditionItem, text: String) {
+        self.0.retain(|(known, _)| *known != item);
+        self.0.push((item, text));
+    }
+
+    pub fn get(&self, item: ConditionItem) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == item).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Conditions apart from a session: what a handler was called for.
+#[derive(Clone, Debug, Default)]
+pub struct Area {
+    pub conditions: Vec<Condition>,
+    /// By the position of the condition.
+    items: Vec<(usize, ConditionItems)>,
+}
+
+impl Area {
+    /// Of one condition without items.
+    pub fn of(condition: Condition) -> Area {
+        Area { conditions: vec![condition], items: Vec::new() }
+    }
+
+    pub fn items_of(&self, position: usize) -> Option<&ConditionItems> {
+        self.items.iter().find(|(of, _)| *of == position).map(|(_, items)| items)
+    }
+
+    pub fn pop_last(&mut self) -> Option<(Condition, ConditionItems)> {
+        let condition = self.conditions.pop()?;
+        let position = self.conditions.len();
+        let items = self.items_of(position).cloned().unwrap_or_default();
+        self.items.retain(|(of, _)| *of != position);
+        Some((condition, items))
+    }
+}
+
 #[derive(Debug)]
 pub struct Diagnostics {
     conditions: Vec<Condition>,
+    items: Vec<(usize, ConditionItems)>,
+    /// Of the condition that comes next.
+    next_items: Option<ConditionItems>,
+    /// How many conditions there ever were, and how often they were forgotten.
+    raised: u64,
+    epoch: u64,
     count: u64,
     error_count: u64,
     /// The counts of the statement before, which `@@warning_count` and `@@error_count` tell.
@@ -18,6 +101,10 @@ impl Default for Diagnostics {
     fn default() -> Diagnostics {
         Diagnostics {
             conditions: Vec::new(),
+            items: Vec::new(),
+            next_items: None,
+            raised: 0,
+            epoch: 0,
             count: 0,
             error_count: 0,
             previous: (0, 0),
@@ -32,6 +119,9 @@ impl Diagnostics {
     pub fn start(&mut self, kept_max: usize, keeps_notes: bool) {
         self.previous = (self.count, self.error_count);
         self.conditions.clear();
+        self.items.clear();
+        self.next_items = None;
+        self.epoch += 1;
         self.count = 0;
         self.error_count = 0;
         self.kept_max = kept_max;
@@ -43,10 +133,15 @@ impl Diagnostics {
             return;
         }
         self.count += 1;
+        self.raised += 1;
+        let items = self.next_items.take();
         if condition.severity == Severity::Error {
             self.error_count += 1;
         }
         if self.conditions.len() < self.kept_max {
+            if let Some(items) = items {
+                self.items.push((self.conditions.len(), items));
+            }
             self.conditions.push(condition);
         }
     }
@@ -54,6 +149,48 @@ impl Diagnostics {
     /// The error that ended the statement is its last condition.
     pub fn add_error(&mut self, error: &SqlError) {
         self.add(Condition { severity: Severity::Error, error: error.clone() });
+    }
+
+    /// The next condition has these items.
+    pub fn expect_items(&mut self, items: ConditionItems) {
+        self.next_items = Some(items);
+    }
+
+    pub fn raised(&self) -> u64 {
+        self.raised
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub fn area(&self) -> Area {
+        Area { conditions: self.conditions.clone(), items: self.items.clone() }
+    }
+
+    /// Puts the conditions of an area in the place of those that are there.
+    pub fn replace(&mut self, area: Area) {
+        self.count = area.conditions.len() as u64;
+        let errors = area.conditions.iter().filter(|one| one.severity == Severity::Error);
+        self.error_count = errors.count() as u64;
+        (self.conditions, self.items) = (area.conditions, area.items);
+        self.epoch += 1;
+    }
+
+    /// A handler has ended that began when there were `count` conditions: those it was called for are settled, unless
+    /// they were forgotten since.
+    pub fn forget_handled(&mut self, epoch: u64, count: usize) {
+        if epoch != self.epoch {
+            return;
+        }
+        let mut area = self.area();
+        area.conditions.drain(..count.min(area.conditions.len()));
+        area.items.retain_mut(|(of, _)| {
+            let stays = *of >= count;
+            *of = of.saturating_sub(count);
+            stays
+        });
+        self.replace(area);
     }
 
     pub fn conditions(&self) -> &[Condition] {

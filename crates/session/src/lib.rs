@@ -8,6 +8,7 @@ mod command_counters;
 mod connection_info;
 mod diagnostics;
 mod privileges;
+mod program;
 mod result;
 mod session;
 mod shared_state;

@@ -16,11 +16,11 @@ use parser::DigestOutput;
 
 use crate::connection_info::ConnectionInfo;
 use crate::privileges::Privileges;
+use crate::program::ProgramStack;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{
-    GlobalReadLock, NamedStatement, Observation, PreparedStatement, Statements, TableLocks,
-    TemporaryTables,
+    GlobalReadLock, NamedStatement, Observation, PreparedStatement, Statements, TableLocks, TemporaryTables,
 };
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
@@ -64,6 +64,7 @@ pub struct Session {
     /// A commit has begun that may not happen: what is left of the transaction is rolled back.
     pub(crate) commit_is_due: bool,
     pub(crate) statements: Statements,
+    pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
     pub(crate) named_statements: HashMap<String, NamedStatement>,
@@ -129,6 +130,7 @@ impl Session {
             backup_passage: None,
             commit_is_due: false,
             statements: Statements::default(),
+            programs: ProgramStack::default(),
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),
             next_statement_id: 0,

@@ -24,6 +24,7 @@ impl StatusFlags {
     pub const LAST_ROW_SENT: StatusFlags = StatusFlags(0x0080);
     pub const NO_BACKSLASH_ESCAPES: StatusFlags = StatusFlags(0x0200);
     pub const METADATA_CHANGED: StatusFlags = StatusFlags(0x0400);
+    pub const PS_OUT_PARAMS: StatusFlags = StatusFlags(0x1000);
     pub const IN_TRANSACTION_READ_ONLY: StatusFlags = StatusFlags(0x2000);
     pub const STATE_CHANGED: StatusFlags = StatusFlags(0x4000);
 

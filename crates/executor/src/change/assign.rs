@@ -17,12 +17,30 @@ pub struct Assigner<'t> {
     /// NULL for a NOT NULL column becomes the implicit default with a warning (IGNORE, and rows after the first of a
     /// non-strict multi-row INSERT).
     pub null_to_default: bool,
+    /// Triggers come first: what stays without a value is found behind them (`require_values`).
+    pub defers_null: bool,
 }
 
 impl<'t> Assigner<'t> {
     pub fn new(table: &'t TableDef, context: &ExecContext<'_>, ignore: bool) -> Assigner<'t> {
         let strict = context.eval.settings.sql_mode.is_strict() && !ignore;
-        Assigner { table, strict, null_to_default: !strict }
+        Assigner { table, strict, null_to_default: !strict, defers_null: false }
+    }
+
+    /// The same for rows that triggers may still change.
+    pub fn before_triggers(self, defers_null: bool) -> Assigner<'t> {
+        Assigner { defers_null, ..self }
+    }
+
+    /// After the triggers: what is still NULL and must not be.
+    pub fn require_values(&self, row: &mut [Value], context: &EvalContext) -> Result<(), SqlError> {
+        for (value, definition) in row.iter_mut().zip(&self.table.columns) {
+            let is_made_later = definition.auto_increment || definition.generated.is_some();
+            if value.is_null() && !definition.nullable() && !is_made_later {
+                *value = self.null_value(definition, context)?;
+            }
+        }
+        Ok(())
     }
 
     /// The value as the column keeps it; `row` counts from 1 for messages.
@@ -36,6 +54,9 @@ impl<'t> Assigner<'t> {
     ) -> Result<Value, SqlError> {
         let definition = &self.table.columns[column];
         if value.is_null() && !definition.nullable() {
+            if self.defers_null {
+                return Ok(Value::Null);
+            }
             return self.null_value(definition, context);
         }
         let zone = &context.settings.time_zone;
@@ -89,6 +110,9 @@ impl<'t> Assigner<'t> {
             }
             DefaultSource::Missing => {
                 let error = error_code::ER_NO_DEFAULT_FOR_FIELD.with(&[&definition.name]);
+                if self.strict && self.defers_null {
+                    return Ok(Value::Null);
+                }
                 if self.strict {
                     return Err(error);
                 }

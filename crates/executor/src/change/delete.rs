@@ -7,7 +7,7 @@ use crate::cooperate::Pace;
 use crate::outcome::Outcome;
 use datum::{SqlError, Value};
 use plan::{DeletePlan, DeleteTarget};
-use schema::TableId;
+use schema::{TableId, TriggerEvent};
 use std::collections::HashSet;
 use std::sync::Arc;
 use table::TableHandle;
@@ -29,10 +29,13 @@ pub async fn execute_delete(plan: &DeletePlan, context: &mut ExecContext<'_>) ->
         targets.push(Target { plan: target, handle, foreign_keys });
     }
     let mut done = Done::new();
-    let has_cascades = targets.iter().any(|target| target.foreign_keys.is_parent());
-    let mut input = ChangeInput::new(&plan.input, plan.collect_first || has_cascades && targets.len() > 1);
+    // Either needs the whole row.
+    let reads_rows = targets.iter().any(|target| {
+        target.foreign_keys.is_parent() || context.triggers.follow(target.plan.table.id, TriggerEvent::Delete)
+    });
+    let mut input = ChangeInput::new(&plan.input, plan.collect_first || reads_rows && targets.len() > 1);
     let mut outcome = Outcome::default();
-    if has_cascades {
+    if reads_rows {
         outcome.affected_rows = delete_with_children(plan, &targets, &mut done, &mut input, context).await?;
         return Ok(outcome);
     }
@@ -122,7 +125,7 @@ impl Target<'_> {
     ) -> Result<bool, SqlError> {
         let Target { handle, foreign_keys, .. } = self;
         let Some(row) = foreign_keys.present_row(handle, row_key, context).await? else { return Ok(false) };
-        let row_begin = context.transaction.savepoint();
+        let row_begin = context.host.transaction().savepoint();
         if let Err(error) = foreign_keys.before_delete(handle, row_key, &row, None, context).await {
             pardon(error, ignore, row_begin, handle, context).await?;
             return Ok(false);

@@ -4,9 +4,11 @@ use super::foreign_key::pardon;
 use super::insert::Inserter;
 use super::rules::check_row;
 use crate::context::ExecContext;
+use crate::deferred::retried;
 use datum::{SqlError, Value, error_code};
 use engine::{LockMode, ReadMode};
 use plan::Assignment;
+use schema::TriggerEvent;
 use table::{ChangeOutcome, TableHandle, damaged};
 
 /// All columns of the row at `row_key`, exclusively locked.
@@ -16,7 +18,7 @@ async fn existing_row(
     context: &mut ExecContext<'_>,
 ) -> Result<Vec<Value>, SqlError> {
     let mode = ReadMode::Locking(LockMode::Exclusive, context.settings.lock_wait);
-    let row = handle.read_row_at(context.transaction, row_key, mode).await?;
+    let row = handle.read_row_at(context.host.transaction(), row_key, mode).await?;
     row.ok_or_else(|| error_code::ER_KEY_NOT_FOUND.with(&[&handle.definition().name]))
 }
 
@@ -33,7 +35,11 @@ pub async fn replace_existing(
     for _ in 0..=inserter.plan.table.indexes.len() {
         let existing = existing_row(&inserter.handle, &conflicting, context).await?;
         let mut later = inserter.plan.table.indexes[index + 1..].iter();
-        if existing == row && later.all(|index| !index.is_unique()) && !inserter.foreign_keys.is_parent() {
+        if existing == row
+            && later.all(|index| !index.is_unique())
+            && !inserter.foreign_keys.is_parent()
+            && !context.triggers.follow(inserter.plan.table.id, TriggerEvent::Delete)
+        {
             // Where no later key can refuse, MySQL updates the row, and finds that nothing changes.
             inserter.outcome.affected_rows += 1;
             return Ok(());
@@ -68,19 +74,23 @@ pub async fn update_existing(
     frame.extend(new_row);
     for assignment in assignments {
         let column = assignment.column;
-        let value = inserter.assigner.assigned(column, &assignment.value, &frame, number, context.eval)?;
-        frame[column] = value;
+        let (assigner, value) = (&inserter.assigner, &assignment.value);
+        frame[column] =
+            retried(context, |eval| assigner.assigned(column, value, &frame, number, eval)).await?;
     }
     context.check()?;
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
+    if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
+        inserter.assigner.require_values(&mut frame, context.eval)?;
+    }
     if frame == existing {
         inserter.outcome.unchanged_rows += 1;
-        return Ok(());
+        return context.update_nothing(&inserter.handle, &existing).await;
     }
     let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
     inserter.assigner.touch_timestamps(&mut frame, is_assigned, context.eval)?;
-    let row_begin = context.transaction.savepoint();
+    let row_begin = context.host.transaction().savepoint();
     if let Some(rules) = &inserter.plan.rules {
         inserter.assigner.generate(rules, &mut frame, number, context.eval)?;
         context.check()?;

@@ -44,7 +44,7 @@ impl ForeignKeys {
         };
         let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
         let walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
-        walk.check_parents(context.transaction, relations, table, None, row).await
+        walk.check_parents(context.host.transaction(), relations, table, None, row).await
     }
 
     pub async fn before_update(
@@ -58,8 +58,8 @@ impl ForeignKeys {
         let Some(relations) = self.0.as_deref() else { return Ok(()) };
         let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
         let mut walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
-        walk.before_update(context.transaction, relations, table, row_key, old, new).await?;
-        walk.check_parents(context.transaction, relations, table, Some(old), new).await
+        walk.before_update(context.host.transaction(), relations, table, row_key, old, new).await?;
+        walk.check_parents(context.host.transaction(), relations, table, Some(old), new).await
     }
 
     /// `replaced_by` is the row that REPLACE inserts next.
@@ -74,7 +74,7 @@ impl ForeignKeys {
         let Some(relations) = self.0.as_deref() else { return Ok(()) };
         let rules = CascadeRules { rules: context.cascade_rules, context: context.eval };
         let mut walk = ForeignKeyWalk::new(context.tables, &rules, context.settings.lock_wait);
-        walk.before_delete(context.transaction, relations, table, row_key, row, replaced_by).await
+        walk.before_delete(context.host.transaction(), relations, table, row_key, row, replaced_by).await
     }
 
     /// The row as it is now: a cascade of this statement may have changed it since it was read, or removed it.
@@ -85,7 +85,7 @@ impl ForeignKeys {
         context: &mut ExecContext<'_>,
     ) -> Result<Option<Vec<Value>>, SqlError> {
         let mode = ReadMode::Locking(LockMode::Exclusive, context.settings.lock_wait);
-        table.read_row_at(context.transaction, row_key, mode).await
+        table.read_row_at(context.host.transaction(), row_key, mode).await
     }
 }
 
@@ -105,7 +105,7 @@ pub async fn pardon(
         return Err(error);
     }
     // What its cascades have done goes with it.
-    let undone = context.transaction.rollback_to(row_begin).await;
+    let undone = context.host.transaction().rollback_to(row_begin).await;
     undone.map_err(|error| engine_error(&table.definition().name, error))?;
     context.eval.session.warn(error.into_warning());
     Ok(())

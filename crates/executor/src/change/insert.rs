@@ -8,11 +8,13 @@ use super::rules::check_row;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::retried;
 use crate::operator::run_initialisers;
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::LockMode;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
+use schema::TriggerEvent;
 use table::{ChangeOutcome, ReadyTable};
 
 pub struct Inserter<'p> {
@@ -56,7 +58,7 @@ impl<'p> Inserter<'p> {
     ) -> Result<Inserter<'p>, SqlError> {
         run_initialisers(&plan.initialisers, context).await?;
         // A row that is only reported may be read by others; one that will be changed must not be.
-        context.transaction.set_duplicate_lock(match &plan.duplicates {
+        context.host.transaction().set_duplicate_lock(match &plan.duplicates {
             DuplicateRule::Fail => LockMode::Shared,
             DuplicateRule::Replace | DuplicateRule::Update(_) => LockMode::Exclusive,
         });
@@ -64,7 +66,11 @@ impl<'p> Inserter<'p> {
         Ok(Inserter {
             foreign_keys: ForeignKeys::of(&handle, context),
             handle,
-            assigner: Assigner::new(&plan.table, context, plan.ignore),
+            assigner: Assigner::new(&plan.table, context, plan.ignore).before_triggers(context.triggers.has(
+                plan.table.id,
+                true,
+                TriggerEvent::Insert,
+            )),
             outcome: Outcome::default(),
             generator: Generator::new(&plan.table, rows),
             pace: Pace::default(),
@@ -89,7 +95,9 @@ impl Inserter<'_> {
         let number = self.outcome.records;
         let mut row = self.blank_row();
         for (&column, value) in self.plan.columns.iter().zip(values) {
-            row[column] = self.assigner.assigned(column, value, &row, number, context.eval)?;
+            let assigner = &self.assigner;
+            row[column] =
+                retried(context, |eval| assigner.assigned(column, value, &row, number, eval)).await?;
         }
         self.fill_omitted(&mut row, context)?;
         self.insert_row(row, Vec::new(), context).await
@@ -173,18 +181,21 @@ impl Inserter<'_> {
     ) -> Result<(), SqlError> {
         context.check()?;
         self.pace.count_change().await;
+        if context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await? {
+            self.assigner.require_values(&mut row, context.eval)?;
+        }
         if let Some(rules) = &self.plan.rules {
             self.assigner.generate(rules, &mut row, self.outcome.records, context.eval)?;
             context.check()?;
             if let Err(error) = check_row(rules, &row, context.eval) {
                 self.refused += 1;
-                let row_begin = context.transaction.savepoint();
+                let row_begin = context.host.transaction().savepoint();
                 return pardon(error, self.plan.ignore, row_begin, &self.handle, context).await;
             }
         }
         let generated = self.generator.fill(&self.handle, &mut row, context)?;
         if self.foreign_keys.is_child() {
-            let row_begin = context.transaction.savepoint();
+            let row_begin = context.host.transaction().savepoint();
             if let Err(error) = self.foreign_keys.before_insert(&self.handle, &row, context).await {
                 // Of an ignored row; after an error nobody looks.
                 self.generator.give_back(generated);

@@ -7,11 +7,13 @@ use super::rules::check_row;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::retried;
 use crate::outcome::Outcome;
 use crate::row_store::RowStore;
 use datum::{SqlError, Value};
 use engine::LockMode;
 use plan::{UpdatePlan, UpdateTarget};
+use schema::TriggerEvent;
 use std::collections::HashSet;
 use table::{ChangeOutcome, ReadyTable};
 
@@ -27,7 +29,7 @@ struct Target<'p> {
 }
 
 pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) -> Result<Outcome, SqlError> {
-    context.transaction.set_duplicate_lock(LockMode::Shared);
+    context.host.transaction().set_duplicate_lock(LockMode::Shared);
     // With several tables every locked row is waited for, as in MySQL.
     context.settings.tests_before_waiting = plan.targets.len() == 1 && !is_join(plan);
     let mut targets = Vec::with_capacity(plan.targets.len());
@@ -36,7 +38,8 @@ pub async fn execute_update(plan: &UpdatePlan, context: &mut ExecContext<'_>) ->
         targets.push(Target {
             foreign_keys: ForeignKeys::of(&handle, context),
             handle,
-            assigner: Assigner::new(&target.table, context, plan.ignore),
+            assigner: Assigner::new(&target.table, context, plan.ignore)
+                .before_triggers(context.triggers.has(target.table.id, true, TriggerEvent::Update)),
             plan: target,
             done: HashSet::new(),
             is_twice: plan.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1,
@@ -115,10 +118,11 @@ async fn update_row(
     for assignment in &target.plan.assignments {
         let column = assignment.column;
         let number = outcome.matched_rows;
-        let value = target.assigner.assigned(column, &assignment.value, frame, number, context.eval)?;
+        let (assigner, value) = (&target.assigner, &assignment.value);
+        let value = retried(context, |eval| assigner.assigned(column, value, frame, number, eval)).await?;
         frame[positions[column]] = match value {
             // The counter works for INSERT only.
-            Value::Null if !target.plan.table.columns[column].nullable() => {
+            Value::Null if !target.plan.table.columns[column].nullable() && !target.assigner.defers_null => {
                 let column_type = &target.plan.table.columns[column].column_type;
                 target.assigner.convert(column, &Value::Null, column_type, number, context.eval)?
             }
@@ -134,7 +138,8 @@ async fn update_row(
     if plan.targets.len() > 1 && (target.is_twice || !target.plan.is_seen) {
         positions.iter().zip(&old).for_each(|(&position, value)| frame[position] = value.clone());
     }
-    if !target.is_twice && new == old {
+    let has_triggers = context.triggers.follow(target.plan.table.id, TriggerEvent::Update);
+    if !target.is_twice && new == old && !has_triggers {
         return Ok(());
     }
     let is_assigned =
@@ -147,8 +152,16 @@ async fn update_row(
             new[column] = value.clone();
         }
         old = present;
-        if new == old {
+        if new == old && !has_triggers {
             return Ok(());
+        }
+    }
+    if has_triggers {
+        if context.fire_before(&target.handle, TriggerEvent::Update, Some(&old), &mut new).await? {
+            target.assigner.require_values(&mut new, context.eval)?;
+        }
+        if new == old {
+            return context.update_nothing(&target.handle, &old).await;
         }
     }
     target.assigner.touch_timestamps(&mut new, is_assigned, context.eval)?;
@@ -156,7 +169,7 @@ async fn update_row(
         target.assigner.generate(rules, &mut new, outcome.matched_rows, context.eval)?;
         context.check()?;
         if let Err(error) = check_row(rules, &new, context.eval) {
-            let row_begin = context.transaction.savepoint();
+            let row_begin = context.host.transaction().savepoint();
             return pardon(error, plan.ignore, row_begin, &target.handle, context).await;
         }
     }
@@ -176,7 +189,7 @@ async fn write_row(
     let Target { handle, foreign_keys, .. } = target;
     let is_assigned =
         |column: usize| target.plan.assignments.iter().any(|assignment| assignment.column == column);
-    let row_begin = context.transaction.savepoint();
+    let row_begin = context.host.transaction().savepoint();
     if let Err(error) = foreign_keys.before_update(handle, row_key, &old, &new, context).await {
         return pardon(error, plan.ignore, row_begin, handle, context).await;
     }

@@ -9,6 +9,7 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::{all_evaluated, retried};
 use crate::divided::{Divided, Keys};
 use crate::memory::{Held, MemoryBudget, row_bytes};
 use datum::{SqlError, Value};
@@ -60,10 +61,10 @@ struct Group {
 }
 
 impl Group {
-    fn new(plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<Group, SqlError> {
+    async fn new(plan: &Aggregate, row: &[Value], context: &mut ExecContext<'_>) -> Result<Group, SqlError> {
         env::tick((plan.groups.len() + plan.carried.len() + 1) * TICKS_PER_VALUE);
-        let values = plan.groups.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
-        let carried = plan.carried.iter().map(|expr| expr.eval(row, context)).collect::<Result<_, _>>()?;
+        let values = all_evaluated(&plan.groups, row, context).await?;
+        let carried = all_evaluated(&plan.carried, row, context).await?;
         Ok(Group { values, carried, level: plan.groups.len(), ..Group::empty(plan) })
     }
 
@@ -78,10 +79,15 @@ impl Group {
         }
     }
 
-    fn add(&mut self, plan: &Aggregate, row: &[Value], context: &EvalContext) -> Result<(), SqlError> {
+    async fn add(
+        &mut self,
+        plan: &Aggregate,
+        row: &[Value],
+        context: &mut ExecContext<'_>,
+    ) -> Result<(), SqlError> {
         env::tick((self.accumulators.len() + 1) * TICKS_PER_VALUE);
         for (accumulator, column) in self.accumulators.iter_mut().zip(&plan.aggregates) {
-            accumulator.add(&column.call, row, context)?;
+            retried(context, |eval| accumulator.add(&column.call, row, eval)).await?;
         }
         Ok(())
     }
@@ -152,7 +158,7 @@ impl<'p> AggregateRows<'p> {
             for index in 0..self.batch.len() {
                 let row = self.batch.row(index);
                 if std::mem::take(&mut is_first) {
-                    group = Group::new(self.plan, row, context.eval)?;
+                    group = Group::new(self.plan, row, context).await?;
                 }
                 self.late.add(&mut group, 0, row, context).await?;
             }
@@ -179,7 +185,7 @@ impl<'p> AggregateRows<'p> {
                         continue;
                     }
                     None => {
-                        let group = Group::new(self.plan, row, context.eval)?;
+                        let group = Group::new(self.plan, row, context).await?;
                         self.by_key.insert(key.into(), self.groups.len());
                         self.groups.push(group);
                         self.count_group(index, context).await?;
@@ -219,7 +225,8 @@ impl<'p> AggregateRows<'p> {
         }
         self.read_batch(context).await?;
         for row in self.batch.rows() {
-            self.row_keys.push(|key| write_group_keys(&self.plan.groups, row, context.eval, key))?;
+            let (keys, groups) = (&mut self.row_keys, &self.plan.groups);
+            retried(context, |eval| keys.push(|key| write_group_keys(groups, row, eval, key))).await?;
         }
         Ok(self.input_more)
     }
@@ -247,25 +254,29 @@ impl<'p> AggregateRows<'p> {
         for index in 0..self.batch.len() {
             let row = self.batch.row(index);
             key.clear();
-            write_group_keys(&self.plan.groups, row, context.eval, &mut key)?;
+            retried(context, |eval| {
+                key.clear();
+                write_group_keys(&self.plan.groups, row, eval, &mut key)
+            })
+            .await?;
             if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
                 if let Some((_, group)) = self.current.take() {
                     self.held.give_back(group.counted_bytes, &mut context.memory);
                     group.finish(self.plan, context.eval, out)?;
                 }
                 if self.plan.rollup {
-                    self.roll_up(index, context, out)?;
+                    self.roll_up(index, context, out).await?;
                 }
                 self.has_groups = true;
-                let group = Group::new(self.plan, self.batch.row(index), context.eval)?;
+                let group = Group::new(self.plan, self.batch.row(index), context).await?;
                 self.current = Some((key.clone(), group));
             }
             let row = self.batch.row(index);
             if let Some((_, group)) = &mut self.current {
-                group.add(self.plan, row, context.eval)?;
+                group.add(self.plan, row, context).await?;
             }
             for (_, group) in self.rollups.iter_mut().flatten() {
-                group.add(self.plan, row, context.eval)?;
+                group.add(self.plan, row, context).await?;
             }
         }
         for (_, group) in self.current.iter_mut().chain(self.rollups.iter_mut().flatten()) {
@@ -287,7 +298,7 @@ impl<'p> AggregateRows<'p> {
     }
 
     /// A new group begins at row `index`: super-groups whose prefix changed end, and new ones begin.
-    fn roll_up(
+    async fn roll_up(
         &mut self,
         index: usize,
         context: &mut ExecContext<'_>,
@@ -303,7 +314,11 @@ impl<'p> AggregateRows<'p> {
             let length = count - 1 - place;
             let mut key = Vec::new();
             env::tick((length + 1) * TICKS_PER_VALUE);
-            write_group_keys(&self.plan.groups[..length], row, context.eval, &mut key)?;
+            retried(context, |eval| {
+                key.clear();
+                write_group_keys(&self.plan.groups[..length], row, eval, &mut key)
+            })
+            .await?;
             if self.rollups[place].as_ref().is_some_and(|(known, _)| *known == key) {
                 continue;
             }
@@ -311,7 +326,7 @@ impl<'p> AggregateRows<'p> {
                 self.held.give_back(group.counted_bytes, &mut context.memory);
                 group.finish(self.plan, context.eval, out)?;
             }
-            let mut group = Group::new(self.plan, row, context.eval)?;
+            let mut group = Group::new(self.plan, row, context).await?;
             group.values[length..].fill(Value::Null);
             group.level = length;
             self.rollups[place] = Some((key, group));

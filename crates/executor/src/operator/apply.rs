@@ -1,7 +1,8 @@
 //! Subqueries whose value can differ from row to row.
-use super::{BATCH_ROWS, Operator, all_true, build};
+use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::{all_hold, evaluated, retried};
 use crate::memory::{Held, row_bytes};
 use crate::operator::key_set::write_compare_key;
 use crate::row_store::RowStore;
@@ -60,7 +61,7 @@ impl<'p> ApplyRows<'p> {
     /// The value for one input row.
     async fn value(&mut self, row: &[Value], context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
         for (slot, expr) in self.plan.correlation.iter().chain(&self.plan.left) {
-            let value = expr.eval(row, context.eval)?;
+            let value = evaluated(expr, row, context).await?;
             context.eval.slots[*slot] = value;
         }
         if self.plan.correlation.is_empty() {
@@ -107,7 +108,7 @@ impl<'p> ApplyRows<'p> {
                     rows.clear();
                     more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
                     for row in rows.rows() {
-                        state.add(comparison.condition.eval_bool(row, context.eval)?);
+                        state.add(retried(context, |eval| comparison.condition.eval_bool(row, eval)).await?);
                     }
                 }
                 Ok(state.value())
@@ -146,7 +147,7 @@ impl<'p> ApplyRows<'p> {
         while !state.is_decided() && !reader.is_at_end(&kept.rows) {
             context.interrupt.check()?;
             for row in reader.rows(&kept.rows, BATCH_ROWS).await?.iter() {
-                state.add(comparison.condition.eval_bool(row, context.eval)?);
+                state.add(retried(context, |eval| comparison.condition.eval_bool(row, eval)).await?);
             }
         }
         Ok(state.value())
@@ -297,7 +298,7 @@ impl Operator for ApplyRows<'_> {
             let more = self.input.next_batch(context, wanted, out).await?;
             for index in first..out.len() {
                 context.interrupt.check()?;
-                let is_wanted = all_true(&self.plan.guard, out.row(index), context.eval)?;
+                let is_wanted = all_hold(&self.plan.guard, out.row(index), context).await?;
                 let value = if is_wanted { self.value(out.row(index), context).await? } else { Value::Null };
                 out.row_mut(index)[self.plan.position] = value;
             }

@@ -6,6 +6,7 @@ use super::{BATCH_ROWS, Operator};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::retried;
 use crate::divided::{Divided, Keys};
 use crate::memory::Held;
 use datum::{SqlError, Value};
@@ -56,7 +57,8 @@ impl<'p> DistinctRows<'p> {
         let more = self.input.next_batch(context, wanted, out).await?;
         for index in first..out.len() {
             let row = out.row(index);
-            self.row_keys.push(|key| write_group_keys(self.keys, row, context.eval, key))?;
+            let (keys, exprs) = (&mut self.row_keys, self.keys);
+            retried(context, |eval| keys.push(|key| write_group_keys(exprs, row, eval, key))).await?;
         }
         Ok(more)
     }

@@ -6,10 +6,11 @@
 mod table;
 
 use super::key_set::write_compare_key;
-use super::{BATCH_ROWS, Operator, all_true, build};
+use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::{Pace, Pauses};
+use crate::deferred::{all_hold, retried};
 use crate::divided::{split_record, write_record};
 use crate::memory::Held;
 use crate::sides::Sides;
@@ -103,7 +104,10 @@ impl<'p> HashJoinRows<'p> {
             batch.clear();
             more = self.inner.next_batch(context, BATCH_ROWS, &mut batch).await?;
             for row in batch.rows() {
-                let Some(key) = key_of(&self.plan.inner_keys, &self.plan.modes, row, context.eval)? else {
+                let Some(key) =
+                    retried(context, |eval| key_of(&self.plan.inner_keys, &self.plan.modes, row, eval))
+                        .await?
+                else {
                     continue;
                 };
                 let values = self.plan.inner_positions.iter().map(|&position| &row[position]);
@@ -217,7 +221,9 @@ impl<'p> HashJoinRows<'p> {
         let current = match &mut self.current {
             Some(current) => current,
             None => {
-                let key = key_of(&self.plan.outer_keys, &self.plan.modes, outer, context.eval)?;
+                let key =
+                    retried(context, |eval| key_of(&self.plan.outer_keys, &self.plan.modes, outer, eval))
+                        .await?;
                 self.outer_count += 1;
                 let number = self.outer_count;
                 self.current.insert(Current { number, key, next: None, has_match: false })
@@ -240,7 +246,7 @@ impl<'p> HashJoinRows<'p> {
                 frame[position] = value;
             }
             current.next = self.table.next(found);
-            if all_true(&self.plan.on, out.row(out.len() - 1), context.eval)? {
+            if all_hold(&self.plan.on, out.row(out.len() - 1), context).await? {
                 current.has_match = true;
                 if tests {
                     out.pop();

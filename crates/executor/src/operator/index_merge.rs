@@ -72,13 +72,13 @@ impl Opened {
         let mut entries = EntryBatch::default();
         for range in builder.finish().0 {
             context.work.begin_scan(&access.path, false);
-            let mut cursor = context.transaction.scan(tree, range, Direction::Forward, self.mode);
+            let mut cursor = context.host.transaction().scan(tree, range, Direction::Forward, self.mode);
             let mut more = true;
             while more {
                 context.interrupt.check()?;
                 entries.clear();
                 more = cursor
-                    .next_batch(context.transaction, BATCH, &mut entries)
+                    .next_batch(context.host.transaction(), BATCH, &mut entries)
                     .await
                     .map_err(|error| table_error(&access.table, error))?;
                 context.work.step(&access.path, false, entries.len(), !more);

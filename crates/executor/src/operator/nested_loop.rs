@@ -1,7 +1,8 @@
 //! Joins by running the inner side once for each outer row, which is its base frame.
-use super::{BATCH_ROWS, Operator, all_true, build};
+use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
+use crate::deferred::all_hold;
 use datum::{SqlError, Value};
 use plan::{JoinKind, NestedLoop};
 use schema::LocalFuture;
@@ -85,7 +86,14 @@ impl Operator for NestedLoopRows<'_> {
                 let left = if tests { 1 } else { wanted - (before - first) };
                 let more = self.inner.next_batch(context, left, out).await?;
                 if !self.plan.on.is_empty() {
-                    out.retain_from(before, |row| all_true(&self.plan.on, row, context.eval))?;
+                    let mut kept = before;
+                    for index in before..out.len() {
+                        if all_hold(&self.plan.on, out.row(index), context).await? {
+                            out.move_row(index, kept);
+                            kept += 1;
+                        }
+                    }
+                    out.truncate(kept);
                 }
                 let matched = matched || out.len() > before;
                 if tests {

@@ -47,7 +47,7 @@ impl Opened {
             false => ranges_of(access, &layout.parts, &walk.ranges, base, context)?.0,
         };
         outer.reverse();
-        if self.mode != ReadMode::Snapshot || context.transaction.has_passed_snapshot() {
+        if self.mode != ReadMode::Snapshot || context.host.seen_transaction().has_passed_snapshot() {
             self.ranges = outer;
             return Ok(());
         }
@@ -178,10 +178,10 @@ impl Opened {
         let tree = if is_clustered { layout.tree } else { layout.indexes[index].tree };
         context.interrupt.check()?;
         context.work.begin_scan(&access.path, false);
-        let mut cursor = context.transaction.scan(tree, range, direction, self.mode);
+        let mut cursor = context.host.transaction().scan(tree, range, direction, self.mode);
         let mut found = EntryBatch::default();
         loop {
-            let more = cursor.next_batch(context.transaction, 1, &mut found).await;
+            let more = cursor.next_batch(context.host.transaction(), 1, &mut found).await;
             if !more.map_err(|error| table_error(&access.table, error))? || !found.is_empty() {
                 break;
             }

@@ -99,7 +99,7 @@ impl RowLookups {
             }
             let keys = &self.keys;
             let ahead = self.order[self.asked..].iter().map(|number| keys.get(*number as usize).0);
-            let expected = context.transaction.expect_rows(tree, ahead).await?;
+            let expected = context.host.seen_transaction().expect_rows(tree, ahead).await?;
             if expected.absent == 0 {
                 self.pause_next = (self.pause_next * 2).clamp(1, PAUSE_MAX);
                 self.pause = self.pause_next;

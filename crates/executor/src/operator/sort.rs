@@ -6,6 +6,7 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::{Pace, Pauses};
+use crate::deferred::retried;
 use crate::memory::Held;
 use datum::{SqlError, Value};
 use expression::Expr;
@@ -66,9 +67,13 @@ impl<'p> SortRows<'p> {
             more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
             rows += self.batch.len();
             for index in 0..self.batch.len() {
-                key.clear();
                 row.clear();
-                self.keys.write(self.batch.row(index), context.eval, &mut key)?;
+                let (keys, batch) = (&self.keys, &self.batch);
+                retried(context, |eval| {
+                    key.clear();
+                    keys.write(batch.row(index), eval, &mut key)
+                })
+                .await?;
                 write_row(self.batch.row(index), &mut row);
                 if sorter.push(&key, &row) {
                     let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };

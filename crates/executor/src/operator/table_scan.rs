@@ -142,7 +142,8 @@ impl<'p> TableScan<'p> {
         let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
         let (mut asked, mut absent) = (0, 0);
         while asked < order.len() {
-            let expected = context.transaction.expect_rows(tree, order[asked..].iter().copied()).await;
+            let expected =
+                context.host.seen_transaction().expect_rows(tree, order[asked..].iter().copied()).await;
             let expected = expected.map_err(|error| table_error(&self.access.table, error))?;
             asked += expected.keys.max(1);
             absent += expected.absent;
@@ -169,8 +170,8 @@ impl<'p> TableScan<'p> {
         if let Some(key) = opened.point.take() {
             let tree = opened.handle.layout().tree;
             context.work.key_reads += 1;
-            opened.mark = context.transaction.lock_mark();
-            let record = context.transaction.get(tree, &key, opened.mode).await.map_err(to_sql)?;
+            opened.mark = context.host.transaction().lock_mark();
+            let record = context.host.transaction().get(tree, &key, opened.mode).await.map_err(to_sql)?;
             if let Some(record) = record {
                 context.work.rows_examined += 1;
                 context.uses.of(access.table.id, access.path.index()).fetched += 1;
@@ -222,7 +223,7 @@ impl<'p> TableScan<'p> {
                 let tree = opened.index.map_or(layout.tree, |index| layout.indexes[index].tree);
                 let direction = if access.backward { Direction::Backward } else { Direction::Forward };
                 context.work.begin_scan(&access.path, access.backward);
-                let mut cursor = context.transaction.scan(tree, range, direction, opened.mode);
+                let mut cursor = context.host.transaction().scan(tree, range, direction, opened.mode);
                 let is_target = access.lock.is_some_and(|lock| lock.exclusive);
                 if context.settings.tests_before_waiting && is_target && opened.index.is_none() {
                     cursor.test_before_waiting();
@@ -232,8 +233,8 @@ impl<'p> TableScan<'p> {
         };
         opened.entries.clear();
         let wanted = if opened.locks_row_by_row(access, context) { 1 } else { wanted };
-        opened.mark = context.transaction.lock_mark();
-        let more = cursor.next_batch(context.transaction, wanted, &mut opened.entries).await;
+        opened.mark = context.host.transaction().lock_mark();
+        let more = cursor.next_batch(context.host.transaction(), wanted, &mut opened.entries).await;
         let more = more.map_err(|error| table_error(&access.table, error))?;
         // Entries that fail the entry filter are not counted: MySQL does not see them.
         let counted = if access.entry_filter.is_empty() { opened.entries.len() } else { 0 };
@@ -265,7 +266,7 @@ impl<'p> TableScan<'p> {
             && let Some(row_key) = lookups.take()
         {
             read += 1;
-            let record = context.transaction.get(tree, row_key, opened.mode).await.map_err(to_sql)?;
+            let record = context.host.transaction().get(tree, row_key, opened.mode).await.map_err(to_sql)?;
             if let Some(record) = record {
                 opened.take_row(access, &self.base, row_key, &record, context, out).await?;
             }
@@ -353,7 +354,8 @@ impl Opened {
             }
             AccessPath::Merge(_) => {
                 // What is locked, and what may have other entries than the row, is found among all rows.
-                let is_plain = self.mode == ReadMode::Snapshot && !context.transaction.has_passed_snapshot();
+                let is_plain =
+                    self.mode == ReadMode::Snapshot && !context.host.seen_transaction().has_passed_snapshot();
                 self.merges = is_plain;
                 if !is_plain {
                     self.ranges.push(KeyRange::all());
@@ -409,7 +411,7 @@ impl Opened {
         (self.index.is_some() && self.walk.is_none() || !self.lookups.is_empty())
             && !access.covering
             && self.mode == ReadMode::Snapshot
-            && !context.transaction.has_passed_snapshot()
+            && !context.host.seen_transaction().has_passed_snapshot()
     }
 
     /// Whether the entry passes what it can be asked.
@@ -452,7 +454,7 @@ impl Opened {
         if !passes {
             return Ok(());
         }
-        let record = context.transaction.get(layout.tree, key, self.mode).await;
+        let record = context.host.transaction().get(layout.tree, key, self.mode).await;
         match record.map_err(|error| table_error(&access.table, error))? {
             Some(record) => self.take_entry(access, base, key, &record, context, out).await,
             None => Ok(()),
@@ -463,7 +465,7 @@ impl Opened {
         &self,
         access: &TableAccess,
         row: &[Value],
-        context: &ExecContext<'_>,
+        context: &mut ExecContext<'_>,
     ) -> Result<bool, SqlError> {
         let passes = all_hold(&access.filter, row, context).await?;
         Ok(passes && (!self.check_implied || all_true(&access.implied, row, context.eval)?))
@@ -509,7 +511,7 @@ impl Opened {
             Some(_) => &key[layout.suffix_start(key, value).map_err(broken)?..],
         };
         if let Some(index) = self.index
-            && context.transaction.has_passed_snapshot()
+            && context.host.seen_transaction().has_passed_snapshot()
             && !self.is_entry_of_row(access, index, key, row_key, context).await?
         {
             return Ok(());
@@ -517,7 +519,7 @@ impl Opened {
         if !self.entry_passes(access, base, key, value, context)? {
             if let (ReadMode::Locking(..), Some(index)) = (self.mode, self.index) {
                 let tree = self.handle.layout().indexes[index].tree;
-                context.transaction.unlock_unmatched(tree, key, self.mark);
+                context.host.transaction().unlock_unmatched(tree, key, self.mark);
             }
             return Ok(());
         }
@@ -532,7 +534,7 @@ impl Opened {
                 layout.read_entry(index, &self.projection, key, value, frame).map_err(broken)?;
             }
             Some(_) => {
-                let record = context.transaction.get(layout.tree, row_key, self.mode).await;
+                let record = context.host.transaction().get(layout.tree, row_key, self.mode).await;
                 let record = record.map_err(|error| table_error(&access.table, error))?;
                 // A locking read may find the entry and then wait; the row can be gone afterwards.
                 let Some(record) = record else { return Ok(()) };
@@ -548,9 +550,9 @@ impl Opened {
             out.pop();
             if let ReadMode::Locking(..) = self.mode {
                 if let Some(index) = self.index {
-                    context.transaction.unlock_unmatched(layout.indexes[index].tree, key, self.mark);
+                    context.host.transaction().unlock_unmatched(layout.indexes[index].tree, key, self.mark);
                 }
-                context.transaction.unlock_unmatched(layout.tree, row_key, self.mark);
+                context.host.transaction().unlock_unmatched(layout.tree, row_key, self.mark);
             }
         }
         Ok(())
@@ -573,7 +575,7 @@ impl Opened {
         }
         let table = &access.table;
         let layout = self.handle.layout();
-        let record = context.transaction.get(layout.tree, row_key, self.mode).await;
+        let record = context.host.transaction().get(layout.tree, row_key, self.mode).await;
         let Some(record) = record.map_err(|error| table_error(table, error))? else {
             return Ok(false);
         };

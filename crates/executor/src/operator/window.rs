@@ -11,6 +11,7 @@ use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::{evaluated, retried};
 use datum::{SqlError, Value, compare_in_type};
 use evaluator::{Evaluator, arguments_of};
 use partition::{Partition, PartitionRow};
@@ -108,7 +109,11 @@ impl<'p> WindowRows<'p> {
         }
         let row = self.batch.row(self.next_input);
         let mut key = Vec::with_capacity(self.key.len());
-        write_group_keys(&self.plan.partition_by, row, context.eval, &mut key)?;
+        retried(context, |eval| {
+            key.clear();
+            write_group_keys(&self.plan.partition_by, row, eval, &mut key)
+        })
+        .await?;
         if self.partition.last().is_some() && key != self.key {
             self.partition.is_complete = true;
             return Ok(());
@@ -116,11 +121,11 @@ impl<'p> WindowRows<'p> {
         self.key = key;
         let mut values = Vec::new();
         for key in &self.plan.order_by {
-            values.push(key.expr.eval(row, context.eval)?);
+            values.push(evaluated(&key.expr, row, context).await?);
         }
         for column in &self.plan.columns {
             for argument in arguments_of(&column.function) {
-                values.push(argument.eval(row, context.eval)?);
+                values.push(evaluated(argument, row, context).await?);
             }
         }
         let number = self.partition.count();

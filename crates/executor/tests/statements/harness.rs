@@ -274,7 +274,8 @@ impl Database {
         let savepoint = transaction.savepoint();
         let strict = Arc::new(StrictSession::new(self.warnings.clone()));
         let mut context = ExecContext {
-            transaction: &mut transaction,
+            host: &mut Host(&mut transaction),
+            triggers: executor::Triggers::default(),
             eval: &mut eval,
             strict: &strict,
             tables: self,
@@ -362,5 +363,26 @@ impl Database {
             )
         });
         text.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Statements here have neither functions nor triggers.
+struct Host<'a>(&'a mut engine::Transaction);
+
+impl executor::StatementHost for Host<'_> {
+    fn transaction(&mut self) -> &mut engine::Transaction {
+        self.0
+    }
+
+    fn seen_transaction(&self) -> &engine::Transaction {
+        self.0
+    }
+
+    fn call_function(&mut self, _: u64, _: Vec<Value>) -> schema::LocalFuture<'_, Result<Value, SqlError>> {
+        unreachable!("no plan here has a stored function")
+    }
+
+    fn fire<'a>(&'a mut self, _: executor::Firing<'a>) -> schema::LocalFuture<'a, Result<(), SqlError>> {
+        unreachable!("no table here has triggers")
     }
 }

@@ -35,6 +35,8 @@ mod numeric_real;
 mod rare;
 mod regexp;
 mod server_calls;
+mod stored;
+pub use stored::stored_call;
 mod str_to_date;
 mod string_build;
 mod string_case;

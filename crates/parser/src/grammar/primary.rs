@@ -111,7 +111,11 @@ impl<'a> Parser<'a> {
     }
 
     fn json_extract(&mut self, column: ColumnReference<'a>, start: u32) -> Result<Expr<'a>> {
-        let column = self.node(ExprKind::Column(column), start, 0)?;
+        let local = match column.qualifier {
+            None => self.local_variable(column.name),
+            Some(_) => None,
+        };
+        let column = self.node(local.unwrap_or(ExprKind::Column(column)), start, 0)?;
         let unquote = self.advance().kind == T::LongArrow;
         let path = self.plain_string()?;
         let extract = self.alloc(JsonExtract { column, path, unquote });

@@ -74,9 +74,19 @@ impl<'p> Planner<'p> {
 
     fn bind_function(&mut self, call: &ast::FunctionCall<'p>) -> Result<Expr, SqlError> {
         let name = call.name.name.name;
-        if let Some(database) = call.name.database {
-            let full = format!("{}.{}", database.name, name);
-            return Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"FUNCTION", &full]));
+        let is_built_in = || {
+            let lower = name.to_ascii_lowercase();
+            lower == "grouping" || expression::is_function(&lower)
+        };
+        if call.name.database.is_some() || !is_built_in() {
+            if let Some(bound) = self.bind_stored_function(call)? {
+                return Ok(bound);
+            }
+            let database = call.name.database.map(|name| name.name).or(self.context.current_database);
+            if let Some(database) = database {
+                let full = format!("{database}.{name}");
+                return Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&"FUNCTION", &full]));
+            }
         }
         if name.eq_ignore_ascii_case("grouping") && !call.arguments.is_empty() {
             return self.bind_grouping(call.arguments);
@@ -100,6 +110,27 @@ impl<'p> Planner<'p> {
             return Ok(bound);
         }
         Ok(bound)
+    }
+
+    /// A call of a stored function; `None` when there is none of the name.
+    fn bind_stored_function(&mut self, call: &ast::FunctionCall<'p>) -> Result<Option<Expr>, SqlError> {
+        let name = call.name.name.name;
+        let Some(database) = call.name.database.map(|name| name.name).or(self.context.current_database)
+        else {
+            return Ok(None);
+        };
+        let Some(function) = self.catalog.function(database, name)? else { return Ok(None) };
+        if call.arguments.len() != function.parameter_count {
+            let full = format!("{database}.{name}");
+            let (expected, found) = (function.parameter_count, call.arguments.len());
+            return Err(error_code::ER_SP_WRONG_NO_OF_ARGS.with(&[&"FUNCTION", &full, &expected, &found]));
+        }
+        let arguments = self.bind_all(call.arguments)?;
+        if !self.functions.iter().any(|used| used.id == function.id) {
+            let (database, name) = (database.to_owned(), name.to_owned());
+            self.functions.push(plan::FunctionUse { id: function.id, database, name });
+        }
+        Ok(Some(expression::stored_call(function.id, arguments, function.returns)))
     }
 
     /// GROUPING(..), which has a value once the rows are grouped.

@@ -50,6 +50,24 @@ impl Privileges {
         privileges
     }
 
+    /// Of an account that nobody has logged in to: the definer of a program.
+    pub fn of_account(instance: &Instance, user: &str, host: &str) -> Privileges {
+        let mut privileges = Privileges {
+            name: AccountName::new(user, host),
+            client: ClientHost::Local,
+            account: None,
+            access: Access::default(),
+            active_roles: Vec::new(),
+            version: 0,
+        };
+        privileges.refresh(instance);
+        if let Some(account) = privileges.account.clone() {
+            let roles = instance.roles_at_login(&account);
+            privileges.activate_roles(instance, roles);
+        }
+        privileges
+    }
+
     /// Looks at the account again when any account has changed; true if so.
     pub fn refresh(&mut self, instance: &Instance) -> bool {
         let version = instance.accounts_version();

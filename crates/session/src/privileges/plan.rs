@@ -39,6 +39,10 @@ impl Session {
                 self.permit_table_column(need, column)?;
             }
         }
+        for used in &plan.functions {
+            let (kind, privilege) = (schema::ProgramKind::Function, Privilege::Execute);
+            self.require_routine(privilege, kind, &used.database, &used.name)?;
+        }
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use auth::{Access, Privilege, PrivilegeSet};
+use catalog::ProgramSight;
+use schema::{ProgramDef, ProgramKind};
 
 use crate::session::Session;
 
@@ -35,7 +37,7 @@ impl Session {
         viewer
     }
 
-    fn make_viewer(&self) -> catalog::Viewer {
+    pub(crate) fn make_viewer(&self) -> catalog::Viewer {
         let access = Arc::new(self.privileges.access().clone());
         let of_columns = access.clone();
         let lists_all = access.global.has(Privilege::ShowDatabases.into());
@@ -57,9 +59,15 @@ impl Session {
             view.is_some_and(|view| of_views.table(database, view).has(needed))
         };
         let views = self.view_columns();
+        let rights = ProgramRights {
+            access: self.privileges.access().clone(),
+            user: self.privileges.account_name().user.clone(),
+            host: self.privileges.account_name().host.as_str().to_owned(),
+        };
         catalog::Viewer {
             sees_query: Arc::new(sees_query),
             view_columns: Arc::new(move |view| views.columns_of(view)),
+            program_sight: Arc::new(move |definition| rights.sight(definition)),
             sees: Arc::new(sees),
             column_privileges: Arc::new(column_privileges),
             user: self.connection.user.clone(),
@@ -74,6 +82,42 @@ impl Session {
                 .map(|role| (role.user.clone(), role.host.as_str().to_owned()))
                 .collect(),
             sees_all_accounts: self.privileges.has_on_database(Privilege::Select, "mysql"),
+        }
+    }
+}
+
+/// What an account may do with stored programs.
+pub(crate) struct ProgramRights {
+    pub access: Access,
+    pub user: String,
+    pub host: String,
+}
+
+impl ProgramRights {
+    pub fn sight(&self, definition: &ProgramDef) -> ProgramSight {
+        let ProgramDef { database, name, .. } = definition;
+        let is_own = self.user == definition.definer_user && self.host == definition.definer_host;
+        let routine = |kind| {
+            let rights = self.access.routine(kind, database, name);
+            let any = [Privilege::Execute, Privilege::AlterRoutine, Privilege::CreateRoutine];
+            let sees_all = self.access.global.has(Privilege::Select.into())
+                || self.access.has_dynamic(auth::DynamicPrivilege::ShowRoutine);
+            match (is_own || sees_all, rights.meets(PrivilegeSet::of(&any))) {
+                (true, _) => ProgramSight::Whole,
+                (false, true) => ProgramSight::Existence,
+                (false, false) => ProgramSight::Nothing,
+            }
+        };
+        let whole_if = |may: bool| if may { ProgramSight::Whole } else { ProgramSight::Nothing };
+        match (definition.kind, &definition.trigger) {
+            _ if self.access.is_full() => ProgramSight::Whole,
+            (ProgramKind::Procedure, _) => routine(auth::RoutineKind::Procedure),
+            (ProgramKind::Function, _) => routine(auth::RoutineKind::Function),
+            (ProgramKind::Trigger, trigger) => {
+                let table = trigger.as_ref().map_or("", |trigger| trigger.table.as_str());
+                whole_if(self.access.table(database, table).has(Privilege::Trigger.into()))
+            }
+            (ProgramKind::Event, _) => whole_if(self.access.database(database).has(Privilege::Event.into())),
         }
     }
 }

@@ -23,6 +23,8 @@ pub enum MadeColumn {
     /// With so many digits behind the point; its values are text.
     Decimal(&'static str, u8),
     NullableDecimal(&'static str, u8),
+    /// A moment that is always there, with digits of its fraction.
+    Moment(&'static str, u8),
 }
 
 impl MadeColumn {
@@ -35,7 +37,8 @@ impl MadeColumn {
             | MadeColumn::NullableNumber(name)
             | MadeColumn::DateTime(name)
             | MadeColumn::Decimal(name, _)
-            | MadeColumn::NullableDecimal(name, _) => name,
+            | MadeColumn::NullableDecimal(name, _)
+            | MadeColumn::Moment(name, _) => name,
         }
     }
 
@@ -50,6 +53,7 @@ impl MadeColumn {
             MadeColumn::Decimal(_, scale) => ColumnType::decimal(9 + scale, scale).not_null(),
             MadeColumn::NullableDecimal(_, scale) => ColumnType::decimal(9 + scale, scale),
             MadeColumn::DateTime(_) => ColumnType::new(TypeKind::DateTime { fsp: 0 }),
+            MadeColumn::Moment(_, fsp) => ColumnType::new(TypeKind::DateTime { fsp }).not_null(),
         }
     }
 }
@@ -59,13 +63,15 @@ impl MadeColumn {
 pub struct MadeRows {
     names: Vec<String>,
     columns: Vec<MadeColumn>,
+    /// Which one LIKE compares.
+    pub like_column: usize,
     pub rows: Vec<Vec<Value>>,
 }
 
 impl MadeRows {
     pub fn new(columns: &[MadeColumn]) -> MadeRows {
         let names = columns.iter().map(|column| column.name().to_owned()).collect();
-        MadeRows { names, columns: columns.to_vec(), rows: Vec::new() }
+        MadeRows { names, columns: columns.to_vec(), like_column: 0, rows: Vec::new() }
     }
 
     /// By the text of the first column.
@@ -82,6 +88,12 @@ impl MadeRows {
     pub fn with_name(mut self, position: usize, name: String) -> MadeRows {
         self.names[position] = name;
         self
+    }
+
+    /// LIKE compares another column than the first.
+    #[must_use]
+    pub fn with_like_column(self, like_column: usize) -> MadeRows {
+        MadeRows { like_column, ..self }
     }
 
     pub fn push(&mut self, row: Vec<Value>) {

@@ -15,59 +15,6 @@ pub(super) fn open_tables() -> MadeRows {
     ])
 }
 
-pub(super) fn triggers() -> MadeRows {
-    texts(&[
-        "Trigger",
-        "Event",
-        "Table",
-        "Statement",
-        "Timing",
-        "Created",
-        "sql_mode",
-        "Definer",
-        "character_set_client",
-        "collation_connection",
-        "Database Collation",
-    ])
-}
-
-pub(super) fn events() -> MadeRows {
-    texts(&[
-        "Db",
-        "Name",
-        "Definer",
-        "Time zone",
-        "Type",
-        "Execute at",
-        "Interval value",
-        "Interval field",
-        "Starts",
-        "Ends",
-        "Status",
-        "Originator",
-        "character_set_client",
-        "collation_connection",
-        "Database Collation",
-    ])
-}
-
-pub(super) fn routine_status() -> MadeRows {
-    texts(&[
-        "Db",
-        "Name",
-        "Type",
-        "Language",
-        "Definer",
-        "Modified",
-        "Created",
-        "Security_type",
-        "Comment",
-        "character_set_client",
-        "collation_connection",
-        "Database Collation",
-    ])
-}
-
 pub(super) fn binary_log_status() -> MadeRows {
     texts(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])
 }

@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::statement::{Request, Shield};
 
 impl Session {
-    /// Keeps the rows that a filter lets through. LIKE compares the first column, ignoring case.
+    /// Keeps the rows that a filter lets through. LIKE compares one column, mostly the first, ignoring case.
     pub(super) async fn filter_rows(
         &mut self,
         mut rows: MadeRows,
@@ -27,7 +27,8 @@ impl Session {
             ShowFilter::None => {}
             ShowFilter::Like(_) => {
                 let Some(pattern) = name_pattern(filter) else { return Ok(rows) };
-                rows.rows.retain(|row| matches!(&row[0], Value::Bytes(name) if pattern.matches(name)));
+                let column = rows.like_column;
+                rows.rows.retain(|row| matches!(&row[column], Value::Bytes(name) if pattern.matches(name)));
             }
             ShowFilter::Where(condition) => {
                 let catalog = MadeCatalog(Arc::new(MadeTable::of(&rows)));

@@ -8,6 +8,7 @@ mod empty;
 mod filter;
 mod indexes;
 mod profiles;
+mod programs;
 mod server;
 mod sessions;
 mod tables;
@@ -99,9 +100,10 @@ impl Session {
             Show::Grants { user, using } => unfiltered(self.show_grants(user, using)?),
             Show::Privileges => unfiltered(server::privileges()),
             Show::Plugins => unfiltered(server::plugins()),
-            Show::Triggers { filter, .. } => Ok((empty::triggers(), filter)),
-            Show::Events { filter, .. } => Ok((empty::events(), filter)),
-            Show::RoutineStatus { filter, .. } => Ok((empty::routine_status(), filter)),
+            Show::Triggers { database, filter, .. } => Ok((self.show_triggers(database)?, filter)),
+            Show::Events { database, filter } => Ok((self.show_events(database)?, filter)),
+            Show::RoutineStatus { kind, filter } => Ok((self.show_routine_status(kind), filter)),
+            Show::CreateStored { kind, name } => unfiltered(self.show_create_program(kind, name)?),
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
             Show::BinaryLogs => Err(ER_NO_BINARY_LOGGING.plain()),

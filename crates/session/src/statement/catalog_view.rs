@@ -69,7 +69,10 @@ impl Session {
         };
         let related = prepared.related.iter().map(|(table, relations)| (*table, relations));
         let mut used = prepared.plan.tables.iter().zip(&prepared.epochs);
-        let same = used.all(is_same) && self.has_views(&prepared.plan.views) && catalog.relates(related);
+        let same = used.all(is_same)
+            && self.has_views(&prepared.plan.views)
+            && catalog.relates(related)
+            && self.means_the_same_functions(&prepared.plan.functions);
         if same && !knows_more {
             prepared.known_at.store(version, Relaxed);
         }
@@ -149,6 +152,10 @@ impl CatalogView for Session {
 
     fn equality_dives_max(&self) -> usize {
         self.variables.by_name("eq_range_index_dive_limit").as_unsigned() as usize
+    }
+
+    fn function(&self, database: &str, name: &str) -> Result<Option<planner::StoredFunction>, SqlError> {
+        self.stored_function(database, name)
     }
 
     fn permit(&self, need: &plan::TableNeed) -> Result<(), SqlError> {

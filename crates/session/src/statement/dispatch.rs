@@ -4,9 +4,7 @@ use std::pin::pin;
 use datum::{SqlError, error_code};
 use expression::SessionServices;
 use parser::Digest;
-use parser::ast::{
-    DropStored, Into, LoadColumn, MaintenanceKind, Query, RoutineKind, Statement, StatementKind,
-};
+use parser::ast::{Into, LoadColumn, MaintenanceKind, Query, Statement, StatementKind};
 
 use super::guard::Shield;
 use super::{Done, Effects, Request};
@@ -80,6 +78,11 @@ impl Session {
                 self.use_database(name.name)?;
                 Ok(Done::ok())
             }
+            Call { procedure, arguments } => {
+                Box::pin(self.call(procedure, arguments, request, shield, sink)).await
+            }
+            Signal(signal) => Box::pin(self.signal(signal, request, shield)).await,
+            GetDiagnostics(statement) => Box::pin(self.get_diagnostics(statement, request, shield)).await,
             Show(show) => Box::pin(self.show(show, request, shield)).await,
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
@@ -114,30 +117,8 @@ impl Session {
                 Ok(done)
             }
             _ if is_account_statement(kind) => Box::pin(self.account_statement(request, shield)).await,
-            StatementKind::DropStored(dropped) => self.drop_absent(&dropped),
             _ => Err(unsupported(kind)),
         }
-    }
-
-    /// DROP of a stored program: there are none.
-    fn drop_absent(&self, dropped: &DropStored<'_>) -> Result<Done, SqlError> {
-        let name = dropped.name.name.name;
-        let database = dropped.name.database.map(|database| database.name).or(self.database.as_deref());
-        let database = database.ok_or_else(|| error_code::ER_NO_DB_ERROR.plain())?;
-        let absent =
-            |what: &str| error_code::ER_SP_DOES_NOT_EXIST.with(&[&what, &format!("{database}.{name}")]);
-        let error = match (dropped.kind, dropped.if_exists) {
-            (RoutineKind::Procedure, _) => absent("PROCEDURE"),
-            (RoutineKind::Function, _) => absent("FUNCTION"),
-            (RoutineKind::Trigger, _) => error_code::ER_TRG_DOES_NOT_EXIST.plain(),
-            (RoutineKind::Event, true) => error_code::ER_SP_DOES_NOT_EXIST.with(&[&"Event", &name]),
-            (RoutineKind::Event, false) => error_code::ER_EVENT_DOES_NOT_EXIST.with(&[&name]),
-        };
-        if !dropped.if_exists {
-            return Err(error);
-        }
-        self.shared.diagnostics.lock().add(error.into_note());
-        Ok(Done::ok())
     }
 
     /// What the lock of all tables and a server that only reads stop, as far as the kind of statement tells.
@@ -175,7 +156,7 @@ impl Session {
             return Err(error_code::ER_TOO_MANY_ROWS.plain());
         }
         let Some(row) = rows.rows.pop() else {
-            self.shared.warning(ER_SP_FETCH_NO_DATA.plain());
+            self.shared.warning(error_code::ER_SP_FETCH_NO_DATA.plain());
             return Ok(Done::ok());
         };
         for ((target, value), column_type) in targets.iter().zip(row).zip(types) {
@@ -195,8 +176,6 @@ impl Session {
     }
 }
 
-const ER_SP_FETCH_NO_DATA: datum::ErrorCode =
-    datum::ErrorCode::new(1329, "02000", "No data - zero rows fetched, selected, or processed");
 const ER_SP_UNDECLARED_VAR: datum::ErrorCode =
     datum::ErrorCode::new(1327, "42000", "Undeclared variable: %s");
 
@@ -217,7 +196,7 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 
 /// Statements that end the open transaction before they begin (MySQL manual, "Statements That Cause an Implicit
 /// Commit").
-fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
+pub(crate) fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
     match kind {
         StatementKind::LockTables(_) | StatementKind::Flush(_) => true,
         StatementKind::CreateTable(statement) => !statement.temporary,
@@ -249,6 +228,10 @@ pub(super) fn is_schema_change(kind: &StatementKind<'_>) -> bool {
             | DropDatabase(_)
             | CreateView(_)
             | DropView(_)
+            | CreateProgram(_)
+            | AlterRoutine(_)
+            | AlterEvent(_)
+            | DropStored(_)
     )
 }
 
@@ -275,11 +258,7 @@ fn unsupported(kind: &StatementKind<'_>) -> SqlError {
     use StatementKind::*;
     let what = match kind {
         LoadData(_) => "LOAD DATA",
-        Call { .. } => "CALL",
         Handler(_) => "HANDLER",
-        Signal(_) => "SIGNAL",
-        GetDiagnostics(_) => "GET DIAGNOSTICS",
-        CreateProgram(_) | AlterRoutine(_) | AlterEvent(_) => "stored programs",
         ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
         Unsupported(statement) => statement.family,
         _ => "this statement",

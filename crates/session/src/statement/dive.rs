@@ -42,7 +42,7 @@ impl SessionServices for Unseen {
 
 impl Session {
     /// Whether the plan is for values like these.
-    pub(super) fn suits(&self, plan: &Plan, parameters: &[Value]) -> bool {
+    pub(crate) fn suits(&self, plan: &Plan, parameters: &[Value]) -> bool {
         plan.checks.iter().all(|check| self.holds(check, parameters))
     }
 

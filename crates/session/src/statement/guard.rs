@@ -9,8 +9,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use datum::SqlError;
-use executor::SessionMemory;
 use env::TaskWaits;
+use executor::SessionMemory;
 use instance::{KillSwitch, SleepFuture, Timer};
 
 /// Set while a statement must not be dropped.

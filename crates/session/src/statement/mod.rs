@@ -20,9 +20,9 @@ mod global_lock;
 mod guard;
 mod help;
 mod hinted_settings;
+mod histograms;
 mod import;
 mod instance;
-mod histograms;
 mod literals;
 mod load_data;
 mod load_format;
@@ -53,6 +53,7 @@ mod xa;
 
 pub(crate) use catalog_view::{Named, written_type};
 pub use cursor::CursorKind;
+pub(crate) use dispatch::commits_implicitly;
 pub(crate) use global_lock::GlobalReadLock;
 pub use guard::Shield;
 pub(crate) use guard::within;
@@ -60,7 +61,9 @@ pub(crate) use lock_tables::TableLocks;
 pub use named::NamedStatement;
 pub(crate) use nested::Statements;
 pub(crate) use observe::{KeptDigest, Observation};
+pub(crate) use planned::PLAN_ATTEMPTS_MAX;
 pub use prepared::{PreparedInfo, PreparedStatement};
+pub(crate) use run::{keeps_conditions, parse_error};
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use views::not_a_view;
 
@@ -111,4 +114,6 @@ pub struct Request<'a> {
     pub text: &'a [u8],
     pub parameters: &'a [Value],
     pub parameter_types: &'a [datum::ColumnType],
+    /// Inside a stored program: the slot of each parameter.
+    pub locals: &'a [usize],
 }

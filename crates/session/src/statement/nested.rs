@@ -47,7 +47,8 @@ impl Statements {
         self.outer.len()
     }
 
-    fn enter(&mut self) {
+    /// An inner statement begins.
+    pub fn enter(&mut self) {
         self.outer.push(std::mem::take(&mut self.innermost));
     }
 

@@ -17,7 +17,7 @@ use instance::{PlanShape, PreparedPlan};
 
 impl Session {
     /// Whether the plan may change what it changes, and its tables' locks.
-    pub(super) async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
+    pub(crate) async fn enter_plan(&mut self, prepared: &PreparedPlan) -> Result<(), SqlError> {
         self.statements.set_plan_is_stale(false);
         if prepared.plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate) {
             self.require_write_access()?;

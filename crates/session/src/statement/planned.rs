@@ -10,7 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::{LockMode, LockName};
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::{Isolation, WaitPolicy};
-use executor::{ExecContext, ExecSettings, LoadSource, MemoryBudget, MemoryShares, Outcome, RowSink, Work};
+use executor::{
+    ExecContext, ExecSettings, LoadSource, MemoryBudget, MemoryShares, Outcome, RowSink, StrictSession, Work,
+};
 use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage};
@@ -31,7 +33,7 @@ use instance::{PlanEnvironment, PlanShape, PreparedPlan, count, is_kept};
 /// What the sorts, groups and hash tables of one statement may take.
 pub(super) const STATEMENT_MEMORY_BYTES: usize = 256 << 20;
 /// A catalog that changes under every attempt to plan is being changed faster than statements can run.
-pub(super) const PLAN_ATTEMPTS_MAX: usize = 10;
+pub(crate) const PLAN_ATTEMPTS_MAX: usize = 10;
 
 impl Session {
     /// The digest of a text that may have a kept plan.
@@ -178,6 +180,12 @@ impl Session {
         if self.settings.foreign_key_checks {
             reach.follow(&plan);
         }
+        for used in plan.tables.iter().filter(|used| used.usage > TableUsage::ReadForUpdate) {
+            let set = self.instance.catalog().trigger_set(&used.table.database, &used.table.name);
+            if !set.is_empty() && !plan.triggers.iter().any(|(id, _)| *id == used.id) {
+                plan.triggers.push((used.id, set));
+            }
+        }
         for table in reach.updated() {
             if let Some(handle) = self.instance.catalog().table_by_id(table)
                 && let Some(rules) = self.row_rules(handle.definition())?
@@ -316,19 +324,31 @@ impl Session {
         for condition in &plan.conditions {
             self.shared.diagnostics.lock().add(condition.clone());
         }
-        let catalog = self.instance.catalog();
-        let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
+        let is_inside_program = self.programs.is_inside_statement();
+        if is_inside_program {
+            self.check_not_busy(plan)?;
+        }
+        let busy = self.programs.busy.len();
+        self.occupy_tables(plan);
+        let (instance, process) = (self.instance.clone(), self.process.clone());
+        // The statement around a program has its own, which must not be asked for this one's warnings.
+        let strict = match is_inside_program {
+            true => Arc::new(StrictSession::new(self.shared.clone())),
+            false => self.strict.clone(),
+        };
+        let memory = MemoryBudget::new(STATEMENT_MEMORY_BYTES, self.shared.memory.clone());
         let mut context = ExecContext {
-            transaction,
+            host: self,
+            triggers: executor::Triggers(&plan.triggers),
             eval: &mut eval,
-            strict: &self.strict,
-            tables: &**catalog,
+            strict: &strict,
+            tables: &**instance.catalog(),
             cascade_rules: &plan.cascade_rules,
             viewer: &*viewer,
-            interrupt: &self.process.kill.interrupt,
+            interrupt: &process.kill.interrupt,
             settings: exec_settings,
-            memory: MemoryBudget::new(STATEMENT_MEMORY_BYTES, self.shared.memory.clone()),
-            temporary: self.instance.temporary(),
+            memory,
+            temporary: instance.temporary(),
             kept: executor::KeptRows::default(),
             work: Work::default(),
             uses: executor::TableUses::default(),
@@ -337,8 +357,9 @@ impl Session {
             None => pin!(executor::execute(plan, &mut context, rows)).await,
             Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
         };
-        self.process.counters.add_work(&context.work);
-        self.instance.count_uses(&context.uses);
+        process.counters.add_work(&context.work);
+        instance.count_uses(&context.uses);
+        self.programs.busy.truncate(busy);
         let outcome = outcome?;
         if plan.is_change() {
             self.renew_statistics(plan);
@@ -397,7 +418,7 @@ impl Session {
     }
 
     /// What expressions of one statement see. The same allocation serves one statement after the other.
-    fn statement_settings(&mut self) -> Arc<StatementSettings> {
+    pub(crate) fn statement_settings(&mut self) -> Arc<StatementSettings> {
         let now = self.now_utc_micros();
         let mut settings =
             self.statement_settings.take().unwrap_or_else(|| Arc::new(self.expression_settings()));
@@ -433,15 +454,25 @@ impl Session {
             }
         }
         self.transaction.touched |= uses_tables;
+        if self.programs.is_inside_statement() && uses_tables && !self.settings.autocommit {
+            self.transaction.explicit = true;
+        }
+        let is_part = self.programs.is_inside_statement();
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
-        transaction.begin_statement();
-        transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
+        // What runs inside a statement sees what that sees.
+        if !is_part {
+            transaction.begin_statement();
+            transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
+        }
         let savepoint = transaction.savepoint();
         self.statements.begin_at(savepoint);
     }
 
     /// Commits the transaction of an autocommit statement.
     pub(crate) async fn end_statement_transaction(&mut self, shield: &Shield) -> Result<(), SqlError> {
+        if self.programs.is_inside_statement() {
+            return Ok(());
+        }
         self.statements.forget_savepoints();
         if self.transaction.explicit {
             return Ok(());

@@ -124,8 +124,13 @@ impl Session {
         let is_into = matches!(parsed.statement.kind, StatementKind::Query(query) if query.into.is_some());
         let mut plan = None;
         if planner::is_plannable(&parsed.statement) && !is_into {
-            let request =
-                Request { statement: &parsed.statement, text, parameters: &[], parameter_types: &[] };
+            let request = Request {
+                statement: &parsed.statement,
+                text,
+                parameters: &[],
+                parameter_types: &[],
+                locals: &[],
+            };
             plan = Some(self.plan_for(request, &kept_text, key)?);
         }
         Ok(PreparedStatement { text: kept_text, plan, cursor: None, _place: place })
@@ -313,6 +318,7 @@ impl Session {
                     text: &text.bytes,
                     parameters,
                     parameter_types: &types,
+                    locals: &[],
                 };
                 self.plan_for(request, text, key)?
             }
@@ -332,8 +338,13 @@ impl Session {
             parse(&text.bytes, self.parse_options(true), &arena).map_err(|error| parse_error(&error))?;
         let types: Vec<ColumnType> =
             parameters.iter().map(|value| self.parameter_type(class_of(value))).collect();
-        let request =
-            Request { statement: &parsed.statement, text: &text.bytes, parameters, parameter_types: &types };
+        let request = Request {
+            statement: &parsed.statement,
+            text: &text.bytes,
+            parameters,
+            parameter_types: &types,
+            locals: &[],
+        };
         let work = ParsedStatement { request, digest: None };
         self.run_guarded_statement(text.is_query, work, sink).await
     }

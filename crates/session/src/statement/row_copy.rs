@@ -51,7 +51,7 @@ pub(super) struct TableRowMaker {
 impl TableRowMaker {
     fn assigner(&self) -> Assigner<'_> {
         let strict = self.eval.is_strict_change;
-        Assigner { table: &self.table, strict, null_to_default: !strict }
+        Assigner { table: &self.table, strict, null_to_default: !strict, defers_null: false }
     }
 }
 

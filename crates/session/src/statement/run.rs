@@ -118,8 +118,13 @@ impl Session {
                 return;
             }
             self.start_statement(keeps_conditions(&parsed.statement.kind));
-            let request =
-                Request { statement: &parsed.statement, text: rest, parameters: &[], parameter_types: &[] };
+            let request = Request {
+                statement: &parsed.statement,
+                text: rest,
+                parameters: &[],
+                parameter_types: &[],
+                locals: &[],
+            };
             let digest = digest.filter(|_| !has_more && is_first && parsed.literal_use.is_shareable());
             let work = ParsedStatement { request, digest };
             let limited = matches!(parsed.statement.kind, StatementKind::Query(_));
@@ -149,6 +154,7 @@ impl Session {
         count(&self.process.counters.questions);
         self.statements.begin();
         self.begin_observation();
+        self.programs.busy.clear();
         self.reads_conditions = keeps_conditions;
         if !keeps_conditions {
             let (kept_max, keeps_notes) = (self.settings.max_error_count, self.settings.keeps_notes);
@@ -164,7 +170,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let process = self.process.clone();
-        let depth = self.statements.depth();
+        let (depth, programs) = (self.statements.depth(), self.programs.depth());
         let shield = Shield::default();
         let waits = Cell::new(TaskWaits::default());
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
@@ -185,6 +191,7 @@ impl Session {
         self.observed.waits.add(&waits.get());
         *shared.deadline.lock() = outer_deadline;
         self.statements.leave_to(depth);
+        self.leave_programs(programs);
         let result = match ended {
             Ended::ByItself(result) => result,
             Ended::Killed => Err(error_code::ER_QUERY_INTERRUPTED.plain()),
@@ -354,7 +361,7 @@ impl StatementWork for SavedPlan<'_> {
 }
 
 /// The statements that read the conditions of the one before them.
-fn keeps_conditions(kind: &StatementKind<'_>) -> bool {
+pub(crate) fn keeps_conditions(kind: &StatementKind<'_>) -> bool {
     match kind {
         StatementKind::Show(show) => {
             matches!(show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)

@@ -74,6 +74,10 @@ impl Session {
             DropDatabase(statement) => self.drop_database(statement, shield).await,
             CreateView(statement) => self.create_view(statement, shield).await,
             DropView(statement) => self.drop_views(statement, shield).await,
+            CreateProgram(create) => self.create_program(create, request, shield).await,
+            AlterRoutine(statement) => self.alter_routine(statement, shield).await,
+            AlterEvent(_) => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"ALTER EVENT"])),
+            DropStored(dropped) => self.drop_program(&dropped, shield).await,
             _ => unreachable!("dispatch sends schema changes only"),
         }
     }
@@ -143,6 +147,7 @@ impl Session {
         for name in &names {
             if let Some(handle) = catalog.table(&name.database, &name.name) {
                 change.drop_table(handle.definition()).await?;
+                self.drop_triggers_of(&mut change, name).await?;
             }
         }
         self.commit_change(change, shield).await?;
@@ -186,6 +191,9 @@ impl Session {
         }
         for (before, after) in changed {
             self.put_renamed(&mut change, &before, after).await?;
+        }
+        for (to, table) in &moved {
+            self.move_triggers(&mut change, &TableName::of(table), to).await?;
         }
         self.commit_change(change, shield).await?;
         Ok(Done::ok())

@@ -67,6 +67,7 @@ impl Session {
             text: &text,
             parameters: request.parameters,
             parameter_types: request.parameter_types,
+            locals: &[],
         };
         let mut rows = executor::CollectRows::default();
         let shield = Shield::default();

@@ -108,13 +108,13 @@ fn row(table: &TableDef, position: usize, number: usize, privileges: &str) -> Ve
 }
 
 /// The first word of the type.
-fn data_type(column_type: &ColumnType) -> String {
+pub(super) fn data_type(column_type: &ColumnType) -> String {
     let text = type_text(column_type);
     let end = text.find(['(', ' ']).unwrap_or(text.len());
     text[..end].to_owned()
 }
 
-fn lengths(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
+pub(super) fn lengths(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
     use TypeKind::*;
     let width = u64::from(column_type.collation.charset().bytes_per_character_max());
     let declared = u64::from(column_type.length);
@@ -139,7 +139,7 @@ fn lengths(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
     }
 }
 
-fn numeric(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
+pub(super) fn numeric(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
     use TypeKind::*;
     match &column_type.kind {
         Tiny => (Some(3), Some(0)),
@@ -158,7 +158,7 @@ fn numeric(column_type: &ColumnType) -> (Option<u64>, Option<u64>) {
     }
 }
 
-fn datetime_precision(kind: &TypeKind) -> Option<u64> {
+pub(super) fn datetime_precision(kind: &TypeKind) -> Option<u64> {
     match kind {
         TypeKind::Time { fsp } | TypeKind::DateTime { fsp } | TypeKind::Timestamp { fsp } => {
             Some(u64::from(*fsp))

@@ -14,13 +14,14 @@ mod innodb;
 mod innodb_foreign;
 mod key_column_usage;
 mod keywords;
+mod programs;
 mod referential_constraints;
 mod schemata;
 mod statistics;
 mod table_constraints;
 mod tables;
-mod user_statistics;
 mod temporary_tables;
+mod user_statistics;
 mod views;
 
 use std::sync::Arc;
@@ -48,6 +49,10 @@ pub fn all(catalog: &Arc<Catalog>) -> Vec<Arc<dyn VirtualTable>> {
         innodb_foreign::KEYS,
         innodb_foreign::COLUMNS,
         key_column_usage::VIEW,
+        programs::EVENTS,
+        programs::PARAMETERS,
+        programs::ROUTINES,
+        programs::TRIGGERS,
         referential_constraints::VIEW,
         schemata::VIEW,
         statistics::VIEW,

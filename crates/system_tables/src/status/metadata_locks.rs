@@ -36,6 +36,9 @@ pub(crate) fn metadata_locks(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Va
             LockName::Gate(Gate::Commits) => ("COMMIT", Value::Null, Value::Null),
             LockName::Gate(Gate::Definitions) => ("BACKUP LOCK", Value::Null, Value::Null),
             LockName::Accounts => ("ACL CACHE", Value::Null, Value::Null),
+            LockName::Program(kind, database, name) => {
+                (kind.word(), Value::bytes(&**database), Value::bytes(&**name))
+            }
         };
         rows.push(vec![
             Value::bytes(object),
@@ -61,6 +64,7 @@ fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
         (LockName::Database(_) | LockName::Gate(_), LockMode::Shared | LockMode::SharedWrite) => {
             "INTENTION_EXCLUSIVE"
         }
+        (LockName::Program(..), LockMode::Shared | LockMode::SharedWrite) => "SHARED",
         (LockName::Table(..) | LockName::Accounts, LockMode::Shared) => "SHARED_READ",
         (LockName::Table(..) | LockName::Accounts, LockMode::SharedWrite) => "SHARED_WRITE",
         (_, LockMode::NoWrite) => "SHARED_READ_ONLY",

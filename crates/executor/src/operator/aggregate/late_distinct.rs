@@ -6,6 +6,7 @@ use super::Group;
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::Pace;
+use crate::deferred::retried;
 use crate::divided::{Divided, Keys};
 use crate::memory::Held;
 use crate::operator::BATCH_ROWS;
@@ -62,16 +63,18 @@ impl<'p> LateDistinct<'p> {
         context: &mut ExecContext<'_>,
     ) -> Result<(), SqlError> {
         if !self.has_begun {
-            return group.add(self.plan, row, context.eval);
+            return group.add(self.plan, row, context).await;
         }
         for (accumulator, column) in group.accumulators.iter_mut().zip(&self.plan.aggregates) {
             if !column.call.distinct {
-                accumulator.add(&column.call, row, context.eval)?;
+                retried(context, |eval| accumulator.add(&column.call, row, eval)).await?;
             }
         }
         for (place, aside) in &mut self.columns {
             let call = &self.plan.aggregates[*place].call;
-            if let Some(value) = group.accumulators[*place].unseen_key(call, row, context.eval)? {
+            let accumulator = &mut group.accumulators[*place];
+            let unseen = retried(context, |eval| accumulator.unseen_key(call, row, eval)).await?;
+            if let Some(value) = unseen {
                 let mut key = (number as u64).to_le_bytes().to_vec();
                 key.extend_from_slice(&value);
                 aside.put(&key, row).await?;
@@ -134,7 +137,8 @@ impl<'p> LateDistinct<'p> {
                 let number = key.first_chunk::<NUMBER_BYTES>().ok_or_else(rowstore::damaged)?;
                 let group = groups.get_mut(u64::from_le_bytes(*number) as usize);
                 let group = group.ok_or_else(rowstore::damaged)?;
-                group.accumulators[*place].add_unseen(call, batch.row(row), context.eval)?;
+                let accumulator = &mut group.accumulators[*place];
+                retried(context, |eval| accumulator.add_unseen(call, batch.row(row), eval)).await?;
                 group.count_memory(held, &mut context.memory)?;
                 seen.insert(key.into());
                 let share = context.settings.shares.rows_bytes;

@@ -99,6 +99,7 @@ async fn inner(session: &mut Session, text: &str) -> Result<Vec<Vec<Value>>, Sql
         text: text.as_bytes(),
         parameters: &[Value::Int(2)],
         parameter_types: &[ColumnType::bigint()],
+        locals: &[],
     };
     let mut rows = CollectRows::default();
     session.run_nested(request, |_| Ok(()), &Shield::default(), &mut rows).await?;

@@ -1,0 +1,59 @@
+//! What an execution asks of whoever runs the statement: the transaction, stored functions and triggers.
+//!
+//! Invariant: a host is asked for one thing at a time, and statements that run inside of a call use the same transaction.
+//! The session implements it: while a function or a trigger runs, the whole session is at its disposal.
+use datum::{SqlError, Value};
+use engine::Transaction;
+use schema::{LocalFuture, TableId, TriggerEvent, TriggerSet};
+
+pub trait StatementHost {
+    fn transaction(&mut self) -> &mut Transaction;
+
+    /// The same, to be looked at only.
+    fn seen_transaction(&self) -> &Transaction;
+
+    /// The value of the stored function with this number.
+    fn call_function(
+        &mut self,
+        function: u64,
+        arguments: Vec<Value>,
+    ) -> LocalFuture<'_, Result<Value, SqlError>>;
+
+    /// Runs the triggers of one sort on one row.
+    fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>>;
+}
+
+/// A row that is about to change or has changed.
+pub struct Firing<'a> {
+    pub table: TableId,
+    pub is_before: bool,
+    pub event: TriggerEvent,
+    /// All columns as they were; none of an insert.
+    pub old: Option<&'a [Value]>,
+    pub new: Option<NewRow<'a>>,
+}
+
+/// All columns as they become.
+pub enum NewRow<'a> {
+    /// Of a trigger that may change them.
+    Changeable(&'a mut Vec<Value>),
+    Final(&'a [Value]),
+}
+
+/// The triggers of the tables that a statement changes: most have none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Triggers<'a>(pub &'a [(TableId, TriggerSet)]);
+
+impl Triggers<'_> {
+    /// Whether the table has a trigger of the sort.
+    #[inline]
+    pub fn has(self, table: TableId, is_before: bool, event: TriggerEvent) -> bool {
+        self.0.iter().any(|(id, set)| *id == table && set.has(is_before, event))
+    }
+
+    /// Whether the table has triggers of the event, before or after.
+    #[inline]
+    pub fn follow(self, table: TableId, event: TriggerEvent) -> bool {
+        self.has(table, true, event) || self.has(table, false, event)
+    }
+}

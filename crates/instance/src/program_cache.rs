@@ -1,0 +1,97 @@
+//! Stored programs as sessions run them: instructions with the plans of their pieces, shared by all.
+//!
+//! Invariant: a program stands under the number of the definition that it was made of, which no changed definition has;
+//! whether a plan may run in a session is for that session to say, as with every kept plan.
+use std::sync::Arc;
+
+use datum::ColumnType;
+use foldhash::HashMap;
+use parking_lot::RwLock;
+use plan::Plan;
+use program::Program;
+use schema::TableDef;
+
+use crate::plan_cache::PreparedPlan;
+use catalog::LiveProgram;
+
+/// So many are kept; beyond, all are made anew as they are needed.
+const PROGRAMS_MAX: usize = 4096;
+
+#[derive(Debug)]
+pub struct SharedProgram {
+    pub live: Arc<LiveProgram>,
+    pub program: Program,
+    /// Of a trigger: the table whose columns its row has, and the column of each `RowSlot`.
+    pub table: Option<Arc<TableDef>>,
+    pub row_positions: Vec<usize>,
+    /// By slot; `None` is for the value to say.
+    pub types: Vec<Option<ColumnType>>,
+    plans: Vec<RwLock<Option<PiecePlan>>>,
+}
+
+/// The plan of a piece of SQL.
+#[derive(Clone, Debug)]
+pub struct PiecePlan {
+    pub prepared: Arc<PreparedPlan>,
+    /// The slots that its parameters come from.
+    pub used: Arc<[usize]>,
+    /// Where the only row of SELECT .. INTO goes.
+    pub targets: Arc<[IntoTarget]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntoTarget {
+    Slot(usize),
+    /// In lower case.
+    UserVariable(String),
+}
+
+impl SharedProgram {
+    pub fn new(
+        live: Arc<LiveProgram>,
+        program: Program,
+        table: Option<Arc<TableDef>>,
+        row_positions: Vec<usize>,
+        types: Vec<Option<ColumnType>>,
+    ) -> SharedProgram {
+        let plans = program.pieces.iter().map(|_| RwLock::new(None)).collect();
+        SharedProgram { live, program, table, row_positions, types, plans }
+    }
+
+    pub fn plan(&self, piece: usize) -> Option<PiecePlan> {
+        self.plans[piece].read().clone()
+    }
+
+    pub fn keep_plan(&self, piece: usize, plan: PiecePlan) {
+        *self.plans[piece].write() = Some(plan);
+    }
+
+    /// Whether a plan of a piece may be kept: it depends on nothing but what is compared before it runs.
+    pub fn keeps(&self, plan: &Plan, used: &[usize]) -> bool {
+        plan.shareable && used.iter().all(|slot| self.types[*slot].is_some())
+    }
+}
+
+#[derive(Default)]
+pub struct ProgramCache {
+    by_id: RwLock<HashMap<u64, Arc<SharedProgram>>>,
+}
+
+impl ProgramCache {
+    pub fn get(&self, id: u64) -> Option<Arc<SharedProgram>> {
+        self.by_id.read().get(&id).cloned()
+    }
+
+    pub fn put(&self, program: Arc<SharedProgram>) {
+        let mut by_id = self.by_id.write();
+        if by_id.len() >= PROGRAMS_MAX {
+            by_id.clear();
+        }
+        by_id.insert(program.live.id, program);
+    }
+
+    /// The program is no more.
+    pub fn forget(&self, id: u64) {
+        self.by_id.write().remove(&id);
+    }
+}

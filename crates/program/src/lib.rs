@@ -1,0 +1,18 @@
+//! Stored programs as instructions: made once from their text, shared by all sessions.
+//!
+//! `Program` is what a body becomes: slots instead of names, jumps instead of blocks, and pieces of SQL that stay text.
+//! `compile` makes it; `Frame` is one run's state of blocks and handlers. The session runs the instructions, because the
+//! pieces of SQL are statements of its own.
+#![forbid(unsafe_code)]
+
+mod compile;
+mod condition;
+mod frame;
+mod instruction;
+
+pub use compile::compile;
+pub use condition::{Class, RaisedCondition};
+pub use frame::{Frame, Reaction};
+pub use instruction::{
+    CursorPlace, HandlerPlace, Instruction, PieceNames, PiecePlace, Program, RowSlot, Slot,
+};

@@ -1,0 +1,160 @@
+//! CALL: arguments in, the program's run, arguments out.
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use auth::Privilege;
+use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use expression::SessionServices;
+use instance::SharedProgram;
+use parser::ast::{Expr, ExprKind, ObjectName, ParameterMode};
+use schema::ProgramKind;
+
+use super::run::Run;
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::statement::{Done, Effects, Request, Shield};
+
+/// What takes the value of an OUT parameter.
+enum Target {
+    Nothing,
+    UserVariable(String),
+    /// Of the program that calls.
+    Slot(usize),
+    /// `?` of a prepared CALL: the client is sent the value.
+    Parameter,
+}
+
+impl Session {
+    pub(crate) async fn call(
+        &mut self,
+        procedure: ObjectName<'_>,
+        arguments: &[Expr<'_>],
+        request: Request<'_>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let (database, name) = self.program_name(procedure)?;
+        let full = format!("{database}.{name}");
+        self.require_routine(Privilege::Execute, ProgramKind::Procedure, &database, &name)?;
+        let live = self.instance.catalog().program(ProgramKind::Procedure, &database, &name);
+        let live = live.ok_or_else(|| error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]))?;
+        let shared = self.shared_program(&live)?;
+        let expected = shared.program.parameters.len();
+        if arguments.len() != expected {
+            let found = arguments.len();
+            return Err(error_code::ER_SP_WRONG_NO_OF_ARGS.with(&[&"PROCEDURE", &full, &expected, &found]));
+        }
+        let targets = targets_of(&shared, arguments, request, &full)?;
+        let mut run = Run::new(shared.clone());
+        self.pass_arguments(&mut run, arguments, request, shield).await?;
+        let depth = self.programs.depth();
+        let result = match self.enter_program(&shared) {
+            Ok(()) => Box::pin(self.run_program(&mut run, shield, sink)).await,
+            Err(error) => Err(error),
+        };
+        self.leave_programs(depth);
+        result?;
+        self.reads_conditions = false;
+        self.return_arguments(&run, targets, sink)?;
+        let affected_rows = u64::try_from(self.shared.row_count.load(Relaxed)).unwrap_or(0);
+        Ok(Done::Ok(Effects { affected_rows, ..Effects::default() }))
+    }
+
+    async fn pass_arguments(
+        &mut self,
+        run: &mut Run,
+        arguments: &[Expr<'_>],
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        let modes = run.shared.program.parameters.clone();
+        for (slot, (argument, mode)) in arguments.iter().zip(modes).enumerate() {
+            if mode == ParameterMode::Out {
+                continue;
+            }
+            let (value, from) = self.evaluate_one(argument, request, shield).await?;
+            self.assign(run, slot, value, &from)?;
+        }
+        Ok(())
+    }
+
+    fn return_arguments(
+        &mut self,
+        run: &Run,
+        targets: Vec<Target>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let mut sent = Vec::new();
+        for (slot, target) in targets.into_iter().enumerate() {
+            let (value, column_type) = (run.values[slot].clone(), run.types[slot].clone());
+            match target {
+                Target::Nothing => {}
+                Target::UserVariable(name) => self.shared.set_user_variable(&name, value, column_type)?,
+                Target::Slot(slot) => self.programs.assigned.push((slot, value, column_type)),
+                Target::Parameter => {
+                    sent.push((run.shared.program.slots[slot].name.clone(), value, column_type));
+                }
+            }
+        }
+        if !sent.is_empty() {
+            self.send_out_parameters(sent, sink);
+        }
+        Ok(())
+    }
+
+    /// The OUT parameters of a prepared CALL, as a result of one row.
+    fn send_out_parameters(&self, sent: Vec<(String, Value, ColumnType)>, sink: &mut dyn ResultSink) {
+        use crate::result::{ClientRows, conversions, shape_of};
+        use crate::sink::{StatusFlags, StatusInfo};
+        use executor::RowSink;
+        let columns: Vec<plan::OutputColumn> = sent
+            .iter()
+            .map(|(name, _, column_type)| plan::OutputColumn::computed(name, column_type.clone()))
+            .collect();
+        let types: Vec<ColumnType> = sent.iter().map(|(_, _, column_type)| column_type.clone()).collect();
+        sink.columns(&shape_of(&columns, &self.settings));
+        let converted = conversions(&types, &self.settings);
+        let row: Vec<Value> = sent.into_iter().map(|(_, value, _)| value).collect();
+        // Rows that are handed on fail for no reason of their own.
+        let _ = ClientRows::new(sink, &converted, &self.settings).row(&row);
+        let status = self.status_flags().with(StatusFlags::MORE_RESULTS).with(StatusFlags::PS_OUT_PARAMS);
+        sink.end_rows(&StatusInfo { status, ..StatusInfo::default() });
+    }
+}
+
+fn targets_of(
+    shared: &Arc<SharedProgram>,
+    arguments: &[Expr<'_>],
+    request: Request<'_>,
+    full: &str,
+) -> Result<Vec<Target>, SqlError> {
+    let mut targets = Vec::with_capacity(arguments.len());
+    for (position, (argument, mode)) in arguments.iter().zip(&shared.program.parameters).enumerate() {
+        targets.push(match (mode, argument.kind) {
+            (ParameterMode::In, _) => Target::Nothing,
+            (_, ExprKind::UserVariable(name)) => Target::UserVariable(name.name.to_lowercase()),
+            (_, ExprKind::Local(index)) => Target::Slot(request.locals[index.0 as usize]),
+            (_, ExprKind::Parameter(_)) => Target::Parameter,
+            _ => return Err(error_code::ER_SP_NOT_VAR_ARG.with(&[&(position + 1), &full])),
+        });
+    }
+    Ok(targets)
+}
+
+/// The type of a value that nothing else tells.
+pub(super) fn type_of(value: &Value) -> ColumnType {
+    match value {
+        Value::Null => ColumnType::new(TypeKind::Null),
+        Value::Int(_) => ColumnType::bigint(),
+        Value::UInt(_) | Value::Bit(_) | Value::Year(_) | Value::Enum(_) | Value::Set(_) => {
+            ColumnType::bigint_unsigned()
+        }
+        Value::Float(_) | Value::Double(_) => ColumnType::double(),
+        Value::Decimal(_) => ColumnType::decimal(65, 30),
+        Value::Date(_) => ColumnType::new(TypeKind::Date),
+        Value::Time(_) => ColumnType::new(TypeKind::Time { fsp: 6 }),
+        Value::DateTime(_) | Value::Timestamp(_) => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
+        Value::Json(_) => ColumnType::new(TypeKind::Json),
+        Value::Bytes(_) => ColumnType::varchar(65_535 / 4, collation::CollationId::UTF8MB4_0900_AI_CI),
+    }
+}

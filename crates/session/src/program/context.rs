@@ -1,0 +1,166 @@
+//! What a program has for itself while it runs: account, sql_mode and database.
+//!
+//! Invariant: contexts end in the opposite order of their beginning, and each puts back what it found. A statement that is
+//! dropped leaves them to whoever ran it (`leave_programs`).
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use datum::{ColumnType, SqlError, SqlMode, Value, error_code};
+use instance::SharedProgram;
+use parser::ast::RoutineKind;
+use schema::TableId;
+use variables::Setting;
+
+use crate::diagnostics::Area;
+use crate::privileges::Privileges;
+use crate::session::Session;
+
+/// Programs call each other this deep at most; each level takes room on the worker's stack.
+const PROGRAM_DEPTH_MAX: usize = 40;
+
+/// The programs that run in a session, and what they leave for each other.
+#[derive(Default)]
+pub(crate) struct ProgramStack {
+    contexts: Vec<Context>,
+    /// What a statement inside has given to variables of the innermost program.
+    pub assigned: Vec<(usize, Value, ColumnType)>,
+    /// The conditions that running handlers have been called for, the innermost last.
+    pub handled: Vec<Area>,
+    /// The tables of statements that wait for a function or trigger.
+    pub busy: Vec<Vec<TableId>>,
+}
+
+struct Context {
+    id: u64,
+    /// A function or trigger, or called by one.
+    is_inside_statement: bool,
+    sql_mode: SqlMode,
+    account: Option<SavedAccount>,
+    /// The database that was current before, if it was another one.
+    database: Option<Option<Arc<str>>>,
+    handled: usize,
+    last_insert_id: Option<u64>,
+}
+
+struct SavedAccount {
+    privileges: Privileges,
+    user: String,
+    host: String,
+}
+
+impl ProgramStack {
+    pub fn depth(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// Whether what runs is part of a statement: it neither ends the transaction nor answers the client.
+    pub fn is_inside_statement(&self) -> bool {
+        self.contexts.last().is_some_and(|context| context.is_inside_statement)
+    }
+
+    /// How many calls of the program have not ended.
+    fn count(&self, id: u64) -> usize {
+        self.contexts.iter().filter(|context| context.id == id).count()
+    }
+}
+
+impl Session {
+    /// A program begins. Every `enter_program` is followed by `leave_programs`, also after an error.
+    pub(super) fn enter_program(&mut self, shared: &SharedProgram) -> Result<(), SqlError> {
+        self.check_recursion(shared)?;
+        let definition = &shared.live.definition;
+        let is_inside_statement = self.programs.is_inside_statement()
+            || matches!(shared.program.kind, RoutineKind::Function | RoutineKind::Trigger);
+        let keeps_id = matches!(shared.program.kind, RoutineKind::Function | RoutineKind::Trigger);
+        let mut context = Context {
+            id: shared.live.id,
+            is_inside_statement,
+            sql_mode: self.settings.sql_mode,
+            account: None,
+            database: None,
+            handled: self.programs.handled.len(),
+            last_insert_id: keeps_id.then(|| self.shared.last_insert_id.load(Relaxed)),
+        };
+        if !definition.as_invoker {
+            context.account = self.become_definer(&definition.definer_user, &definition.definer_host)?;
+        }
+        self.take_sql_mode(definition.sql_mode);
+        if self.database.as_deref() != Some(definition.database.as_str()) {
+            context.database = Some(self.database.clone());
+            self.set_database(Some(definition.database.as_str().into()));
+        }
+        self.programs.contexts.push(context);
+        Ok(())
+    }
+
+    /// Programs beyond the outermost `depth` have ended, or were dropped.
+    pub(crate) fn leave_programs(&mut self, depth: usize) {
+        while self.programs.contexts.len() > depth
+            && let Some(context) = self.programs.contexts.pop()
+        {
+            if let Some(database) = context.database {
+                self.set_database(database);
+            }
+            self.take_sql_mode(context.sql_mode);
+            if let Some(account) = context.account {
+                self.privileges = account.privileges;
+                self.connection.account_user = account.user;
+                self.connection.account_host = account.host;
+                self.forget_views();
+            }
+            if let Some(id) = context.last_insert_id {
+                self.shared.last_insert_id.store(id, Relaxed);
+            }
+            self.programs.handled.truncate(context.handled);
+            self.programs.assigned.clear();
+        }
+    }
+
+    fn take_sql_mode(&mut self, mode: SqlMode) {
+        if mode != self.settings.sql_mode {
+            self.variables.set_by_name("sql_mode", Setting::text(&mode.to_text()));
+            self.refresh_settings();
+        }
+    }
+
+    fn check_recursion(&self, shared: &SharedProgram) -> Result<(), SqlError> {
+        let count = self.programs.count(shared.live.id);
+        let is_procedure = shared.program.kind == RoutineKind::Procedure;
+        let allowed = self.variables.by_name("max_sp_recursion_depth").as_unsigned();
+        if count > 0 && !is_procedure && shared.program.kind == RoutineKind::Function {
+            return Err(error_code::ER_SP_NO_RECURSION.plain());
+        }
+        if is_procedure && count as u64 > allowed {
+            let name = &shared.live.definition.name;
+            return Err(error_code::ER_SP_RECURSION_LIMIT.with(&[&allowed, &name]));
+        }
+        if self.programs.depth() >= PROGRAM_DEPTH_MAX {
+            return Err(ER_STACK_OVERRUN.plain());
+        }
+        Ok(())
+    }
+
+    /// What a program may do is what its definer may.
+    fn become_definer(&mut self, user: &str, host: &str) -> Result<Option<SavedAccount>, SqlError> {
+        let name = self.privileges.account_name();
+        if name.user == user && name.host.as_str() == host {
+            return Ok(None);
+        }
+        let privileges = Privileges::of_account(&self.instance, user, host);
+        if privileges.account().is_none() {
+            return Err(ER_NO_SUCH_USER.with(&[&user, &host]));
+        }
+        let saved = SavedAccount {
+            privileges: std::mem::replace(&mut self.privileges, privileges),
+            user: std::mem::replace(&mut self.connection.account_user, user.to_owned()),
+            host: std::mem::replace(&mut self.connection.account_host, host.to_owned()),
+        };
+        self.forget_views();
+        Ok(Some(saved))
+    }
+}
+
+const ER_STACK_OVERRUN: datum::ErrorCode =
+    datum::ErrorCode::new(1436, "HY000", "Thread stack overrun: stored programs call each other too deep");
+pub(super) const ER_NO_SUCH_USER: datum::ErrorCode =
+    datum::ErrorCode::new(1449, "HY000", "The user specified as a definer ('%s'@'%s') does not exist");

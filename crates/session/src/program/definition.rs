@@ -1,0 +1,278 @@
+//! CREATE and DROP of stored programs.
+//!
+//! Invariant: what is stored has been compiled once, so it can be again; the text of its body is stored as it was written.
+use std::sync::Arc;
+
+use catalog::{LiveProgram, LockMode, LockName};
+use datum::{SqlError, error_code};
+use parser::ast::{
+    CreateProgram, DataAccess, Definer, DropStored, ObjectName, RoutineKind, SqlSecurity, User,
+};
+use schema::{ProgramAccess, ProgramDef, ProgramKind};
+
+use super::context::ER_NO_SUCH_USER;
+use super::made::{kind_of, shared_of};
+use crate::session::Session;
+use crate::statement::{Done, Request, Shield};
+
+/// Names are as long as those of tables at most.
+const NAME_CHARACTERS_MAX: usize = 64;
+
+impl Session {
+    /// Database and name of a program; error 1046 without a database.
+    pub(super) fn program_name(&self, name: ObjectName<'_>) -> Result<(String, String), SqlError> {
+        let table = self.table_name(name)?;
+        Ok((table.database, table.name))
+    }
+
+    pub(super) fn program_lock(kind: ProgramKind, database: &str, name: &str) -> LockName {
+        let name = if kind == ProgramKind::Trigger { name.to_owned() } else { name.to_lowercase() };
+        LockName::Program(kind, database.into(), name.as_str().into())
+    }
+
+    pub(crate) async fn create_program(
+        &mut self,
+        create: &CreateProgram<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let kind = kind_of(create.kind);
+        if kind == ProgramKind::Event {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CREATE EVENT"]));
+        }
+        let (database, name) = self.program_name(create.name)?;
+        self.require_changeable(&database)?;
+        self.require_create_program(create, &database)?;
+        self.instance.catalog().require_database(&database)?;
+        if name.chars().count() > NAME_CHARACTERS_MAX {
+            return Err(error_code::ER_TOO_LONG_IDENT.with(&[&name]));
+        }
+        let mut locks = vec![
+            (LockName::Database(database.as_str().into()), LockMode::Shared),
+            (Session::program_lock(kind, &database, &name), LockMode::Exclusive),
+        ];
+        if let Some(head) = &create.trigger {
+            let table = self.trigger_table(head.table, &database)?;
+            locks.push((table.lock(), LockMode::Exclusive));
+        }
+        let _locks = self.lock_for_change(locks).await?;
+        self.instance.catalog().require_database(&database)?;
+        if self.program_exists(create, kind, &database, &name)? {
+            return Ok(Done::ok());
+        }
+        let definition = self.definition_of_program(create, request, database, name)?;
+        self.check_compiles(create, request, &definition)?;
+        let mut change = self.instance.catalog().begin_change();
+        match &create.trigger {
+            Some(head) => self.put_trigger(&mut change, head, definition).await?,
+            None => {
+                change.put_program(definition).await?;
+            }
+        }
+        self.commit_change(change, shield).await?;
+        Ok(Done::ok())
+    }
+
+    /// Error for an existing program, a note with IF NOT EXISTS.
+    fn program_exists(
+        &self,
+        create: &CreateProgram<'_>,
+        kind: ProgramKind,
+        database: &str,
+        name: &str,
+    ) -> Result<bool, SqlError> {
+        if self.instance.catalog().program(kind, database, name).is_none() {
+            return Ok(false);
+        }
+        let error = match kind {
+            ProgramKind::Trigger => error_code::ER_TRG_ALREADY_EXISTS.plain(),
+            ProgramKind::Event => error_code::ER_EVENT_ALREADY_EXISTS.with(&[&name]),
+            _ => error_code::ER_SP_ALREADY_EXISTS.with(&[&kind.word(), &name]),
+        };
+        if !create.if_not_exists {
+            return Err(error);
+        }
+        self.shared.note(error);
+        Ok(true)
+    }
+
+    fn definition_of_program(
+        &self,
+        create: &CreateProgram<'_>,
+        request: Request<'_>,
+        database: String,
+        name: String,
+    ) -> Result<ProgramDef, SqlError> {
+        let part = |span: parser::ast::Span| String::from_utf8_lossy(span.of(request.text)).into_owned();
+        let (definer_user, definer_host) = self.definer_of(create.definer)?;
+        let characteristics = &create.characteristics;
+        let text = |name: &'static str| self.variables.by_name(name).as_text().to_owned();
+        let collation = self.instance.catalog().require_database(&database)?.collation;
+        let now = self.now_utc_micros();
+        if create.kind == RoutineKind::Function && expression::is_function(&name.to_lowercase()) {
+            self.shared.note(ER_NATIVE_FCT_NAME_COLLISION.with(&[&name]));
+        }
+        Ok(ProgramDef {
+            kind: kind_of(create.kind),
+            database,
+            name,
+            definer_user,
+            definer_host,
+            parameters: part(create.parameter_span),
+            returns: create
+                .returns
+                .map(|returns| self.returns_text(&returns, &collation))
+                .transpose()?
+                .unwrap_or_default(),
+            body: part(create.body.span),
+            sql_mode: self.settings.sql_mode,
+            charset_client: text("character_set_client"),
+            collation_connection: text("collation_connection"),
+            collation_database: collation.name().to_owned(),
+            comment: characteristics
+                .comment
+                .or(create.event.and_then(|event| event.comment))
+                .unwrap_or_default()
+                .to_owned(),
+            as_invoker: characteristics.security == Some(SqlSecurity::Invoker),
+            is_deterministic: characteristics.deterministic == Some(true),
+            access: characteristics.access.map_or(ProgramAccess::ContainsSql, access_of),
+            created_us: now,
+            altered_us: now,
+            trigger: create.trigger.as_ref().map(super::trigger::trigger_of),
+            event: None,
+        })
+    }
+
+    /// A function's type as MySQL stores it: written out, with the character set of a text.
+    fn returns_text(
+        &self,
+        returns: &parser::ast::Returns<'_>,
+        collation: &collation::CollationId,
+    ) -> Result<String, SqlError> {
+        let mut conditions = Vec::new();
+        let mut context = definition::TypeContext {
+            column: "",
+            table_collation: *collation,
+            is_strict: true,
+            conditions: &mut conditions,
+        };
+        let column_type = definition::column_type(&returns.data_type, &mut context)?;
+        let mut text = schema::type_text(&column_type);
+        if column_type.is_text() {
+            text += &format!(" CHARSET {}", column_type.collation.charset().name());
+            if !column_type.collation.collation().is_default {
+                text += &format!(" COLLATE {}", column_type.collation.name());
+            }
+        }
+        Ok(text)
+    }
+
+    /// The account in whose name a program runs; a warning when there is none of the name.
+    pub(super) fn definer_of(&self, definer: Option<Definer<'_>>) -> Result<(String, String), SqlError> {
+        let own = self.privileges.account_name();
+        let own = (own.user.clone(), own.host.as_str().to_owned());
+        let Some(Definer(User::Named(name))) = definer else { return Ok(own) };
+        let named = (name.user.to_owned(), name.host.to_lowercase());
+        if named != own {
+            self.require_super_or(&[auth::DynamicPrivilege::SetAnyDefiner], "SUPER or SET_ANY_DEFINER")?;
+            let account = auth::AccountName::new(&named.0, &named.1);
+            if self.instance.accounts().get(&account).is_none() {
+                self.require_super_or(
+                    &[auth::DynamicPrivilege::AllowNonexistentDefiner],
+                    "SUPER or ALLOW_NONEXISTENT_DEFINER",
+                )?;
+                self.shared.warning(ER_NO_SUCH_USER.with(&[&named.0, &named.1]));
+            }
+        }
+        Ok(named)
+    }
+
+    /// Compiles the program for its errors.
+    fn check_compiles(
+        &self,
+        create: &CreateProgram<'_>,
+        request: Request<'_>,
+        definition: &ProgramDef,
+    ) -> Result<(), SqlError> {
+        let text = String::from_utf8_lossy(request.text);
+        let mode = self.parse_options(false).mode;
+        let program = self.compile_program(create, &text, mode, &definition.collation_database)?;
+        let table = match &definition.trigger {
+            Some(trigger) => {
+                let table = self.instance.catalog().require_table(&definition.database, &trigger.table)?;
+                Some(table.definition().clone())
+            }
+            None => None,
+        };
+        let live = Arc::new(LiveProgram { id: 0, definition: definition.clone() });
+        shared_of(live, program, table).map(|_| ())
+    }
+
+    pub(crate) async fn drop_program(
+        &mut self,
+        dropped: &DropStored<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let kind = kind_of(dropped.kind);
+        let (database, name) = self.program_name(dropped.name)?;
+        let catalog = self.instance.catalog().clone();
+        let mut locks = vec![
+            (LockName::Database(database.as_str().into()), LockMode::Shared),
+            (Session::program_lock(kind, &database, &name), LockMode::Exclusive),
+        ];
+        if kind != ProgramKind::Trigger {
+            self.require_alter_program(kind, &database, &name)?;
+        }
+        let known = catalog.program(kind, &database, &name);
+        if let Some(trigger) = known.as_ref().and_then(|program| program.definition.trigger.as_ref()) {
+            self.require_table(auth::Privilege::Trigger.into(), &database, &trigger.table)?;
+            let table = definition::TableName { database: database.clone(), name: trigger.table.clone() };
+            locks.push((table.lock(), LockMode::Exclusive));
+        }
+        let _locks = self.lock_for_change(locks).await?;
+        let Some(program) = catalog.program(kind, &database, &name) else {
+            return self.drop_absent(dropped, &database, &name);
+        };
+        let mut change = catalog.begin_change();
+        change.remove_program(&program).await?;
+        if let Some(trigger) = &program.definition.trigger
+            && let Some(table) = catalog.table(&database, &trigger.table)
+        {
+            change.renew_table(&table).await?;
+        }
+        self.commit_change(change, shield).await?;
+        self.instance.programs.forget(program.id);
+        Ok(Done::ok())
+    }
+
+    /// DROP of a program that does not exist.
+    fn drop_absent(&self, dropped: &DropStored<'_>, database: &str, name: &str) -> Result<Done, SqlError> {
+        let absent =
+            |what: &str| error_code::ER_SP_DOES_NOT_EXIST.with(&[&what, &format!("{database}.{name}")]);
+        let error = match (dropped.kind, dropped.if_exists) {
+            (RoutineKind::Procedure, _) => absent("PROCEDURE"),
+            (RoutineKind::Function, _) => absent("FUNCTION"),
+            (RoutineKind::Trigger, _) => error_code::ER_TRG_DOES_NOT_EXIST.plain(),
+            (RoutineKind::Event, true) => error_code::ER_SP_DOES_NOT_EXIST.with(&[&"Event", &name]),
+            (RoutineKind::Event, false) => error_code::ER_EVENT_DOES_NOT_EXIST.with(&[&name]),
+        };
+        if !dropped.if_exists {
+            return Err(error);
+        }
+        self.shared.note(error);
+        Ok(Done::ok())
+    }
+}
+
+pub(super) fn access_of(access: DataAccess) -> ProgramAccess {
+    match access {
+        DataAccess::ContainsSql => ProgramAccess::ContainsSql,
+        DataAccess::NoSql => ProgramAccess::NoSql,
+        DataAccess::ReadsSqlData => ProgramAccess::ReadsSqlData,
+        DataAccess::ModifiesSqlData => ProgramAccess::ModifiesSqlData,
+    }
+}
+
+const ER_NATIVE_FCT_NAME_COLLISION: datum::ErrorCode =
+    datum::ErrorCode::new(1585, "HY000", "This function '%s' has the same name as a native function");

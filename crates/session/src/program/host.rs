@@ -1,0 +1,180 @@
+//! What runs inside of a statement: stored functions and triggers.
+//!
+//! Invariant: they use the statement's transaction and never end it; what they do is undone with the statement, and their
+//! rows go to no client. Called by the executor, between two rows.
+use std::sync::Arc;
+
+use catalog::LiveProgram;
+use datum::{ColumnType, SqlError, Value, error_code};
+use engine::Transaction;
+use executor::{Firing, NewRow, StatementHost};
+use instance::{ResultShape, SharedProgram};
+use plan::{FunctionUse, Plan, TableUsage};
+use planner::StoredFunction;
+use schema::{LocalFuture, ProgramKind};
+
+use super::run::Run;
+use crate::session::Session;
+use crate::sink::{ClientGone, FlushFuture, OkInfo, ResultSink, StatusInfo};
+use crate::statement::Shield;
+
+impl StatementHost for Session {
+    fn transaction(&mut self) -> &mut Transaction {
+        self.transaction.current.as_mut().expect("a statement runs in a transaction")
+    }
+
+    fn seen_transaction(&self) -> &Transaction {
+        self.transaction.current.as_ref().expect("a statement runs in a transaction")
+    }
+
+    fn call_function(
+        &mut self,
+        function: u64,
+        arguments: Vec<Value>,
+    ) -> LocalFuture<'_, Result<Value, SqlError>> {
+        Box::pin(async move {
+            let live = self.instance.catalog().program_by_id(function);
+            let shared =
+                self.shared_program(&live.ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())?)?;
+            let mut run = Run::new(shared.clone());
+            let depth = self.programs.depth();
+            let before = self.shared.diagnostics.lock().area();
+            let result = match self.enter_program(&shared) {
+                Ok(()) => self.run_function(&mut run, arguments).await,
+                Err(error) => Err(error),
+            };
+            self.leave_programs(depth);
+            result?;
+            // What its statements have told is settled with it.
+            self.shared.diagnostics.lock().replace(before);
+            let name = &shared.live.definition.name;
+            run.returned.ok_or_else(|| error_code::ER_SP_NORETURNEND.with(&[&name]))
+        })
+    }
+
+    fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>> {
+        Box::pin(async move {
+            let Some(table) = self.instance.catalog().table_by_id(firing.table) else {
+                return Err(error_code::ER_TABLE_DEF_CHANGED.plain());
+            };
+            let definition = table.definition();
+            let mut firing = firing;
+            for live in self.instance.catalog().triggers(&definition.database, &definition.name) {
+                let fires = live.definition.trigger.as_ref().is_some_and(|trigger| {
+                    trigger.is_before == firing.is_before && trigger.event == firing.event
+                });
+                if fires {
+                    self.fire_one(&live, &mut firing).await?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Session {
+    async fn run_function(&mut self, run: &mut Run, arguments: Vec<Value>) -> Result<(), SqlError> {
+        for (slot, value) in arguments.into_iter().enumerate() {
+            let from = super::call::type_of(&value);
+            self.assign(run, slot, value, &from)?;
+        }
+        let shield = Shield::default();
+        self.run_program(run, &shield, &mut NoClient).await
+    }
+
+    async fn fire_one(&mut self, live: &Arc<LiveProgram>, firing: &mut Firing<'_>) -> Result<(), SqlError> {
+        let shared = self.shared_program(live)?;
+        let mut run = Run::new(shared.clone());
+        let columns = shared.program.row_columns.iter().zip(&shared.row_positions);
+        for (column, &position) in columns.clone() {
+            let value = match (column.is_new, &firing.new, firing.old) {
+                (false, _, Some(old)) => old.get(position),
+                (true, Some(NewRow::Changeable(new)), _) => new.get(position),
+                (true, Some(NewRow::Final(new)), _) => new.get(position),
+                _ => None,
+            };
+            run.values[column.slot] = value.cloned().unwrap_or(Value::Null);
+        }
+        let depth = self.programs.depth();
+        let before = self.shared.diagnostics.lock().area();
+        let shield = Shield::default();
+        let result = match self.enter_program(&shared) {
+            Ok(()) => self.run_program(&mut run, &shield, &mut NoClient).await,
+            Err(error) => Err(error),
+        };
+        self.leave_programs(depth);
+        result?;
+        self.shared.diagnostics.lock().replace(before);
+        if let Some(NewRow::Changeable(new)) = &mut firing.new {
+            for (column, &position) in columns.filter(|(column, _)| column.is_new && column.is_assigned) {
+                new[position] = std::mem::take(&mut run.values[column.slot]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The stored function of a name, as a statement calls it.
+    pub(crate) fn stored_function(
+        &self,
+        database: &str,
+        name: &str,
+    ) -> Result<Option<StoredFunction>, SqlError> {
+        let Some(live) = self.instance.catalog().program(ProgramKind::Function, database, name) else {
+            return Ok(None);
+        };
+        self.require_routine(auth::Privilege::Execute, ProgramKind::Function, database, name)?;
+        let shared: Arc<SharedProgram> = self.shared_program(&live)?;
+        let returns = shared.program.returns.clone();
+        Ok(Some(StoredFunction {
+            id: live.id,
+            parameter_count: shared.program.parameters.len(),
+            returns: returns.unwrap_or(ColumnType::bigint()),
+        }))
+    }
+
+    /// Whether the functions of a kept plan are those that their names mean, and may be called.
+    pub(crate) fn means_the_same_functions(&self, functions: &[FunctionUse]) -> bool {
+        let catalog = self.instance.catalog();
+        functions.iter().all(|used| {
+            let present = catalog.program(ProgramKind::Function, &used.database, &used.name);
+            present.is_some_and(|program| program.id == used.id)
+        })
+    }
+
+    /// Notes the tables of a statement that may call programs while it runs.
+    pub(crate) fn occupy_tables(&mut self, plan: &Plan) -> bool {
+        let calls = !plan.functions.is_empty() || !plan.triggers.is_empty();
+        if calls {
+            self.programs.busy.push(plan.tables.iter().map(|used| used.id).collect());
+        }
+        calls
+    }
+
+    /// Error 1442 for a change of a table that the statement around the program uses.
+    pub(crate) fn check_not_busy(&self, plan: &Plan) -> Result<(), SqlError> {
+        for used in plan.tables.iter().filter(|used| used.usage > TableUsage::ReadForUpdate) {
+            if self.programs.busy.iter().any(|tables| tables.contains(&used.id)) {
+                return Err(error_code::ER_CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG.with(&[&used.table.name]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nobody gets rows of what runs inside a statement; those that would come are refused before.
+struct NoClient;
+
+impl ResultSink for NoClient {
+    fn columns(&mut self, _: &Arc<ResultShape>) {}
+    fn row(&mut self, _: &[Value]) {}
+    fn end_rows(&mut self, _: &StatusInfo) {}
+    fn cursor_opened(&mut self, _: &StatusInfo) {}
+    fn ok(&mut self, _: &OkInfo) {}
+    fn error(&mut self, _: &SqlError) {}
+    fn needs_flush(&self) -> bool {
+        false
+    }
+    fn flush(&mut self) -> FlushFuture<'_> {
+        Box::pin(async { Err(ClientGone) })
+    }
+}

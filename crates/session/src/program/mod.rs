@@ -1,0 +1,22 @@
+//! Stored programs in a session: their definitions, calls, and the interpreter.
+//!
+//! `definition` creates and drops them, `made` makes instructions of a stored text, `call` begins a procedure, `host`
+//! what runs inside of a statement (functions and triggers), `run` carries instructions out, `piece` the SQL in them,
+//! `context` changes and restores what a program has for itself: account, mode, database.
+//!
+//! Invariant: however a program ends, KILL in its middle included, the session is afterwards as it was before.
+mod alter;
+mod call;
+mod context;
+mod definition;
+mod diagnostics;
+mod host;
+mod made;
+mod permission;
+mod piece;
+mod run;
+mod signal;
+mod store;
+mod trigger;
+
+pub(crate) use context::ProgramStack;

@@ -1,0 +1,289 @@
+//! Carries a program's instructions out.
+//!
+//! Invariant: between two instructions the session is as between two statements. An error goes to the innermost handler
+//! that takes it, and ends the program when there is none; KILL and the time limit go to no handler.
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
+use env::yield_now;
+use instance::{SharedProgram, count};
+use program::{Frame, Instruction, RaisedCondition};
+
+use crate::diagnostics::Area;
+use crate::session::Session;
+use crate::sink::ResultSink;
+use crate::statement::Shield;
+
+/// Between two pauses for other sessions; a loop of simple instructions takes about a millisecond for so many.
+const INSTRUCTIONS_BETWEEN_PAUSES: u32 = 256;
+
+/// One run of a program.
+pub(super) struct Run {
+    pub shared: Arc<SharedProgram>,
+    /// By slot.
+    pub values: Vec<Value>,
+    pub types: Vec<ColumnType>,
+    pub cursors: Vec<Option<OpenCursor>>,
+    /// What RETURN has given.
+    pub returned: Option<Value>,
+    frame: Frame,
+    /// For each handler that runs: the state of the conditions when it began.
+    began: Vec<(u64, usize)>,
+}
+
+pub(super) struct OpenCursor {
+    pub rows: std::vec::IntoIter<Vec<Value>>,
+    pub types: Vec<ColumnType>,
+}
+
+/// Where the program goes on.
+enum Next {
+    At(usize),
+    End,
+}
+
+impl Run {
+    pub fn new(shared: Arc<SharedProgram>) -> Run {
+        let untyped = || ColumnType::new(TypeKind::Null);
+        let types = shared.types.iter().map(|of| of.clone().unwrap_or_else(untyped)).collect();
+        Run {
+            values: vec![Value::Null; shared.types.len()],
+            types,
+            cursors: shared.program.cursors.iter().map(|_| None).collect(),
+            returned: None,
+            frame: Frame::default(),
+            began: Vec::new(),
+            shared,
+        }
+    }
+
+    fn close_cursors(&mut self, cursors: Vec<usize>) {
+        for cursor in cursors {
+            self.cursors[cursor] = None;
+        }
+    }
+}
+
+impl Session {
+    /// Gives a slot its value.
+    pub(super) fn assign(
+        &mut self,
+        run: &mut Run,
+        slot: usize,
+        value: Value,
+        from: &ColumnType,
+    ) -> Result<(), SqlError> {
+        match &run.shared.types[slot] {
+            None => {
+                run.types[slot] = from.clone();
+                run.values[slot] = value;
+            }
+            Some(to) => {
+                run.values[slot] = self.fit(&run.shared.program.slots[slot].name, value, from, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program to its end.
+    pub(super) async fn run_program(
+        &mut self,
+        run: &mut Run,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let shared = run.shared.clone();
+        let (mut at, mut pace) = (0, 0u32);
+        loop {
+            pace += 1;
+            if pace.is_multiple_of(INSTRUCTIONS_BETWEEN_PAUSES) {
+                yield_now().await;
+            }
+            self.process.kill.interrupt.check()?;
+            let raised = self.shared.diagnostics.lock().raised();
+            let result = self.step(run, &shared, at, shield, sink).await;
+            at = match result {
+                Ok(Next::End) => return Ok(()),
+                Ok(Next::At(next)) => {
+                    let count = self.shared.diagnostics.lock().raised() - raised;
+                    if count == 0 { next } else { self.react_to_warnings(run, count, next) }
+                }
+                Err(error) => self.react_to_error(run, &shared, at, error)?,
+            };
+        }
+    }
+
+    async fn step(
+        &mut self,
+        run: &mut Run,
+        shared: &Arc<SharedProgram>,
+        at: usize,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Next, SqlError> {
+        let next = Ok(Next::At(at + 1));
+        if let Instruction::Assign { .. } | Instruction::Clear(_) | Instruction::JumpUnless { .. } =
+            &shared.program.instructions[at]
+        {
+            self.start_inner(false);
+        }
+        match &shared.program.instructions[at] {
+            Instruction::Run(piece) => {
+                Box::pin(self.run_piece(run, *piece, shield, sink)).await?;
+                self.take_assigned(run)?;
+            }
+            Instruction::Assign { slot, piece } => {
+                let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
+                self.assign(run, *slot, value, &from)?;
+            }
+            Instruction::Clear(slot) => run.values[*slot] = Value::Null,
+            Instruction::Jump(target) => return Ok(Next::At(*target)),
+            Instruction::JumpUnless { piece, equals, otherwise, .. } => {
+                let truth = self.evaluate_truth(run, *piece, *equals, shield).await?;
+                return Ok(Next::At(if truth { at + 1 } else { *otherwise }));
+            }
+            Instruction::Enter => run.frame.enter(),
+            Instruction::Leave(count) => {
+                let ended = run.frame.leave(*count);
+                run.close_cursors(ended);
+            }
+            Instruction::Handler(handler) => run.frame.add_handler(*handler),
+            Instruction::HandlerEnd => return Ok(self.end_handler(run, shared, at)),
+            Instruction::Cursor(cursor) => run.frame.add_cursor(*cursor),
+            Instruction::Open(cursor) => self.open_program_cursor(run, *cursor, shield).await?,
+            Instruction::Fetch { cursor, targets } => self.fetch_into(run, *cursor, targets)?,
+            Instruction::Close(cursor) => {
+                let closed = run.cursors[*cursor].take();
+                closed.ok_or_else(|| error_code::ER_SP_CURSOR_NOT_OPEN.plain())?;
+            }
+            Instruction::CaseNotFound => return Err(error_code::ER_SP_CASE_NOT_FOUND.plain()),
+            Instruction::Return(piece) => {
+                let (value, from) = self.evaluate_piece(run, *piece, None, shield).await?;
+                let value = match &shared.program.returns {
+                    Some(to) => self.fit(&shared.live.definition.name, value, &from, to)?,
+                    None => value,
+                };
+                run.returned = Some(value);
+                return Ok(Next::End);
+            }
+            Instruction::End => return Ok(Next::End),
+        }
+        next
+    }
+
+    /// Brings what a statement has put into variables to the program's slots.
+    fn take_assigned(&mut self, run: &mut Run) -> Result<(), SqlError> {
+        for (slot, value, from) in std::mem::take(&mut self.programs.assigned) {
+            self.assign(run, slot, value, &from)?;
+        }
+        Ok(())
+    }
+
+    fn fetch_into(&mut self, run: &mut Run, cursor: usize, targets: &[usize]) -> Result<(), SqlError> {
+        let not_open = || error_code::ER_SP_CURSOR_NOT_OPEN.plain();
+        let open = run.cursors[cursor].as_mut().ok_or_else(not_open)?;
+        if open.types.len() != targets.len() {
+            return Err(error_code::ER_SP_WRONG_NO_OF_FETCH_ARGS.plain());
+        }
+        let row = open.rows.next().ok_or_else(|| error_code::ER_SP_FETCH_NO_DATA.plain())?;
+        let types = open.types.clone();
+        for ((slot, value), from) in targets.iter().zip(row).zip(&types) {
+            self.assign(run, *slot, value, from)?;
+        }
+        Ok(())
+    }
+
+    async fn open_program_cursor(
+        &mut self,
+        run: &mut Run,
+        cursor: usize,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        if run.cursors[cursor].is_some() {
+            return Err(error_code::ER_SP_CURSOR_ALREADY_OPEN.plain());
+        }
+        let piece = run.shared.program.cursors[cursor].piece;
+        let (rows, types) = Box::pin(self.query_piece(run, piece, shield)).await?;
+        run.cursors[cursor] = Some(OpenCursor { rows: rows.into_iter(), types });
+        Ok(())
+    }
+
+    /// The instruction that follows an error: a handler's first, or none.
+    fn react_to_error(
+        &mut self,
+        run: &mut Run,
+        shared: &SharedProgram,
+        at: usize,
+        error: SqlError,
+    ) -> Result<usize, SqlError> {
+        self.programs.assigned.clear();
+        let ends_statement = error.is(&error_code::ER_QUERY_INTERRUPTED)
+            || error.is(&error_code::ER_QUERY_TIMEOUT)
+            || (self.programs.is_inside_statement() && error.is(&error_code::ER_LOCK_DEADLOCK));
+        if ends_statement {
+            return Err(error);
+        }
+        self.shared.row_count.store(-1, Relaxed);
+        let raised = RaisedCondition { error: &error, severity: Severity::Error };
+        let Some(reaction) = run.frame.reaction(&shared.program, raised) else { return Err(error) };
+        let after = match shared.program.instructions[at] {
+            Instruction::JumpUnless { after, .. } => after,
+            _ => at + 1,
+        };
+        self.shared.diagnostics.lock().add_error(&error);
+        let area = self.shared.diagnostics.lock().area();
+        Ok(self.begin_handler(run, &reaction, area, after))
+    }
+
+    fn begin_handler(
+        &mut self,
+        run: &mut Run,
+        reaction: &program::Reaction,
+        area: Area,
+        after: usize,
+    ) -> usize {
+        let shared = run.shared.clone();
+        let diagnostics = self.shared.diagnostics.lock();
+        run.began.push((diagnostics.epoch(), diagnostics.conditions().len()));
+        drop(diagnostics);
+        self.programs.handled.push(area);
+        run.frame.begin(&shared.program, reaction, after)
+    }
+
+    fn end_handler(&mut self, run: &mut Run, shared: &SharedProgram, at: usize) -> Next {
+        self.programs.handled.pop();
+        if let Some((epoch, count)) = run.began.pop() {
+            self.shared.diagnostics.lock().forget_handled(epoch, count);
+        }
+        match run.frame.end(&shared.program) {
+            Some((next, ended)) => {
+                run.close_cursors(ended);
+                Next::At(next)
+            }
+            None => Next::At(at + 1),
+        }
+    }
+
+    /// The instruction after `count` new conditions that are no errors.
+    fn react_to_warnings(&mut self, run: &mut Run, count: u64, next: usize) -> usize {
+        let conditions = self.shared.diagnostics.lock().conditions().to_vec();
+        let fresh = conditions.len().saturating_sub(count as usize);
+        let mut found = None;
+        for condition in conditions[fresh..].iter().filter(|one| one.severity != Severity::Error) {
+            let raised = RaisedCondition { error: &condition.error, severity: condition.severity };
+            if let Some(reaction) = run.frame.reaction(&run.shared.program, raised) {
+                found = Some((reaction, condition.clone()));
+            }
+        }
+        match found {
+            Some((reaction, condition)) => self.begin_handler(run, &reaction, Area::of(condition), next),
+            None => next,
+        }
+    }
+
+    /// Counts a statement of a program.
+    pub(super) fn count_program_statement(&self) {
+        count(&self.process.counters.queries);
+    }
+}

@@ -1,0 +1,120 @@
+//! SIGNAL and RESIGNAL.
+use datum::{ErrorCode, Severity, SqlError, Value, error_code};
+use parser::ast::{ConditionValue, SignalItem, SignalStatement};
+
+use crate::diagnostics::{ConditionItem, ConditionItems};
+use crate::session::Session;
+use crate::statement::{Done, Request, Shield};
+
+const MESSAGE_CHARACTERS_MAX: usize = 128;
+
+impl Session {
+    pub(crate) async fn signal(
+        &mut self,
+        statement: &SignalStatement<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<Done, SqlError> {
+        let mut items = ConditionItems::default();
+        let mut error = None;
+        if statement.resignal {
+            let Some(handled) = self.programs.handled.last().cloned() else {
+                return Err(error_code::ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER.plain());
+            };
+            let mut kept = handled;
+            if statement.condition.is_none() {
+                // It is raised once more, perhaps with other items.
+                let last = kept.pop_last();
+                if let Some((condition, own)) = last {
+                    items = own;
+                    error = Some((condition.error, condition.severity));
+                }
+            }
+            self.shared.diagnostics.lock().replace(kept);
+        }
+        if let Some(ConditionValue::SqlState(state)) = statement.condition {
+            error = Some(unhandled(state));
+        }
+        let (mut error, severity) =
+            error.ok_or_else(|| error_code::ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER.plain())?;
+        self.set_items(statement.items, &mut error, &mut items, request, shield).await?;
+        let mut diagnostics = self.shared.diagnostics.lock();
+        diagnostics.expect_items(items);
+        if severity == Severity::Error {
+            return Err(error);
+        }
+        diagnostics.add(error.into_warning());
+        drop(diagnostics);
+        Ok(Done::ok())
+    }
+
+    async fn set_items(
+        &mut self,
+        asked: &[SignalItem<'_>],
+        error: &mut SqlError,
+        items: &mut ConditionItems,
+        request: Request<'_>,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        let mut seen: Vec<String> = Vec::new();
+        for item in asked {
+            let name = item.name.name.to_uppercase();
+            if seen.contains(&name) {
+                return Err(ER_DUP_SIGNAL_SET.with(&[&name]));
+            }
+            let (value, column_type) = self.evaluate_one(&item.value, request, shield).await?;
+            let cannot = |shown: &str| error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &shown]);
+            if value.is_null() {
+                return Err(cannot("NULL"));
+            }
+            let text = String::from_utf8_lossy(&value.to_text(&column_type)).into_owned();
+            match name.as_str() {
+                "MESSAGE_TEXT" => error.message = self.message_text(text)?,
+                "MYSQL_ERRNO" => {
+                    let number: i64 = match value {
+                        Value::Int(number) => number,
+                        Value::UInt(number) => i64::try_from(number).unwrap_or(0),
+                        _ => text.trim().parse().unwrap_or(0),
+                    };
+                    let number = u16::try_from(number).ok().filter(|number| *number > 0);
+                    error.errno = number.ok_or_else(|| cannot(&text))?;
+                }
+                _ => match ConditionItem::named(&name) {
+                    Some(item) => items.set(item, text),
+                    None => return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &text])),
+                },
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
+
+    fn message_text(&self, text: String) -> Result<String, SqlError> {
+        if text.chars().count() <= MESSAGE_CHARACTERS_MAX {
+            return Ok(text);
+        }
+        if self.settings.sql_mode.is_strict() {
+            return Err(ER_COND_ITEM_TOO_LONG.with(&[&"MESSAGE_TEXT"]));
+        }
+        self.shared.warning(WARN_COND_ITEM_TRUNCATED.with(&[&"MESSAGE_TEXT"]));
+        Ok(text.chars().take(MESSAGE_CHARACTERS_MAX).collect())
+    }
+}
+
+/// What a condition of the state is before its items are set.
+fn unhandled(state: [u8; 5]) -> (SqlError, Severity) {
+    let (errno, what, severity) = match &state[..2] {
+        b"01" => (1642, "warning", Severity::Warning),
+        b"02" => (1643, "not found", Severity::Error),
+        _ => (1644, "exception", Severity::Error),
+    };
+    let message = format!("Unhandled user-defined {what} condition");
+    (SqlError { errno, sqlstate: state, message }, severity)
+}
+
+const ER_DUP_SIGNAL_SET: ErrorCode =
+    ErrorCode::new(1641, "42000", "Duplicate condition information item '%s'");
+const ER_COND_ITEM_TOO_LONG: ErrorCode =
+    ErrorCode::new(1648, "HY000", "Data too long for condition item '%s'");
+const WARN_COND_ITEM_TRUNCATED: ErrorCode =
+    ErrorCode::new(1647, "HY000", "Data truncated for condition item '%s'");

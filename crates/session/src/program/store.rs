@@ -1,0 +1,35 @@
+//! Giving a variable its value.
+use datum::{ColumnType, Date, DateTime, MomentContext, SqlError, StoreMode, Value};
+
+use crate::session::Session;
+
+impl Session {
+    /// The value as a variable of the type keeps it; what does not fit is an error in strict mode, else a warning.
+    pub(super) fn fit(
+        &self,
+        name: &str,
+        value: Value,
+        from: &ColumnType,
+        to: &ColumnType,
+    ) -> Result<Value, SqlError> {
+        if value.is_null() {
+            return Ok(value);
+        }
+        let zone = &self.settings.time_zone;
+        let today = match value {
+            Value::Time(_) => zone.to_local(self.now_utc_micros()).map_or(Date::ZERO, DateTime::date),
+            _ => Date::ZERO,
+        };
+        let moments = MomentContext { zone, mode: self.settings.sql_mode, today };
+        let mode = StoreMode { moments, is_strict: self.settings.sql_mode.is_strict() };
+        match value.cast_to_column(from, to, &mode) {
+            Ok(stored) => {
+                if let Some(problem) = stored.problem {
+                    self.shared.diagnostics.lock().add(problem.to_condition(name, 1));
+                }
+                Ok(stored.value)
+            }
+            Err(problem) => Err(problem.to_error(name, 1)),
+        }
+    }
+}
