@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use executor::Work;
 
-use crate::instance::Instance;
-
 macro_rules! counters {
     ($($field:ident = $name:literal;)*) => {
         #[derive(Debug, Default)]
@@ -33,6 +31,7 @@ counters! {
     bytes_sent = "Bytes_sent";
     com_admin_commands = "Com_admin_commands";
     com_alter_db = "Com_alter_db";
+    com_alter_instance = "Com_alter_instance";
     com_alter_table = "Com_alter_table";
     com_alter_user = "Com_alter_user";
     com_alter_user_default_role = "Com_alter_user_default_role";
@@ -63,9 +62,11 @@ counters! {
     com_flush = "Com_flush";
     com_grant = "Com_grant";
     com_grant_roles = "Com_grant_roles";
+    com_help = "Com_help";
     com_insert = "Com_insert";
     com_insert_select = "Com_insert_select";
     com_kill = "Com_kill";
+    com_lock_instance = "Com_lock_instance";
     com_lock_tables = "Com_lock_tables";
     com_optimize = "Com_optimize";
     com_prepare_sql = "Com_prepare_sql";
@@ -75,6 +76,8 @@ counters! {
     com_repair = "Com_repair";
     com_replace = "Com_replace";
     com_replace_select = "Com_replace_select";
+    com_reset = "Com_reset";
+    com_restart = "Com_restart";
     com_revoke = "Com_revoke";
     com_revoke_roles = "Com_revoke_roles";
     com_rollback = "Com_rollback";
@@ -106,6 +109,7 @@ counters! {
     com_show_privileges = "Com_show_privileges";
     com_show_procedure_status = "Com_show_procedure_status";
     com_show_processlist = "Com_show_processlist";
+    com_show_profile = "Com_show_profile";
     com_show_profiles = "Com_show_profiles";
     com_show_replica_status = "Com_show_replica_status";
     com_show_replicas = "Com_show_replicas";
@@ -116,6 +120,7 @@ counters! {
     com_show_triggers = "Com_show_triggers";
     com_show_variables = "Com_show_variables";
     com_show_warnings = "Com_show_warnings";
+    com_shutdown = "Com_shutdown";
     com_stmt_close = "Com_stmt_close";
     com_stmt_execute = "Com_stmt_execute";
     com_stmt_fetch = "Com_stmt_fetch";
@@ -123,6 +128,7 @@ counters! {
     com_stmt_reprepare = "Com_stmt_reprepare";
     com_stmt_reset = "Com_stmt_reset";
     com_truncate = "Com_truncate";
+    com_unlock_instance = "Com_unlock_instance";
     com_unlock_tables = "Com_unlock_tables";
     com_update = "Com_update";
     com_update_multi = "Com_update_multi";
@@ -186,27 +192,6 @@ impl Counters {
             (&self.rows_examined, work.rows_examined),
         ] {
             add(counter, number);
-        }
-    }
-}
-
-impl Instance {
-    /// Adds what an execution did with tables to their sums.
-    pub fn count_uses(&self, uses: &executor::TableUses) {
-        for used in uses.all() {
-            let table = self.telemetry.tables.table(used.table.0);
-            let index;
-            let usage = match used.index {
-                None => &table.whole,
-                Some(number) => {
-                    index = table.index(number);
-                    &*index
-                }
-            };
-            add(&usage.fetched, used.fetched);
-            add(&usage.inserted, used.inserted);
-            add(&usage.updated, used.updated);
-            add(&usage.deleted, used.deleted);
         }
     }
 }

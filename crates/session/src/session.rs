@@ -332,6 +332,13 @@ impl Session {
         )
     }
 
+    /// COM_DEBUG: what SHOW ENGINE INNODB STATUS shows, to the error log.
+    pub fn log_state(&mut self) -> Result<OkInfo, SqlError> {
+        self.require_super_or(&[], "SUPER")?;
+        self.instance.log(&self.instance.engine_status());
+        Ok(self.ok_info())
+    }
+
     /// COM_PROCESS_KILL and KILL.
     pub fn kill(&mut self, id: ConnectionId) -> Result<OkInfo, SqlError> {
         self.kill_other(id, KillKind::Connection)?;
@@ -368,6 +375,7 @@ impl Session {
     fn tell_account(&self) {
         let process = &self.process;
         let figures = process.figures.figures();
+        self.instance.telemetry.ended_tables.lock().merge(&process.figures.tables());
         let (user, host) = (&self.connection.user, &self.connection.host);
         self.instance.telemetry.accounts.ended(user, host, &figures, |account| {
             account.connected_us += process.connected.elapsed().as_micros() as u64;

@@ -51,7 +51,7 @@ fn every_system_table_is_read_whole() {
 /// What mysqld_exporter 0.17 asks, collector by collector.
 const EXPORTER: &[&str] = &[
     "SELECT @@version",
-    "SELECT @@session.log_bin",
+    "SELECT @@log_bin",
     "SHOW GLOBAL STATUS",
     "SHOW GLOBAL VARIABLES",
     "SHOW ENGINE INNODB STATUS",

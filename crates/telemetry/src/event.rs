@@ -26,8 +26,6 @@ pub struct StatementEvent {
     pub sqlstate: [u8; 5],
     pub message: String,
     pub figures: StatementFigures,
-    /// Of the server: `statement_id`.
-    pub statement_id: u64,
 }
 
 impl StatementEvent {

@@ -27,7 +27,7 @@ pub use histogram::{BUCKET_COUNT, Histogram, bucket_high_ps, bucket_low_ps};
 pub use history::{History, HistoryLong};
 pub use per_thread::{SessionFigures, ThreadFigures, TransactionTotals};
 pub use server::{Consumers, Telemetry};
-pub use tables::{IndexUsage, TableUsage, TableUsages};
+pub use tables::{RowCounts, TableCounts};
 pub use waits::WaitTotals;
 
 /// Picoseconds, the unit of every time that `performance_schema` shows.

@@ -8,6 +8,7 @@ use crate::error_counts::ErrorCounts;
 use crate::event::{StatementEvent, TransactionEvent};
 use crate::figures::{StatementTotals, Timings};
 use crate::history::History;
+use crate::tables::{RowCounts, TableCounts};
 use crate::waits::WaitTotals;
 
 /// How many of a session's last transactions are kept.
@@ -69,6 +70,7 @@ struct State {
     figures: ThreadFigures,
     current: StatementEvent,
     history: History,
+    tables: TableCounts,
     transaction: TransactionEvent,
     transactions: Vec<TransactionEvent>,
     next_event_id: u64,
@@ -109,6 +111,20 @@ impl SessionFigures {
             state.history.push(&state.current);
         }
         told(&state.current);
+    }
+
+    /// An execution has used tables: their numbers, indexes and rows.
+    pub fn count_tables(&self, used: impl Iterator<Item = (u64, Option<usize>, RowCounts)>) {
+        let mut state = self.state.lock();
+        used.for_each(|(table, index, counts)| state.tables.add(table, index, &counts));
+    }
+
+    pub fn tables(&self) -> TableCounts {
+        self.state.lock().tables.clone()
+    }
+
+    pub fn forget_tables(&self) {
+        self.state.lock().tables.clear();
     }
 
     /// A transaction has begun.

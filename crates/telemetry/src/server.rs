@@ -1,19 +1,21 @@
 //! All that a server keeps of what its statements did, and what of it is switched on.
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
 
 use crate::accounts::Accounts;
 use crate::digests::Digests;
 use crate::history::HistoryLong;
-use crate::tables::TableUsages;
+use crate::tables::TableCounts;
 
 #[derive(Default)]
 pub struct Telemetry {
     pub digests: Digests,
     pub accounts: Accounts,
-    pub tables: TableUsages,
+    /// Of sessions that have ended.
+    pub ended_tables: Mutex<TableCounts>,
     pub history_long: HistoryLong,
     pub consumers: Consumers,
-    statements: AtomicU64,
 }
 
 /// The rows of `setup_consumers` that can be switched; the others are always on, or stand for what is not kept.
@@ -51,12 +53,5 @@ impl Consumers {
 
     pub fn is_on(&self) -> bool {
         self.global_instrumentation.load(Relaxed)
-    }
-}
-
-impl Telemetry {
-    /// The number of a statement among all of the server.
-    pub fn next_statement_id(&self) -> u64 {
-        self.statements.fetch_add(1, Relaxed) + 1
     }
 }

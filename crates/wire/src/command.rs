@@ -40,6 +40,8 @@ pub enum Command<'a> {
         pattern: &'a [u8],
     },
     Statistics,
+    /// COM_DEBUG: the server writes what it knows of itself to its log.
+    Debug,
     ProcessKill(u32),
     Ping,
     ChangeUser(ChangeUser<'a>),
@@ -90,6 +92,7 @@ impl<'a> Command<'a> {
             4 => Self::FieldList { table: reader.nul_terminated(), pattern: reader.take_rest() },
             9 => Self::Statistics,
             12 => Self::ProcessKill(reader.u32()?),
+            13 => Self::Debug,
             14 => Self::Ping,
             17 => Self::ChangeUser(ChangeUser::decode(reader.take_rest(), capabilities)?),
             22 => Self::StatementPrepare(reader.take_rest()),

@@ -285,6 +285,13 @@ impl Context<'_> {
                 let text = self.session.statistics();
                 self.writer.statistics(&text);
             }
+            Command::Debug => match self.session.log_state() {
+                Ok(ok) => {
+                    let status = wire_status(ok.status);
+                    self.writer.result_end(self.capabilities, &OkReply { status, ..OkReply::default() });
+                }
+                Err(error) => self.refuse(&error),
+            },
             Command::ProcessKill(id) => {
                 let result = self.session.kill(ConnectionId(id));
                 self.answer(result);

@@ -87,6 +87,8 @@ pub fn of_statement(kind: &StatementKind<'_>) -> &'static str {
         UnlockTables => name!("unlock_tables"),
         LockInstance => name!("lock_instance"),
         UnlockInstance => name!("unlock_instance"),
+        AlterInstance(_) => name!("alter_instance"),
+        ResetPersist { .. } => name!("reset"),
         Show(show) => of_show(show),
         Explain(_) => name!("explain_other"),
         Help(_) => name!("help"),

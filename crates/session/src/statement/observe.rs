@@ -40,7 +40,7 @@ pub(crate) struct Observation {
 
 /// The session's counters at one moment.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Marks([u64; 15]);
+pub(crate) struct Marks([u64; 17]);
 
 impl Marks {
     fn of(counters: &Counters) -> Marks {
@@ -61,6 +61,8 @@ impl Marks {
             load(&counters.handler_read_next),
             load(&counters.handler_read_prev),
             load(&counters.handler_read_rnd_next),
+            load(&counters.sort_merge_passes),
+            load(&counters.created_tmp_disk_tables),
         ])
     }
 
@@ -82,6 +84,8 @@ impl Marks {
             sort_rows: at[6],
             sort_scan: at[7],
             rows_examined: at[8],
+            sort_merge_passes: at[15],
+            created_tmp_disk_tables: at[16],
             ..StatementFigures::default()
         }
     }
@@ -97,11 +101,11 @@ impl Marks {
             ("Read_prev", at[13]),
             ("Read_rnd", 0),
             ("Read_rnd_next", at[14]),
-            ("Sort_merge_passes", 0),
+            ("Sort_merge_passes", at[15]),
             ("Sort_range_count", at[5]),
             ("Sort_rows", at[6]),
             ("Sort_scan_count", at[7]),
-            ("Created_tmp_disk_tables", 0),
+            ("Created_tmp_disk_tables", at[16]),
             ("Created_tmp_tables", at[0]),
             ("Count_hit_tmp_table_size", 0),
         ]
@@ -160,7 +164,6 @@ impl Session {
     /// It has come to an end; what its client is told follows.
     pub(crate) fn end_observation(&mut self, text: &[u8], result: &Result<Done, SqlError>) {
         let Some(began) = self.observed.began.take() else { return };
-        let instance = self.instance.clone();
         let now = Instant::now();
         let marks = Marks::of(&self.process.counters).since(&self.observed.before);
         let waits = std::mem::take(&mut self.observed.waits);
@@ -181,7 +184,7 @@ impl Session {
             name: self.observed.name,
             text,
             elapsed_ns: (now - began).as_nanos() as u64,
-            ended_ns: instance.event_clock_ns(now),
+            ended_ns: self.instance.event_clock_ns(now),
             figures,
             marks,
             waits,
@@ -189,7 +192,7 @@ impl Session {
             reads_without_index: self.observed.reads_without_index,
         };
         self.observed.count += 1;
-        if instance.telemetry.consumers.is_on() {
+        if self.instance.telemetry.consumers.is_on() {
             self.sum_up(&ended);
         }
         self.observe_transaction(&ended);
@@ -198,8 +201,8 @@ impl Session {
     }
 
     /// Adds the statement to the summaries.
-    fn sum_up(&mut self, ended: &Ended<'_>) {
-        let telemetry = &self.instance.clone().telemetry;
+    fn sum_up(&self, ended: &Ended<'_>) {
+        let telemetry = &self.instance.telemetry;
         let now_us = self.instance.unix_us_of(ended.ended_ns);
         let digest =
             telemetry.consumers.statements_digest.load(Relaxed).then(|| self.digest_entry(ended.text));

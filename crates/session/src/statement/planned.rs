@@ -17,6 +17,7 @@ use expression::{EvalContext, KnownValues, ReadParameter, StatementSettings};
 use parser::{Digest, digest};
 use plan::{NodeKind, Plan, PlanKind, TableUsage};
 use planner::{Literals, PlannerContext};
+use telemetry::RowCounts;
 
 use super::guard::Shield;
 use super::literals::literal_value;
@@ -358,7 +359,11 @@ impl Session {
             Some(source) => Box::pin(executor::load(plan, &mut context, source)).await,
         };
         process.counters.add_work(&context.work);
-        instance.count_uses(&context.uses);
+        let used = context.uses.all().map(|used| {
+            let executor::TableUse { table, index, fetched, inserted, updated, deleted } = *used;
+            (table.0, index, RowCounts { fetched, inserted, updated, deleted })
+        });
+        process.figures.count_tables(used);
         self.programs.busy.truncate(busy);
         let outcome = outcome?;
         if plan.is_change() {

@@ -7,18 +7,6 @@ const fn without_rows(name: &'static str, columns: &'static [ViewColumn]) -> Vie
 
 pub(super) const VIEWS: &[ViewSource] = &[
     without_rows(
-        "COLUMN_PRIVILEGES",
-        &[
-            Text("GRANTEE", 97),
-            Text("TABLE_CATALOG", 170),
-            Text("TABLE_SCHEMA", 21),
-            Text("TABLE_NAME", 21),
-            Text("COLUMN_NAME", 21),
-            Text("PRIVILEGE_TYPE", 21),
-            Text("IS_GRANTABLE", 1),
-        ],
-    ),
-    without_rows(
         "FILES",
         &[
             NullNumber("FILE_ID"),

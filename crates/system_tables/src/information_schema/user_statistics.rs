@@ -7,7 +7,7 @@ use datum::Value;
 use instance::Instance;
 use telemetry::ThreadFigures;
 
-use crate::performance_schema::{counts_by_index, counts_of_table, tables};
+use crate::performance_schema::{counts_by_index, counts_of_table, table_counts, tables};
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
 
@@ -117,10 +117,11 @@ fn row(name: String, sum: &Sums) -> Vec<Value> {
 
 /// Tables that were used.
 fn table_rows(instance: &Instance, viewer: &Viewer) -> Rows {
+    let sums = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
-        let [fetched, inserted, updated, deleted] = counts_of_table(instance, &table).0;
-        let changed = inserted + updated + deleted;
+        let counts = counts_of_table(&sums, &table);
+        let (fetched, changed) = (counts.fetched, counts.written());
         if fetched + changed > 0 {
             let definition = table.definition();
             let indexes = definition.indexes.len() as u64;
@@ -137,16 +138,17 @@ fn table_rows(instance: &Instance, viewer: &Viewer) -> Rows {
 }
 
 fn index_rows(instance: &Instance, viewer: &Viewer) -> Rows {
+    let sums = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
         let definition = table.definition();
-        for (name, counts) in counts_by_index(instance, &table) {
-            if let Some(name) = name.filter(|_| counts.0[0] > 0) {
+        for (name, counts) in counts_by_index(&sums, &table) {
+            if let Some(name) = name.filter(|_| counts.fetched > 0) {
                 rows.push(vec![
                     Value::bytes(&definition.database),
                     Value::bytes(&definition.name),
                     Value::bytes(name),
-                    Value::UInt(counts.0[0]),
+                    Value::UInt(counts.fetched),
                 ]);
             }
         }

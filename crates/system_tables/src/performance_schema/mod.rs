@@ -19,7 +19,7 @@ mod waits;
 pub(crate) use connections::of_everybody;
 pub(crate) use files::{FileFigures, STORE_FILE, files};
 pub(crate) use memory::parts as memory_parts;
-pub(crate) use table_io::{Counts, counts_by_index, counts_of_table, tables};
+pub(crate) use table_io::{counts_by_index, counts_of_table, table_counts, tables};
 pub(crate) use waits::event_name;
 
 use crate::table::Table;

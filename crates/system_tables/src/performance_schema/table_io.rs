@@ -2,9 +2,10 @@
 use catalog::Viewer;
 use datum::Value;
 use instance::Instance;
+use schema::TableId;
 use std::sync::Arc;
 use table::TableHandle;
-use telemetry::IndexUsage;
+use telemetry::{RowCounts, TableCounts};
 
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
@@ -95,26 +96,19 @@ const HANDLES: Shape = Shape {
 };
 
 fn forget(instance: &Instance) {
-    instance.telemetry.tables.clear();
+    instance.telemetry.ended_tables.lock().clear();
+    instance.processes().all().iter().for_each(|entry| entry.figures.forget_tables());
 }
 
-/// Rows fetched, inserted, updated, deleted.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Counts(pub [u64; 4]);
-
-impl Counts {
-    fn of(usage: &IndexUsage) -> Counts {
-        let [inserted, updated, deleted] = usage.written();
-        Counts([usage.fetched(), inserted, updated, deleted])
-    }
-
-    fn add(&mut self, other: Counts) {
-        self.0.iter_mut().zip(other.0).for_each(|(all, one)| *all += one);
-    }
-
-    fn written(self) -> u64 {
-        self.0[1..].iter().sum()
-    }
+/// The sums of all sessions, those that have ended among them.
+pub(crate) fn table_counts(instance: &Instance) -> TableCounts {
+    let mut all = {
+        let mut ended = instance.telemetry.ended_tables.lock();
+        ended.retain(|table| instance.catalog().table_by_id(TableId(table)).is_some());
+        ended.clone()
+    };
+    instance.processes().all().iter().for_each(|entry| all.merge(&entry.figures.tables()));
+    all
 }
 
 /// Every stored table that the viewer may see.
@@ -127,12 +121,10 @@ pub(crate) fn tables(instance: &Instance, viewer: &Viewer) -> Vec<Arc<TableHandl
         .collect()
 }
 
-pub(crate) fn counts_of_table(instance: &Instance, table: &TableHandle) -> Counts {
-    let mut all = Counts::default();
-    if let Some(usage) = instance.telemetry.tables.get(table.definition().id.0) {
-        all.add(Counts::of(&usage.whole));
-        usage.indexes().iter().for_each(|(_, index)| all.add(Counts::of(index)));
-    }
+/// A table's, through whatever index.
+pub(crate) fn counts_of_table(counts: &TableCounts, table: &TableHandle) -> RowCounts {
+    let mut all = RowCounts::default();
+    counts_by_index(counts, table).iter().for_each(|(_, index)| all.add(index));
     all
 }
 
@@ -141,10 +133,9 @@ fn timed(count: u64) -> impl Iterator<Item = Value> {
     std::iter::once(Value::UInt(count)).chain(crate::values::zeros(4))
 }
 
-fn columns(counts: Counts) -> Vec<Value> {
-    let [fetched, inserted, updated, deleted] = counts.0;
-    let written = counts.written();
-    let all = [fetched + written, fetched, written, fetched, inserted, updated, deleted];
+fn columns(counts: RowCounts) -> Vec<Value> {
+    let RowCounts { fetched, inserted, updated, deleted } = counts;
+    let all = [counts.all(), fetched, counts.written(), fetched, inserted, updated, deleted];
     all.into_iter().flat_map(timed).collect()
 }
 
@@ -154,28 +145,29 @@ fn named(table: &TableHandle) -> Vec<Value> {
 }
 
 fn by_table(instance: &Instance, viewer: &Viewer) -> Rows {
+    let counts = table_counts(instance);
     let row = |table: &Arc<TableHandle>| {
         let mut row = named(table);
-        row.extend(columns(counts_of_table(instance, table)));
+        row.extend(columns(counts_of_table(&counts, table)));
         row
     };
     tables(instance, viewer).iter().map(row).collect()
 }
 
 /// Each index of a table, with a NULL name what used none.
-pub(crate) fn counts_by_index(instance: &Instance, table: &TableHandle) -> Vec<(Option<String>, Counts)> {
-    let usage = instance.telemetry.tables.get(table.definition().id.0);
-    let of = |index: usize| usage.as_ref().map_or(Counts::default(), |usage| Counts::of(&usage.index(index)));
-    let indexes = table.definition().indexes.iter().enumerate();
-    let mut all: Vec<_> = indexes.map(|(number, index)| (Some(index.name.clone()), of(number))).collect();
-    all.push((None, usage.as_ref().map_or(Counts::default(), |usage| Counts::of(&usage.whole))));
-    all
+pub(crate) fn counts_by_index(counts: &TableCounts, table: &TableHandle) -> Vec<(Option<String>, RowCounts)> {
+    let definition = table.definition();
+    let indexes = definition.indexes.iter().enumerate();
+    let named =
+        indexes.map(|(number, index)| (Some(index.name.clone()), counts.of(definition.id.0, Some(number))));
+    named.chain([(None, counts.of(definition.id.0, None))]).collect()
 }
 
 fn by_index(instance: &Instance, viewer: &Viewer) -> Rows {
+    let all = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
-        for (name, counts) in counts_by_index(instance, &table) {
+        for (name, counts) in counts_by_index(&all, &table) {
             let mut row = named(&table);
             row.push(name.map_or(Value::Null, Value::bytes));
             row.extend(columns(counts));
@@ -196,10 +188,10 @@ fn locks(instance: &Instance, viewer: &Viewer) -> Rows {
 }
 
 fn objects(instance: &Instance, viewer: &Viewer) -> Rows {
+    let counts = table_counts(instance);
     let row = |table: &Arc<TableHandle>| {
         let mut row = named(table);
-        let counts = counts_of_table(instance, table);
-        row.extend(timed(counts.0[0] + counts.written()));
+        row.extend(timed(counts_of_table(&counts, table).all()));
         row
     };
     tables(instance, viewer).iter().map(row).collect()

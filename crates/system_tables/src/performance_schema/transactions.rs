@@ -155,7 +155,6 @@ fn row(instance: &Instance, thread: u64, event: &TransactionEvent) -> Vec<Value>
         Value::Null,
         Value::Null,
         Value::Null,
-        Value::Null,
     ]
 }
 

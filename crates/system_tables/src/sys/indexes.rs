@@ -4,7 +4,7 @@ use datum::Value;
 use instance::Instance;
 use schema::{IndexDef, TableDef};
 
-use crate::performance_schema::{counts_by_index, tables};
+use crate::performance_schema::{counts_by_index, table_counts, tables};
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
 
@@ -33,13 +33,14 @@ const FLATTENED: Shape = Shape {
 
 /// Since the start.
 fn unused(instance: &Instance, viewer: &Viewer) -> Rows {
+    let sums = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
         let definition = table.definition();
-        for (name, counts) in counts_by_index(instance, &table) {
+        for (name, counts) in counts_by_index(&sums, &table) {
             let Some(name) = name else { continue };
             let is_plain = definition.indexes.iter().any(|index| index.name == name && !index.is_unique());
-            if is_plain && counts.0.iter().all(|count| *count == 0) {
+            if is_plain && counts.all() == 0 {
                 rows.push(vec![
                     Value::bytes(&definition.database),
                     Value::bytes(&definition.name),

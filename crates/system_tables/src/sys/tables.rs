@@ -3,8 +3,9 @@
 use catalog::Viewer;
 use datum::Value;
 use instance::Instance;
+use telemetry::RowCounts;
 
-use crate::performance_schema::{counts_by_index, counts_of_table, tables};
+use crate::performance_schema::{counts_by_index, counts_of_table, table_counts, tables};
 use crate::shape::Shape;
 use crate::table::{Rows, Table};
 use crate::values::{time, time_text};
@@ -68,17 +69,18 @@ fn no_time(is_raw: bool) -> Value {
 
 /// The most used first.
 fn statistics(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
+    let sums = table_counts(instance);
     let mut counted: Vec<_> = tables(instance, viewer)
         .into_iter()
         .map(|table| {
-            let counts = counts_of_table(instance, &table);
+            let counts = counts_of_table(&sums, &table);
             (table, counts)
         })
         .collect();
-    counted.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.0.iter().sum::<u64>()));
-    let row = |(table, counts): &(std::sync::Arc<table::TableHandle>, crate::performance_schema::Counts)| {
+    counted.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.all()));
+    let row = |(table, counts): &(std::sync::Arc<table::TableHandle>, RowCounts)| {
         let definition = table.definition();
-        let [fetched, inserted, updated, deleted] = counts.0;
+        let RowCounts { fetched, inserted, updated, deleted } = *counts;
         let mut row =
             vec![Value::bytes(&definition.database), Value::bytes(&definition.name), no_time(is_raw)];
         for count in [fetched, inserted, updated, deleted] {
@@ -93,12 +95,13 @@ fn statistics(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
 }
 
 fn indexes(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
+    let sums = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
         let definition = table.definition();
-        for (name, counts) in counts_by_index(instance, &table) {
+        for (name, counts) in counts_by_index(&sums, &table) {
             let Some(name) = name else { continue };
-            let [fetched, inserted, updated, deleted] = counts.0;
+            let RowCounts { fetched, inserted, updated, deleted } = counts;
             let mut row =
                 vec![Value::bytes(&definition.database), Value::bytes(&definition.name), Value::bytes(name)];
             for count in [fetched, inserted, updated, deleted] {
@@ -111,10 +114,11 @@ fn indexes(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
 }
 
 fn scanned(instance: &Instance, viewer: &Viewer, is_raw: bool) -> Rows {
+    let sums = table_counts(instance);
     let mut rows = Rows::new();
     for table in tables(instance, viewer) {
-        let whole = counts_by_index(instance, &table).into_iter().find(|(name, _)| name.is_none());
-        let fetched = whole.map_or(0, |(_, counts)| counts.0[0]);
+        let whole = counts_by_index(&sums, &table).into_iter().find(|(name, _)| name.is_none());
+        let fetched = whole.map_or(0, |(_, counts)| counts.fetched);
         if fetched > 0 {
             let definition = table.definition();
             rows.push(vec![
