@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
 
@@ -63,7 +64,7 @@ fn play(at: &str, script: &str, steps: &[Step]) -> Result<Vec<ScriptDifference>,
             }
         };
         let answered = answer(&mut connections[place].1, &step.statement);
-        if answered.trim_end() != step.expected.trim_end() && !step.is_excused {
+        if outcome_of(&answered) != outcome_of(&step.expected) && !step.is_excused {
             differences.push(ScriptDifference {
                 script: script.to_owned(),
                 statement: step.statement.clone(),
@@ -75,11 +76,19 @@ fn play(at: &str, script: &str, steps: &[Step]) -> Result<Vec<ScriptDifference>,
     Ok(differences)
 }
 
+/// What is compared: of a statement that fails only the error, for it is up to the server when it finds that out.
+fn outcome_of(answer: &str) -> &str {
+    let answer = answer.trim_end();
+    let error = answer.rfind("\nERROR ").map(|at| &answer[at + 1..]);
+    error.filter(|error| !error.contains('\n')).unwrap_or(answer)
+}
+
 fn connect_as(at: &str, user: &str) -> Result<Conn, String> {
     let (host, port) = at.rsplit_once(':').ok_or(format!("{at} is not host:port"))?;
     let port = port.parse().map_err(|_| format!("{at} is not host:port"))?;
     let options = OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port).user(Some(user));
-    Conn::new(options.prefer_socket(false).read_timeout(Some(PATIENCE))).map_err(|error| error.to_string())
+    let options = options.prefer_socket(false).read_timeout(Some(PATIENCE)).init(vec!["set names utf8mb4"]);
+    Conn::new(options).map_err(|error| error.to_string())
 }
 
 /// Drops what scripts make.
@@ -102,32 +111,42 @@ fn clean(at: &str) -> Result<(), String> {
 /// The answer as scripts have it: names and rows, or what OK and ERR say.
 fn answer(connection: &mut Conn, statement: &str) -> String {
     let mut text = String::new();
+    // Warnings about rows are known when all are read.
+    let mut has_rows = false;
     let outcome = (|| {
         let mut result = connection.query_iter(statement)?;
-        let columns = result.columns().as_ref().to_vec();
-        if columns.is_empty() {
-            text.push_str("ok");
-            let (rows, id) = (result.affected_rows(), result.last_insert_id().unwrap_or(0));
-            let (warnings, info) = (result.warnings(), result.info_str().into_owned());
-            push_if(&mut text, rows > 0, &format!(" {rows} rows"));
-            push_if(&mut text, id > 0, &format!(" id {id}"));
-            push_if(&mut text, warnings > 0, &format!(" {warnings} warnings"));
-            push_if(&mut text, !info.is_empty(), &format!(" ({info})"));
+        while let Some(mut set) = result.iter() {
+            let columns = set.columns().as_ref().to_vec();
+            has_rows = !columns.is_empty();
+            if columns.is_empty() {
+                text.push_str("ok");
+                let (rows, id) = (set.affected_rows(), set.last_insert_id().unwrap_or(0));
+                let (warnings, info) = (set.warnings(), set.info_str().into_owned());
+                push_if(&mut text, rows > 0, &format!(" {rows} rows"));
+                push_if(&mut text, id > 0, &format!(" id {id}"));
+                push_if(&mut text, warnings > 0, &format!(" {warnings} warnings"));
+                push_if(&mut text, !info.is_empty(), &format!(" ({info})"));
+                text.push('\n');
+                continue;
+            }
+            let names: Vec<_> = columns.iter().map(|column| column.name_str().into_owned()).collect();
+            text.push_str(&names.join("\t"));
             text.push('\n');
-            return Ok(0);
+            for row in set.by_ref() {
+                let row = row?.unwrap();
+                let values = row.iter().zip(&columns).map(|(value, column)| shown(value, column.column_type()));
+                let values: Vec<String> = values.collect();
+                text.push_str(&values.join("\t"));
+                text.push('\n');
+            }
         }
-        let names: Vec<_> = columns.iter().map(|column| column.name_str().into_owned()).collect();
-        text.push_str(&names.join("\t"));
-        text.push('\n');
-        for row in result.by_ref() {
-            let values: Vec<String> = row?.unwrap().iter().map(shown).collect();
-            text.push_str(&values.join("\t"));
-            text.push('\n');
-        }
-        Ok::<u16, mysql::Error>(result.warnings())
+        Ok::<(), mysql::Error>(())
     })();
     match outcome {
-        Ok(warnings) => push_if(&mut text, warnings > 0, &format!("({warnings} warnings)\n")),
+        Ok(()) => {
+            let warnings = connection.warnings();
+            push_if(&mut text, has_rows && warnings > 0, &format!("({warnings} warnings)\n"));
+        }
         Err(mysql::Error::MySqlError(error)) => {
             text.push_str(&format!("ERROR {} ({}): {}\n", error.code, error.state, error.message));
         }
@@ -142,10 +161,18 @@ fn push_if(text: &mut String, condition: bool, more: &str) {
     }
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        _ => "NULL".to_owned(),
+/// A value as scripts have it: with escapes, in hexadecimal digits where it is no UTF-8, and BIT in binary ones.
+fn shown(value: &Value, kind: ColumnType) -> String {
+    let Value::Bytes(bytes) = value else { return "NULL".to_owned() };
+    if kind == ColumnType::MYSQL_TYPE_BIT {
+        let bits = bytes.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        return format!("b'{bits:b}'");
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\0', "\\0")
+        }
+        Err(_) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
     }
 }
 

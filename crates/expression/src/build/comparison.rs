@@ -10,7 +10,7 @@ use crate::operator::ComparisonOperator;
 
 impl BindContext {
     /// The mode for a pair; texts are brought to one character set, literals to the domain of what they meet.
-    pub(super) fn compare_mode(
+    pub(crate) fn compare_mode(
         &self,
         operation: &str,
         left: &mut Expr,
@@ -90,13 +90,19 @@ impl BindContext {
         Err(error_code::ER_WRONG_VALUE.with(&[&type_name, &datum::shown(&bytes)]))
     }
 
-    pub fn compare(
+    pub fn compare(&self, operator: ComparisonOperator, left: Expr, right: Expr) -> Result<Expr, SqlError> {
+        self.compare_for(operator.symbol(), operator, left, right)
+    }
+
+    /// A comparison that errors name otherwise.
+    pub(super) fn compare_for(
         &self,
+        operation: &str,
         operator: ComparisonOperator,
         mut left: Expr,
         mut right: Expr,
     ) -> Result<Expr, SqlError> {
-        let mode = self.compare_mode(operator.symbol(), &mut left, &mut right)?;
+        let mode = self.compare_mode(operation, &mut left, &mut right)?;
         let nullable = operator != ComparisonOperator::NullSafeEqual
             && (left.ty.column.nullable || right.ty.column.nullable);
         Ok(boolean(ExprKind::Compare(operator, mode, Box::new(left), Box::new(right)), nullable))
@@ -136,7 +142,8 @@ impl BindContext {
         self.align_texts("in", &mut operand, &mut list)?;
         for mut member in list {
             // A member that is no moment simply equals none, when it stands among others.
-            let mode = match self.compare_mode("in", &mut operand, &mut member) {
+            let operation = if is_mixed { "in" } else { "=" };
+            let mode = match self.compare_mode(operation, &mut operand, &mut member) {
                 Err(error) if error.is(&error_code::ER_WRONG_VALUE) && is_mixed => CompareMode::DateTime,
                 mode => mode?,
             };

@@ -146,7 +146,7 @@ impl BindContext {
             }
         }
         let given = (operand.clone(), candidate.clone());
-        let mut comparison = match self.compare(ComparisonOperator::Equal, operand, candidate) {
+        let mut comparison = match self.compare_for("case", ComparisonOperator::Equal, operand, candidate) {
             // What is no moment simply equals none.
             Err(error) if error.is(&datum::error_code::ER_WRONG_VALUE) => {
                 let sides = (Box::new(given.0), Box::new(given.1));
@@ -174,7 +174,7 @@ impl BindContext {
         let [mut left, mut right] = <[Expr; 2]>::try_from(arguments)
             .map_err(|_| datum::error_code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT.with(&[&"nullif"]))?;
         self.derive_pair(&mut left, &mut right);
-        let equal = self.compare(ComparisonOperator::Equal, left.clone(), right)?;
+        let equal = self.compare_for("nullif", ComparisonOperator::Equal, left.clone(), right)?;
         let mut ty = left.ty.clone();
         (ty.column.nullable, ty.is_truth) = (true, false);
         let nothing = Expr { kind: ExprKind::Literal(Value::Null), ty: ty.clone() };
