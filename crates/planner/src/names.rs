@@ -14,6 +14,9 @@ pub struct Names {
     pub uses: Vec<(String, String)>,
 }
 
+/// A column of a source, by number.
+type SourceColumnAt = (usize, usize);
+
 impl Planner<'_> {
     /// Error 1351 where a view is defined: it would mean something else to everybody.
     pub fn refuse_in_view(&self) -> Result<(), SqlError> {
@@ -73,7 +76,7 @@ impl Planner<'_> {
     }
 
     /// The columns that USING or NATURAL makes equal.
-    pub fn note_merged(&mut self, join: &parser::ast::Join<'_>, pairs: &[((usize, usize), (usize, usize))]) {
+    pub fn note_merged(&mut self, join: &parser::ast::Join<'_>, pairs: &[(SourceColumnAt, SourceColumnAt)]) {
         if let (Some(names), Some(block)) = (&mut self.names, self.blocks.last()) {
             let name = |&(source, column): &(usize, usize)| named(block, source, column);
             let pairs = pairs.iter().map(|(left, right)| (name(left), name(right))).collect();
