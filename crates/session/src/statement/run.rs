@@ -97,11 +97,15 @@ impl Session {
         loop {
             // SET sql_mode changes how the next statement of the text reads.
             let options = self.parse_options(false);
-            let parsed = match parse_one(rest, options, arena) {
+            let process = self.process.clone();
+            let parsed = env::coroutine::unless(&|| process.kill.state().is_some(), || {
+                parse_one(rest, options, arena).map_err(|error| parse_error(&error))
+            });
+            let parsed = match parsed.unwrap_or_else(|| Err(error_code::ER_QUERY_INTERRUPTED.plain())) {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     self.start_statement(false);
-                    let result = Err(parse_error(&error));
+                    let result = Err(error);
                     self.end_observation(rest, &result);
                     return self.finish(result, false, sink).await;
                 }

@@ -167,7 +167,8 @@ fn look_beside(server: &Server, plan: &Plan, text: &str, time_max: Duration) -> 
     std::thread::scope(|scope| {
         let began = Instant::now();
         scope.spawn(|| {
-            let end = long.execute(text);
+            // Read row by row: an error after the columns would not be seen otherwise.
+            let end = long.rows::<mysql::Row>(text).map(drop);
             *ended.lock().expect("nobody panics with it") = Some((end, Instant::now()));
             has_ended.store(true, Relaxed);
         });
