@@ -1,7 +1,7 @@
 //! Making, keeping and dropping the histograms of a table's columns.
 //!
-//! All rows are read once for all columns. Where the values would take more memory than is allowed, half of the rows are
-//! left out, and half of the rest, chosen by their keys; the histogram tells how many were looked at.
+//! All rows are read once for all columns. Where the values would take more memory than is allowed, half of the rows
+//! are left out, and half of the rest, chosen by their keys; the histogram tells how many were looked at.
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::catalog::Catalog;
 use crate::rebuild::TableRows;
 
 impl Catalog {
-    /// New histograms of columns (by position), which take the place of older ones. The caller holds the table's metadata
-    /// lock; `check` may end it.
+    /// New histograms of columns (by position), which take the place of older ones. The caller holds the table's
+    /// metadata lock; `check` may end it.
     pub async fn make_histograms(
         self: &Arc<Self>,
         table: &Arc<TableHandle>,

@@ -11,8 +11,8 @@ use expression::{AggregateCall, AggregateFunction, Expr, ExprKind};
 use plan::{AccessPath, GroupWalk, RangeCondition};
 use schema::IndexDef;
 
-/// What a block needs of each group of rows that have the same values: any row, and those with the least and the greatest
-/// value of a column.
+/// What a block needs of each group of rows that have the same values: any row, and those with the least and the
+/// greatest value of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupWish {
     pub columns: Vec<usize>,
@@ -109,7 +109,10 @@ impl Chooser<'_> {
         let reads_groups_alone = |condition: &Expr| {
             let mut read = Vec::new();
             positions(condition, &mut read);
-            let is_group = |position: &usize| matches!(self.block.frame[*position], Position::Column { column, .. } if columns.contains(&column));
+            let is_group = |position: &usize| match self.block.frame[*position] {
+                Position::Column { column, .. } => columns.contains(&column),
+                _ => false,
+            };
             read.iter().all(is_group) && !any(condition, &is_volatile)
         };
         let needs_entry = wish.extreme.is_some() && !covering && !clustered;

@@ -6,7 +6,7 @@ use super::table_scan::Opened;
 use crate::context::ExecContext;
 use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
-use engine::{Direction, EntryBatch, KeyRange};
+use engine::{Direction, EntryBatch, KeyRange, ReadMode};
 use plan::{AccessPath, MergeKind, MergePart, TableAccess};
 use table::{damaged, table_error};
 
@@ -15,6 +15,14 @@ const KEYS_BYTES_MAX: usize = 64 << 20;
 const BATCH: usize = 512;
 
 impl Opened {
+    /// What is locked, and what may have other entries than the row, is found among all rows.
+    pub(super) fn begin_merge(&mut self, context: &ExecContext<'_>) {
+        self.merges = self.mode == ReadMode::Snapshot && !context.host.seen_transaction().has_passed_snapshot();
+        if !self.merges {
+            self.ranges.push(KeyRange::all());
+        }
+    }
+
     /// Gathers the keys, or makes a range of all rows.
     pub(super) async fn gather_merged(
         &mut self,
@@ -39,7 +47,7 @@ impl Opened {
         }
         all.sort_unstable();
         all.dedup();
-        self.lookups.begin();
+        self.lookups.begin(BATCH);
         all.iter().for_each(|key| self.lookups.add(key));
         // They are in order.
         self.lookups.finish(false);

@@ -3,6 +3,7 @@
 //! Entries are gathered, their rows' leaves are asked for together, and the rows are read while further leaves are on
 //! their way: in the order of the index, or in that of the rows where the plan has no use for the index's. Only plain
 //! reads come here: what is locked is locked one after the other. Called by `table_scan`.
+use super::BATCH_ROWS;
 use crate::context::ExecContext;
 use engine::{EngineError, EntryBatch, TreeId};
 use std::collections::VecDeque;
@@ -10,10 +11,10 @@ use std::collections::VecDeque;
 /// Entries that are gathered in the order of the rows, at most: their keys fit a fraction of a statement's memory.
 const GATHERED_MAX: usize = 65_536;
 const GATHERED_BYTES_MAX: usize = 8 << 20;
-/// The first gathering of a scan: somebody may want few rows.
+/// The first gathering where few rows are asked for: the reader may stop early.
 const GATHERED_FIRST: usize = 512;
 /// Groups of leaves that are asked for before the rows of the first are read.
-const GROUPS_AHEAD: usize = 3;
+const GROUPS_AHEAD: usize = 2;
 /// Of so few rows the leaves are not asked for.
 const FEW: usize = 3;
 /// Groups that are let pass without a look after one that was in memory, at most.
@@ -65,10 +66,14 @@ impl RowLookups {
         self.keys.len() < enough && self.keys.bytes_len() < GATHERED_BYTES_MAX
     }
 
-    /// Before entries are gathered.
-    pub fn begin(&mut self) {
+    /// Before entries are gathered for `wanted` rows. Who takes whole batches takes all: the more keys are sorted, the
+    /// nearer their rows are to one another.
+    pub fn begin(&mut self, wanted: usize) {
         self.clear();
-        self.wanted = (self.wanted * 4).clamp(GATHERED_FIRST, GATHERED_MAX);
+        self.wanted = match wanted < BATCH_ROWS {
+            true => (self.wanted * 4).clamp(GATHERED_FIRST, GATHERED_MAX),
+            false => GATHERED_MAX,
+        };
     }
 
     pub fn add(&mut self, row_key: &[u8]) {

@@ -283,14 +283,16 @@ impl<'p> TableScan<'p> {
     async fn gather(&mut self, context: &mut ExecContext<'_>, wanted: usize) -> Result<(), SqlError> {
         let access = self.access;
         let opened = self.opened.as_mut().expect("its caller has opened it");
-        opened.lookups.begin();
+        opened.lookups.begin(wanted);
+        let mut step = if access.in_row_order { GATHER_STEP } else { wanted.min(GATHER_STEP) };
         loop {
             let opened = self.opened.as_mut().expect("its caller has opened it");
             if !opened.lookups.gathers(wanted, access.in_row_order) {
                 break;
             }
-            let step = if access.in_row_order { GATHER_STEP } else { wanted };
             let Some(_) = self.next_entries(context, step).await? else { break };
+            // Where few entries pass, more are looked at together.
+            step = (step * 2).min(GATHER_STEP);
             let opened = self.opened.as_mut().expect("its caller has opened it");
             let entries = std::mem::take(&mut opened.entries);
             for (key, value) in entries.iter() {
@@ -353,13 +355,7 @@ impl Opened {
                 return self.begin_skips(access, *index, *skipped, range, base, context);
             }
             AccessPath::Merge(_) => {
-                // What is locked, and what may have other entries than the row, is found among all rows.
-                let is_plain =
-                    self.mode == ReadMode::Snapshot && !context.host.seen_transaction().has_passed_snapshot();
-                self.merges = is_plain;
-                if !is_plain {
-                    self.ranges.push(KeyRange::all());
-                }
+                self.begin_merge(context);
                 return Ok(());
             }
         };

@@ -308,6 +308,7 @@ impl Walk {
                     "Using index condition",
                 ),
                 (is_filtered, "Using where"),
+                (access.in_row_order, "Using MRR"),
                 (access.backward, "Backward index scan"),
                 (matches!(access.path, AccessPath::Groups { .. }), "Using index for group-by"),
                 (matches!(access.path, AccessPath::Skip { .. }), "Using index for skip scan"),
