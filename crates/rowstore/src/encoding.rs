@@ -254,10 +254,8 @@ mod tests {
 
     #[test]
     fn arbitrary_bytes_never_panic() {
-        let values: Vec<Value> = values()
-            .into_iter()
-            .filter(|value| value.to_owned() != Value::Bytes(vec![b'x'; 70_000]))
-            .collect();
+        let mut values = values();
+        values.retain(|value| !matches!(value, Value::Bytes(bytes) if bytes.len() > 1000));
         let mut row = Vec::new();
         write_row(&values, &mut row);
         let mut seed = 5u64;

@@ -212,7 +212,7 @@ mod tests {
     use env::{IoOp, yield_now};
     use std::future::Future;
     use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
+    use std::task::{Context, Waker};
 
     fn records() -> Vec<Vec<u8>> {
         (0..3000usize)
@@ -281,7 +281,7 @@ mod tests {
                     });
                     for _ in 0..polls {
                         let mut context = Context::from_waker(Waker::noop());
-                        if let Poll::Ready(_) = work.as_mut().poll(&mut context) {
+                        if work.as_mut().poll(&mut context).is_ready() {
                             break;
                         }
                         yield_now().await;
