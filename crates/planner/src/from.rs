@@ -59,6 +59,17 @@ impl JoinTree {
         }
     }
 
+    /// The sources of its rows as a bit set: not those that rows are only tested with.
+    pub fn row_sources(&self) -> u64 {
+        match self {
+            JoinTree::Source(source) => 1 << source,
+            JoinTree::Inner { left, right, .. } | JoinTree::Left { left, right, .. } => {
+                left.row_sources() | right.row_sources()
+            }
+            JoinTree::Semi { left, .. } => left.row_sources(),
+        }
+    }
+
     /// The sources in it as a bit set.
     pub fn sources(&self) -> u64 {
         match self {

@@ -48,7 +48,7 @@ impl JoinList {
                 list
             }
             JoinTree::Left { left, right, on } => {
-                let needs = left.sources();
+                let needs = left.row_sources();
                 let inner_sources = right.sources();
                 let mut list = JoinList::flatten(*left, rejecting, sources_of);
                 let rejects = |condition: &Expr| rejects_null(condition, inner_sources, sources_of);
