@@ -103,7 +103,9 @@ impl Normal<'_> {
         let token = tokens[place];
         let next = tokens.get(place + 1);
         let follows = |kind| next.is_some_and(|next| next.kind == kind && next.start == token.end);
-        let is_part = follows(TokenKind::Dot) || self.ends_with_dot();
+        // The scope of a variable is a keyword: `@@session.sql_mode`.
+        let is_scope = matches!(self.pieces.last(), Some(Piece::Other(sign)) if sign == "@@");
+        let is_part = (follows(TokenKind::Dot) && !is_scope) || self.ends_with_dot();
         let is_bare_function = token.keyword.is_function_name() && !follows(TokenKind::LeftParen);
         let grammars_own = || Some(token.keyword.name()).filter(|name| !name.is_empty());
         let word = keyword(bytes).or_else(grammars_own);
@@ -340,8 +342,8 @@ mod tests {
             "SELECT `a` FROM `t` WHERE ( `a` , `b` ) IN ( (...) /* , ... */ )",
         );
         check(
-            "select null, 1 is null, - 1, a - 1, a-1, (-1), -a, 3 -1",
-            "SELECT ? , ? IS NULL , ? , `a` - ? , `a` - ? , (?) , - `a` , ? - ?",
+            "select null, f(null), 1 is null, - 1, a - 1, a-1, (-1), -a, 3 -1",
+            "SELECT ? , `f` (?) , ? IS NULL , ? , `a` - ? , `a` - ? , (?) , - `a` , ? - ?",
         );
         check(
             "select -1 + -2, 3 - -4, (a) - 1, f(1) - 2",
