@@ -134,7 +134,8 @@ fn answer(connection: &mut Conn, statement: &str) -> String {
             text.push('\n');
             for row in set.by_ref() {
                 let row = row?.unwrap();
-                let values = row.iter().zip(&columns).map(|(value, column)| shown(value, column.column_type()));
+                let values =
+                    row.iter().zip(&columns).map(|(value, column)| shown(value, column.column_type()));
                 let values: Vec<String> = values.collect();
                 text.push_str(&values.join("\t"));
                 text.push('\n');
@@ -169,9 +170,7 @@ fn shown(value: &Value, kind: ColumnType) -> String {
         return format!("b'{bits:b}'");
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\0', "\\0")
-        }
+        Ok(text) => text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\0', "\\0"),
         Err(_) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
     }
 }

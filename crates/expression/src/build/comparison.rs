@@ -10,7 +10,7 @@ use crate::operator::ComparisonOperator;
 
 impl BindContext {
     /// The mode for a pair; texts are brought to one character set, literals to the domain of what they meet.
-    pub(crate) fn compare_mode(
+    pub(super) fn compare_mode(
         &self,
         operation: &str,
         left: &mut Expr,

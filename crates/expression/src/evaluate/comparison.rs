@@ -21,7 +21,7 @@ pub(crate) fn moment_context<'c>(context: &'c EvalContext, needs_today: bool) ->
 }
 
 #[inline]
-pub(crate) fn order(
+fn order(
     mode: CompareMode,
     left: (&Value, &Expr),
     right: (&Value, &Expr),

@@ -20,7 +20,7 @@ mod logic;
 #[cfg(test)]
 mod recorded_tests;
 
-pub(crate) use comparison::{moment_context, order};
+pub(crate) use comparison::moment_context;
 pub(crate) use interval::{difference_in, part_of};
 
 /// The value under another type: integers become exact numbers of the same value where the type is DECIMAL.

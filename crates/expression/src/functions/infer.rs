@@ -252,6 +252,15 @@ pub(super) fn integer_of_compared(
     Ok(integer_type())
 }
 
+/// Texts that are compared, for a condition.
+pub(super) fn truth_of_texts(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    integer_of_compared(bind, name, arguments).map(ExprType::as_truth)
+}
+
 /// Each argument becomes text by itself (no common collation is needed); the result is an integer.
 pub(super) fn integer_of_each_text(
     bind: &BindContext,

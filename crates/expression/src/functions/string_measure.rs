@@ -1,12 +1,12 @@
 //! Functions that measure, find and compare text: LENGTH, LOCATE, FIELD, STRCMP and their kin.
 use collation::Charset;
-use datum::{CompareMode, SqlError, TypeKind, Value};
+use datum::{SqlError, TypeKind, Value};
 
 use super::infer::{
     cast_double, cast_integer, integer_of_compared, integer_of_each_text, integer_ruled_by, integer_type,
+    truth_of_texts,
 };
 use crate::build::BindContext;
-use crate::evaluate::order;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
 
@@ -77,7 +77,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        infer: infer_strcmp,
+        // MySQL takes what it answers for a condition.
+        infer: truth_of_texts,
         evaluate: strcmp,
     },
 ];
@@ -251,18 +252,9 @@ fn find_in_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
     Ok(found.map_or(Value::Int(0), |index| count(index + 1)))
 }
 
-/// Compared as `=` does, which need not be as text. MySQL takes what it answers for a condition.
-fn infer_strcmp(bind: &BindContext, name: &'static str, arguments: &mut [Expr]) -> Result<ExprType, SqlError> {
-    if let [left, right] = arguments {
-        bind.compare_mode(name, left, right)?;
-    }
-    Ok(integer_type().as_truth())
-}
-
 fn strcmp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
-    let [left, right] = arguments.exprs else { return Ok(Value::Null) };
-    let (l, r) = (arguments.value(0)?, arguments.value(1)?);
-    let mode = CompareMode::of(&left.ty.column, &right.ty.column, arguments.collation(0));
-    let ordering = order(mode, (&l, left), (&r, right), arguments.context);
-    Ok(ordering.map_or(Value::Null, |ordering| Value::Int(ordering as i64)))
+    let (Some(left), Some(right)) = (arguments.text(0)?, arguments.text(1)?) else {
+        return Ok(Value::Null);
+    };
+    Ok(Value::Int(arguments.collation(0).compare(&left, &right) as i64))
 }
