@@ -312,7 +312,8 @@ impl Block {
     ) -> Result<Option<(usize, usize)>, SqlError> {
         let mut found = None;
         for (source_number, source) in self.sources.iter().enumerate() {
-            let is_in_reach = self.joined.is_none_or(|joined| joined & (1 << source_number) != 0);
+            let sources = self.merged_at(source_number).map_or(1 << source_number, |merged| merged.sources);
+            let is_in_reach = self.joined.is_none_or(|joined| joined & sources != 0);
             if !is_in_reach || !source.is_named(database, table) {
                 continue;
             }

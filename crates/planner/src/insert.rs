@@ -71,7 +71,7 @@ impl<'p> Planner<'p> {
             DuplicateRule::Update(self.on_duplicate(&target, new_row, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
-            self.check_not_read(&table)?;
+            self.check_not_read(&table, target.name(), target.reference(), "INSERT")?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
         let rules = self.target_rules(&target)?;

@@ -24,6 +24,7 @@ struct TargetView {
     need: usize,
     shown: InsertView,
     rules: Option<Arc<RowRules>>,
+    reference: usize,
 }
 
 /// A name that no statement can write: of a column that the view does not show.
@@ -86,14 +87,21 @@ impl<'p> Planner<'p> {
         if bases.iter().any(|other| *other != base) {
             return Err(error_code::ER_VIEW_MULTIUPDATE.with(&[&view.database, &view.name]));
         }
+        if listed.is_none() {
+            (0..merged.columns.len()).try_for_each(|column| self.base_column(source, column).map(|_| ()))?;
+        }
         let columns = self.shown_columns(view, &merged, base, is_join)?;
         let table = stored_at(self.block(), base).ok_or_else(|| not_insertable(view))?;
         let base_need = self.block().sources[base].need.unwrap_or(need);
         let rules = crate::row_expression::row_rules(&table, self.catalog, &self.context)?;
-        let rules = self.checked_rules(rules, &merged, base)?;
+        let rules = self.checked_rules(rules, &merged, base, false)?;
         self.read_others(&table);
         let shown = InsertView { database: view.database.clone(), view: view.name.clone(), columns };
-        Ok(Target { table, need: base_need, view: Some(TargetView { need, shown, rules }) })
+        Ok(Target {
+            table,
+            need: base_need,
+            view: Some(TargetView { need, shown, rules, reference: merged.reference }),
+        })
     }
 
     /// Tables beside the target that a join view names are read, not written to.
@@ -176,6 +184,11 @@ impl Target {
     /// What the statement calls it.
     pub fn name(&self) -> &str {
         self.view.as_ref().map_or(&self.table.name, |view| &view.shown.view)
+    }
+
+    /// The reference to the view that it is seen through.
+    pub fn reference(&self) -> Option<usize> {
+        self.view.as_ref().map(|view| view.reference)
     }
 
     pub fn view(&self) -> Option<InsertView> {

@@ -46,6 +46,7 @@ mod needs;
 mod planner;
 mod push;
 mod row_expression;
+mod target_reads;
 mod view;
 mod view_change;
 mod view_definition;

@@ -95,7 +95,7 @@ impl<'p> Planner<'p> {
                 source => (column, source),
             });
         }
-        self.check_not_read(&table)?;
+        self.check_not_read(&table, target.name(), target.reference(), "INSERT")?;
         self.shareable = false;
         let replaces = load.duplicates == Some(DuplicateHandling::Replace);
         Ok(InsertPlan {

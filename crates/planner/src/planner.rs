@@ -5,12 +5,12 @@ use crate::common_table::CommonScope;
 use crate::context::PlannerContext;
 use crate::dive::Dive;
 use crate::hints::StatementHints;
+use crate::target_reads::{SubqueryRead, ViewReference};
 use bumpalo::Bump;
 use datum::{ColumnType, Condition, SqlError, error_code};
 use parser::ast;
 use plan::{Initialiser, Rights, TableNeed, TableUsage, TableUse, ViewUser};
 use schema::ViewDef;
-use schema::{TableDef, TableId};
 use std::cell::RefCell;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -81,7 +81,9 @@ pub struct Planner<'p> {
     /// Subqueries among the values of an INSERT: run once before it.
     pub value_initialisers: Vec<Initialiser>,
     /// Tables read by subqueries (not inside derived tables, which are read before anything changes).
-    pub subquery_reads: Vec<TableId>,
+    pub subquery_reads: Vec<SubqueryRead>,
+    /// The views that the statement itself names, in the order of binding.
+    pub view_references: Vec<ViewReference>,
     /// Subqueries around the block being bound, and derived tables among them.
     pub subquery_depth: usize,
     pub derived_depth: usize,
@@ -128,6 +130,7 @@ impl<'p> Planner<'p> {
             lock_reads: None,
             value_initialisers: Vec::new(),
             subquery_reads: Vec::new(),
+            view_references: Vec::new(),
             subquery_depth: 0,
             derived_depth: 0,
             builds_correlated: false,
@@ -160,21 +163,13 @@ impl<'p> Planner<'p> {
         if let ResolvedTable::Stored { table, .. } = &resolved {
             self.shareable &= !table.temporary;
             if self.subquery_depth > 0 && self.derived_depth == 0 {
-                self.subquery_reads.push(table.id);
+                self.note_subquery_read(table.id);
             }
             let alias = alias.to_owned();
             let is_below_view = !self.view_path.is_empty();
             self.tables.push(TableUse { id: table.id, table: table.clone(), alias, usage, is_below_view });
         }
         Ok((resolved, need))
-    }
-
-    /// A statement may not read the table it changes in a subquery: error 1093.
-    pub fn check_not_read(&self, target: &TableDef) -> Result<(), SqlError> {
-        if self.subquery_reads.contains(&target.id) {
-            return Err(error_code::ER_UPDATE_TABLE_USED.with(&[&target.name]));
-        }
-        Ok(())
     }
 
     pub fn database_of<'n>(&self, name: &ast::ObjectName<'n>) -> Result<&'n str, SqlError>

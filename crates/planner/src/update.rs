@@ -60,7 +60,7 @@ impl<'p> Planner<'p> {
         let mut plan_targets = Vec::with_capacity(targets.len());
         for ((source, assignments), rules) in targets {
             let table = stored_table(&block, source, "UPDATE")?;
-            self.check_not_read(&table)?;
+            self.check_not_read(&table, &block.sources[source].alias, block.reference_of(source), "UPDATE")?;
             collect_first |= reads_assigned(&node, &table, &assignments);
             let row_key_position = place_of(&block, Position::RowKey { source });
             plan_targets.push(UpdateTarget {
@@ -116,7 +116,7 @@ impl<'p> Planner<'p> {
         let mut targets = Vec::with_capacity(sources.len());
         for source in sources {
             let table = stored_table(&block, source, "DELETE")?;
-            self.check_not_read(&table)?;
+            self.check_not_read(&table, &block.sources[source].alias, block.reference_of(source), "DELETE")?;
             targets.push(DeleteTarget {
                 row_key_position: place_of(&block, Position::RowKey { source }),
                 index_columns: columns_of_indexes(&table)
@@ -220,7 +220,7 @@ impl<'p> Planner<'p> {
             let is_named = |view: &&MergedView| !self.blocks[0].sources[view.source].origin.is_inner;
             let above = merged.iter().filter(is_named).find(|view| view.sources >> source & 1 == 1);
             if let Some(view) = above {
-                rules = self.checked_rules(rules, view, *source)?;
+                rules = self.checked_rules(rules, view, *source, true)?;
             }
             all.push(rules);
         }

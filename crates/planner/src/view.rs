@@ -9,6 +9,7 @@ use crate::context::{Literals, PlannerContext};
 use crate::from::Joined;
 use crate::hints::StatementHints;
 use crate::planner::{ContextRef, Planner, not_supported};
+use crate::view_definition::is_mergeable;
 use collation::CollationId;
 use datum::{SqlError, error_code};
 use expression::KnownValues;
@@ -44,10 +45,13 @@ impl<'p> Planner<'p> {
     ) -> Result<Joined, SqlError> {
         let locking = self.locking_of(alias.name, usage);
         let query = self.view_query(view)?;
+        // The rows of others are kept before anything changes.
+        let is_kept = view.algorithm == ViewAlgorithm::TempTable || !is_mergeable(query);
+        self.note_view_reference(view, alias.name);
         let bound = self.in_view(view, |planner| {
-            planner.derived_depth += 1;
+            planner.derived_depth += usize::from(is_kept);
             let bound = planner.bind_locked(query, locking);
-            planner.derived_depth -= 1;
+            planner.derived_depth -= usize::from(is_kept);
             bound
         })?;
         let names: Vec<ast::Ident<'_>> = view.column_names.iter().map(|name| ident(name)).collect();

@@ -29,6 +29,8 @@ pub struct MergedView {
     pub conditions: Vec<Expr>,
     /// Every condition of it and of the views below.
     all: Vec<Expr>,
+    /// The reference of the statement that brought it.
+    pub reference: usize,
     /// Those that new rows must fulfil.
     checked: Vec<Expr>,
 }
@@ -60,6 +62,7 @@ impl<'p> Planner<'p> {
         };
         crate::view_definition::for_each_table(query, &mut count);
         self.is_joined_change |= tables > 1;
+        self.note_view_reference(view, alias);
         let inner = self.in_view(view, |planner| planner.bind_view_block(view, select, usage))?;
         let Inner { block, mut tree, mut merged, columns } = inner;
         let first = self.absorb_view(block, &mut tree, &mut merged);
@@ -125,6 +128,7 @@ impl<'p> Planner<'p> {
             checked.extend(below.iter().flat_map(|below| below.checked.iter().cloned()));
         }
         let merged = MergedView {
+            reference: self.view_references.len(),
             source: 0,
             view: view.clone(),
             columns: items.into_iter().map(|item| item.expr).collect(),
@@ -215,19 +219,25 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// The table's rules with what the view demands of new rows.
+    /// The table's rules with what the view demands of new rows. Those that come from the view fulfil already what does
+    /// not concern the table.
     pub fn checked_rules(
         &mut self,
         rules: Option<Arc<RowRules>>,
         merged: &MergedView,
         base: usize,
+        rows_are_seen: bool,
     ) -> Result<Option<Arc<RowRules>>, SqlError> {
         if merged.checked.is_empty() {
             return Ok(rules);
         }
-        let frame = &self.block().frame;
         let mut conditions = Vec::with_capacity(merged.checked.len());
         for condition in &merged.checked {
+            let block = self.blocks.last().expect("the block of the change");
+            let (reads, frame) = (block.sources_of(condition), &block.frame);
+            if rows_are_seen && !has_subquery(condition) && reads >> base & 1 == 0 {
+                continue;
+            }
             let mut is_own = !has_subquery(condition);
             let mut condition = condition.clone();
             replace(&mut condition, &mut |part| {
@@ -270,6 +280,11 @@ impl Block {
     /// The view whose columns the source's are.
     pub fn merged_at(&self, source: usize) -> Option<&MergedView> {
         self.merged.iter().find(|merged| merged.source == source)
+    }
+
+    /// The reference to a view through which a source came.
+    pub fn reference_of(&self, source: usize) -> Option<usize> {
+        self.merged.iter().find(|merged| merged.sources >> source & 1 == 1).map(|merged| merged.reference)
     }
 
     /// A source that the statement names.

@@ -22,6 +22,8 @@ pub struct ViewQuery {
     pub uses: Vec<(String, String)>,
     /// The rows of the view can be those of its tables.
     pub is_mergeable: bool,
+    /// A subquery reads a table that stands in FROM as well.
+    pub reads_itself: bool,
 }
 
 /// Plans the query of a view with a list of column names, which may be empty.
@@ -61,6 +63,7 @@ fn plan_in<'p>(
     let view = ViewText { names: Some(&names.resolved), current_database: None };
     let options = RestoreOptions { string_charset: None, resolved: true, view: Some(view) };
     let text = restore_query(query, options).to_string();
+    let reads_itself = planner.subqueries_read_again();
     let plan = planner.into_plan(PlanKind::Query(QueryPlan {
         root: planned.node,
         columns: columns.clone(),
@@ -68,7 +71,7 @@ fn plan_in<'p>(
         counted_limit: None,
         locking: false,
     }));
-    Ok(ViewQuery { plan, text, columns, uses: names.uses, is_mergeable: is_mergeable(query) })
+    Ok(ViewQuery { plan, text, columns, uses: names.uses, is_mergeable: is_mergeable(query), reads_itself })
 }
 
 /// An expression whose own text is no name for a column, or is one that another column has, gets a name of its own.

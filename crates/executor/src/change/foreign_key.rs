@@ -100,7 +100,8 @@ pub async fn pardon(
     let is_refusal = error.is(&error_code::ER_NO_REFERENCED_ROW_2)
         || error.is(&error_code::ER_ROW_IS_REFERENCED_2)
         || error.is(&error_code::ER_DUP_ENTRY)
-        || error.is(&error_code::ER_CHECK_CONSTRAINT_VIOLATED);
+        || error.is(&error_code::ER_CHECK_CONSTRAINT_VIOLATED)
+        || error.is(&error_code::ER_VIEW_CHECK_FAILED);
     if !ignore || !is_refusal {
         return Err(error);
     }

@@ -242,6 +242,8 @@ impl<'o> Restorer<'_, '_, 'o> {
             Some(Item::Column(NamedColumn::Column { name, .. })) if is_whole => self.name(name),
             Some(Item::Column(column)) => self.named_column(column),
             Some(Item::Expr { name, .. }) if is_whole => self.name(name),
+            // It would be read as a position.
+            Some(Item::Expr { expr: item, .. }) if is_integer(item) => self.expr(expr),
             Some(Item::Expr { expr, name, is_alias }) => {
                 let is_grouped = select.group_by.is_some() && is_alias;
                 if is_grouped || has_aggregate(expr) { self.name(name) } else { self.expr(expr) }
@@ -290,6 +292,10 @@ fn first_select<'q>(body: &QueryBody<'q>) -> Option<&'q Select<'q>> {
         QueryBody::Set(chain) => first_select(&chain.first),
         QueryBody::Table(_) | QueryBody::Values(_) => None,
     }
+}
+
+fn is_integer(expr: &Expr<'_>) -> bool {
+    matches!(expr.kind, ExprKind::Literal(Literal { value: LiteralValue::Integer(_), .. }))
 }
 
 fn has_aggregate(expr: &Expr<'_>) -> bool {

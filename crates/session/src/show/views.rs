@@ -13,7 +13,7 @@ use crate::statement::{Named, not_a_view};
 impl Session {
     pub(super) fn show_create_view(&self, name: ObjectName<'_>) -> Result<MadeRows, SqlError> {
         let name = self.table_name(name)?;
-        match self.resolve(&name.database, &name.name) {
+        match self.resolve_shared(&name.database, &name.name) {
             Some(Named::View(view)) => Ok(self.view_rows(&view)),
             Some(_) => Err(not_a_view(&name)),
             None => {

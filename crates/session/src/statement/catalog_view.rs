@@ -33,7 +33,7 @@ impl Session {
     }
 
     /// The same for what all sessions know, which is all that views reach.
-    fn resolve_shared(&self, database: &str, name: &str) -> Option<Named> {
+    pub(crate) fn resolve_shared(&self, database: &str, name: &str) -> Option<Named> {
         if let Some(table) = self.instance.virtual_tables.find(database, name) {
             return Some(Named::Virtual(table));
         }

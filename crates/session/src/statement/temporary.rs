@@ -11,8 +11,8 @@ use bumpalo::Bump;
 use catalog::{LockMode, check_table_name};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterSpecification, ColumnReference, CreateTable, DuplicateHandling, Insert, InsertSource, Query,
-    SchemaChangeOption, Statement, StatementKind,
+    AlterSpecification, ColumnReference, CreateTable, DuplicateHandling, Ident, Insert, InsertSource,
+    ObjectName, Query, SchemaChangeOption, Span, Statement, StatementKind,
 };
 use plan::{OutputColumn, PlanKind, TableUsage};
 use planner::Literals;
@@ -98,12 +98,20 @@ impl Session {
         let mut change = self.instance.catalog().begin_change();
         let handle = change.create_table(definition).await?;
         self.commit_change(change, shield).await?;
-        self.temporary.put(handle);
         self.temporary.has_created |= self.transaction.explicit;
-        let (Some(query), Some(source)) = (statement.query, source) else { return Ok(Done::ok()) };
-        let filled = self.fill_temporary(statement, query, &source, request, shield, sink).await;
+        let (Some(query), Some(source)) = (statement.query, source) else {
+            self.temporary.put(handle);
+            return Ok(Done::ok());
+        };
+        // The query may read a table of the same name.
+        let filling = TableName { name: format!("{FILLING} {}", name.name), ..name };
+        self.temporary.tables.insert(filling.clone(), handle.clone());
+        let filled = self.fill_temporary(statement, (query, &source), &filling, request, shield, sink).await;
         if filled.is_err() {
-            self.doom(&name);
+            self.doom(&filling);
+        } else {
+            self.temporary.tables.remove(&filling);
+            self.temporary.put(handle);
         }
         filled
     }
@@ -148,8 +156,8 @@ impl Session {
     async fn fill_temporary(
         &mut self,
         statement: &CreateTable<'_>,
-        query: &Query<'_>,
-        source: &PreparedPlan,
+        (query, source): (&Query<'_>, &PreparedPlan),
+        table: &TableName,
         request: Request<'_>,
         shield: &Shield,
         sink: &mut dyn ResultSink,
@@ -164,7 +172,7 @@ impl Session {
             priority: None,
             ignore: statement.duplicates == Some(DuplicateHandling::Ignore),
             hints: None,
-            table: statement.name,
+            table: ObjectName { database: Some(ident(&table.database)), name: ident(&table.name) },
             partitions: &[],
             columns: Some(&columns),
             source: InsertSource::Query(query),
@@ -301,6 +309,13 @@ impl Session {
 pub(super) fn changes_shared(plan: &plan::Plan) -> bool {
     plan.tables.iter().any(|used| used.usage >= TableUsage::ReadForUpdate && !used.table.temporary)
 }
+
+fn ident(name: &str) -> Ident<'_> {
+    Ident { name, span: Span::default() }
+}
+
+/// What stands before the name of a table that is being filled; no statement can write the whole.
+const FILLING: &str = "filling\0";
 
 /// Error 1215.
 fn refuse_foreign_keys(definition: &TableDef) -> Result<(), SqlError> {

@@ -96,6 +96,7 @@ impl Session {
         if definer == own {
             return Ok(definer);
         }
+        check_account_length(&definer)?;
         self.require_super_or(&[DynamicPrivilege::SetAnyDefiner], "SUPER or SET_ANY_DEFINER")?;
         if self.instance.accounts().get(&definer).is_none() {
             let missing = error_code::ER_NO_SUCH_USER.with(&[&definer.user, &definer.host.as_str()]);
@@ -156,7 +157,8 @@ impl Session {
         }
         let is_updatable = algorithm != schema::ViewAlgorithm::TempTable
             && query.is_mergeable
-            && !query.uses.is_empty()
+            && !query.reads_itself
+            && query.columns.iter().any(|column| !column.original_name.is_empty())
             && self.reads_updatable(statement.query);
         let check = statement.check.map(|check| match check {
             ViewCheck::Cascaded => schema::ViewCheck::Cascaded,
@@ -247,6 +249,21 @@ impl Session {
         Ok(Done::ok())
     }
 }
+
+/// Error 1470.
+fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
+    const USER_LENGTH_MAX: usize = 32;
+    const HOST_LENGTH_MAX: usize = 255;
+    let parts =
+        [(&*name.user, "user name", USER_LENGTH_MAX), (name.host.as_str(), "host name", HOST_LENGTH_MAX)];
+    match parts.into_iter().find(|(text, _, maximum)| text.chars().count() > *maximum) {
+        Some((text, what, maximum)) => Err(ER_WRONG_STRING_LENGTH.with(&[&text, &what, &maximum])),
+        None => Ok(()),
+    }
+}
+
+const ER_WRONG_STRING_LENGTH: datum::ErrorCode =
+    datum::ErrorCode::new(1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)");
 
 /// Error 1347.
 pub(crate) fn not_a_view(name: &TableName) -> SqlError {
