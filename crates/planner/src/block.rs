@@ -74,7 +74,7 @@ pub enum SourceKind {
     Stored {
         table: Arc<TableDef>,
         statistics: TableStatistics,
-        hints: IndexHints,
+        hints: Box<IndexHints>,
     },
     Virtual(Arc<dyn VirtualTable>),
     /// A query in FROM, until the block is built.

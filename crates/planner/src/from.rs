@@ -174,7 +174,7 @@ impl<'p> Planner<'p> {
                 self.is_guess |= statistics.rows.is_none();
                 self.note_table(named.name.name.name, &table.database, &table.name);
                 let uses_invisible = self.context.switches.has(Switch::UseInvisibleIndexes);
-                let hints = indexes_of(named, &alias, &table, &self.block().hints, uses_invisible)?;
+                let hints = Box::new(indexes_of(named, &alias, &table, &self.block().hints, uses_invisible)?);
                 Source {
                     columns: columns_of(&table),
                     database: table.database.clone(),

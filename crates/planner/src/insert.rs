@@ -352,7 +352,7 @@ pub fn row_source(table: &Arc<TableDef>, alias: &str, need: Option<usize>) -> So
         kind: SourceKind::Stored {
             table: table.clone(),
             statistics: TableStatistics::default(),
-            hints: crate::hints::IndexHints::default(),
+            hints: Box::default(),
         },
         optional: false,
         lock: None,

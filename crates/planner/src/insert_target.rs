@@ -4,7 +4,6 @@
 use crate::block::{Block, Source, SourceKind, same_name};
 use crate::catalog_view::{ResolvedTable, TableStatistics};
 use crate::from::columns_of;
-use crate::hints::IndexHints;
 use crate::planner::Planner;
 use crate::view_change::{MergedView, stored_at};
 use datum::{SqlError, error_code};
@@ -234,7 +233,7 @@ impl Target {
             kind: SourceKind::Stored {
                 table: self.table.clone(),
                 statistics: TableStatistics::default(),
-                hints: IndexHints::default(),
+                hints: Box::default(),
             },
             optional: false,
             lock: None,

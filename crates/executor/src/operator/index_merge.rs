@@ -17,7 +17,8 @@ const BATCH: usize = 512;
 impl Opened {
     /// What is locked, and what may have other entries than the row, is found among all rows.
     pub(super) fn begin_merge(&mut self, context: &ExecContext<'_>) {
-        self.merges = self.mode == ReadMode::Snapshot && !context.host.seen_transaction().has_passed_snapshot();
+        self.merges =
+            self.mode == ReadMode::Snapshot && !context.host.seen_transaction().has_passed_snapshot();
         if !self.merges {
             self.ranges.push(KeyRange::all());
         }

@@ -85,7 +85,7 @@ impl<'t> Scanner<'t> {
                 _ => 0,
             };
             let number = digits.parse::<u64>().unwrap_or(u64::MAX);
-            return Token::Number(number.checked_mul(1 << shift).unwrap_or(u64::MAX));
+            return Token::Number(number.saturating_mul(1 << shift));
         }
         Token::Name { text: word.to_owned(), quoted: false }
     }
