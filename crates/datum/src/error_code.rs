@@ -16,6 +16,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
+    ER_CANT_CREATE_DB = 1006, "HY000", "Can't create database '%s' (errno: %d - %s)";
     ER_DB_CREATE_EXISTS = 1007, "HY000", "Can't create database '%s'; database exists";
     ER_DB_DROP_EXISTS = 1008, "HY000", "Can't drop database '%s'; database doesn't exist";
     ER_CANT_LOCK = 1015, "HY000", "Can't lock file (errno: %d - %s)";
@@ -359,6 +360,7 @@ error_codes! {
     ER_WINDOW_NESTED_WINDOW_FUNC_USE_IN_WINDOW_SPEC = 3595, "HY000", "You cannot nest a window function in the specification of window '%s'.";
     ER_WINDOW_ROWS_INTERVAL_USE = 3596, "HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     ER_WINDOW_EXPLAIN_JSON = 3598, "HY000", "To get information about window functions use EXPLAIN FORMAT=JSON";
+    ER_CLONE_TOO_MANY_CONCURRENT_CLONES = 3634, "HY000", "Too many concurrent clone operations. Maximum allowed - %d.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %d iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
     ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";

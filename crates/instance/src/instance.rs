@@ -17,6 +17,7 @@ use executor::ServerMemory;
 use parser::DigestSeed;
 use telemetry::Telemetry;
 
+use crate::backups::Backups;
 use crate::connection_id::ConnectionId;
 use crate::counters::Counters;
 use crate::gauges::Gauges;
@@ -87,6 +88,8 @@ pub struct Instance {
     /// Where rows go that memory has no room for.
     temporary: OnceLock<Arc<TemporarySpace>>,
     open_metrics: EngineStatus,
+    /// The copies of the database that sessions have asked for.
+    pub backups: Backups,
     /// Where messages for the administrator go; nowhere until the program says it.
     log: OnceLock<fn(&str)>,
     pub virtual_tables: VirtualTables,
@@ -147,6 +150,7 @@ impl Instance {
                 telemetry: Telemetry::default(),
                 logs: ServerLogs::default(),
                 stopper: Stopper::default(),
+                backups: Backups::default(),
                 log: OnceLock::new(),
                 user_locks: UserLocks::default(),
                 xa: Arc::default(),

@@ -7,6 +7,7 @@
 
 mod account_list;
 mod admission;
+mod backups;
 mod connection_id;
 mod counters;
 mod engine_settings;
@@ -28,6 +29,7 @@ mod xid;
 
 pub use account_list::account_names;
 pub use admission::{SessionTicket, is_administrator, limit_error, unix_now_us};
+pub use backups::{BackupRun, Backups, Directories};
 pub use connection_id::ConnectionId;
 pub use counters::{Counters, add, count};
 pub use gauges::Gauges;

@@ -34,6 +34,7 @@ impl DataDirectory {
         if !path.is_dir() {
             return Err(format!("the data directory {} is not a directory", path.display()));
         }
+        crate::copy_directory::refuse_unfinished(&path)?;
         let lock = lock(&path)?;
         let entries = fs::read_dir(&path)
             .map_err(|error| format!("cannot list the data directory {}: {error}", path.display()))?;

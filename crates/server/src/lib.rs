@@ -11,6 +11,7 @@ mod machine;
 mod version;
 
 mod certificate;
+mod copy_directory;
 mod data_directory;
 mod listener;
 mod log_files;

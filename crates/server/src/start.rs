@@ -15,6 +15,7 @@ use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
 use env::TemporarySpace;
 use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
+use crate::copy_directory::CopyDirectories;
 use crate::data_directory::DataDirectory;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
@@ -225,6 +226,7 @@ fn open_store(
         server.set_log(log::system);
         server.logs.set_writer(logs);
         server.open_logs().map_err(|error| error.message)?;
+        server.backups.set_directories(Arc::new(CopyDirectories));
         let prepared = server.prepared_count();
         if prepared > 0 {
             log::warning(&format!(

@@ -59,6 +59,8 @@ pub enum StatementKind<'a> {
     Xa(XaStatement<'a>),
     LockTables(&'a [LockTable<'a>]),
     UnlockTables,
+    /// CLONE LOCAL DATA DIRECTORY: the new directory.
+    CloneLocal(&'a str),
     LockInstance,
     UnlockInstance,
 

@@ -24,7 +24,8 @@ impl<'a> Parser<'a> {
             (K::Install, K::Component) => "INSTALL COMPONENT",
             (K::Uninstall, K::Plugin) => "UNINSTALL PLUGIN",
             (K::Uninstall, K::Component) => "UNINSTALL COMPONENT",
-            (K::Clone, K::Local | K::Instance) => "CLONE",
+            (K::Clone, K::Local) => return self.clone_local(),
+            (K::Clone, K::Instance) => "CLONE INSTANCE",
             (K::Cache, K::Index) => "CACHE INDEX",
             (K::Import, K::Table) => "IMPORT TABLE",
             (K::Binlog, _) if self.peek_at(1).kind == T::String => "BINLOG",
@@ -32,6 +33,14 @@ impl<'a> Parser<'a> {
             _ => return Err(self.syntax_error()),
         };
         self.unsupported(family)
+    }
+
+    /// `CLONE LOCAL DATA DIRECTORY [=] 'directory'`
+    fn clone_local(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        self.expect_keywords(&[K::Local, K::Data, K::Directory])?;
+        self.accept(T::Equal);
+        Ok(StatementKind::CloneLocal(self.string_text()?))
     }
 
     /// CREATE, ALTER and DROP of objects that no part of the server knows yet; at the object's word.

@@ -49,6 +49,9 @@ impl Session {
             }
             Flush(flush) => flush.targets.iter().try_for_each(|target| self.require_flush(target)),
             Show(show) => self.require_show(show),
+            CloneLocal(_) if !self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) => {
+                Err(Self::privilege_missing(DynamicPrivilege::BackupAdmin.name()))
+            }
             _ => Ok(()),
         }
     }

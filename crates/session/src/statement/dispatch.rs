@@ -87,6 +87,7 @@ impl Session {
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => Box::pin(self.flush(flush)).await,
+            CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
             Execute { name, using } => self.execute_named(name, using, shield, sink).await,

@@ -7,6 +7,7 @@ mod administration;
 mod alter_table;
 mod catalog_view;
 mod check_constraint;
+mod clone;
 mod create_select;
 mod create_table;
 mod cursor;
