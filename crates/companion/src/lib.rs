@@ -1,4 +1,4 @@
-//! The companion: `evenkeel bench|record|report|compare|top|watch|doctor|device|ping`, for any MySQL-speaking server.
+//! The companion: `evenkeel bench|record|report|compare|top|watch|doctor|device|ping|backup`, for any MySQL-speaking server.
 //!
 //! Invariant: nothing here needs a feature of one server; what a server lacks is left out and said. Called by
 //! `server`'s main, which hands over the arguments.
@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod backup_command;
 mod bench_command;
 mod compare_command;
 mod device_command;
@@ -26,8 +27,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// The names of the commands, as the first argument of the program.
-pub const COMMANDS: [&str; 9] =
-    ["bench", "record", "report", "compare", "top", "watch", "doctor", "device", "ping"];
+pub const COMMANDS: [&str; 10] =
+    ["bench", "record", "report", "compare", "top", "watch", "doctor", "device", "ping", "backup"];
 
 /// Whether the arguments are for this crate.
 #[must_use]
@@ -61,6 +62,8 @@ enum Command {
     Doctor(doctor_command::Doctor),
     /// Measure what a disk does, as a profile that reports embed.
     Device(device_command::Device),
+    /// Have a server copy its data while it works.
+    Backup(backup_command::Backup),
     /// Ask whether a server answers.
     Ping(ping_command::Ping),
 }
@@ -106,6 +109,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Command::Top(top) => top.run(),
         Command::Watch(watch) => watch.run(),
         Command::Device(device) => device.run(),
+        Command::Backup(backup) => backup.run(),
         Command::Ping(ping) => ping.run(),
     };
     match result {

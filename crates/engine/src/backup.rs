@@ -32,6 +32,8 @@ pub struct BackupProgress {
     pub pages: AtomicU64,
     /// Pages that there are to copy; it may grow.
     pub pages_total: AtomicU64,
+    /// Size of a page in bytes; 0 before the first.
+    pub page_size_bytes: AtomicU64,
     /// Bytes of log that have been copied.
     pub log_bytes: AtomicU64,
 }
@@ -62,6 +64,7 @@ impl Engine {
         let (superblock, mut pin) = self.begin_backup().await?;
         let store = self.pool.store();
         let page_size = store.page_size();
+        progress.page_size_bytes.store(page_size.bytes() as u64, Ordering::Relaxed);
         let mut pages =
             StoreCopy::create(target.clone(), DATA_DIRECTORY, page_size).await.map_err(copy_error)?;
         let from = Lsn(superblock.checkpoint_lsn);

@@ -36,7 +36,10 @@ impl Directories for CopyDirectories {
         let path = path.to_owned();
         let remove = move || {
             if let Err(error) = fs::remove_dir_all(&path) {
-                crate::log::warning(&format!("cannot remove the unfinished copy {}: {error}", path.display()));
+                crate::log::warning(&format!(
+                    "cannot remove the unfinished copy {}: {error}",
+                    path.display()
+                ));
             }
         };
         // Giving back gigabytes takes a file system a while.

@@ -10,7 +10,7 @@ evenkeel: a transactional database server that speaks the MySQL protocol.
 Usage: evenkeel [serve] [options]
        evenkeel verify DATADIR
        evenkeel inspect DATADIR superblock | page NUMBER | log [LSN]
-       evenkeel bench | record | report | compare | top | watch | doctor | device | ping   (each has --help)
+       evenkeel bench | record | report | compare | top | watch | doctor | device | ping | backup   (each has --help)
 
 Start a server with its data in ./evenkeel-data and connect to it:
   evenkeel

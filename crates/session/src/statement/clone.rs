@@ -20,7 +20,8 @@ impl Session {
             return Err(error_code::ER_WRONG_VALUE.with(&[&"path", &directory]));
         }
         let directories = self.instance.backups.directories();
-        let directories = directories.ok_or_else(|| error_code::ER_NOT_SUPPORTED_YET.with(&[&"CLONE here"]))?;
+        let directories =
+            directories.ok_or_else(|| error_code::ER_NOT_SUPPORTED_YET.with(&[&"CLONE here"]))?;
         let instance = self.instance.clone();
         let Some(progress) = instance.backups.begin(self.connection.id, directory) else {
             return Err(error_code::ER_CLONE_TOO_MANY_CONCURRENT_CLONES.with(&[&1]));

@@ -1,5 +1,6 @@
 //! The tables of `performance_schema` whose rows tell what statements, sessions and accounts did. Those about sessions and
 //! locks that are there now are in `processes` and `status`; those of things that this server does not have in `empty`.
+mod clones;
 mod connections;
 mod digests;
 mod empty;
@@ -27,6 +28,7 @@ use crate::table::Table;
 /// Every table.
 pub(crate) fn all() -> Vec<Table> {
     [
+        clones::TABLES,
         connections::TABLES,
         digests::TABLES,
         empty::TABLES,
