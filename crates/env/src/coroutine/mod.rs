@@ -56,10 +56,13 @@ impl Polling {
     }
 }
 
+/// What a poll gave, or its panic.
+pub type Outcome = Result<Poll<()>, Box<dyn Any + Send>>;
+
 /// What came of polling.
 pub enum Step {
     /// The poll has ended, or panicked.
-    Done(Polling, Result<Poll<()>, Box<dyn Any + Send>>),
+    Done(Polling, Outcome),
     /// It has come to a yield point: resume it after others.
     Yields(Left),
     /// It waits inside: resume it when the waker is woken.
@@ -97,7 +100,7 @@ struct Inner {
     /// It must come to its end: nobody resumes it again.
     is_closing: Cell<bool>,
     polling: Cell<Option<Polling>>,
-    outcome: Cell<Option<Result<Poll<()>, Box<dyn Any + Send>>>>,
+    outcome: Cell<Option<Outcome>>,
     /// Of the poll that is under way.
     waker: RefCell<Option<Waker>>,
     /// Last, so that everything that its frames use is still there when it is dropped.
@@ -396,7 +399,7 @@ fn poll_for_ever(inner: &Inner) -> ! {
     }
 }
 
-fn poll_here(mut polling: Polling) -> (Polling, Result<Poll<()>, Box<dyn Any + Send>>) {
+fn poll_here(mut polling: Polling) -> (Polling, Outcome) {
     let Polling { future, waker, .. } = &mut polling;
     let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
     let outcome = catch_unwind(AssertUnwindSafe(poll));
