@@ -69,7 +69,6 @@ pub struct SourceColumn {
 }
 
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "most sources are stored tables")]
 pub enum SourceKind {
     Stored {
         table: Arc<TableDef>,

@@ -83,7 +83,7 @@ fn statements_together_are_bounded() {
     let server =
         TestServer::start(&[ONE_THREAD, "--session-memory-size=100M", "--innodb-buffer-pool-size=32M"]);
     let mut client = server.log_in();
-    let columns = vec!["REPEAT('x', 30000000)"; 8].join(", ");
+    let columns = ["REPEAT('x', 30000000)"; 8].join(", ");
     let refused = client.query(&format!("SELECT {columns}")).map_err(|error| error.number);
     assert_eq!(refused, Err(1037));
     for number in 0..3 {

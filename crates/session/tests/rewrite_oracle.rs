@@ -96,7 +96,7 @@ impl Random {
         for _ in 0..[0, 0, 1, 1, 2][self.below(5) as usize] {
             let (member, alias) = self.member(depth);
             let kind = self.of(&["JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "JOIN", "STRAIGHT_JOIN"]);
-            let mut on = format!("{} = {}", self.column(&aliases), self.column(&[alias.clone()]));
+            let mut on = format!("{} = {}", self.column(&aliases), self.column(std::slice::from_ref(&alias)));
             aliases.push(alias);
             if self.below(3) == 0 {
                 on = format!("{on} AND {}", self.condition(&aliases, 0, &[]));

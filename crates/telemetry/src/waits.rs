@@ -15,8 +15,7 @@ impl WaitTotals {
     pub fn add(&mut self, waits: &TaskWaits) {
         for (cause, totals) in WAIT_CAUSES.iter().zip(&mut self.by_cause) {
             let (count, time_ns) = (waits.count(*cause), waits.time_us(*cause) * 1000);
-            if count > 0 {
-                let mean = time_ns / count;
+            if let Some(mean) = time_ns.checked_div(count) {
                 totals.merge(&Timings { count, sum_ns: time_ns, min_ns: mean, max_ns: mean });
             }
         }

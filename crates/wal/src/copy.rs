@@ -19,8 +19,15 @@ pub struct LogCopy {
     directory: String,
     /// Up to here, on a block border.
     position: u64,
-    /// The segment of `position`, here and there.
-    open: Option<(u64, Arc<dyn File>, Arc<dyn File>)>,
+    /// The segment of `position`.
+    open: Option<OpenSegment>,
+}
+
+/// A segment's files, here and there.
+struct OpenSegment {
+    number: u64,
+    source: Arc<dyn File>,
+    target: Arc<dyn File>,
 }
 
 impl Wal {
@@ -62,27 +69,27 @@ impl Wal {
         copy: &mut LogCopy,
         number: u64,
     ) -> Result<(Arc<dyn File>, Arc<dyn File>), WalError> {
-        if let Some((open, source, target)) = &copy.open
-            && *open == number
+        if let Some(open) = &copy.open
+            && open.number == number
         {
-            return Ok((source.clone(), target.clone()));
+            return Ok((open.source.clone(), open.target.clone()));
         }
-        if let Some((_, _, finished)) = copy.open.take() {
-            finished.sync_all().await?;
+        if let Some(finished) = copy.open.take() {
+            finished.target.sync_all().await?;
         }
         let here = segment_path(&self.shared.options.directory, number);
         let source = self.shared.env.disk.open(&here, OpenOptions::existing().direct()).await?;
         let there = segment_path(&copy.directory, number);
         let target = copy.disk.open(&there, OpenOptions::create().direct()).await?;
         target.allocate(self.shared.options.segment_bytes).await?;
-        copy.open = Some((number, source.clone(), target.clone()));
+        copy.open = Some(OpenSegment { number, source: source.clone(), target: target.clone() });
         Ok((source, target))
     }
 
     /// Fills the rest of the last segment and makes the copy durable.
     pub async fn finish_copy(&self, mut copy: LogCopy) -> Result<(), WalError> {
         let segment_bytes = self.shared.options.segment_bytes;
-        if let Some((number, _, target)) = copy.open.take() {
+        if let Some(OpenSegment { number, target, .. }) = copy.open.take() {
             let end = (number + 1) * segment_bytes;
             while copy.position < end {
                 let zeros = IoBuf::zeroed((end - copy.position).min(ZEROS_BYTES) as usize);

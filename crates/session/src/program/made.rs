@@ -92,10 +92,10 @@ pub(super) fn shared_of(
     if let Some(table) = &table {
         for column in &program.row_columns {
             let row = if column.is_new { "NEW" } else { "OLD" };
-            let found = table.columns.iter().position(|own| {
-                !own.hidden && own.name.eq_ignore_ascii_case(&column.name)
-                    || own.name.to_lowercase() == column.name.to_lowercase() && !own.hidden
-            });
+            let found = table
+                .columns
+                .iter()
+                .position(|own| !own.hidden && own.name.to_lowercase() == column.name.to_lowercase());
             let position = found.ok_or_else(|| error_code::ER_BAD_FIELD_ERROR.with(&[&column.name, &row]))?;
             let definition = &table.columns[position];
             if column.is_assigned && definition.generated.is_some() {

@@ -47,9 +47,12 @@ const LOG_STATUS: Shape = Shape {
     columns: "SERVER_UUID char(36); LOCAL json; REPLICATION json; STORAGE_ENGINES json",
 };
 
+/// The columns of the key, and the counters by name.
+type Sums = (Vec<Value>, BTreeMap<&'static str, u64>);
+
 /// Sums of the counters of the sessions that are there, by what `key` makes of a session's thread, user and host.
 fn sums(instance: &Instance, key: fn(u64, String, String) -> Vec<Value>) -> Rows {
-    let mut sums: BTreeMap<Vec<u8>, (Vec<Value>, BTreeMap<&'static str, u64>)> = BTreeMap::new();
+    let mut sums: BTreeMap<Vec<u8>, Sums> = BTreeMap::new();
     for entry in instance.processes().all() {
         let (user, host) = (entry.activity().user, entry.client_host());
         let key = key(u64::from(entry.id.0), user, host);
