@@ -109,6 +109,9 @@ impl<'p> ApplyRows<'p> {
                     more = self.query.next_batch(context, BATCH_ROWS, &mut rows).await?;
                     for row in rows.rows() {
                         state.add(retried(context, |eval| comparison.condition.eval_bool(row, eval)).await?);
+                        if state.is_decided() {
+                            break;
+                        }
                     }
                 }
                 Ok(state.value())
@@ -148,6 +151,9 @@ impl<'p> ApplyRows<'p> {
             context.interrupt.check()?;
             for row in reader.rows(&kept.rows, BATCH_ROWS).await?.iter() {
                 state.add(retried(context, |eval| comparison.condition.eval_bool(row, eval)).await?);
+                if state.is_decided() {
+                    break;
+                }
             }
         }
         Ok(state.value())
