@@ -11,7 +11,7 @@ use schema::LocalFuture;
 
 /// The value of an expression.
 pub async fn evaluated(expr: &Expr, row: &[Value], context: &mut ExecContext<'_>) -> Result<Value, SqlError> {
-    match expr.eval(row, context.eval) {
+    match context.eval.deferred.attempt(|| expr.eval(row, context.eval)) {
         Err(error) => value_after(error, expr, row, context).await,
         Ok(value) => Ok(value),
     }
@@ -36,7 +36,7 @@ pub async fn all_hold(
     row: &[Value],
     context: &mut ExecContext<'_>,
 ) -> Result<bool, SqlError> {
-    match all_true(predicates, row, context.eval) {
+    match context.eval.deferred.attempt(|| all_true(predicates, row, context.eval)) {
         Err(error) => truth_after(error, predicates, row, context).await,
         Ok(truth) => Ok(truth),
     }
@@ -48,7 +48,7 @@ pub async fn retried<T>(
     context: &mut ExecContext<'_>,
     mut evaluate: impl FnMut(&EvalContext) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
-    match evaluate(context.eval) {
+    match context.eval.deferred.attempt(|| evaluate(context.eval)) {
         Err(error) => Box::pin(ask_and_retry(error, context, evaluate)).await,
         Ok(value) => Ok(value),
     }
@@ -101,7 +101,7 @@ async fn ask_and_retry<T>(
         if !is_pause {
             context.eval.deferred.keep(answer);
         }
-        match evaluate(context.eval) {
+        match context.eval.deferred.attempt(|| evaluate(context.eval)) {
             Ok(value) => {
                 context.eval.deferred.clear();
                 return Ok(value);

@@ -1,10 +1,11 @@
 //! Calls that the session answers: SLEEP, user-level locks, the pauses of BENCHMARK.
 //!
-//! Where the statement is polled on a stack of its own (`env::coroutine`) such a call waits for the answer in any clause. Elsewhere evaluation
-//! never waits: the call leaves a request and fails; an operator that can wait asks the session, keeps
-//! the answer here and evaluates the expression anew, in which the call gives the kept answer.
+//! An operator that can wait evaluates in an `attempt`: the call leaves a request and fails, the operator asks the session, keeps
+//! the answer here and evaluates the expression anew, in which the call gives the kept answer. In other clauses the call waits in
+//! the middle of its evaluation, where the statement is polled on a stack of its own (`env::coroutine`).
 //! Invariant: answers are kept only from the first request of one expression's evaluation on one row to its end, so
-//! a clause whose operator cannot wait refuses these calls and changes nothing.
+//! a clause that can do neither refuses these calls and changes nothing.
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub enum SessionRequest {
 pub struct Deferred {
     /// A statement runs on one thread; held for one access.
     state: Mutex<State>,
+    /// Whoever evaluates now asks for requests, see `attempt`.
+    is_asked: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +57,21 @@ struct State {
 impl Deferred {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An evaluation by somebody who looks for requests when it fails and then waits outside of it, where a client that goes
+    /// away is noticed.
+    #[inline]
+    pub fn attempt<T>(&self, evaluate: impl FnOnce() -> T) -> T {
+        self.is_asked.store(true, Relaxed);
+        let value = evaluate();
+        self.is_asked.store(false, Relaxed);
+        value
+    }
+
+    /// Whether the evaluation under way is an `attempt`.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_asked.load(Relaxed)
     }
 
     /// What the failed evaluation waits for, if that is why it failed.
@@ -100,15 +118,17 @@ impl EvalContext {
         Some(answer)
     }
 
-    /// Waits for the session's answer in the middle of the evaluation, or where that cannot be fails with the error that makes an operator
-    /// ask the session.
+    /// Fails with the error that makes an operator ask the session, or where none does waits for the answer in the middle of the
+    /// evaluation.
     pub(crate) fn ask(
         &self,
         call: &Arguments<'_>,
         function: &str,
         request: SessionRequest,
     ) -> Result<Value, SqlError> {
-        if let Some(answer) = env::coroutine::wait(self.session.answer(request.clone())) {
+        if !self.deferred.is_asked()
+            && let Some(answer) = env::coroutine::wait(self.session.answer(request.clone()))
+        {
             return answer;
         }
         Err(self.defer(call, function, request))

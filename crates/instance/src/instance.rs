@@ -164,6 +164,8 @@ impl Instance {
         if let Some(observer) = deadlocks {
             instance.engine().observe_deadlocks(observer);
         }
+        let is_observed = instance.globals.by_name("performance_schema").as_boolean();
+        instance.telemetry.consumers.global_instrumentation.store(is_observed, Ordering::Relaxed);
         let stored = instance.catalog.stored_settings();
         let names = stored.variables.iter().chain(&instance.config.variables).map(|(name, _)| name.as_str());
         instance.obey_given(names);

@@ -109,7 +109,8 @@ fn benchmark(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Null);
     };
     let first = context.deferred.rounds();
-    let rounds = if env::coroutine::is_running() { u64::MAX } else { ROUNDS_BETWEEN_PAUSES };
+    let pauses = context.deferred.is_asked() || !env::coroutine::is_running();
+    let rounds = if pauses { ROUNDS_BETWEEN_PAUSES } else { u64::MAX };
     let last = count.min(first.saturating_add(rounds));
     for _ in first..last {
         env::tick(TICKS_PER_ROUND);

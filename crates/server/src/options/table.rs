@@ -389,6 +389,22 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Sessions,
+        "performance-schema",
+        Boolean,
+        "ON",
+        Variable,
+        "Whether statements are summed up in performance_schema.",
+    ),
+    option(
+        Sessions,
+        "local-infile",
+        Boolean,
+        "OFF",
+        Variable,
+        "Whether clients may send files with LOAD DATA LOCAL.",
+    ),
+    option(
+        Sessions,
         "character-set-server",
         Text,
         "utf8mb4",
@@ -565,10 +581,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         Variable,
         "The data directory is always locked against other processes.",
     ),
-    option(Compatibility, "performance-schema", Only("OFF"), "OFF", Variable, "There is none yet."),
     option(Compatibility, "log-bin", Only("OFF"), "OFF", Program, "There is no binary log yet."),
     option(Compatibility, "mysqlx", Only("OFF"), "OFF", Program, "There is no X protocol."),
-    option(Compatibility, "local-infile", Only("OFF"), "OFF", Variable, "LOAD DATA LOCAL is not served."),
     option(
         Compatibility,
         "symbolic-links",

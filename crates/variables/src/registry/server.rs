@@ -197,7 +197,7 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Changing the own password takes the present one."),
     unsigned("password_reuse_interval", Global, 0, 0, 4294967295)
         .obeyed("Days for which a password may not come again."),
-    boolean("performance_schema", Global, true).read_only().fixed(),
+    boolean("performance_schema", Global, true).read_only(),
     text("pid_file", Global, "").read_only(),
     text("plugin_dir", Global, "").read_only(),
     boolean("print_identified_with_as_hex", Both, false)
