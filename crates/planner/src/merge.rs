@@ -198,8 +198,8 @@ fn take_order(select: &mut BoundBlock, order_by: Vec<SortKey>) {
     }
 }
 
-/// An expression of the inner block over the frame of the outer one.
-fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
+/// An expression of the inner block over the frame of the outer one, whose subqueries begin at `first_subquery`.
+pub fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
     replace(expr, &mut |part| {
         if let Some(number) = subquery_number(part) {
             let kind = ExprKind::Slot(SUBQUERY_BASE + first_subquery + number);
@@ -210,7 +210,8 @@ fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
     });
 }
 
-fn shift(tree: &mut JoinTree, first: usize) {
+/// The tree where its sources come behind `first` others.
+pub fn shift(tree: &mut JoinTree, first: usize) {
     match tree {
         JoinTree::Source(source) => *source += first,
         JoinTree::Inner { left, right, .. }

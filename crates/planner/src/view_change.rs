@@ -6,8 +6,9 @@
 use crate::block::{Block, Clause, Origin, Position, Source, SourceColumn, SourceKind};
 use crate::condition::split_conjuncts;
 use crate::from::{JoinTree, Joined};
+use crate::merge::{move_over, shift};
 use crate::planner::{Planner, not_supported};
-use crate::walk::{SUBQUERY_BASE, has_subquery, replace, subquery_number};
+use crate::walk::{has_subquery, replace};
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprKind};
 use parser::ast;
@@ -290,30 +291,6 @@ impl Block {
     /// A source that the statement names.
     pub fn first_named(&self) -> usize {
         self.sources.iter().position(|source| !source.origin.is_inner).unwrap_or(0)
-    }
-}
-
-/// An expression of the view's block over the frame of the statement's.
-fn move_over(expr: &mut Expr, positions: &[usize], first_subquery: usize) {
-    replace(expr, &mut |part| {
-        if let Some(number) = subquery_number(part) {
-            let kind = ExprKind::Slot(SUBQUERY_BASE + first_subquery + number);
-            return Some(Expr { kind, ty: part.ty.clone() });
-        }
-        let position = part.as_column()?;
-        Some(Expr { kind: ExprKind::Column(positions[position]), ty: part.ty.clone() })
-    });
-}
-
-fn shift(tree: &mut JoinTree, first: usize) {
-    match tree {
-        JoinTree::Source(source) => *source += first,
-        JoinTree::Inner { left, right, .. }
-        | JoinTree::Left { left, right, .. }
-        | JoinTree::Semi { left, right, .. } => {
-            shift(left, first);
-            shift(right, first);
-        }
     }
 }
 

@@ -18,9 +18,8 @@ pub(super) const TABLES: &[Table] = &[
     Table::summary(HISTORY_LONG, history_long, |instance| instance.telemetry.history_long.clear()),
 ];
 
-const CURRENT: Shape = Shape {
-    name: "events_statements_current",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
+/// Of the running statements, of the last of each session, and of the last of all.
+const EVENT_COLUMNS: &str = "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
         bigint unsigned?; LOCK_TIME bigint unsigned; SQL_TEXT longtext?; DIGEST varchar(64)?; DIGEST_TEXT \
         longtext?; CURRENT_SCHEMA varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_SCHEMA varchar(64)?; \
@@ -34,44 +33,11 @@ const CURRENT: Shape = Shape {
         bigint unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; NESTING_EVENT_LEVEL int?; STATEMENT_ID bigint \
         unsigned?; CPU_TIME bigint unsigned; MAX_CONTROLLED_MEMORY bigint unsigned; MAX_TOTAL_MEMORY bigint \
-        unsigned; EXECUTION_ENGINE enum('PRIMARY','SECONDARY')?",
-};
-const HISTORY: Shape = Shape {
-    name: "events_statements_history",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-        varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
-        bigint unsigned?; LOCK_TIME bigint unsigned; SQL_TEXT longtext?; DIGEST varchar(64)?; DIGEST_TEXT \
-        longtext?; CURRENT_SCHEMA varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_SCHEMA varchar(64)?; \
-        OBJECT_NAME varchar(64)?; OBJECT_INSTANCE_BEGIN bigint unsigned?; MYSQL_ERRNO int?; RETURNED_SQLSTATE \
-        varchar(5)?; MESSAGE_TEXT varchar(128)?; ERRORS bigint unsigned; WARNINGS bigint unsigned; ROWS_AFFECTED \
-        bigint unsigned; ROWS_SENT bigint unsigned; ROWS_EXAMINED bigint unsigned; CREATED_TMP_DISK_TABLES \
-        bigint unsigned; CREATED_TMP_TABLES bigint unsigned; SELECT_FULL_JOIN bigint unsigned; \
-        SELECT_FULL_RANGE_JOIN bigint unsigned; SELECT_RANGE bigint unsigned; SELECT_RANGE_CHECK bigint \
-        unsigned; SELECT_SCAN bigint unsigned; SORT_MERGE_PASSES bigint unsigned; SORT_RANGE bigint unsigned; \
-        SORT_ROWS bigint unsigned; SORT_SCAN bigint unsigned; NO_INDEX_USED bigint unsigned; NO_GOOD_INDEX_USED \
-        bigint unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-        enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; NESTING_EVENT_LEVEL int?; STATEMENT_ID bigint \
-        unsigned?; CPU_TIME bigint unsigned; MAX_CONTROLLED_MEMORY bigint unsigned; MAX_TOTAL_MEMORY bigint \
-        unsigned; EXECUTION_ENGINE enum('PRIMARY','SECONDARY')?",
-};
-const HISTORY_LONG: Shape = Shape {
-    name: "events_statements_history_long",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-        varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
-        bigint unsigned?; LOCK_TIME bigint unsigned; SQL_TEXT longtext?; DIGEST varchar(64)?; DIGEST_TEXT \
-        longtext?; CURRENT_SCHEMA varchar(64)?; OBJECT_TYPE varchar(64)?; OBJECT_SCHEMA varchar(64)?; \
-        OBJECT_NAME varchar(64)?; OBJECT_INSTANCE_BEGIN bigint unsigned?; MYSQL_ERRNO int?; RETURNED_SQLSTATE \
-        varchar(5)?; MESSAGE_TEXT varchar(128)?; ERRORS bigint unsigned; WARNINGS bigint unsigned; ROWS_AFFECTED \
-        bigint unsigned; ROWS_SENT bigint unsigned; ROWS_EXAMINED bigint unsigned; CREATED_TMP_DISK_TABLES \
-        bigint unsigned; CREATED_TMP_TABLES bigint unsigned; SELECT_FULL_JOIN bigint unsigned; \
-        SELECT_FULL_RANGE_JOIN bigint unsigned; SELECT_RANGE bigint unsigned; SELECT_RANGE_CHECK bigint \
-        unsigned; SELECT_SCAN bigint unsigned; SORT_MERGE_PASSES bigint unsigned; SORT_RANGE bigint unsigned; \
-        SORT_ROWS bigint unsigned; SORT_SCAN bigint unsigned; NO_INDEX_USED bigint unsigned; NO_GOOD_INDEX_USED \
-        bigint unsigned; NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-        enum('TRANSACTION','STATEMENT','STAGE','WAIT')?; NESTING_EVENT_LEVEL int?; STATEMENT_ID bigint \
-        unsigned?; CPU_TIME bigint unsigned; MAX_CONTROLLED_MEMORY bigint unsigned; MAX_TOTAL_MEMORY bigint \
-        unsigned; EXECUTION_ENGINE enum('PRIMARY','SECONDARY')?",
-};
+        unsigned; EXECUTION_ENGINE enum('PRIMARY','SECONDARY')?";
+
+const CURRENT: Shape = Shape { name: "events_statements_current", columns: EVENT_COLUMNS };
+const HISTORY: Shape = Shape { name: "events_statements_history", columns: EVENT_COLUMNS };
+const HISTORY_LONG: Shape = Shape { name: "events_statements_history_long", columns: EVENT_COLUMNS };
 
 /// The statement that runs, or the one that ended last.
 fn current(instance: &Instance, _: &Viewer) -> Rows {

@@ -21,39 +21,19 @@ pub(super) const TABLES: &[Table] = &[
     Table::summary(BY_THREAD, |instance, _| rows(by_thread(instance)), forget),
 ];
 
-const CURRENT: Shape = Shape {
-    name: "events_transactions_current",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
+/// Of the open transactions, of the last of each session, and of the last of all.
+const EVENT_COLUMNS: &str = "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
         varchar(128); STATE enum('ACTIVE','COMMITTED','ROLLED BACK')?; TRX_ID bigint unsigned?; GTID \
         varchar(90)?; XID_FORMAT_ID int?; XID_GTRID varchar(130)?; XID_BQUAL varchar(130)?; XA_STATE \
         varchar(64)?; SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
         bigint unsigned?; ACCESS_MODE enum('READ ONLY','READ WRITE')?; ISOLATION_LEVEL varchar(64)?; AUTOCOMMIT \
         enum('YES','NO'); NUMBER_OF_SAVEPOINTS bigint unsigned?; NUMBER_OF_ROLLBACK_TO_SAVEPOINT bigint \
         unsigned?; NUMBER_OF_RELEASE_SAVEPOINT bigint unsigned?; OBJECT_INSTANCE_BEGIN bigint unsigned?; \
-        NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-};
-const HISTORY: Shape = Shape {
-    name: "events_transactions_history",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-        varchar(128); STATE enum('ACTIVE','COMMITTED','ROLLED BACK')?; TRX_ID bigint unsigned?; GTID \
-        varchar(90)?; XID_FORMAT_ID int?; XID_GTRID varchar(130)?; XID_BQUAL varchar(130)?; XA_STATE \
-        varchar(64)?; SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
-        bigint unsigned?; ACCESS_MODE enum('READ ONLY','READ WRITE')?; ISOLATION_LEVEL varchar(64)?; AUTOCOMMIT \
-        enum('YES','NO'); NUMBER_OF_SAVEPOINTS bigint unsigned?; NUMBER_OF_ROLLBACK_TO_SAVEPOINT bigint \
-        unsigned?; NUMBER_OF_RELEASE_SAVEPOINT bigint unsigned?; OBJECT_INSTANCE_BEGIN bigint unsigned?; \
-        NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-};
-const HISTORY_LONG: Shape = Shape {
-    name: "events_transactions_history_long",
-    columns: "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-        varchar(128); STATE enum('ACTIVE','COMMITTED','ROLLED BACK')?; TRX_ID bigint unsigned?; GTID \
-        varchar(90)?; XID_FORMAT_ID int?; XID_GTRID varchar(130)?; XID_BQUAL varchar(130)?; XA_STATE \
-        varchar(64)?; SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; TIMER_WAIT \
-        bigint unsigned?; ACCESS_MODE enum('READ ONLY','READ WRITE')?; ISOLATION_LEVEL varchar(64)?; AUTOCOMMIT \
-        enum('YES','NO'); NUMBER_OF_SAVEPOINTS bigint unsigned?; NUMBER_OF_ROLLBACK_TO_SAVEPOINT bigint \
-        unsigned?; NUMBER_OF_RELEASE_SAVEPOINT bigint unsigned?; OBJECT_INSTANCE_BEGIN bigint unsigned?; \
-        NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-};
+        NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE enum('TRANSACTION','STATEMENT','STAGE','WAIT')?";
+
+const CURRENT: Shape = Shape { name: "events_transactions_current", columns: EVENT_COLUMNS };
+const HISTORY: Shape = Shape { name: "events_transactions_history", columns: EVENT_COLUMNS };
+const HISTORY_LONG: Shape = Shape { name: "events_transactions_history_long", columns: EVENT_COLUMNS };
 const GLOBAL: Shape = Shape {
     name: "events_transactions_summary_global_by_event_name",
     columns: "EVENT_NAME varchar(128); COUNT_STAR bigint unsigned; SUM_TIMER_WAIT bigint unsigned; MIN_TIMER_WAIT \
