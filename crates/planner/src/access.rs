@@ -280,12 +280,9 @@ impl Chooser<'_> {
         }
         possible.sort_unstable();
         possible.dedup();
-        Choice {
-            possible,
-            rows_read: best.rows_read / self.scale,
-            rows_out: best.rows_out / self.scale,
-            ..best
-        }
+        // One row is one row, however small the table.
+        let scale = if matches!(best.path, AccessPath::Point { .. }) { 1.0 } else { self.scale };
+        Choice { possible, rows_read: best.rows_read / scale, rows_out: best.rows_out / scale, ..best }
     }
 
     /// How many rows all conditions leave. Who has asked an index about one knows better than a guess, and what several

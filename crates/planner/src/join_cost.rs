@@ -11,7 +11,6 @@ use crate::planner::Planner;
 use crate::switches::Switch;
 use expression::Expr;
 use parser::hints::TableSwitch;
-use plan::AccessPath;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -151,13 +150,6 @@ impl Planner<'_> {
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> usize {
-        let is_one_row = |source: &usize| {
-            let choice = self.choose(block, *source, conditions, outer, None);
-            matches!(choice.path, AccessPath::Point { .. }) && !choice.reads_outer
-        };
-        if let Some(place) = sources.iter().position(is_one_row) {
-            return place;
-        }
         let mut simulation = Simulation::new(self, block, (conditions, equal));
         let mut beginnings: Vec<usize> = (0..sources.len()).collect();
         if sources.len() > BEGINNINGS_MAX {

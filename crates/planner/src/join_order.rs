@@ -8,6 +8,7 @@ use crate::equal_columns::EqualColumns;
 use crate::from::JoinTree;
 use crate::join_list::{Item, JoinList, Test};
 use crate::join_search::SEARCH_MAX;
+use crate::or_parts::add_parts;
 use crate::planner::Planner;
 use crate::select_subquery::apply_all;
 use crate::walk::{any, positions};
@@ -38,6 +39,8 @@ struct Way {
     ordered: bool,
     /// The rows so far are what the hash table keeps.
     keeps_outer: bool,
+    /// Nothing is gained by a hash table, since there is one row at most.
+    once: bool,
 }
 
 /// Outer rows that may be needed for one of the result.
@@ -55,6 +58,15 @@ pub struct Build {
     /// What is known to be equal among them.
     equal: EqualColumns,
     pub ordered: bool,
+    /// Tables of which at most one row is read, which come first, and those that stand before the list.
+    single: u64,
+}
+
+impl Build {
+    /// Whether there is at most one row so far.
+    fn is_one_row(&self) -> bool {
+        self.placed & !self.single == 0
+    }
 }
 
 impl Planner<'_> {
@@ -126,19 +138,26 @@ impl Planner<'_> {
         }
         let own = sources.iter().fold(0, |set, source| set | 1 << source);
         let equal = EqualColumns::complete(block, &mut waiting, own);
-        let mut build = Build { node: None, placed: outer, waiting, late, equal, ordered: false };
+        add_parts(block, &mut waiting, own);
+        let single =
+            if list.straight { 0 } else { self.put_single_first(block, &mut sources, &waiting, outer) };
+        let single_count = single.count_ones() as usize;
+        let single = single | outer;
+        let mut build = Build { node: None, placed: outer, waiting, late, equal, ordered: false, single };
         let is_searched = !list.straight
-            && (2..=SEARCH_MAX).contains(&sources.len())
+            && (2..=SEARCH_MAX).contains(&(sources.len() - single_count))
             && sources.iter().all(|source| is_ready(block, *source, outer));
         if is_searched {
             let conditions = (build.waiting.as_slice(), &build.equal);
-            sources = self.best_order(block, &sources, conditions, outer, wanted);
+            let others = self.best_order(block, &sources[single_count..], conditions, single, wanted);
+            sources.splice(single_count.., others);
         }
         let mut lefts = lefts.into_iter();
         loop {
             let ready: Vec<usize> =
                 sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
-            let next = match list.straight || is_searched || ready.is_empty() {
+            let comes_first = ready.first().is_none_or(|first| single >> first & 1 == 1);
+            let next = match list.straight || is_searched || comes_first {
                 true => 0,
                 false => self.cheapest(block, &ready, &build, wanted),
             };
@@ -210,12 +229,13 @@ impl Planner<'_> {
         source: usize,
         wanted: Option<&WantedOrder>,
     ) -> Result<(), SqlError> {
-        let is_first = build.node.is_none();
-        let wanted_here = wanted.filter(|wanted| is_first && wanted.source == source);
+        let once = build.is_one_row();
+        let is_single = build.single >> source & 1 == 1;
+        let wanted_here = wanted.filter(|wanted| once && wanted.source == source);
         let waiting = build.equal.prune(block, build.waiting.clone(), source, build.placed);
-        let choice = self.choose(block, source, &waiting, build.placed, wanted_here);
-        if is_first {
-            build.ordered = wanted_here.is_some() && choice.ordered;
+        let choice = self.choose(block, source, &waiting, build.placed, wanted_here.filter(|_| !is_single));
+        if wanted_here.is_some() {
+            build.ordered = is_single || choice.ordered;
         }
         let before = build.placed;
         build.placed |= 1 << source;
@@ -228,7 +248,7 @@ impl Planner<'_> {
                 let connection = self.connection(block, source, &usable, before);
                 let hash = connection.prefers_hash(rows);
                 let keeps_outer = !build.ordered && connection.keeps_outer(rows);
-                let way = Way { choice, hash, keeps_outer, ordered: build.ordered };
+                let way = Way { choice, hash, keeps_outer, ordered: build.ordered, once };
                 self.join_source(block, outer, source, way, usable, before, JoinKind::Inner)?
             }
         };
@@ -253,9 +273,11 @@ impl Planner<'_> {
                 let source = *source;
                 let mut conditions = std::mem::take(&mut inner.conditions);
                 conditions.extend(on);
+                add_parts(block, &mut conditions, 1 << source);
                 let connection = self.connection(block, source, &conditions, before);
                 let hash = connection.prefers_hash(self.rows_wanted(block, &outer));
-                let way = Way { choice: connection.choice, hash, keeps_outer: false, ordered: build.ordered };
+                let (choice, ordered, once) = (connection.choice, build.ordered, build.is_one_row());
+                let way = Way { choice, hash, keeps_outer: false, ordered, once };
                 self.join_source(block, outer, source, way, conditions, before, JoinKind::Left)?
             }
             _ => {
@@ -292,7 +314,7 @@ impl Planner<'_> {
         block: &mut Block,
         outer: Node,
         source: usize,
-        Way { choice, hash, keeps_outer, ordered }: Way,
+        Way { choice, hash, keeps_outer, ordered, once }: Way,
         conditions: Vec<Expr>,
         before: u64,
         kind: JoinKind,
@@ -301,7 +323,7 @@ impl Planner<'_> {
         let rows = outer.rows_passing() * choice.rows_out.max(if kind == JoinKind::Left { 1.0 } else { 0.0 });
         let inner_positions = positions_of(block, own);
         let width = block.frame.len();
-        let hash = (hash || !choice.reads_outer) && self.hashes(block, own);
+        let hash = !once && (hash || !choice.reads_outer) && self.hashes(block, own);
         let (equalities, rest): (Vec<Expr>, Vec<Expr>) = conditions
             .into_iter()
             .partition(|condition| hash && equality_sides(block, condition, before, own).is_some());

@@ -1,8 +1,13 @@
 //! The order of a list of inner joins: the cheapest of all that add one table at a time, found set by set.
 //!
-//! For each set of tables the cheapest way to join them is kept; a set that is one table larger is reached from each of
-//! those. Beyond a bound of tables `join_cost` goes on greedily. Called by `join_order` once for each list.
+//! Tables of which at most one row is read stand before all others (MySQL's const tables). For each set of tables the cheapest
+//! way to join them is kept; a set that is one table larger is reached from each of those. Beyond a bound of tables `join_cost`
+//! goes on greedily. Called by `join_order` once for each list.
+use crate::block::{Block, SourceKind};
 use crate::join_cost::Simulation;
+use crate::planner::Planner;
+use expression::Expr;
+use plan::AccessPath;
 
 /// With more tables the sets are too many.
 pub const SEARCH_MAX: usize = 12;
@@ -15,6 +20,44 @@ struct Reached {
     /// The table that was added last, by its place in the list.
     last: usize,
     is_set: bool,
+}
+
+impl Planner<'_> {
+    /// Puts the tables first of which at most one row is read, because a whole unique key is given by constants or by
+    /// columns of other such tables; answers their set.
+    pub fn put_single_first(
+        &self,
+        block: &Block,
+        sources: &mut Vec<usize>,
+        conditions: &[Expr],
+        outer: u64,
+    ) -> u64 {
+        let (mut found, mut single) = (Vec::new(), 0);
+        if sources.len() < 2 {
+            return single;
+        }
+        let is_single = |source: usize, placed: u64| {
+            has_unique_key(block, source)
+                && matches!(
+                    self.choose(block, source, conditions, placed, None).path,
+                    AccessPath::Point { .. }
+                )
+        };
+        while let Some(place) = sources.iter().position(|source| is_single(*source, outer | single)) {
+            let source = sources.remove(place);
+            single |= 1 << source;
+            found.push(source);
+        }
+        found.append(sources);
+        *sources = found;
+        single
+    }
+}
+
+/// Whether the table has a unique key at all.
+fn has_unique_key(block: &Block, source: usize) -> bool {
+    let SourceKind::Stored { table, .. } = &block.sources[source].kind else { return false };
+    table.indexes.iter().any(|index| index.is_unique())
 }
 
 impl Simulation<'_, '_> {

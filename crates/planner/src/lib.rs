@@ -64,12 +64,14 @@ mod join_order;
 mod join_search;
 mod join_test;
 mod loose_scan;
+mod or_parts;
 mod price;
 mod range;
 mod selectivity;
 mod semijoin;
 mod switches;
 mod unnest;
+mod unread_joins;
 
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};

@@ -65,6 +65,7 @@ impl Planner<'_> {
         self.merge_sources(&mut select);
         self.unnest(&mut select.block, &mut select.tree, &mut select.bound.conditions);
         self.push_conditions(&mut select);
+        self.drop_unread_joins(&mut select);
         let around = std::mem::replace(&mut self.builds_correlated, select.is_correlated);
         let with_groups = self.decorrelated(&select);
         let node = self.build_merged(select).map(|plain| match with_groups {

@@ -18,9 +18,12 @@ const LEAST: f64 = 1e-9;
 /// Conditions nested deeper are not looked into.
 const DEPTH_MAX: usize = 8;
 
-/// The share of rows for which the condition is true, the tables it reads taken together.
+/// The share of rows for which the condition is true, the tables it reads taken together. What an OR demands of each table
+/// alone is a condition of its own, so here it is the share of what that leaves.
 pub fn of(block: &Block, condition: &Expr) -> f64 {
-    share_of(block, condition, 0)
+    let parts = crate::or_parts::parts_of(block, condition, u64::MAX);
+    let counted: f64 = parts.iter().map(|part| share_of(block, part, 0)).product();
+    (share_of(block, condition, 0) / counted).clamp(LEAST, 1.0)
 }
 
 fn share_of(block: &Block, condition: &Expr, depth: usize) -> f64 {

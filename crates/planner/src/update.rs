@@ -1,10 +1,12 @@
 //! UPDATE and DELETE: the rows come from a plan like a query's, with their clustered keys.
-use crate::block::{Block, Clause, Position, SourceKind};
+use crate::block::{Block, Clause, PendingSubquery, Position, Source, SourceKind, SubqueryPlan};
+use crate::bound::{BoundBlock, Logical};
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
 use crate::planner::Planner;
-use crate::select_build::RowSource;
+use crate::select_build::{BoundSelect, RowSource};
+use crate::select_items::SelectItem;
 use crate::select_subquery::{apply_all, place_subqueries};
 use crate::view_change::MergedView;
 use datum::{SqlError, error_code};
@@ -14,7 +16,7 @@ use plan::{
     AccessPath, Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node,
     NodeKind, Rights, RowRules, SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
-use schema::TableDef;
+use schema::{TableDef, TableId};
 use std::sync::Arc;
 
 /// The clauses that both statements have.
@@ -23,6 +25,23 @@ struct Clauses<'p> {
     order_by: &'p [ast::OrderItem<'p>],
     limit: Option<ast::Limit<'p>>,
     is_single: bool,
+}
+
+/// Whether the query reads one of the tables, as far as that can be told.
+fn reads_any(query: &Logical, tables: &[TableId]) -> bool {
+    let Logical::Select(select) = query else { return true };
+    let in_source = |source: &Source| match &source.kind {
+        SourceKind::Stored { table, .. } => tables.contains(&table.id),
+        SourceKind::Query(inner) => reads_any(&inner.query, tables),
+        _ => true,
+    };
+    let in_subquery = |subquery: &PendingSubquery| match &subquery.query {
+        SubqueryPlan::Bound(query) => reads_any(query, tables),
+        SubqueryPlan::Built { .. } => true,
+    };
+    select.block.sources.iter().any(in_source)
+        || select.block.subqueries.iter().any(in_subquery)
+        || !select.block.initialisers.is_empty()
 }
 
 impl<'p> Planner<'p> {
@@ -255,6 +274,8 @@ impl<'p> Planner<'p> {
             keys.push(SortKey { expr, descending: item.descending });
         }
         let limit = self.bind_limit(clauses.limit)?;
+        let mut values = values;
+        (joined.tree, conditions) = self.merge_into_change(joined.tree, conditions, sources, &mut values)?;
         let lock = LockClause { exclusive: true, wait: LockWait::Session };
         for &source in sources {
             stored_table(self.block(), source, "UPDATE")?;
@@ -277,6 +298,41 @@ impl<'p> Planner<'p> {
         let initialisers = std::mem::take(&mut block.initialisers);
         self.blocks.push(block);
         self.initialised(apply_all(rows?, applies), initialisers)
+    }
+
+    /// Queries in FROM become part of the block as in a query, but for those that read a table that is changed.
+    fn merge_into_change(
+        &mut self,
+        tree: JoinTree,
+        conditions: Vec<Expr>,
+        targets: &[usize],
+        values: &mut [&mut Expr],
+    ) -> Result<(JoinTree, Vec<Expr>), SqlError> {
+        let mut block = self.blocks.pop().expect("the statement's block");
+        let mut changed = Vec::with_capacity(targets.len());
+        for &target in targets {
+            changed.push(stored_table(&block, target, "UPDATE")?.id);
+        }
+        for source in &mut block.sources {
+            if let SourceKind::Query(query) = &mut source.kind {
+                query.merges &= !reads_any(&query.query, &changed);
+            }
+        }
+        let items = values.iter().map(|value| SelectItem {
+            expr: (**value).clone(),
+            name: String::new(),
+            is_alias: true,
+        });
+        let mut bound = BoundSelect::of_items(items.collect());
+        bound.conditions = conditions;
+        let mut select = BoundBlock { block, bound, tree: Some(tree), is_correlated: false };
+        self.merge_sources(&mut select);
+        self.push_conditions(&mut select);
+        self.blocks.push(select.block);
+        for (value, item) in values.iter_mut().zip(select.bound.items) {
+            **value = item.expr;
+        }
+        Ok((select.tree.expect("it has been given"), select.bound.conditions))
     }
 
     fn changed_rows(
