@@ -40,6 +40,10 @@ impl SchemaChange {
         self.catalog.engine()
     }
 
+    pub(crate) fn shared_engine(&self) -> Arc<Engine> {
+        self.catalog.engine().clone()
+    }
+
     /// For moving rows between trees within the same change.
     pub fn transaction(&mut self) -> &mut Transaction {
         &mut self.transaction

@@ -4,6 +4,7 @@
 //! engine transaction, so after a crash a table exists with its dictionary row and trees or not at all.
 #![forbid(unsafe_code)]
 
+mod build;
 mod catalog;
 mod change;
 mod check;
@@ -14,6 +15,7 @@ mod histograms;
 mod metadata_lock;
 mod name;
 mod program;
+mod progress;
 mod rebuild;
 mod relations;
 mod row_image;
@@ -21,18 +23,20 @@ mod statistics;
 mod validate;
 mod viewer;
 
+pub use build::{BuildWork, IndexBuild};
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
 pub use global_lock::{ClosedGate, Gate, Passage};
 pub use metadata_lock::{
-    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
+    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks, Rest,
 };
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,
     check_database_name, check_index_name, check_table_name,
 };
 pub use program::LiveProgram;
-pub use rebuild::{RowConverter, build_index, copy_rows, for_each_row};
+pub use progress::{Progress, Share, Stage};
+pub use rebuild::{RowConverter, copy_rows, for_each_row};
 pub use validate::check_rows;
 pub use viewer::{ProgramSight, ProgramVisibility, Viewer, Visibility};

@@ -6,6 +6,9 @@
 //! behind the ALTER that waits for it. Who has read a table and begins to change it does not pass: as in MySQL that
 //! is a deadlock with the ALTER.
 //!
+//! Definitions ask in steps (`acquire_politely`): who has the lock already passes such a request, and one that takes too long
+//! is taken back, so that the others go on.
+//!
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
 //! the statement before the DDL as its victim, and so does this: DDL asks in name order while holding nothing).
@@ -42,6 +45,9 @@ pub enum LockName {
 pub enum LockMode {
     /// Reads the table's rows or only its definition.
     Shared,
+    /// Is about to change the definition: others read and write, but nobody else changes it. The owner passes everybody who waits
+    /// when he asks for more.
+    Upgradable,
     /// Changes the table's rows.
     SharedWrite,
     /// Reads rows that nobody may change: LOCK TABLES .. READ.
@@ -111,6 +117,10 @@ struct Waiter {
     ticket: u64,
     owner: LockOwner,
     mode: LockMode,
+    /// Lets those pass who hold the lock.
+    is_polite: bool,
+    /// It would wait for ever: somebody who has the lock and waits for a definition that waits for him.
+    is_refused: bool,
     waker: Option<Waker>,
 }
 
@@ -149,7 +159,20 @@ impl Drop for LockGuard {
 impl MetadataLocks {
     /// Asks for a lock. The future may be dropped (time limit, KILL): the request is then forgotten.
     pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
-        Acquire { locks: self.clone(), owner, name, mode, ticket: None }
+        Acquire { locks: self.clone(), owner, name, mode, is_polite: false, ticket: None }
+    }
+
+    /// The same, letting those pass who have the lock: they are waited for anyway.
+    pub fn acquire_politely(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
+        let mut acquire = self.acquire(owner, name, mode);
+        acquire.is_polite = true;
+        acquire
+    }
+
+    /// Shows an owner as one who waits while he does not ask.
+    pub fn rest(self: &Arc<Self>, owner: LockOwner, awaited: LockName) -> Rest {
+        self.show_wait(owner, Some(awaited));
+        Rest { locks: self.clone(), owner }
     }
 
     /// The lock if it is free now, without a request that could wait.
@@ -199,11 +222,24 @@ impl MetadataLocks {
     }
 }
 
+/// The time between two requests: see `MetadataLocks::rest`.
+pub struct Rest {
+    locks: Arc<MetadataLocks>,
+    owner: LockOwner,
+}
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        self.locks.show_wait(self.owner, None);
+    }
+}
+
 pub struct Acquire {
     locks: Arc<MetadataLocks>,
     owner: LockOwner,
     name: LockName,
     mode: LockMode,
+    is_polite: bool,
     /// Set while the request is in the queue.
     ticket: Option<u64>,
 }
@@ -216,7 +252,11 @@ impl Future for Acquire {
         let mut table = this.locks.table.lock();
         let granted = match this.ticket {
             None => table.try_grant(this.owner, &this.name, this.mode),
-            Some(ticket) => table.poll_ticket(&this.name, ticket, context.waker()),
+            Some(ticket) => match table.poll_ticket(&this.name, ticket, context.waker()) {
+                // Dropping the request takes it out of the queue.
+                Err(LockDeadlock) => return Poll::Ready(Err(LockDeadlock)),
+                Ok(granted) => granted,
+            },
         };
         if let Some(place) = granted {
             this.ticket = None;
@@ -224,10 +264,18 @@ impl Future for Acquire {
             return Poll::Ready(Ok(LockGuard { locks: this.locks.clone(), name, place, owner, mode }));
         }
         if this.ticket.is_none() {
-            if table.would_deadlock(this.owner, &this.name, this.mode) {
+            if table.would_deadlock(this.owner, &this.name, this.mode)
+                && !(this.is_polite && table.refuse_others(this.owner, &this.name))
+            {
                 return Poll::Ready(Err(LockDeadlock));
             }
-            this.ticket = Some(table.enqueue(this.owner, &this.name, this.mode, context.waker()));
+            let waker = Some(context.waker().clone());
+            let (owner, mode, is_polite) = (this.owner, this.mode, this.is_polite);
+            this.ticket =
+                Some(table.enqueue(
+                    &this.name,
+                    Waiter { ticket: 0, owner, mode, is_polite, is_refused: false, waker },
+                ));
         }
         Poll::Pending
     }
@@ -242,8 +290,15 @@ impl Drop for Acquire {
 }
 
 fn conflict(left: LockMode, right: LockMode) -> bool {
-    use LockMode::{Exclusive, NoWrite, SharedWrite};
-    matches!((left, right), (Exclusive, _) | (_, Exclusive) | (NoWrite, SharedWrite) | (SharedWrite, NoWrite))
+    use LockMode::{Exclusive, NoWrite, SharedWrite, Upgradable};
+    matches!(
+        (left, right),
+        (Exclusive, _)
+            | (_, Exclusive)
+            | (NoWrite, SharedWrite)
+            | (SharedWrite, NoWrite)
+            | (Upgradable, Upgradable)
+    )
 }
 
 impl LockTable {
@@ -258,9 +313,8 @@ impl LockTable {
         if lock.is_idle() {
             self.idle -= 1;
         }
-        let holds = lock.holders.iter().any(|holder| holder.owner == owner && holder.mode >= mode);
-        let behind = !holds && lock.queue.iter().any(|waiter| conflict(waiter.mode, mode));
-        if behind || lock.held_against(owner, mode) {
+        let is_behind = lock.queue.iter().any(|waiter| lock.goes_before(waiter, owner, mode));
+        if is_behind || lock.held_against(owner, mode) {
             return None;
         }
         lock.hold(owner, mode);
@@ -280,25 +334,54 @@ impl LockTable {
         self.places.get(name).map(|place| &self.locks[*place])
     }
 
-    fn enqueue(&mut self, owner: LockOwner, name: &LockName, mode: LockMode, waker: &Waker) -> u64 {
+    fn enqueue(&mut self, name: &LockName, waiter: Waiter) -> u64 {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
+        self.waiting.insert(waiter.owner, name.clone());
         let place = *self.places.get(name).expect("a lock that was refused exists");
-        self.locks[place].queue.push_back(Waiter { ticket, owner, mode, waker: Some(waker.clone()) });
-        self.waiting.insert(owner, name.clone());
+        let lock = &mut self.locks[place];
+        let waiter = Waiter { ticket, ..waiter };
+        match lock.is_upgrading(waiter.owner) {
+            true => lock.queue.push_front(waiter),
+            false => lock.queue.push_back(waiter),
+        }
         ticket
     }
 
     /// The place of the lock when the ticket has left the queue: `grant_waiting` made its owner a holder.
-    fn poll_ticket(&mut self, name: &LockName, ticket: u64, waker: &Waker) -> Option<usize> {
+    fn poll_ticket(
+        &mut self,
+        name: &LockName,
+        ticket: u64,
+        waker: &Waker,
+    ) -> Result<Option<usize>, LockDeadlock> {
         let place = *self.places.get(name).expect("a queued or granted lock exists");
         match self.locks[place].queue.iter_mut().find(|waiter| waiter.ticket == ticket) {
+            Some(waiter) if waiter.is_refused => Err(LockDeadlock),
             Some(waiter) => {
                 waiter.waker = Some(waker.clone());
-                None
+                Ok(None)
             }
-            None => Some(place),
+            None => Ok(Some(place)),
         }
+    }
+
+    /// As in MySQL it is the statement that gives way to the definition: those who have the lock and wait for more of it get the
+    /// error. False when there are none.
+    fn refuse_others(&mut self, owner: LockOwner, name: &LockName) -> bool {
+        let Some(place) = self.places.get(name) else { return false };
+        let Lock { holders, queue } = &mut self.locks[*place];
+        let mut refused = false;
+        for waiter in queue.iter_mut().filter(|waiter| waiter.owner != owner) {
+            if holders.iter().any(|holder| holder.owner == waiter.owner) {
+                waiter.is_refused = true;
+                refused = true;
+                if let Some(waker) = waiter.waker.take() {
+                    waker.wake();
+                }
+            }
+        }
+        refused
     }
 
     /// A request that is given up: still queued, or granted in the meantime.
@@ -384,8 +467,8 @@ impl LockTable {
         let in_front = lock
             .queue
             .iter()
-            .take_while(|waiter| before.is_none_or(|ticket| waiter.ticket < ticket))
-            .filter(|waiter| waiter.owner != owner && conflict(waiter.mode, mode))
+            .take_while(|waiter| before.is_none_or(|ticket| waiter.ticket != ticket))
+            .filter(|waiter| waiter.owner != owner && lock.goes_before(waiter, owner, mode))
             .map(|waiter| waiter.owner);
         holders.chain(in_front).collect()
     }
@@ -395,6 +478,19 @@ impl Lock {
     /// Nobody needs it.
     fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    fn is_upgrading(&self, owner: LockOwner) -> bool {
+        self.holders.iter().any(|holder| holder.owner == owner && holder.mode == LockMode::Upgradable)
+    }
+
+    /// Whether somebody in the queue stands in front of a new request.
+    fn goes_before(&self, waiter: &Waiter, owner: LockOwner, mode: LockMode) -> bool {
+        let passes = |holder: &Holder| {
+            holder.owner == owner
+                && (waiter.is_polite || holder.mode >= mode || holder.mode == LockMode::Upgradable)
+        };
+        conflict(waiter.mode, mode) && !self.holders.iter().any(passes)
     }
 
     /// Grants to everybody whom no holder and nobody in front stops, as `try_grant` would.

@@ -1,9 +1,9 @@
-//! Moving rows within a schema change: copying a table into new trees and filling a new index.
+//! Moving rows within a schema change: copying a table into new trees.
 //!
-//! Invariant: the caller holds the table's exclusive metadata lock, so the rows do not change meanwhile; an error
+//! Invariant: the caller holds a metadata lock that keeps writers out, so the rows do not change meanwhile; an error
 //! leaves nothing behind, because the change is then dropped.
 use datum::{SqlError, Value};
-use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, TreeId, Uniqueness};
+use engine::{Direction, EntryBatch, KeyRange, ReadMode, TreeId};
 use table::{ChangeOutcome, Projection, ReadyTable, TableHandle, damaged, table_error};
 
 use crate::change::SchemaChange;
@@ -102,38 +102,6 @@ pub async fn copy_rows(
             match to.load_row(change.transaction(), &converted).await? {
                 ChangeOutcome::Done => count += 1,
                 ChangeOutcome::Duplicate { index, .. } => return Err(to.duplicate_error(index, &converted)),
-            }
-        }
-    }
-}
-
-/// Fills one index of `table`, whose tree exists and is empty, from the rows.
-pub async fn build_index(
-    change: &mut SchemaChange,
-    table: &TableHandle,
-    index: usize,
-) -> Result<(), SqlError> {
-    let mut rows = TableRows::new(change, table);
-    let mut batch = EntryBatch::default();
-    let tree = TreeId(table.definition().indexes[index].tree);
-    let is_unique = table.definition().indexes[index].is_unique();
-    let (mut key, mut value) = (Vec::new(), Vec::new());
-    loop {
-        let next = rows.next(change, &mut batch).await?;
-        if next.is_empty() {
-            return Ok(());
-        }
-        for (row_key, row) in next {
-            key.clear();
-            value.clear();
-            let (own_length, has_null) = table.layout().write_entry_key(index, &row, &row_key, &mut key)?;
-            table.layout().write_entry_value(&row_key, &mut value);
-            let unique =
-                if is_unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
-            match change.transaction().load(tree, &key, &value, unique).await {
-                Ok(()) => {}
-                Err(EngineError::DuplicateKey { .. }) => return Err(table.duplicate_error(index, &row)),
-                Err(error) => return Err(table_error(table.definition(), error)),
             }
         }
     }

@@ -114,23 +114,6 @@ pub fn newly_enforced<'a>(before: &'a TableDef, after: &'a TableDef) -> impl Ite
     after.checks.iter().filter(move |check| check.enforced && !was_enforced(check))
 }
 
-/// Error 1845: rows are checked by a way that MySQL calls a copy.
-pub fn check_constraint_algorithm(
-    before: &TableDef,
-    after: &TableDef,
-    options: SchemaChangeOption,
-) -> Result<(), SqlError> {
-    let algorithm = match options.algorithm {
-        Some(AlgorithmOption::InPlace) => "ALGORITHM=INPLACE",
-        Some(AlgorithmOption::Instant) => "ALGORITHM=INSTANT",
-        _ => return Ok(()),
-    };
-    match newly_enforced(before, after).next() {
-        Some(_) => Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED.with(&[&algorithm, &"ALGORITHM=COPY"])),
-        None => Ok(()),
-    }
-}
-
 /// Whether the copy makes values that were not there: of stored generated columns, of default expressions.
 pub fn computes_values(after: &TableDef, before: &TableDef, sources: &[ColumnSource]) -> bool {
     let mut columns = after.columns.iter().zip(sources);

@@ -20,6 +20,7 @@ mod foreign_key;
 mod foreign_key_check;
 mod index;
 mod index_part;
+mod method;
 mod options;
 mod query_columns;
 mod relatives;
@@ -31,8 +32,8 @@ mod text;
 
 pub use alter::{AlterContext, apply_alterations};
 pub use alteration::{
-    Alteration, Converter, check_algorithm, check_constraint_algorithm, computes_values, is_only_named,
-    is_same_value, needs_rebuild, newly_enforced, old_and_new,
+    Alteration, Converter, check_algorithm, computes_values, is_only_named, is_same_value, needs_rebuild,
+    newly_enforced, old_and_new,
 };
 pub use conditions::{
     ER_CHECK_CONSTRAINT_DUP_NAME, ER_DB_DOES_NOT_EXIST, ER_FOREIGN_KEY_WITH_CREATE_SELECT,
@@ -44,6 +45,7 @@ pub use data_type::{TypeContext, column_type};
 pub use database::database_collation;
 pub use draft::{ColumnSource, DefinitionContext, RowExpressionType, TableDraft};
 pub use foreign_key_check::{Definer, Followers, ForeignKeys};
+pub use method::{Concurrency, Means, Method, check_options, choose_means};
 pub use query_columns::{SourceColumns, add_query_columns};
 pub use relatives::referenced_by;
 pub use rename::{Names, checks_like, follow_renames};

@@ -14,7 +14,7 @@ use crate::transaction_state::TransactionState;
 use crate::undo_stack::{UndoItem, UndoStack};
 use crate::{EngineError, TreeId};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use wal::{AppendError, Lsn, Priority, WalGroup};
 
 /// What a committed transaction takes in memory while its history does, generously.
@@ -141,6 +141,12 @@ impl Engine {
         history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
+    }
+
+    /// Waits until every commit that has begun before can be seen: by the next snapshot.
+    pub async fn settle_commits(&self) -> Result<(), EngineError> {
+        let lsn = self.last_commit_lsn.load(Acquire);
+        self.acknowledge(lsn).await
     }
 
     /// Waits until a commit at `lsn` may be acknowledged.

@@ -347,6 +347,12 @@ impl Sorter {
         Ok(merge.current(&self.buffer).is_some())
     }
 
+    /// The key of the row, behind a `next` that was true.
+    pub fn key(&self) -> &[u8] {
+        let current = self.merge.as_ref().and_then(|merge| merge.current(&self.buffer));
+        current.map_or(&[], |(key, _)| key)
+    }
+
     /// The row, behind a `next` that was true.
     pub fn row(&self) -> &[u8] {
         let current = self.merge.as_ref().and_then(|merge| merge.current(&self.buffer));

@@ -96,6 +96,7 @@ impl ReadyTable {
         let mut row_key = Vec::with_capacity(32);
         self.layout().write_row_key(row, row_id, &mut row_key)?;
         self.insert_entries(transaction, row, &row_key, how).await?;
+        self.tell_change(transaction, (&row_key, None), (&row_key, row));
         self.counters.count_rows(1);
         self.statistics().count_change();
         Ok(())
@@ -283,6 +284,7 @@ impl TableHandle {
                 updated.map_err(|error| table_error(table, error))?;
             }
         }
+        self.tell_change(transaction, (old_key, Some(old)), (new_key, new));
         if changes_index {
             self.statistics().count_change();
         }
@@ -316,6 +318,7 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), SqlError> {
         let to_sql = |error| table_error(self.definition(), error);
+        let told = self.told_row(transaction, row_key, wait).await?;
         // The snapshot may show other entries of the row than those that are deleted here.
         transaction.passes_snapshot(self.layout().tree, row_key);
         transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
@@ -327,6 +330,7 @@ impl TableHandle {
                 self.delete_entry(transaction, index, &key, row_key, wait).await.map_err(to_sql)?;
             }
         }
+        self.tell_deletion(transaction, row_key, told);
         self.counters.count_rows(-1);
         self.statistics().count_change();
         Ok(())

@@ -1,4 +1,5 @@
 //! A live table: its descriptor, the layout of its rows, and what changes while it is used.
+use crate::change_stream::StreamCell;
 use crate::counters::Counters;
 use crate::error::{damaged, table_error};
 use crate::layout::TableLayout;
@@ -16,6 +17,7 @@ pub struct TableHandle {
     layout: TableLayout,
     pub(crate) counters: Counters,
     statistics: Arc<StatisticsCell>,
+    pub(crate) changes: StreamCell,
 }
 
 impl TableHandle {
@@ -26,6 +28,7 @@ impl TableHandle {
             counters: Counters::new(&definition),
             definition,
             statistics,
+            changes: StreamCell::default(),
         }
     }
 

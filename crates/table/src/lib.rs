@@ -12,6 +12,7 @@ mod once;
 mod ready;
 
 mod change;
+mod change_stream;
 mod duplicate;
 mod foreign_key;
 
@@ -31,6 +32,7 @@ mod error;
 
 pub use auto_increment::AutoIncrement;
 pub use change::ChangeOutcome;
+pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
 pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;

@@ -144,3 +144,57 @@ fn a_lock_that_is_passed_on_keeps_others_out_and_its_former_owner_too() {
     drop(guard);
     assert!(matches!(poll_once(former.as_mut()), Some(Ok(_))));
 }
+
+fn politely(locks: &Arc<MetadataLocks>, owner: u64, mode: LockMode) -> Acquire {
+    locks.acquire_politely(LockOwner(owner), name("t"), mode)
+}
+
+#[test]
+fn a_holder_passes_a_polite_request_and_newcomers_do_not() {
+    let locks = Arc::new(MetadataLocks::default());
+    let reader = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let mut alter = pin!(politely(&locks, 2, LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    let writer = take(&locks, 1, "t", LockMode::SharedWrite).expect("it has the lock");
+    assert!(take(&locks, 3, "t", LockMode::Shared).is_none());
+    drop((reader, writer));
+    assert!(poll_once(alter.as_mut()).is_some());
+}
+
+#[test]
+fn an_upgradable_lock_lets_all_but_its_like_in_and_passes_those_who_wait() {
+    let locks = Arc::new(MetadataLocks::default());
+    let own = take(&locks, 1, "t", LockMode::Upgradable).unwrap();
+    let writer = take(&locks, 2, "t", LockMode::SharedWrite).expect("writers go on");
+    let reader = take(&locks, 3, "t", LockMode::Shared).expect("readers go on");
+    let mut other = pin!(locks.acquire(LockOwner(4), name("t"), LockMode::Upgradable));
+    assert!(poll_once(other.as_mut()).is_none(), "one definition at a time");
+    let mut stop = pin!(politely(&locks, 1, LockMode::NoWrite));
+    assert!(poll_once(stop.as_mut()).is_none());
+    drop(writer);
+    let stopped = poll_once(stop.as_mut()).expect("readers do not matter").unwrap();
+    let mut upgrade = pin!(politely(&locks, 1, LockMode::Exclusive));
+    assert!(poll_once(upgrade.as_mut()).is_none());
+    drop(reader);
+    let alone = poll_once(upgrade.as_mut()).expect("in front of the other definition").unwrap();
+    assert!(poll_once(other.as_mut()).is_none());
+    drop((alone, stopped, own));
+    assert!(poll_once(other.as_mut()).is_some());
+}
+
+#[test]
+fn a_statement_that_waits_for_a_definition_gives_way_to_it() {
+    let locks = Arc::new(MetadataLocks::default());
+    let _own = take(&locks, 1, "t", LockMode::Upgradable).unwrap();
+    let _stopped = take(&locks, 1, "t", LockMode::NoWrite).unwrap();
+    let reader = take(&locks, 2, "t", LockMode::Shared).unwrap();
+    let mut upgrade = pin!(politely(&locks, 1, LockMode::Exclusive));
+    {
+        let mut write = pin!(locks.acquire(LockOwner(2), name("t"), LockMode::SharedWrite));
+        assert!(poll_once(write.as_mut()).is_none());
+        assert!(poll_once(upgrade.as_mut()).is_none());
+        assert!(matches!(poll_once(write.as_mut()), Some(Err(LockDeadlock))));
+    }
+    drop(reader);
+    assert!(matches!(poll_once(upgrade.as_mut()), Some(Ok(_))));
+}

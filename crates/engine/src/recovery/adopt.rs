@@ -127,7 +127,7 @@ impl Engine {
 
     /// Waits until no unfinished transaction has changes in the tree, which is to be dropped: its long values must not
     /// be freed twice.
-    pub(crate) async fn wait_for_unfinished(&self, tree: TreeId) -> Result<(), EngineError> {
+    pub async fn wait_for_unfinished(&self, tree: TreeId) -> Result<(), EngineError> {
         while self.unfinished.has(tree)? {
             self.check_running()?;
             self.env.clock.sleep(WAIT_RETRY_US).await;

@@ -1,23 +1,22 @@
 //! ALTER TABLE, CREATE INDEX and DROP INDEX.
 //!
 //! Three ways, the cheapest that does it: a new descriptor over the same trees; new index trees filled from the
-//! rows; a copy of all rows into new trees. Each is one atomic schema change.
+//! rows; a copy of all rows into new trees. Each is one atomic schema change. Who may use the table meanwhile: `online`.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::{LockGuard, LockMode, SchemaChange, build_index, check_rows, check_table_name, copy_rows};
+use catalog::{SchemaChange, check_rows, copy_rows};
 use datum::{ColumnType, SqlError, error_code};
-use parser::ast::{
-    AlgorithmOption, AlterSpecification, AlterTable, CreateIndex, DropIndex, SchemaChangeOption,
-};
+use parser::ast::{AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption};
 use table::{ParentLink, ReadyTable, TableHandle};
 
 use super::guard::Shield;
+use super::online::AlterLocks;
 use super::{Done, Effects};
 use crate::session::Session;
 use definition::{
-    AlterContext, Alteration, ColumnSource, Converter, Followers, TableDraft, TableName, apply_alterations,
-    check_algorithm, check_constraint_algorithm, computes_values, follow_renames, is_only_named,
+    AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
+    apply_alterations, check_algorithm, choose_means, computes_values, follow_renames, is_only_named,
     is_same_value, needs_rebuild, old_and_new,
 };
 
@@ -67,28 +66,29 @@ impl Session {
         if self.temporary.has(&name) {
             return self.alter_temporary(name, new_name, specifications, options, shield).await;
         }
-        let _locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
+        let mut locks = self.lock_altered(&name, new_name.as_ref(), specifications).await?;
+        let is_renamed = new_name.is_some();
         let mut alteration = self.alteration(&name, specifications)?;
         let (followers, added) = self.relate(&mut alteration, new_name, options)?;
         alteration.rebuild |= needs_rebuild(&alteration);
-        check_instant(&alteration, options)?;
-        let before = alteration.before.definition().clone();
-        if options.algorithm.is_some_and(|algorithm| algorithm != AlgorithmOption::Copy) {
-            check_constraint_algorithm(&before, &alteration.after, options)?;
+        let means = choose_means(&alteration, has_new_indexes(&alteration), options)?;
+        if is_renamed {
+            check_rename_lock(options)?;
         }
-        let is_rebuilt = alteration.rebuild;
+        let concurrency = match added.is_empty() {
+            true => means.concurrency,
+            // Rows of the parents must not go while the rows are checked against them.
+            false => Concurrency::Nobody,
+        };
+        self.exclude_for(&mut locks, concurrency).await?;
         let mut change = self.instance.catalog().begin_change();
-        self.put_followers(&mut change, followers).await?;
         let (table, copied) = match alteration.rebuild {
-            true => self.rebuild(&mut change, alteration).await?,
-            false => (self.change_in_place(&mut change, alteration).await?, 0),
+            true => self.rebuild(&mut change, alteration, &mut locks).await?,
+            false => self.change_in_place(&mut change, alteration, (&mut locks, concurrency)).await?,
         };
+        self.put_followers(&mut change, followers).await?;
         let checked = self.check_added(&mut change, &table, &added).await?;
-        let obeyed = match is_rebuilt {
-            true => 0,
-            false => self.check_new_constraints(&mut change, &before, &table).await?,
-        };
-        let copied = copied.max(checked).max(obeyed);
+        let copied = copied.max(checked);
         self.commit_change(change, shield).await?;
         if is_only_named(specifications) {
             return Ok(Done::ok());
@@ -96,32 +96,6 @@ impl Session {
         let warnings = self.shared.diagnostics.lock().count();
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info: info.into() }))
-    }
-
-    async fn lock_altered(
-        &self,
-        name: &TableName,
-        to: Option<&TableName>,
-        specifications: &[AlterSpecification<'_>],
-    ) -> Result<Vec<LockGuard>, SqlError> {
-        let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Exclusive)];
-        if let Some(to) = to {
-            check_table_name(&to.name)?;
-            self.require_changeable(&to.database)?;
-            locks.push((to.database_lock(), LockMode::Shared));
-            locks.push((to.lock(), LockMode::Exclusive));
-        }
-        let guards = self
-            .lock_with_relatives(locks, || self.foreign_keys().altered_relatives(name, specifications))
-            .await?;
-        if let Some(to) = to {
-            let catalog = self.instance.catalog();
-            catalog.require_database(&to.database)?;
-            if catalog.is_named(&to.database, &to.name) {
-                return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
-            }
-        }
-        Ok(guards)
     }
 
     pub(super) fn alteration(
@@ -217,12 +191,13 @@ impl Session {
         Ok(count)
     }
 
-    /// New index trees and a new descriptor over the old rows.
+    /// New index trees and a new descriptor over the old rows; gives the number of rows that were checked.
     pub(super) async fn change_in_place(
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
-    ) -> Result<Arc<TableHandle>, SqlError> {
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
+    ) -> Result<(Arc<TableHandle>, u64), SqlError> {
         let Alteration { before, mut after, auto_increment, .. } = alteration;
         let old = before.definition();
         let mut built = Vec::new();
@@ -232,12 +207,12 @@ impl Session {
                 built.push(position);
             }
         }
+        let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
+        let obeyed = self.check_new_constraints(change, old, &handle).await?;
         if !built.is_empty() {
-            let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
-            for position in built {
-                build_index(change, &handle, position).await?;
-            }
+            self.build_indexes(change, (&before, handle), built, (&mut *locks, concurrency)).await?;
         }
+        self.exclude_all(locks).await?;
         let kept: BTreeSet<u64> = after.indexes.iter().map(|index| index.tree).collect();
         for index in &old.indexes {
             if index.tree != old.tree && !kept.contains(&index.tree) {
@@ -245,14 +220,15 @@ impl Session {
             }
         }
         change.remove_definition(old).await?;
-        match auto_increment {
+        let table = match auto_increment {
             Some(_) => {
                 // It may be lower than what the tree's mark says.
                 after.auto_increment_resets += 1;
-                change.put_table(after).await
+                change.put_table(after).await?
             }
-            None => self.put_renamed(change, old, after).await,
-        }
+            None => self.put_renamed(change, old, after).await?,
+        };
+        Ok((table, obeyed))
     }
 
     /// A copy of all rows into new trees under a new table id.
@@ -260,7 +236,11 @@ impl Session {
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
+        locks: &mut AlterLocks,
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
+        if !locks.is_alone() {
+            self.exclude_for(locks, Concurrency::Readers).await?;
+        }
         let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
         let old = before.definition();
         if auto_increment.is_none() {
@@ -283,6 +263,7 @@ impl Session {
         let mut converter = Converter::new(self, self.conversion(), old, &after, &sources, &maker);
         let copied = copy_rows(change, &before, &handle, &mut converter).await?;
         drop(converter);
+        self.exclude_all(locks).await?;
         change.drop_table(old).await?;
         // The new tree has no mark of what was copied.
         after.auto_increment_start = after.auto_increment_start.max(handle.auto_increment().peek());
@@ -294,11 +275,17 @@ impl Session {
     }
 }
 
-/// Error 1845 where rows would have to be copied.
-pub(super) fn check_instant(alteration: &Alteration, options: SchemaChangeOption) -> Result<(), SqlError> {
-    match alteration.rebuild && options.algorithm == Some(AlgorithmOption::Instant) {
-        true => Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED
-            .with(&[&"ALGORITHM=INSTANT", &"ALGORITHM=COPY/INPLACE"])),
-        false => Ok(()),
+/// Error 1845: nobody can use a table while its name changes.
+fn check_rename_lock(options: SchemaChangeOption) -> Result<(), SqlError> {
+    match options.lock {
+        Some(LockOption::None | LockOption::Shared) => {
+            Err(error_code::ER_ALTER_OPERATION_NOT_SUPPORTED.with(&[&"LOCK=NONE/SHARED", &"LOCK=EXCLUSIVE"]))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Whether entries have to be made for some index.
+pub(super) fn has_new_indexes(alteration: &Alteration) -> bool {
+    alteration.after.indexes.iter().any(|index| index.tree == 0)
 }

@@ -1,6 +1,4 @@
 //! CHECK constraints in data definition: names that are unique in a database, and rows that are there already.
-use std::sync::Arc;
-
 use catalog::{SchemaChange, for_each_row};
 use datum::SqlError;
 use definition::{ER_CHECK_CONSTRAINT_DUP_NAME, newly_enforced};
@@ -41,7 +39,7 @@ impl Session {
         &self,
         change: &mut SchemaChange,
         before: &TableDef,
-        table: &Arc<TableHandle>,
+        table: &TableHandle,
     ) -> Result<u64, SqlError> {
         let after = table.definition();
         let names: Vec<&str> = newly_enforced(before, after).map(|check| check.name.as_str()).collect();

@@ -81,7 +81,10 @@ impl Session {
         if let Some(like) = like {
             locks.push((like.lock(), LockMode::Shared));
         }
-        self.lock_with_relatives(locks, || &self.foreign_keys().relatives(name) | &parents).await
+        self.lock_with_relatives(locks, LockMode::Exclusive, || {
+            &self.foreign_keys().relatives(name) | &parents
+        })
+        .await
     }
 
     pub(super) fn definition_like(&self, like: &TableName, name: &TableName) -> Result<TableDef, SqlError> {

@@ -127,7 +127,7 @@ impl Session {
         if wanted.iter().any(|(_, mode)| *mode == LockMode::Exclusive) {
             self.pass_to_change().await?;
         }
-        let guards = self.lock_for_change(wanted).await?;
+        let guards = self.lock_all(wanted).await?;
         for handle in handles {
             // One that DDL replaced before it was locked has been made anew.
             self.instance.catalog().ready_unless_changing(&handle, self.lock_owner()).await?;
@@ -286,7 +286,7 @@ impl Session {
     }
 
     async fn move_table_lock(&mut self, from: &TableName, to: &TableName) -> Result<(), SqlError> {
-        let guards = self.lock_for_change(vec![(to.lock(), LockMode::Exclusive)]).await?;
+        let guards = self.lock_all(vec![(to.lock(), LockMode::Exclusive)]).await?;
         self.table_locks.rename(&from.lock(), &to.lock(), guards);
         Ok(())
     }

@@ -1,22 +1,64 @@
 //! The metadata locks that statements take.
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use catalog::{LockGuard, LockMode, LockName};
-use datum::SqlError;
+use datum::{SqlError, error_code};
 use definition::TableName;
 
+use super::guard::within;
 use crate::session::Session;
+
+/// How long a definition's request keeps others waiting, at first and at most. Those who have the table go on meanwhile, so
+/// it takes longer only when one of them does.
+const STEP_MIN: Duration = Duration::from_millis(50);
+const STEP_MAX: Duration = Duration::from_millis(400);
+/// How long the others have between two requests.
+const REST: Duration = Duration::from_millis(100);
+
+/// The requests for one lock, as long as `lock_wait_timeout` in all.
+pub(super) struct LockSteps {
+    step: Duration,
+    left: Duration,
+}
+
+impl LockSteps {
+    pub fn new(session: &Session) -> LockSteps {
+        LockSteps { step: STEP_MIN, left: Duration::from_secs(session.settings.lock_wait_timeout_s) }
+    }
+
+    fn take(&mut self, wanted: Duration) -> Duration {
+        let taken = wanted.min(self.left);
+        self.left -= taken;
+        taken
+    }
+
+    /// How long the next request may take.
+    fn next(&mut self) -> Duration {
+        let step = self.step;
+        self.step = (step + step / 8).min(STEP_MAX);
+        self.take(step)
+    }
+}
+
+/// Each name once, with its strongest mode, in their order.
+fn strongest(mut names: Vec<(LockName, LockMode)>) -> Vec<(LockName, LockMode)> {
+    names.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
+    names.dedup_by(|later, earlier| later.0 == earlier.0);
+    names
+}
 
 impl Session {
     /// Locks for a definition, together with relatives, whose number is only known for sure when all are locked.
     pub(super) async fn lock_with_relatives(
         &self,
         locks: Vec<(LockName, LockMode)>,
+        mode: LockMode,
         relatives: impl Fn() -> BTreeSet<TableName>,
     ) -> Result<Vec<LockGuard>, SqlError> {
         loop {
             let wanted = relatives();
-            let others = wanted.iter().map(|name| (name.lock(), LockMode::Exclusive));
+            let others = wanted.iter().map(|name| (name.lock(), mode));
             let guards = self.lock_for_change(locks.iter().cloned().chain(others).collect()).await?;
             if relatives().is_subset(&wanted) {
                 return Ok(guards);
@@ -38,19 +80,78 @@ impl Session {
     }
 
     /// Locks for one DDL statement: databases shared, tables exclusive, in the order of their names so that two
-    /// such statements cannot wait for each other.
+    /// such statements cannot wait for each other. What would make others wait is asked for in steps.
     pub(crate) async fn lock_for_change(
         &self,
-        mut names: Vec<(LockName, LockMode)>,
+        names: Vec<(LockName, LockMode)>,
     ) -> Result<Vec<LockGuard>, SqlError> {
-        // The strongest mode of a name comes first and is the one that stays.
-        names.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
-        names.dedup_by(|later, earlier| later.0 == earlier.0);
+        let names = strongest(names);
+        let stops_others = |(name, mode): &(LockName, LockMode)| {
+            *mode == LockMode::Exclusive && matches!(name, LockName::Table(..))
+        };
+        if !names.iter().any(stops_others) {
+            return self.lock_all(names).await;
+        }
+        let mut steps = LockSteps::new(self);
+        loop {
+            if let Some(guards) = self.lock_step(&names, &mut steps).await? {
+                return Ok(guards);
+            }
+            self.rest(&names, &mut steps).await?;
+        }
+    }
+
+    /// The same for locks that are held until somebody says otherwise: others wait behind the request.
+    pub(super) async fn lock_all(
+        &self,
+        names: Vec<(LockName, LockMode)>,
+    ) -> Result<Vec<LockGuard>, SqlError> {
         let mut guards = Vec::with_capacity(names.len());
-        for (name, mode) in names {
+        for (name, mode) in strongest(names) {
             guards.push(self.lock(&name, mode).await?);
         }
         Ok(guards)
+    }
+
+    /// One request for all of them, which is given up when it takes too long: what stood behind it goes on.
+    pub(super) async fn lock_step(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<Option<Vec<LockGuard>>, SqlError> {
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        let all = async {
+            let mut guards = Vec::with_capacity(names.len());
+            for (name, mode) in names {
+                guards.push(match locks.try_acquire(owner, name, *mode) {
+                    Some(guard) => guard,
+                    None => locks.acquire_politely(owner, name.clone(), *mode).await?,
+                });
+            }
+            Ok(guards)
+        };
+        let limit = steps.next();
+        match within(self.instance.timer(), limit, all).await {
+            Some(Ok(guards)) => Ok(Some(guards)),
+            Some(Err(catalog::LockDeadlock)) => Err(error_code::ER_LOCK_DEADLOCK.plain()),
+            None => Ok(None),
+        }
+    }
+
+    /// The time between two steps; error 1205 when there is none left.
+    pub(super) async fn rest(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<(), SqlError> {
+        if steps.left.is_zero() {
+            return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
+        }
+        let awaited = names.iter().max_by_key(|(_, mode)| *mode);
+        let locks = self.instance.catalog().locks();
+        let _shown = awaited.map(|(name, _)| locks.rest(self.lock_owner(), name.clone()));
+        self.instance.timer().sleep(steps.take(REST)).await;
+        Ok(())
     }
 
     /// For a statement that changes accounts.

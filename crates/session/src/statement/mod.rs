@@ -34,6 +34,7 @@ mod maintenance;
 mod named;
 mod nested;
 mod observe;
+mod online;
 mod plan_tables;
 mod planned;
 mod prepared;

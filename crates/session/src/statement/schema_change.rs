@@ -125,7 +125,7 @@ impl Session {
             true => BTreeSet::new(),
             false => names.iter().flat_map(|name| self.foreign_keys().relatives(name)).collect(),
         };
-        let _locks = self.lock_with_relatives(locks, relatives).await?;
+        let _locks = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
         let catalog = self.instance.catalog().clone();
         let is_missing =
             |name: &&TableName| statement.temporary || catalog.table(&name.database, &name.name).is_none();
@@ -170,7 +170,7 @@ impl Session {
         }
         let involved = renames.iter().flat_map(|(from, to)| [from, to]);
         let relatives = || involved.clone().flat_map(|name| self.foreign_keys().relatives(name)).collect();
-        let _locks = self.lock_with_relatives(locks, relatives).await?;
+        let _locks = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
         let catalog = self.instance.catalog().clone();
         let mut names = Names::default();
         for (from, to) in &renames {
@@ -357,7 +357,7 @@ impl Session {
         let views = catalog.views(name).into_iter().map(|view| TableName::of_view(&view).lock());
         locks.extend(views.map(|view| (view, LockMode::Exclusive)));
         let relatives = || tables.iter().flat_map(|table| self.foreign_keys().relatives(table)).collect();
-        let _tables = self.lock_with_relatives(locks, relatives).await?;
+        let _tables = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
         self.foreign_keys().check_drop(&tables)?;
         let mut change = catalog.begin_change();
         let table_count = change.drop_database(name).await?;

@@ -19,11 +19,13 @@ use planner::Literals;
 use schema::TableDef;
 use table::TableHandle;
 
+use super::alter_table::has_new_indexes;
 use super::guard::Shield;
+use super::online::AlterLocks;
 use super::{Done, Effects, Request};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use definition::{TableName, follow_renames, is_only_named, needs_rebuild};
+use definition::{Concurrency, TableName, choose_means, follow_renames, is_only_named, needs_rebuild};
 use instance::PreparedPlan;
 
 /// The temporary tables of a session.
@@ -273,16 +275,12 @@ impl Session {
             follow_renames(&mut alteration.after, |known| (*known == name).then(|| to.clone()));
         }
         alteration.rebuild |= needs_rebuild(&alteration);
-        super::alter_table::check_instant(&alteration, options)?;
-        let (before, is_rebuilt) = (alteration.before.definition().clone(), alteration.rebuild);
+        choose_means(&alteration, has_new_indexes(&alteration), options)?;
         let mut change = self.instance.catalog().begin_change();
-        let (table, copied) = match is_rebuilt {
-            true => self.rebuild(&mut change, alteration).await?,
-            false => (self.change_in_place(&mut change, alteration).await?, 0),
-        };
-        let obeyed = match is_rebuilt {
-            true => 0,
-            false => self.check_new_constraints(&mut change, &before, &table).await?,
+        let mut locks = AlterLocks::none();
+        let (table, copied) = match alteration.rebuild {
+            true => self.rebuild(&mut change, alteration, &mut locks).await?,
+            false => self.change_in_place(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
         };
         self.commit_change(change, shield).await?;
         self.temporary.tables.remove(&name);
@@ -291,7 +289,6 @@ impl Session {
             return Ok(Done::ok());
         }
         let warnings = self.shared.diagnostics.lock().count();
-        let copied = copied.max(obeyed);
         let info = format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}");
         Ok(Done::Ok(Effects { affected_rows: copied, last_insert_id: 0, info: info.into() }))
     }

@@ -61,12 +61,14 @@ pub(crate) fn metadata_locks(instance: &Instance, viewer: &Viewer) -> Vec<Vec<Va
 fn mode_name(name: &LockName, mode: LockMode) -> &'static str {
     match (name, mode) {
         (LockName::Gate(_), LockMode::NoWrite) => "SHARED",
-        (LockName::Database(_) | LockName::Gate(_), LockMode::Shared | LockMode::SharedWrite) => {
-            "INTENTION_EXCLUSIVE"
-        }
-        (LockName::Program(..), LockMode::Shared | LockMode::SharedWrite) => "SHARED",
+        (
+            LockName::Database(_) | LockName::Gate(_),
+            LockMode::Shared | LockMode::Upgradable | LockMode::SharedWrite,
+        ) => "INTENTION_EXCLUSIVE",
+        (LockName::Program(..), LockMode::Shared | LockMode::Upgradable | LockMode::SharedWrite) => "SHARED",
         (LockName::Table(..) | LockName::Accounts, LockMode::Shared) => "SHARED_READ",
         (LockName::Table(..) | LockName::Accounts, LockMode::SharedWrite) => "SHARED_WRITE",
+        (_, LockMode::Upgradable) => "SHARED_UPGRADABLE",
         (_, LockMode::NoWrite) => "SHARED_READ_ONLY",
         (_, LockMode::Exclusive) => "EXCLUSIVE",
     }

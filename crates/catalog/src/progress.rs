@@ -1,0 +1,104 @@
+//! How far a change of a table is, for those who watch it.
+//!
+//! Invariant: the figures only tell; nothing depends on them. Work is counted in rows: each is read once, and once written for
+//! each tree. Written by builds, read by the process list and the stages of `performance_schema`.
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// What is being done, in the order of the stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Waits until those who write to the table have ended.
+    Begin,
+    /// Reads rows and sorts the entries of new indexes.
+    Read,
+    /// Writes new trees.
+    Insert,
+    /// Takes up what has changed meanwhile.
+    Apply,
+    /// Puts the new definition in the place of the old.
+    End,
+}
+
+const STAGES: [Stage; 5] = [Stage::Begin, Stage::Read, Stage::Insert, Stage::Apply, Stage::End];
+
+impl Stage {
+    /// The event of `performance_schema`.
+    pub fn event(self) -> &'static str {
+        match self {
+            Stage::Begin | Stage::End => "stage/innodb/alter table (end)",
+            Stage::Read => "stage/innodb/alter table (read PK and internal sort)",
+            Stage::Insert => "stage/innodb/alter table (insert)",
+            Stage::Apply => "stage/innodb/alter table (log apply index)",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// In `STAGES`.
+    stage: AtomicU8,
+    done: AtomicU64,
+    estimated: AtomicU64,
+}
+
+/// The figures of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    pub stage: Stage,
+    pub done: u64,
+    pub estimated: u64,
+}
+
+impl Progress {
+    pub fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Relaxed);
+    }
+
+    /// So much there is to do.
+    pub fn expect(&self, work: u64) {
+        self.estimated.store(work, Relaxed);
+    }
+
+    pub fn add(&self, work: u64) {
+        self.done.fetch_add(work, Relaxed);
+    }
+
+    pub fn share(&self) -> Share {
+        let done = self.done.load(Relaxed);
+        let stage = STAGES[usize::from(self.stage.load(Relaxed)).min(STAGES.len() - 1)];
+        Share { stage, done, estimated: self.estimated.load(Relaxed).max(done) }
+    }
+}
+
+impl Share {
+    /// Of a hundred.
+    pub fn percent(&self) -> u64 {
+        self.done.saturating_mul(100).checked_div(self.estimated).unwrap_or(0)
+    }
+
+    /// The time that is left if the rest goes as fast as what is done, which took `elapsed_us`.
+    pub fn left_us(&self, elapsed_us: u64) -> Option<u64> {
+        let left = u128::from(self.estimated - self.done);
+        let left = (u128::from(elapsed_us) * left).checked_div(u128::from(self.done))?;
+        u64::try_from(left).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_the_time_that_is_left() {
+        let progress = Progress::default();
+        assert_eq!(progress.share(), Share { stage: Stage::Begin, done: 0, estimated: 0 });
+        assert_eq!((progress.share().percent(), progress.share().left_us(5)), (0, None));
+        progress.expect(400);
+        progress.add(100);
+        progress.enter(Stage::Insert);
+        let share = progress.share();
+        assert_eq!((share.stage, share.percent(), share.left_us(1000)), (Stage::Insert, 25, Some(3000)));
+        progress.add(500);
+        assert_eq!((progress.share().percent(), progress.share().left_us(1000)), (100, Some(0)));
+    }
+}

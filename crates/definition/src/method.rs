@@ -1,0 +1,144 @@
+//! How much a change of a table does to its rows and to those who use them, and whether that is what `ALGORITHM=` and `LOCK=`
+//! ask for.
+//!
+//! Invariant: a change that is let through holds no stronger lock, and does no more, than its statement allows. The reasons are
+//! MySQL's.
+use datum::{ErrorCode, SqlError, error_code};
+use parser::ast::{AlgorithmOption, LockOption, SchemaChangeOption};
+
+use super::alteration::{Alteration, computes_values, is_same_value, newly_enforced};
+use super::draft::ColumnSource;
+
+/// What is done, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// The definition changes.
+    Instant,
+    /// New indexes, or a copy of the rows as they are.
+    InPlace,
+    /// Each row is made anew.
+    Copy,
+}
+
+/// Who may use the table while the change goes on, from most to least. The end excludes everybody for a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Concurrency {
+    ReadersAndWriters,
+    Readers,
+    Nobody,
+}
+
+/// The least that a change needs, and what it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    pub method: Method,
+    pub concurrency: Concurrency,
+}
+
+const TYPE_CHANGE: &str = "Cannot change column type INPLACE";
+const TYPE_CHANGE_INSTANT: &str = "Need to rebuild the table to change column type";
+const DROPPED_KEY: &str = "Dropping a primary key is not allowed without also adding a new primary key";
+const COUNTER_ADDED: &str = "Adding an auto-increment column requires a lock";
+const COPY_LOCKS: &str = "COPY algorithm requires a lock";
+
+const ER_WRONG_INSTANT_LOCK: ErrorCode =
+    ErrorCode::new(1221, "HY000", "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE");
+
+/// Why rows have to be made anew: with MySQL's reason, if it gives one.
+enum CopyCause {
+    TypeChange,
+    DroppedKey,
+    Computed,
+}
+
+fn copy_cause(alteration: &Alteration) -> Option<CopyCause> {
+    let Alteration { before, after, sources, .. } = alteration;
+    let before = before.definition();
+    let mut columns = after.columns.iter().zip(sources);
+    let changes_type = columns.any(|(column, source)| match source {
+        ColumnSource::Old(old) => !is_same_value(&before.columns[*old].column_type, &column.column_type),
+        ColumnSource::New => false,
+    });
+    if changes_type {
+        return Some(CopyCause::TypeChange);
+    }
+    if before.primary_key().is_some() && after.primary_key().is_none() {
+        return Some(CopyCause::DroppedKey);
+    }
+    let computes = newly_enforced(before, after).next().is_some()
+        || alteration.rebuild && computes_values(after, before, sources);
+    computes.then_some(CopyCause::Computed)
+}
+
+fn refuse(what: &str, reason: Option<&str>, other: &str) -> SqlError {
+    match reason {
+        Some(reason) => error_code::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON.with(&[&what, &reason, &other]),
+        None => error_code::ER_ALTER_OPERATION_NOT_SUPPORTED.with(&[&what, &other]),
+    }
+}
+
+/// Error 1221 for a lock that an instant change cannot be asked for, 1846 for a copy beside writers.
+pub fn check_options(options: SchemaChangeOption) -> Result<(), SqlError> {
+    let asks_lock = !matches!(options.lock, None | Some(LockOption::Default));
+    match options.algorithm {
+        Some(AlgorithmOption::Instant) if asks_lock => Err(ER_WRONG_INSTANT_LOCK.plain()),
+        Some(AlgorithmOption::Copy) if options.lock == Some(LockOption::None) => {
+            Err(refuse("LOCK=NONE", Some(COPY_LOCKS), "LOCK=SHARED"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How the change is made; errors 1845 and 1846 where that is not what was asked for. `builds`: it has new indexes.
+pub fn choose_means(
+    alteration: &Alteration,
+    builds: bool,
+    options: SchemaChangeOption,
+) -> Result<Means, SqlError> {
+    check_options(options)?;
+    let cause = copy_cause(alteration);
+    let (inplace_reason, instant_reason) = match &cause {
+        Some(CopyCause::TypeChange) => (Some(TYPE_CHANGE), Some(TYPE_CHANGE_INSTANT)),
+        Some(CopyCause::DroppedKey) => (Some(DROPPED_KEY), Some(DROPPED_KEY)),
+        _ => (None, None),
+    };
+    let method = match (&cause, alteration.rebuild || builds) {
+        (Some(_), _) => Method::Copy,
+        (None, true) => Method::InPlace,
+        (None, false) => Method::Instant,
+    };
+    match options.algorithm {
+        Some(AlgorithmOption::Instant) if method > Method::Instant => {
+            let other = match (&cause, alteration.rebuild) {
+                (Some(CopyCause::Computed), false) => "ALGORITHM=COPY",
+                _ => "ALGORITHM=COPY/INPLACE",
+            };
+            return Err(refuse("ALGORITHM=INSTANT", instant_reason, other));
+        }
+        Some(AlgorithmOption::InPlace) if method == Method::Copy => {
+            return Err(refuse("ALGORITHM=INPLACE", inplace_reason, "ALGORITHM=COPY"));
+        }
+        _ => {}
+    }
+    let copies = method == Method::Copy || options.algorithm == Some(AlgorithmOption::Copy);
+    let adds_counter = alteration.rebuild && adds_counter(alteration);
+    let least = match copies || adds_counter {
+        true => Concurrency::Readers,
+        false => Concurrency::ReadersAndWriters,
+    };
+    if options.lock == Some(LockOption::None) && least > Concurrency::ReadersAndWriters {
+        let reason = if adds_counter && !copies { Some(COUNTER_ADDED) } else { inplace_reason };
+        return Err(refuse("LOCK=NONE", reason, "LOCK=SHARED"));
+    }
+    let concurrency = match options.lock {
+        Some(LockOption::Exclusive) => Concurrency::Nobody,
+        Some(LockOption::Shared) => Concurrency::Readers,
+        _ => least,
+    };
+    Ok(Means { method, concurrency })
+}
+
+fn adds_counter(alteration: &Alteration) -> bool {
+    let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
+    columns.any(|(column, source)| column.auto_increment && *source == ColumnSource::New)
+}

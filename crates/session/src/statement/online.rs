@@ -1,0 +1,162 @@
+//! Changes of a table beside those who use it: which locks are held when, and the build of new indexes (decision 0047).
+//!
+//! Invariant: from the first look at the definition to the commit this session alone may change it. Writers are stopped while a
+//! build begins, everybody while it ends, and both requests are made in steps.
+use std::sync::Arc;
+
+use catalog::{
+    BuildWork, IndexBuild, LockGuard, LockMode, LockName, Progress, SchemaChange, check_table_name,
+};
+use datum::{SqlError, error_code};
+use definition::{Concurrency, TableName};
+use parser::ast::AlterSpecification;
+use table::TableHandle;
+
+use super::locks::LockSteps;
+use crate::session::Session;
+
+/// A round of so few records is the last but one: the next one goes under the exclusive lock.
+const SHORT_ROUND: usize = 256;
+/// When writers are as fast as the build, after so many rounds the rest is done under the lock.
+const ROUNDS_MAX: usize = 64;
+
+/// The locks of one ALTER TABLE.
+pub(super) struct AlterLocks {
+    /// Of databases, of a new name, and of the tables as `Upgradable`.
+    guards: Vec<LockGuard>,
+    /// The table, first, and those that change with it.
+    tables: Vec<LockName>,
+    is_alone: bool,
+}
+
+impl AlterLocks {
+    /// For tables that only their session knows.
+    pub fn none() -> AlterLocks {
+        AlterLocks { guards: Vec::new(), tables: Vec::new(), is_alone: true }
+    }
+
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    fn wanted(&self, mode: LockMode) -> Vec<(LockName, LockMode)> {
+        let count = if mode == LockMode::Exclusive { self.tables.len() } else { 1 };
+        let mut wanted: Vec<_> = self.tables[..count].iter().map(|name| (name.clone(), mode)).collect();
+        wanted.sort();
+        wanted
+    }
+}
+
+impl Session {
+    /// Keeps other definitions away from the table, its relatives and its new name.
+    pub(super) async fn lock_altered(
+        &self,
+        name: &TableName,
+        to: Option<&TableName>,
+        specifications: &[AlterSpecification<'_>],
+    ) -> Result<AlterLocks, SqlError> {
+        let mut locks = vec![(name.database_lock(), LockMode::Shared), (name.lock(), LockMode::Upgradable)];
+        if let Some(to) = to {
+            check_table_name(&to.name)?;
+            self.require_changeable(&to.database)?;
+            locks.push((to.database_lock(), LockMode::Shared));
+            locks.push((to.lock(), LockMode::Exclusive));
+        }
+        let relatives = || self.foreign_keys().altered_relatives(name, specifications);
+        let guards = self.lock_with_relatives(locks, LockMode::Upgradable, relatives).await?;
+        if let Some(to) = to {
+            let catalog = self.instance.catalog();
+            catalog.require_database(&to.database)?;
+            if catalog.is_named(&to.database, &to.name) {
+                return Err(error_code::ER_TABLE_EXISTS_ERROR.with(&[&to.name]));
+            }
+        }
+        let own = name.lock();
+        let upgradable = guards.iter().filter(|guard| guard.mode() == LockMode::Upgradable);
+        let others = upgradable.map(|guard| guard.name().clone()).filter(|other| *other != own);
+        let tables = std::iter::once(own.clone()).chain(others).collect();
+        Ok(AlterLocks { guards, tables, is_alone: false })
+    }
+
+    /// Lets nobody else use the tables any more.
+    pub(super) async fn exclude_all(&self, locks: &mut AlterLocks) -> Result<(), SqlError> {
+        if locks.is_alone {
+            return Ok(());
+        }
+        let guards = self.lock_for_change(locks.wanted(LockMode::Exclusive)).await?;
+        locks.guards.extend(guards);
+        locks.is_alone = true;
+        Ok(())
+    }
+
+    /// Waits until nobody is in the middle of a change of the table, and lets nobody begin one while the result lives.
+    async fn exclude_writers(&self, locks: &AlterLocks) -> Result<Vec<LockGuard>, SqlError> {
+        if locks.is_alone {
+            return Ok(Vec::new());
+        }
+        let wanted = locks.wanted(LockMode::NoWrite);
+        let mut steps = LockSteps::new(self);
+        loop {
+            if let Some(guards) = self.lock_step(&wanted, &mut steps).await? {
+                return Ok(guards);
+            }
+            self.rest(&wanted, &mut steps).await?;
+        }
+    }
+
+    /// Keeps those away until the end whom the change does not allow.
+    pub(super) async fn exclude_for(
+        &self,
+        locks: &mut AlterLocks,
+        concurrency: Concurrency,
+    ) -> Result<(), SqlError> {
+        match concurrency {
+            Concurrency::Nobody => self.exclude_all(locks).await,
+            Concurrency::Readers => {
+                let guards = self.exclude_writers(locks).await?;
+                locks.guards.extend(guards);
+                Ok(())
+            }
+            Concurrency::ReadersAndWriters => Ok(()),
+        }
+    }
+
+    /// Fills the new indexes of a table, whose trees exist and are empty. Nobody else uses the table when this is done.
+    pub(super) async fn build_indexes(
+        &self,
+        change: &mut SchemaChange,
+        (before, after): (&Arc<TableHandle>, TableHandle),
+        indexes: Vec<usize>,
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
+    ) -> Result<(), SqlError> {
+        let progress = Arc::new(Progress::default());
+        let rows = before.clone().ready(self.instance.engine()).await?.estimated_rows();
+        progress.expect(rows * (1 + indexes.len() as u64));
+        let work = BuildWork { space: self.instance.temporary().clone(), progress };
+        let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
+        let stopped = match is_online {
+            true => self.exclude_writers(locks).await?,
+            false => Vec::new(),
+        };
+        let mut build = IndexBuild::begin(change, before, after, indexes, is_online, work).await?;
+        drop(stopped);
+        build.fill(change).await?;
+        let wanted = locks.wanted(LockMode::Exclusive);
+        let mut steps = LockSteps::new(self);
+        while !locks.is_alone {
+            for _ in 0..ROUNDS_MAX {
+                if build.catch_up(change).await? <= SHORT_ROUND {
+                    break;
+                }
+            }
+            match self.lock_step(&wanted, &mut steps).await? {
+                Some(guards) => {
+                    locks.guards.extend(guards);
+                    locks.is_alone = true;
+                }
+                None => self.rest(&wanted, &mut steps).await?,
+            }
+        }
+        build.finish(change).await
+    }
+}
