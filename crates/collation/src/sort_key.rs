@@ -99,22 +99,28 @@ fn padded_length(key: &[u8], width: usize, space: u16) -> Option<usize> {
     }
 }
 
-/// Writes the weights of the leading 7-bit characters that all have one, without a check per weight; gives how many
-/// bytes those are.
+/// Writes the weights of the leading 7-bit characters that all have one, eight at a time; gives how many bytes those are. Less than
+/// eight are left to the caller, which takes any.
 fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usize {
     let Weighing::Uca(version) = weighing else { return 0 };
     let ascii = version.ascii();
-    let is_plain = |byte: &u8| *byte < 0x80 && ascii[usize::from(*byte)] != 0;
     let mut written = 0;
     for piece in bytes.chunks(LONG_PIECE) {
-        let count = piece.iter().position(|byte| !is_plain(byte)).unwrap_or(piece.len());
+        let (eights, _) = piece.as_chunks::<8>();
         let start = key.len();
-        key.resize(start + count * 2, 0);
-        // Arrays, not slices: a slice of two bytes is copied by a call.
-        let (slots, _) = key[start..].as_chunks_mut::<2>();
-        for (slot, byte) in slots.iter_mut().zip(&piece[..count]) {
-            *slot = ascii[usize::from(*byte)].to_be_bytes();
+        key.resize(start + eights.len() * 16, 0);
+        let (slots, _) = key[start..].as_chunks_mut::<16>();
+        let mut count = 0;
+        for (slot, eight) in slots.iter_mut().zip(eights) {
+            let [low, high] = halves(eight).map(|four| key_of_four(ascii, four));
+            if u64::from_le_bytes(*eight) & NOT_ASCII != 0 || has_zero(low) || has_zero(high) {
+                break;
+            }
+            slot[..8].copy_from_slice(&low.to_le_bytes());
+            slot[8..].copy_from_slice(&high.to_le_bytes());
+            count += 8;
         }
+        key.truncate(start + count * 2);
         written += count;
         if count < piece.len() {
             break;
@@ -122,6 +128,24 @@ fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usi
         env::tick_long(count);
     }
     written
+}
+
+const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
+
+fn halves(eight: &[u8; 8]) -> [[u8; 4]; 2] {
+    let [a, b, c, d, e, f, g, h] = *eight;
+    [[a, b, c, d], [e, f, g, h]]
+}
+
+/// The weights of four 7-bit characters as their bytes follow each other in a key, the first one lowest.
+fn key_of_four(ascii: &[u16; 128], [a, b, c, d]: [u8; 4]) -> u64 {
+    let weight = |byte: u8| u64::from(ascii[usize::from(byte & 0x7F)].swap_bytes());
+    weight(a) | weight(b) << 16 | weight(c) << 32 | weight(d) << 48
+}
+
+/// Whether one of the four numbers of 16 bits is 0.
+fn has_zero(four: u64) -> bool {
+    four.wrapping_sub(0x0001_0001_0001_0001) & !four & 0x8000_8000_8000_8000 != 0
 }
 
 /// Counts the work of a long text in pieces.

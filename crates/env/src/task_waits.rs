@@ -71,6 +71,12 @@ impl TaskWaits {
     pub fn take() -> Option<TaskWaits> {
         IS_NOTED.replace(false).then(|| NOTED.replace(NONE))
     }
+
+    /// Notes again what was taken from this thread: the poll that it belongs to goes on.
+    pub(crate) fn give_back(self) {
+        NOTED.set(self);
+        IS_NOTED.set(true);
+    }
 }
 
 /// The running task has waited; gives the time back.

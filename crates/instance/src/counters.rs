@@ -196,14 +196,14 @@ impl Counters {
     }
 }
 
-/// Adds one.
+/// Adds one to a counter of a session, whose own task alone may do so: no other processor is kept from it meanwhile.
 pub fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Relaxed);
+    add(counter, 1);
 }
 
-/// Adds a number, which is mostly 0.
+/// Adds a number, which is mostly 0; as `count`.
 pub fn add(counter: &AtomicU64, number: u64) {
     if number > 0 {
-        counter.fetch_add(number, Relaxed);
+        counter.store(counter.load(Relaxed).wrapping_add(number), Relaxed);
     }
 }

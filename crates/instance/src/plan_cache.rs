@@ -5,8 +5,8 @@
 //! (`PreparedPlan::known_at`): a change of one table leaves the plans of all others as they are. What both caches keep
 //! is bounded in number and in bytes of statement text, because a plan grows with its text.
 use std::hash::Hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::{HashMap, HashMapExt};
 use parking_lot::RwLock;
@@ -41,7 +41,7 @@ pub struct PreparedPlan {
     pub epochs: Vec<u64>,
     pub environment: PlanEnvironment,
     /// Under which its statements are summed; found when the first one ends.
-    pub digest: Arc<RwLock<Option<Arc<telemetry::DigestEntry>>>>,
+    pub digest: Arc<OnceLock<Arc<telemetry::DigestEntry>>>,
 }
 
 /// The parts of a session that a plan or its result's shape depend on.

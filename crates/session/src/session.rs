@@ -430,8 +430,7 @@ impl Session {
     }
 
     /// Shows in the process list what the session does.
-    pub(crate) fn show_activity(&self, command: &'static str, text: Option<&[u8]>) {
-        let now = Instant::now();
+    pub(crate) fn show_activity(&self, command: &'static str, text: Option<&[u8]>, now: Instant) {
         let open = self.transaction.current.as_ref().filter(|_| self.transaction.explicit);
         let open = open.map(|transaction| transaction.isolation());
         let number = self.transaction.begun;
@@ -446,6 +445,11 @@ impl Session {
             activity.state = if text.is_some() { "executing" } else { "" };
             activity.set_info(text);
         });
+    }
+
+    /// The command is over, since its last statement's end.
+    pub(crate) fn show_rest(&self) {
+        self.show_activity("Sleep", None, self.observed.ended.unwrap_or_else(Instant::now));
     }
 }
 

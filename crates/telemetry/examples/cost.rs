@@ -43,8 +43,8 @@ fn main() {
                     event.ended_ns = ended_ns;
                     event.began_ns = ended_ns.saturating_sub(elapsed_ns);
                     event.set_text(TEXT);
-                    event.digest = Some(kept.clone());
-                    event.schema = Some(schema.clone());
+                    event.set_digest(Some(&kept));
+                    event.set_schema(Some(&schema));
                     event.figures = figures;
                 },
                 |_| {},

@@ -1,15 +1,16 @@
 //! Statements by digest: their normalised texts, and the figures of each.
 //!
 //! Invariant: at most as many digests are known as there is room for; what comes later is counted together, under a
-//! digest without a name, as in MySQL. An entry once known stays until the table is emptied, and plans keep a reference to
-//! it, so a statement with a kept plan is counted without a look-up. Each worker adds to its own shard.
+//! digest without a name, as in MySQL. Plans keep a reference to their entry, so a statement with a kept plan is counted
+//! without a look-up; emptying the table forgets what entries have counted and lists none, and the next statement of a plan lists
+//! its entry again. Each worker adds to its own shard.
 use std::cell::Cell;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::figures::{StatementFigures, StatementTotals};
@@ -33,8 +34,8 @@ pub struct DigestEntry {
     pub digest: Option<Box<str>>,
     pub text: Option<Box<str>>,
     shards: [OnceLock<Box<Mutex<DigestFigures>>>; SHARD_COUNT],
-    /// Which emptying of the table it belongs to.
-    epoch: usize,
+    /// Whether it is one of the table's rows.
+    is_listed: AtomicBool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,13 +70,8 @@ fn own_shard() -> usize {
 }
 
 impl DigestEntry {
-    fn new(
-        schema: Option<Arc<str>>,
-        digest: Option<Box<str>>,
-        text: Option<Box<str>>,
-        epoch: usize,
-    ) -> DigestEntry {
-        DigestEntry { schema, digest, text, shards: Default::default(), epoch }
+    fn new(schema: Option<Arc<str>>, digest: Option<Box<str>>, text: Option<Box<str>>) -> DigestEntry {
+        DigestEntry { schema, digest, text, shards: Default::default(), is_listed: AtomicBool::new(true) }
     }
 
     /// Adds one statement.
@@ -117,6 +113,12 @@ impl DigestEntry {
         all
     }
 
+    fn forget(&self) {
+        for shard in self.shards.iter().filter_map(OnceLock::get) {
+            *shard.lock() = DigestFigures::default();
+        }
+    }
+
     fn forget_histogram(&self) {
         for shard in self.shards.iter().filter_map(OnceLock::get) {
             shard.lock().histogram = Histogram::default();
@@ -128,18 +130,22 @@ type Key = (Option<Arc<str>>, Box<str>);
 
 /// All digests of a server.
 pub struct Digests {
-    entries: RwLock<HashMap<Key, Arc<DigestEntry>>>,
-    overflow: RwLock<Arc<DigestEntry>>,
-    epoch: AtomicUsize,
+    entries: RwLock<Entries>,
+    overflow: Arc<DigestEntry>,
     size_max: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Entries {
+    known: HashMap<Key, Arc<DigestEntry>>,
+    listed: usize,
 }
 
 impl Default for Digests {
     fn default() -> Digests {
         Digests {
-            entries: RwLock::new(HashMap::new()),
-            overflow: RwLock::new(Arc::new(DigestEntry::new(None, None, None, 0))),
-            epoch: AtomicUsize::new(0),
+            entries: RwLock::default(),
+            overflow: Arc::new(DigestEntry::new(None, None, None)),
             size_max: AtomicUsize::new(DIGESTS_MAX),
         }
     }
@@ -154,42 +160,59 @@ impl Digests {
     /// The entry of a normalised text.
     pub fn entry(&self, schema: Option<&Arc<str>>, text: &str) -> Arc<DigestEntry> {
         let key = (schema.cloned(), Box::from(text));
-        if let Some(entry) = self.entries.read().get(&key) {
-            return entry.clone();
+        let known = self.entries.read().known.get(&key).cloned();
+        if let Some(entry) = known {
+            return self.listed(&entry).clone();
         }
         let mut entries = self.entries.write();
-        if let Some(entry) = entries.get(&key) {
-            return entry.clone();
+        if let Some(entry) = entries.known.get(&key) {
+            let entry = entry.clone();
+            drop(entries);
+            return self.listed(&entry).clone();
         }
-        if entries.len() >= self.size_max.load(Relaxed) {
-            return self.overflow.read().clone();
+        if entries.listed >= self.size_max.load(Relaxed) {
+            return self.overflow.clone();
         }
         let digest = Some(Box::from(statement_digest(text)));
-        let entry =
-            DigestEntry::new(schema.cloned(), digest, Some(Box::from(text)), self.epoch.load(Relaxed));
-        let entry = Arc::new(entry);
-        entries.insert(key, entry.clone());
+        let entry = Arc::new(DigestEntry::new(schema.cloned(), digest, Some(Box::from(text))));
+        entries.known.insert(key, entry.clone());
+        entries.listed += 1;
         entry
     }
 
-    /// Whether an entry that somebody has kept is still one of the table.
-    pub fn is_current(&self, entry: &DigestEntry) -> bool {
-        entry.epoch == self.epoch.load(Relaxed)
+    /// An entry that somebody has kept, listed again if the table has been emptied since; or the one for all that finds no room.
+    pub fn listed<'a>(&'a self, entry: &'a Arc<DigestEntry>) -> &'a Arc<DigestEntry> {
+        if entry.is_listed.load(Relaxed) {
+            return entry;
+        }
+        let mut entries = self.entries.write();
+        if !entry.is_listed.load(Relaxed) {
+            if entries.listed >= self.size_max.load(Relaxed) {
+                return &self.overflow;
+            }
+            entries.listed += 1;
+            entry.is_listed.store(true, Relaxed);
+        }
+        entry
     }
 
-    /// Every entry that has counted something.
+    /// Every entry that is a row of the table.
     pub fn all(&self) -> Vec<Arc<DigestEntry>> {
-        let mut all: Vec<Arc<DigestEntry>> = self.entries.read().values().cloned().collect();
-        all.push(self.overflow.read().clone());
-        all
+        let entries = self.entries.read();
+        let listed = entries.known.values().filter(|entry| entry.is_listed.load(Relaxed));
+        listed.chain([&self.overflow]).cloned().collect()
     }
 
-    /// TRUNCATE of the summary: everything is forgotten.
+    /// TRUNCATE of the summary: everything is forgotten. Entries that plans keep stay known, without being rows.
     pub fn clear(&self) {
         let mut entries = self.entries.write();
-        let epoch = self.epoch.fetch_add(1, Relaxed) + 1;
-        entries.clear();
-        *self.overflow.write() = Arc::new(DigestEntry::new(None, None, None, epoch));
+        entries.known.retain(|_, entry| Arc::strong_count(entry) > 1);
+        entries.listed = 0;
+        for entry in entries.known.values() {
+            entry.is_listed.store(false, Relaxed);
+            entry.forget();
+        }
+        self.overflow.forget();
     }
 
     /// TRUNCATE of the histograms.
@@ -239,7 +262,25 @@ mod tests {
         assert_eq!(other.digest, None);
         assert!(Arc::ptr_eq(&other, &digests.entry(None, "C")));
         digests.clear();
-        assert!(!digests.is_current(&other));
         assert!(digests.entry(None, "C").digest.is_some());
+    }
+
+    #[test]
+    fn what_a_plan_keeps_is_no_row_until_it_counts_again() {
+        let digests = Digests::default();
+        digests.set_size(1);
+        let kept = digests.entry(None, "A");
+        kept.add(b"a", 5, 100, &figures(1));
+        digests.clear();
+        let names = || digests.all().iter().filter_map(|entry| entry.text.clone()).collect::<Vec<_>>();
+        assert_eq!((names().len(), kept.figures().totals.timings.count), (0, 0));
+        let other = digests.entry(None, "B");
+        assert!(other.digest.is_some(), "what is no row takes no room");
+        assert_eq!(digests.listed(&kept).digest, None);
+        drop(other);
+        digests.clear();
+        assert!(Arc::ptr_eq(digests.listed(&kept), &kept));
+        assert!(Arc::ptr_eq(&digests.entry(None, "A"), &kept));
+        assert_eq!(names(), [Box::from("A")]);
     }
 }

@@ -34,6 +34,25 @@ impl StatementEvent {
         self.text.extend_from_slice(&text[..text.len().min(TEXT_BYTES_MAX)]);
     }
 
+    /// Sets a reference; one that is there already costs no counting, which sessions on other threads would wait for.
+    pub fn set_digest(&mut self, digest: Option<&Arc<DigestEntry>>) {
+        if self.digest.as_ref().map(Arc::as_ptr) != digest.map(Arc::as_ptr) {
+            self.digest = digest.cloned();
+        }
+    }
+
+    /// As `set_digest`.
+    pub fn set_schema(&mut self, schema: Option<&Arc<str>>) {
+        let is_same = match (&self.schema, schema) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            self.schema = schema.cloned();
+        }
+    }
+
     /// Takes the place of an older event, whose buffers serve again.
     pub fn copy_from(&mut self, other: &StatementEvent) {
         let (mut text, mut message) = (std::mem::take(&mut self.text), std::mem::take(&mut self.message));

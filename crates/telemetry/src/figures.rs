@@ -7,9 +7,9 @@ macro_rules! figures {
         pub struct StatementFigures { $($(#[$doc])* pub $field: u64,)* }
 
         impl StatementFigures {
-            /// Adds those of another statement.
+            /// Adds those of another statement. No sum of 64 bits overflows; without the check the additions are a few wide ones.
             pub fn add(&mut self, other: &StatementFigures) {
-                $(self.$field += other.$field;)*
+                $(self.$field = self.$field.wrapping_add(other.$field);)*
             }
 
             /// In the order of the columns.

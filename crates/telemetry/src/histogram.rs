@@ -1,23 +1,38 @@
 //! Latencies in MySQL's 450 buckets: the first up to 10 us, then fifty to each power of ten.
 //!
-//! Invariant: only buckets that hold something take room; a digest's latencies fall into a few dozen.
+//! Invariant: only powers of ten that hold something take room; a digest's latencies fall into two or three.
+
+use std::sync::LazyLock;
 
 pub const BUCKET_COUNT: usize = 450;
 /// The end of the first bucket, in picoseconds.
 const FIRST_PS: f64 = 1e7;
-const BUCKETS_PER_DECADE: f64 = 50.0;
+const BUCKETS_PER_DECADE: usize = 50;
 
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Bucket and count, by bucket.
-    counts: Vec<(u16, u64)>,
+    decades: [Option<Box<[u64; BUCKETS_PER_DECADE]>>; BUCKET_COUNT / BUCKETS_PER_DECADE],
 }
+
+/// The shortest time of each bucket in nanoseconds, and for each number of bits the bucket of the smallest number that has so many.
+struct Edges {
+    low_ns: [u64; BUCKET_COUNT],
+    first_by_bits: [u16; 65],
+}
+
+static EDGES: LazyLock<Edges> = LazyLock::new(|| {
+    let low_ns = std::array::from_fn(|bucket| bucket_low_ps(bucket).div_ceil(1000));
+    let bucket_of = |ns: u64| low_ns.partition_point(|low| *low <= ns) - 1;
+    let first_by_bits =
+        std::array::from_fn(|bits| bucket_of(if bits == 0 { 0 } else { 1 << (bits - 1) }) as u16);
+    Edges { low_ns, first_by_bits }
+});
 
 /// Where a bucket begins.
 pub fn bucket_low_ps(bucket: usize) -> u64 {
     match bucket {
         0 => 0,
-        _ => (FIRST_PS * 10f64.powf((bucket - 1) as f64 / BUCKETS_PER_DECADE)).round() as u64,
+        _ => (FIRST_PS * 10f64.powf((bucket - 1) as f64 / BUCKETS_PER_DECADE as f64)).round() as u64,
     }
 }
 
@@ -26,39 +41,38 @@ pub fn bucket_high_ps(bucket: usize) -> u64 {
     if bucket + 1 >= BUCKET_COUNT { u64::MAX } else { bucket_low_ps(bucket + 1) }
 }
 
-fn bucket_of(elapsed_ns: u64) -> u16 {
-    let picoseconds = elapsed_ns as f64 * 1000.0;
-    if picoseconds < FIRST_PS {
-        return 0;
-    }
-    // Every third of a bucket's edge is met by rounding only within the error of the logarithm, far below what a clock tells.
-    let bucket = ((picoseconds / FIRST_PS).log10() * BUCKETS_PER_DECADE).floor() as usize + 1;
-    bucket.min(BUCKET_COUNT - 1) as u16
+fn bucket_of(elapsed_ns: u64) -> usize {
+    let edges = &*EDGES;
+    let bits = (u64::BITS - elapsed_ns.leading_zeros()) as usize;
+    // Buckets from this one to that of twice the time, both included.
+    let first = usize::from(edges.first_by_bits[bits]);
+    let last = usize::from(edges.first_by_bits[(bits + 1).min(64)]);
+    first + edges.low_ns[first + 1..(last + 1).min(BUCKET_COUNT)].partition_point(|low| *low <= elapsed_ns)
 }
 
 impl Histogram {
     pub fn add(&mut self, elapsed_ns: u64) {
-        self.add_to(bucket_of(elapsed_ns), 1);
-    }
-
-    fn add_to(&mut self, bucket: u16, count: u64) {
-        match self.counts.binary_search_by_key(&bucket, |(of, _)| *of) {
-            Ok(place) => self.counts[place].1 += count,
-            Err(place) => self.counts.insert(place, (bucket, count)),
-        }
+        let bucket = bucket_of(elapsed_ns);
+        let decade = &mut self.decades[bucket / BUCKETS_PER_DECADE];
+        decade.get_or_insert_with(|| Box::new([0; BUCKETS_PER_DECADE]))[bucket % BUCKETS_PER_DECADE] += 1;
     }
 
     pub fn merge(&mut self, other: &Histogram) {
-        other.counts.iter().for_each(|(bucket, count)| self.add_to(*bucket, *count));
+        for (own, other) in self.decades.iter_mut().zip(&other.decades) {
+            if let Some(other) = other {
+                let own = own.get_or_insert_with(|| Box::new([0; BUCKETS_PER_DECADE]));
+                own.iter_mut().zip(other.iter()).for_each(|(all, one)| *all += one);
+            }
+        }
     }
 
     pub fn total(&self) -> u64 {
-        self.counts.iter().map(|(_, count)| count).sum()
+        self.decades.iter().flatten().flat_map(|decade| decade.iter()).sum()
     }
 
     pub fn count(&self, bucket: usize) -> u64 {
-        let place = self.counts.binary_search_by_key(&bucket, |(of, _)| usize::from(*of));
-        place.map_or(0, |place| self.counts[place].1)
+        let decade = self.decades.get(bucket / BUCKETS_PER_DECADE).and_then(Option::as_ref);
+        decade.map_or(0, |decade| decade[bucket % BUCKETS_PER_DECADE])
     }
 
     /// The end of the bucket up to which so large a part of all values lies.
@@ -66,13 +80,11 @@ impl Histogram {
         let total = self.total();
         let wanted = (total as f64 * part).ceil() as u64;
         let mut seen = 0;
-        for (bucket, count) in &self.counts {
-            seen += count;
-            if seen >= wanted {
-                return bucket_high_ps(usize::from(*bucket));
-            }
-        }
-        0
+        let ends = (0..BUCKET_COUNT).find(|bucket| {
+            seen += self.count(*bucket);
+            seen >= wanted && seen > 0
+        });
+        ends.map_or(0, bucket_high_ps)
     }
 }
 
@@ -91,11 +103,13 @@ mod tests {
 
     #[test]
     fn a_value_lies_in_its_bucket() {
-        for elapsed_ns in [0, 1, 9_999, 10_001, 12_345, 999_999, 77_777_777, 12_345_678_901, u64::MAX / 2000]
+        for elapsed_ns in (0..64)
+            .flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + (1 << bits) / 3])
+            .chain([12_345])
         {
-            let bucket = usize::from(bucket_of(elapsed_ns));
+            let bucket = bucket_of(elapsed_ns);
             let picoseconds = elapsed_ns.saturating_mul(1000);
-            assert!(bucket_low_ps(bucket) <= picoseconds + 1, "{elapsed_ns}");
+            assert!(bucket_low_ps(bucket) <= picoseconds, "{elapsed_ns}");
             assert!(picoseconds <= bucket_high_ps(bucket), "{elapsed_ns}");
         }
     }

@@ -20,13 +20,20 @@ pub struct History {
 }
 
 impl History {
-    pub fn push(&mut self, event: &StatementEvent) {
+    /// The place of the next event, which still holds the oldest one and its buffers.
+    pub fn next_place(&mut self) -> &mut StatementEvent {
+        let place = self.next;
         if self.events.len() < HISTORY_MAX {
-            self.events.push(event.clone());
-            return;
+            self.events.push(StatementEvent::default());
+            return self.events.last_mut().expect("one was added");
         }
-        self.events[self.next].copy_from(event);
         self.next = (self.next + 1) % HISTORY_MAX;
+        &mut self.events[place]
+    }
+
+    /// The one that took its place last.
+    pub fn newest(&self) -> Option<&StatementEvent> {
+        self.events.get((self.next + HISTORY_MAX - 1) % HISTORY_MAX).or_else(|| self.events.last())
     }
 
     /// The oldest first.
@@ -76,7 +83,8 @@ mod tests {
     fn the_oldest_goes_first() {
         let mut history = History::default();
         for event_id in 1..=12 {
-            history.push(&StatementEvent { event_id, ..StatementEvent::default() });
+            *history.next_place() = StatementEvent { event_id, ..StatementEvent::default() };
+            assert_eq!(history.newest().map(|event| event.event_id), Some(event_id));
         }
         let ids: Vec<u64> = history.events().map(|event| event.event_id).collect();
         assert_eq!(ids, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);

@@ -68,8 +68,9 @@ pub struct SessionFigures {
 #[derive(Clone, Debug, Default)]
 struct State {
     figures: ThreadFigures,
-    current: StatementEvent,
     history: History,
+    /// The last statement, where the history is not kept or has been emptied since.
+    beside_history: StatementEvent,
     tables: TableCounts,
     transaction: TransactionEvent,
     transactions: Vec<TransactionEvent>,
@@ -80,6 +81,11 @@ impl State {
     fn event_id(&mut self) -> u64 {
         self.next_event_id += 1;
         self.next_event_id
+    }
+
+    fn last_statement(&self) -> &StatementEvent {
+        let beside = &self.beside_history;
+        self.history.newest().filter(|event| event.event_id > beside.event_id).unwrap_or(beside)
     }
 }
 
@@ -96,7 +102,7 @@ impl SessionFigures {
         let mut state = self.state.lock();
         let state = &mut *state;
         let event_id = state.event_id();
-        let event = &mut state.current;
+        let event = if keeps_history { state.history.next_place() } else { &mut state.beside_history };
         fill(event);
         (event.event_id, event.end_event_id) = (event_id, event_id);
         let elapsed_ns = event.ended_ns.saturating_sub(event.began_ns);
@@ -107,10 +113,7 @@ impl SessionFigures {
         if let Some((number, now_us)) = error {
             state.figures.errors.add(number, now_us);
         }
-        if keeps_history {
-            state.history.push(&state.current);
-        }
-        told(&state.current);
+        told(event);
     }
 
     /// An execution has used tables: their numbers, indexes and rows.
@@ -156,7 +159,8 @@ impl SessionFigures {
     /// The statement that ended last; `None` before the first.
     pub fn last_statement(&self) -> Option<StatementEvent> {
         let state = self.state.lock();
-        (state.current.event_id > 0).then(|| state.current.clone())
+        let last = state.last_statement();
+        (last.event_id > 0).then(|| last.clone())
     }
 
     /// The number that a statement gets which runs now.
@@ -179,7 +183,9 @@ impl SessionFigures {
 
     /// TRUNCATE of the histories.
     pub fn clear_history(&self) {
-        self.state.lock().history.clear();
+        let mut state = self.state.lock();
+        state.beside_history = state.last_statement().clone();
+        state.history.clear();
     }
 
     /// TRUNCATE of a summary: `forget` empties what it is made from.

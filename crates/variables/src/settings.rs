@@ -33,6 +33,8 @@ pub struct Settings {
     pub profiling: bool,
     pub profiling_history_size: usize,
     pub select_limit: u64,
+    /// How often a recursive table expression may iterate.
+    pub recursion_depth_max: u64,
     pub auto_increment_increment: u64,
     pub auto_increment_offset: u64,
     pub group_concat_max_len: u64,
@@ -93,6 +95,7 @@ impl Settings {
             profiling: truth("profiling"),
             profiling_history_size: number("profiling_history_size") as usize,
             select_limit: number("sql_select_limit"),
+            recursion_depth_max: number("cte_max_recursion_depth"),
             auto_increment_increment: number("auto_increment_increment"),
             auto_increment_offset: number("auto_increment_offset"),
             group_concat_max_len: number("group_concat_max_len"),

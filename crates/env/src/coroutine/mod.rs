@@ -21,10 +21,12 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+
+use crate::TaskWaits;
 
 pub use allocator::CountedAllocator;
 use stack::Stack;
@@ -101,8 +103,10 @@ struct Inner {
     is_closing: Cell<bool>,
     polling: Cell<Option<Polling>>,
     outcome: Cell<Option<Outcome>>,
-    /// Of the poll that is under way.
-    waker: RefCell<Option<Waker>>,
+    /// Of the poll that is under way: it lies on the stack below.
+    waker: Cell<Option<NonNull<Waker>>>,
+    /// What the poll had waited for when it was left.
+    waits: Cell<Option<TaskWaits>>,
     /// Last, so that everything that its frames use is still there when it is dropped.
     _stack: Stack,
 }
@@ -115,6 +119,8 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
     /// This thread's longest step.
     static LONGEST: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// When the last step ended, if nothing but the next one can have had the thread since.
+    static LAST_END: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// What all threads together have seen.
@@ -134,7 +140,20 @@ pub fn step_stats() -> StepStats {
     StepStats { longest_us: LONGEST_US.load(Relaxed), long_steps: LONG_STEPS.load(Relaxed) }
 }
 
-fn note_step(duration: Duration) {
+/// The thread has done something else than steps since the last one, or will.
+pub fn turn_begins() {
+    LAST_END.set(None);
+}
+
+/// A step that follows another begins when that ended: the clock is read once for each.
+fn step_begins() -> Instant {
+    LAST_END.take().unwrap_or_else(Instant::now)
+}
+
+fn step_ends(began: Instant) {
+    let now = Instant::now();
+    LAST_END.set(Some(now));
+    let duration = now.saturating_duration_since(began);
     if duration > LONG_STEP {
         LONG_STEPS.fetch_add(1, Relaxed);
     }
@@ -148,9 +167,9 @@ fn note_step(duration: Duration) {
 pub fn poll(polling: Polling) -> Step {
     let idle = IDLE.with_borrow_mut(Vec::pop).or_else(Coroutine::new);
     let Some(coroutine) = idle else {
-        let began = Instant::now();
-        let (polling, outcome) = poll_here(polling);
-        note_step(began.elapsed());
+        let began = step_begins();
+        let (polling, outcome) = poll_here(polling, None);
+        step_ends(began);
         return Step::Done(polling, outcome);
     };
     coroutine.0.bytes.set(polling.bytes);
@@ -169,7 +188,7 @@ impl Left {
     /// What wakes the task.
     pub fn waker(&self) -> Waker {
         let coroutine = self.0.as_ref().expect("it is taken by its end alone");
-        coroutine.0.waker.borrow().clone().expect("a poll is under way")
+        coroutine.0.waker().expect("a poll is under way")
     }
 }
 
@@ -178,8 +197,14 @@ impl Drop for Left {
         let Some(coroutine) = self.0.take() else { return };
         LEFT.set(LEFT.get() - 1);
         coroutine.0.is_closing.set(true);
+        // Those of the poll that drops it, if one does.
+        let waits = TaskWaits::take();
         // Without yield points and waits this is its end.
         drop(coroutine.run());
+        TaskWaits::take();
+        if let Some(waits) = waits {
+            waits.give_back();
+        }
     }
 }
 
@@ -261,7 +286,7 @@ pub fn is_running() -> bool {
 /// Waits for a future in the middle of a poll; `None` where that cannot be: outside of a coroutine, and at the end of the thread.
 pub fn wait<F: Future>(future: F) -> Option<F::Output> {
     let inner = current()?;
-    let waker = inner.waker.borrow().clone()?;
+    let waker = inner.waker()?;
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -292,7 +317,8 @@ impl Coroutine {
             is_closing: Cell::new(false),
             polling: Cell::new(None),
             outcome: Cell::new(None),
-            waker: RefCell::new(None),
+            waker: Cell::new(None),
+            waits: Cell::new(None),
             _stack: stack,
         });
         let argument = (&raw const *inner).cast::<u8>().cast_mut();
@@ -306,13 +332,16 @@ impl Coroutine {
         let inner = &*self.0;
         let before = CURRENT.replace(inner);
         inner.state.set(State::Running);
-        inner.since.set(Instant::now());
+        inner.since.set(step_begins());
+        if let Some(waits) = inner.waits.take() {
+            waits.give_back();
+        }
         inner.bytes_before.set(allocator::thread_bytes());
         // SAFETY: `own` was prepared, or saved when it was left or had polled, and each is gone on with once: here.
         unsafe { switch::switch(inner.caller.as_ptr(), inner.own.get()) };
         CURRENT.set(before);
         inner.bytes.set(inner.bytes.get() + allocator::thread_bytes() - inner.bytes_before.get());
-        note_step(inner.since.get().elapsed());
+        step_ends(inner.since.get());
         match inner.state.get() {
             State::Yields => Step::Yields(self.left()),
             State::Waits => Step::Waits(self.left()),
@@ -322,6 +351,8 @@ impl Coroutine {
 
     fn left(self) -> Left {
         LEFT.set(LEFT.get() + 1);
+        // Others' polls come before the rest of this one.
+        self.0.waits.set(TaskWaits::take());
         Left(Some(self))
     }
 
@@ -344,6 +375,12 @@ impl Coroutine {
 }
 
 impl Inner {
+    /// Of the poll that is under way, if there is one.
+    fn waker(&self) -> Option<Waker> {
+        // SAFETY: it is set while the poll that borrows it is on the stack, which this value keeps.
+        self.waker.get().map(|waker| unsafe { waker.as_ref() }.clone())
+    }
+
     fn is_to_end(&self) -> bool {
         // Taken out meanwhile: what the condition does may come to a yield point itself.
         let Some(condition) = self.is_to_end.take() else { return false };
@@ -390,19 +427,24 @@ unsafe extern "C" fn run_polls(_: *mut u8) -> ! {
 fn poll_for_ever(inner: &Inner) -> ! {
     loop {
         let polling = inner.polling.take().expect("it runs to poll something");
-        inner.waker.replace(Some(polling.waker.clone()));
-        let (polling, outcome) = poll_here(polling);
-        inner.waker.replace(None);
+        let (polling, outcome) = poll_here(polling, Some(&inner.waker));
         inner.polling.set(Some(polling));
         inner.outcome.set(Some(outcome));
         inner.leave(State::Done);
     }
 }
 
-fn poll_here(mut polling: Polling) -> (Polling, Outcome) {
+/// `shown` says while the poll lasts where its waker is.
+fn poll_here(mut polling: Polling, shown: Option<&Cell<Option<NonNull<Waker>>>>) -> (Polling, Outcome) {
     let Polling { future, waker, .. } = &mut polling;
+    if let Some(shown) = shown {
+        shown.set(Some(NonNull::from(&*waker)));
+    }
     let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
     let outcome = catch_unwind(AssertUnwindSafe(poll));
+    if let Some(shown) = shown {
+        shown.set(None);
+    }
     (polling, outcome)
 }
 

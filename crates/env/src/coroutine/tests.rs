@@ -1,5 +1,6 @@
 //! Polls that yield, wait, panic, and are dropped half done.
 use super::*;
+use crate::WaitCause;
 use crate::sync::Event;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,6 +52,34 @@ fn others_run_while_one_is_half_done() {
     // Dropped, the first runs to its end.
     drop(step);
     assert_eq!(LEFT.get(), 0);
+}
+
+#[test]
+fn what_a_poll_has_waited_for_stays_with_it() {
+    let noted = |cause| TaskWaits::take().map_or(0, |waits| waits.count(cause));
+    let step = poll(task(async move {
+        crate::note_wait(WaitCause::RowLock, 5);
+        work_for(SLICE * 2);
+        crate::note_wait(WaitCause::RowLock, 5);
+        assert_eq!(noted(WaitCause::RowLock), 2);
+    }));
+    let Step::Yields(left) = step else { panic!("it works for longer than a slice") };
+    let dropped = poll(task(async {
+        crate::note_wait(WaitCause::PageRead, 5);
+        work_for(SLICE * 2);
+    }));
+    let other = poll(task(async move {
+        crate::note_wait(WaitCause::MetadataLock, 5);
+        drop(dropped);
+        let waits = TaskWaits::take().expect("it has waited");
+        assert_eq!((waits.count(WaitCause::MetadataLock), waits.count(WaitCause::PageRead)), (1, 0));
+    }));
+    assert!(matches!(other, Step::Done(_, Ok(Poll::Ready(())))));
+    let mut step = left.resume();
+    while let Step::Yields(left) = step {
+        step = left.resume();
+    }
+    assert!(matches!(step, Step::Done(_, Ok(Poll::Ready(())))));
 }
 
 #[test]

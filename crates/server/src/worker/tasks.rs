@@ -268,6 +268,7 @@ impl TaskSet {
 
     /// Polls tasks, and answers whether there is more to do.
     fn turn(&self) -> bool {
+        coroutine::turn_begins();
         self.take_remote();
         self.queues.borrow_mut().begin_turn();
         while let Some(handle) = self.next() {

@@ -43,12 +43,13 @@ pub struct Limits<'a> {
     pub kill: &'a KillSwitch,
     pub shield: &'a Shield,
     pub memory: &'a SessionMemory,
-    pub time: Option<Duration>,
+    /// When its time is over.
+    pub deadline: Option<Instant>,
 }
 
 impl Limits<'_> {
     /// The reason to end, if there is one; `base` is what the task had allocated when the statement began.
-    fn reason<T>(&self, began: Instant, base: isize) -> Option<Ended<T>> {
+    fn reason<T>(&self, base: isize) -> Option<Ended<T>> {
         if self.shield.is_up() {
             return None;
         }
@@ -57,7 +58,7 @@ impl Limits<'_> {
             if self.kill.state().is_some() {
                 return Some(Ended::Killed);
             }
-            if self.time.is_some_and(|limit| began.elapsed() >= limit) {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Some(Ended::OutOfTime);
             }
         }
@@ -69,12 +70,12 @@ impl Limits<'_> {
 /// at a yield point, which is the same for it.
 pub async fn run_guarded<T>(
     limits: Limits<'_>,
-    waits: &Cell<TaskWaits>,
+    waits: &RefCell<Option<TaskWaits>>,
     mut time_limit: Option<SleepFuture>,
     work: impl Future<Output = T>,
 ) -> Ended<T> {
     let Limits { kill, shield, .. } = limits;
-    let (began, base) = (Instant::now(), env::coroutine::task_bytes());
+    let base = env::coroutine::task_bytes();
     let outer = limits.memory.begin_statement();
     let mut work = pin!(work);
     let ended = poll_fn(|context| {
@@ -83,16 +84,14 @@ pub async fn run_guarded<T>(
         }
         let reason = RefCell::new(None);
         let is_to_end = || {
-            *reason.borrow_mut() = limits.reason(began, base);
+            *reason.borrow_mut() = limits.reason(base);
             reason.borrow().is_some()
         };
         // What another task has left there is not this one's.
         TaskWaits::take();
         let polled = env::coroutine::unless(&is_to_end, || work.as_mut().poll(context));
         if let Some(more) = TaskWaits::take() {
-            let mut all = waits.get();
-            all.add(&more);
-            waits.set(all);
+            waits.borrow_mut().get_or_insert_default().add(&more);
         }
         match polled {
             Some(Poll::Ready(output)) => return Poll::Ready(Ended::ByItself(output)),
@@ -104,7 +103,7 @@ pub async fn run_guarded<T>(
         }
         // A statement that never waits never pays for what follows.
         kill.wake_on_kill(context.waker());
-        if let Some(ended) = limits.reason(began, base) {
+        if let Some(ended) = limits.reason(base) {
             return Poll::Ready(ended);
         }
         let is_over = time_limit.as_mut().is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());

@@ -3,14 +3,13 @@
 //!
 //! Invariant: each statement that a client sends is told once, when its outcome is known. A statement inside another is part
 //! of the outer one. The figures of a statement are the differences of the session's own counters.
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use datum::SqlError;
 use env::{TaskWaits, WaitCause};
-use parking_lot::RwLock;
 use parser::normal_text;
 use telemetry::{DigestEntry, StatementFigures, TransactionEvent};
 
@@ -19,17 +18,23 @@ use crate::session::Session;
 use instance::{Counters, PreparedPlan};
 
 /// Where a kept plan keeps the digest of its statements.
-pub(crate) type KeptDigest = Arc<RwLock<Option<Arc<DigestEntry>>>>;
+pub(crate) type KeptDigest = Arc<OnceLock<Arc<DigestEntry>>>;
 
 /// What is known of the statement that runs.
 #[derive(Default)]
 pub(crate) struct Observation {
     /// When the command arrived; `None` between statements.
     began: Option<Instant>,
+    /// When the last statement ended.
+    pub ended: Option<Instant>,
     before: Marks,
     pub waits: TaskWaits,
     name: &'static str,
-    digest: Option<KeptDigest>,
+    /// Of the last statement whose plan knew it; of the one that runs, if `is_digest_known`.
+    digest: Option<Arc<DigestEntry>>,
+    is_digest_known: bool,
+    /// Where the plan that runs wants to know it.
+    plan_digest: Option<KeptDigest>,
     reads_without_index: bool,
     /// The transaction that was open when the last statement ended, by its number.
     transaction: Option<(u64, u64)>,
@@ -68,7 +73,7 @@ impl Marks {
 
     fn since(&self, before: &Marks) -> Marks {
         let mut differences = self.0;
-        differences.iter_mut().zip(before.0).for_each(|(now, before)| *now -= before);
+        differences.iter_mut().zip(before.0).for_each(|(now, before)| *now = now.wrapping_sub(before));
         Marks(differences)
     }
 
@@ -127,8 +132,8 @@ pub(crate) struct Ended<'a> {
 
 impl Session {
     /// A command has arrived: the time of its first statement counts from here.
-    pub(crate) fn begin_command(&mut self) {
-        self.observed.began = Some(Instant::now());
+    pub(crate) fn begin_command(&mut self) -> Instant {
+        *self.observed.began.insert(Instant::now())
     }
 
     /// A statement begins.
@@ -138,7 +143,8 @@ impl Session {
         observed.before = Marks::of(&self.process.counters);
         observed.waits = TaskWaits::default();
         observed.name = event_name::ERROR;
-        observed.digest = None;
+        observed.is_digest_known = false;
+        observed.plan_digest = None;
         observed.reads_without_index = false;
     }
 
@@ -154,17 +160,27 @@ impl Session {
         }
     }
 
-    /// It runs this plan.
+    /// It runs this plan. What a program inside it runs is not told: CALL and what calls a function have digests of their own.
     pub(crate) fn observe_plan(&mut self, prepared: &PreparedPlan) {
+        if self.programs.depth() > 0 {
+            return;
+        }
         self.observed.name = event_name::of_plan(&prepared.plan);
-        self.observed.digest = Some(prepared.digest.clone());
+        let known = prepared.digest.get();
+        self.observed.is_digest_known = known.is_some();
+        match (known, &self.observed.digest) {
+            // Counting references would be waited for by others that run the same statement.
+            (Some(known), Some(last)) if Arc::ptr_eq(known, last) => {}
+            (Some(known), _) => self.observed.digest = Some(known.clone()),
+            (None, _) => self.observed.plan_digest = Some(prepared.digest.clone()),
+        }
         self.observed.reads_without_index = prepared.counted.reads_without_index;
     }
 
     /// It has come to an end; what its client is told follows.
     pub(crate) fn end_observation(&mut self, text: &[u8], result: &Result<Done, SqlError>) {
         let Some(began) = self.observed.began.take() else { return };
-        let now = Instant::now();
+        let now = *self.observed.ended.insert(Instant::now());
         let marks = Marks::of(&self.process.counters).since(&self.observed.before);
         let waits = std::mem::take(&mut self.observed.waits);
         let mut figures = marks.figures();
@@ -204,10 +220,12 @@ impl Session {
     fn sum_up(&self, ended: &Ended<'_>) {
         let telemetry = &self.instance.telemetry;
         let now_us = self.instance.unix_us_of(ended.ended_ns);
-        let digest =
-            telemetry.consumers.statements_digest.load(Relaxed).then(|| self.digest_entry(ended.text));
-        let digest = digest.flatten();
-        if let Some(digest) = &digest {
+        let is_wanted = telemetry.consumers.statements_digest.load(Relaxed);
+        let found =
+            if is_wanted && !self.observed.is_digest_known { self.find_digest(ended.text) } else { None };
+        let known = self.observed.digest.as_ref().filter(|_| is_wanted && self.observed.is_digest_known);
+        let digest = known.or(found.as_ref()).map(|entry| telemetry.digests.listed(entry));
+        if let Some(digest) = digest {
             digest.add(ended.text, now_us, ended.elapsed_ns, &ended.figures);
         }
         let error = ended.error.map(|error| (error.errno, now_us));
@@ -223,8 +241,8 @@ impl Session {
                 event.ended_ns = ended.ended_ns;
                 event.began_ns = ended.ended_ns.saturating_sub(ended.elapsed_ns);
                 event.set_text(ended.text);
-                event.digest = digest;
-                event.schema.clone_from(database);
+                event.set_digest(digest);
+                event.set_schema(database.as_ref());
                 event.figures = ended.figures;
                 event.message.clear();
                 (event.errno, event.sqlstate) = (0, *b"00000");
@@ -241,20 +259,15 @@ impl Session {
         );
     }
 
-    /// The entry of the statement's digest, from its kept plan if that knows it.
-    fn digest_entry(&self, text: &[u8]) -> Option<Arc<DigestEntry>> {
-        let digests = &self.instance.telemetry.digests;
-        let find = || {
-            let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
-            let normal = normal_text(text, mode, DIGEST_LENGTH_MAX)?;
-            Some(digests.entry(self.database.as_ref(), &normal))
-        };
-        let Some(kept) = &self.observed.digest else { return find() };
-        if let Some(entry) = kept.read().as_ref().filter(|entry| digests.is_current(entry)) {
-            return Some(entry.clone());
+    /// The entry of a statement's digest, which its plan then knows for the next one.
+    fn find_digest(&self, text: &[u8]) -> Option<Arc<DigestEntry>> {
+        let mode = self.settings.parser_mode(self.connection.capabilities.ignore_space);
+        let normal = normal_text(text, mode, DIGEST_LENGTH_MAX)?;
+        let entry = self.instance.telemetry.digests.entry(self.database.as_ref(), &normal);
+        // What found no room may find some later.
+        if let Some(plan) = self.observed.plan_digest.as_ref().filter(|_| entry.digest.is_some()) {
+            let _ = plan.set(entry.clone());
         }
-        let entry = find()?;
-        *kept.write() = Some(entry.clone());
         Some(entry)
     }
 

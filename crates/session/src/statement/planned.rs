@@ -397,7 +397,7 @@ impl Session {
             locks_row_by_row: false,
             foreign_key_checks: self.settings.foreign_key_checks,
             share_reads: self.transaction.explicit && isolation == Some(Isolation::Serializable),
-            recursion_depth_max: self.variables.by_name("cte_max_recursion_depth").as_unsigned(),
+            recursion_depth_max: self.settings.recursion_depth_max,
             select_limit: if has_limit(plan) { u64::MAX } else { self.settings.select_limit },
             shares: self.memory_shares(),
         }

@@ -206,7 +206,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) {
         count(&self.process.counters.com_stmt_execute);
-        self.begin_command();
+        let began = self.begin_command();
         self.process.kill.clear_query();
         self.start_statement(false);
         let Some(mut statement) = self.prepared.get_mut(&id).and_then(Option::take) else {
@@ -221,7 +221,7 @@ impl Session {
         if let Some(shown) = &shown {
             self.log_command("Execute", shown);
         }
-        self.show_activity("Execute", Some(&statement.text.bytes));
+        self.show_activity("Execute", Some(&statement.text.bytes), began);
         let result = match cursor == CursorKind::ReadOnly && statement.text.is_query {
             // Pinned where they are made: awaiting them by value would copy kilobytes of state.
             true => pin!(self.open_cursor(&mut statement, &mut parameters, sink)).await,
@@ -232,7 +232,7 @@ impl Session {
             *place = Some(statement);
         }
         self.finish(result, false, sink).await;
-        self.show_activity("Sleep", None);
+        self.show_rest();
     }
 
     /// Runs a prepared statement, with the variables that its hints set.

@@ -4,7 +4,7 @@
 //! 2. Otherwise statements are parsed and run one after the other; the first error ends the rest.
 //! 3. Whatever happens, the sink gets one end for each statement that was begun.
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use bumpalo::Bump;
 use collation::Charset;
 use datum::{SqlError, error_code};
-use env::TaskWaits;
 use parser::ast::{Show, StatementKind};
 use parser::{DigestOutput, ParseError, ParseOptions, parse_one};
 
@@ -31,16 +30,16 @@ const LITERALS_KEPT_MAX: usize = 256;
 impl Session {
     /// COM_QUERY: one statement, or several when the client may send several.
     pub async fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) {
-        self.begin_command();
+        let began = self.begin_command();
         // Not where the statement starts: a KILL while its text is parsed counts.
         self.process.kill.clear_query();
-        self.show_activity("Query", Some(sql));
+        self.show_activity("Query", Some(sql), began);
         self.log_command("Query", sql);
         let arena = std::mem::take(&mut self.arena);
         let text = self.to_utf8(sql);
         self.run_text(&text, &arena, sink).await;
         self.recycle(arena);
-        self.show_activity("Sleep", None);
+        self.show_rest();
     }
 
     /// Keeps the arena and the literals' list for the next text, unless a long text has made them large: a session
@@ -176,7 +175,7 @@ impl Session {
         let process = self.process.clone();
         let (depth, programs) = (self.statements.depth(), self.programs.depth());
         let shield = Shield::default();
-        let waits = Cell::new(TaskWaits::default());
+        let waits = RefCell::new(None);
         let limit_ms = if limited { self.settings.max_execution_time_ms } else { 0 };
         if limit_ms > 0 {
             count(&self.process.counters.max_execution_time_set);
@@ -185,14 +184,17 @@ impl Session {
         let time_limit = time.map(|time| self.instance.timer().sleep(time));
         let shared = self.shared.clone();
         let outer_deadline = shared.deadline.lock().take();
-        *shared.deadline.lock() = time.map(|time| Instant::now() + time).or(outer_deadline);
+        let deadline = time.map(|time| Instant::now() + time);
+        *shared.deadline.lock() = deadline.or(outer_deadline);
         let ended = {
             // Pinned where it is made: passing it by value would copy kilobytes of state.
             let run = pin!(work.run(self, &shield, sink));
-            let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, time };
+            let limits = Limits { kill: &process.kill, shield: &shield, memory: &shared.memory, deadline };
             run_guarded(limits, &waits, time_limit, run).await
         };
-        self.observed.waits.add(&waits.get());
+        if let Some(waits) = waits.into_inner() {
+            self.observed.waits.add(&waits);
+        }
         *shared.deadline.lock() = outer_deadline;
         self.statements.leave_to(depth);
         self.leave_programs(programs);
