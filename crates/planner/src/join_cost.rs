@@ -6,6 +6,7 @@
 use crate::access::Choice;
 use crate::block::{Block, Source, SourceKind};
 use crate::equal_columns::EqualColumns;
+use crate::hints::DemandedOrder;
 use crate::join_order::{WantedOrder, equality_sides, projection_of};
 use crate::planner::Planner;
 use crate::switches::Switch;
@@ -123,13 +124,13 @@ impl Planner<'_> {
     pub fn best_order(
         &self,
         block: &Block,
-        sources: &[usize],
+        (sources, demanded): (&[usize], &DemandedOrder),
         (conditions, equal): (&[Expr], &EqualColumns),
         outer: u64,
         wanted: Option<&WantedOrder>,
     ) -> Vec<usize> {
         let mut simulation = Simulation::new(self, block, (conditions, equal));
-        let (order, cost) = simulation.search(sources, outer, None);
+        let (order, cost) = simulation.search(sources, outer, demanded, None);
         // The order that a table delivers spares a sort, with a LIMIT most of the work.
         let limited = wanted.filter(|wanted| wanted.limit.is_some());
         let Some(first) =
@@ -137,7 +138,10 @@ impl Planner<'_> {
         else {
             return order;
         };
-        let (ordered, ordered_cost) = simulation.search(sources, outer, Some(first));
+        if !demanded.allows(sources[first], outer) {
+            return order;
+        }
+        let (ordered, ordered_cost) = simulation.search(sources, outer, demanded, Some(first));
         if ordered_cost * 0.5 < cost { ordered } else { order }
     }
 

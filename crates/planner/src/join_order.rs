@@ -6,6 +6,7 @@ use crate::block::{Block, Position, SourceKind};
 use crate::condition::constant_truth;
 use crate::equal_columns::EqualColumns;
 use crate::from::JoinTree;
+use crate::hints::DemandedOrder;
 use crate::join_list::{Item, JoinList, Test};
 use crate::join_search::SEARCH_MAX;
 use crate::or_parts::add_parts;
@@ -60,6 +61,8 @@ pub struct Build {
     pub ordered: bool,
     /// Tables of which at most one row is read, which come first, and those that stand before the list.
     single: u64,
+    /// What hints demand.
+    demanded: DemandedOrder,
 }
 
 impl Build {
@@ -88,7 +91,7 @@ impl Planner<'_> {
         let mut list = JoinList::flatten(tree, &early, &|expr| block.sources_of(expr));
         list.conditions.extend(conditions);
         list.conditions.retain(|condition| constant_truth(condition) != Some(Some(true)));
-        list.straight |= straight;
+        list.straight |= straight || block.hints.fixes_order();
         self.plan_cheapest(block, list, wanted.as_ref())
     }
 
@@ -143,19 +146,26 @@ impl Planner<'_> {
             if list.straight { 0 } else { self.put_single_first(block, &mut sources, &waiting, outer) };
         let single_count = single.count_ones() as usize;
         let single = single | outer;
-        let mut build = Build { node: None, placed: outer, waiting, late, equal, ordered: false, single };
+        let demanded = DemandedOrder::of(block, &sources[single_count..]);
+        let mut build =
+            Build { node: None, placed: outer, waiting, late, equal, ordered: false, single, demanded };
         let is_searched = !list.straight
             && (2..=SEARCH_MAX).contains(&(sources.len() - single_count))
             && sources.iter().all(|source| is_ready(block, *source, outer));
         if is_searched {
             let conditions = (build.waiting.as_slice(), &build.equal);
-            let others = self.best_order(block, &sources[single_count..], conditions, single, wanted);
+            let others = (&sources[single_count..], &build.demanded);
+            let others = self.best_order(block, others, conditions, single, wanted);
             sources.splice(single_count.., others);
         }
         let mut lefts = lefts.into_iter();
         loop {
-            let ready: Vec<usize> =
-                sources.iter().copied().filter(|source| is_ready(block, *source, build.placed)).collect();
+            let all_ready = sources.iter().copied().filter(|source| is_ready(block, *source, build.placed));
+            let mut ready: Vec<usize> = all_ready.collect();
+            // What reads a table comes behind it, whatever a hint demands.
+            if !list.straight && ready.iter().any(|source| build.demanded.allows(*source, build.placed)) {
+                ready.retain(|source| build.demanded.allows(*source, build.placed));
+            }
             let comes_first = ready.first().is_none_or(|first| single >> first & 1 == 1);
             let next = match list.straight || is_searched || comes_first {
                 true => 0,

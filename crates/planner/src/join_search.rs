@@ -4,6 +4,7 @@
 //! way to join them is kept; a set that is one table larger is reached from each of those. Beyond a bound of tables `join_cost`
 //! goes on greedily. Called by `join_order` once for each list.
 use crate::block::{Block, SourceKind};
+use crate::hints::DemandedOrder;
 use crate::join_cost::Simulation;
 use crate::planner::Planner;
 use expression::Expr;
@@ -62,7 +63,13 @@ fn has_unique_key(block: &Block, source: usize) -> bool {
 
 impl Simulation<'_, '_> {
     /// The order with its price. `first` must come first if it is given.
-    pub fn search(&mut self, sources: &[usize], outer: u64, first: Option<usize>) -> (Vec<usize>, f64) {
+    pub fn search(
+        &mut self,
+        sources: &[usize],
+        outer: u64,
+        demanded: &DemandedOrder,
+        first: Option<usize>,
+    ) -> (Vec<usize>, f64) {
         let count = sources.len();
         let nothing = Reached { cost: f64::INFINITY, rows: 1.0, last: 0, is_set: false };
         let mut reached = vec![nothing; 1 << count];
@@ -75,7 +82,8 @@ impl Simulation<'_, '_> {
             let members = (0..count).filter(|place| set >> place & 1 == 1);
             let placed = members.fold(outer, |all, place| all | 1 << sources[place]);
             for place in (0..count).filter(|place| set >> place & 1 == 0) {
-                if set == 0 && first.is_some_and(|first| first != place) {
+                let is_other = set == 0 && first.is_some_and(|first| first != place);
+                if is_other || !demanded.allows(sources[place], placed) {
                     continue;
                 }
                 let (cost, rows) = self.step(sources[place], placed, from.rows, set == 0);

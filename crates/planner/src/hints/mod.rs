@@ -4,6 +4,7 @@
 //! A hint never changes a result. One that names what is not there, or contradicts an earlier one, is left out with a
 //! warning (`resolve`). Called where a block is begun, where its tables are bound and where paths are priced.
 mod indexes;
+mod join_orders;
 mod resolve;
 mod text;
 
@@ -14,6 +15,7 @@ use parser::hints::{
 use std::collections::HashMap;
 
 pub use indexes::{IndexHints, ScopedIndexes, indexes_of};
+pub use join_orders::DemandedOrder;
 
 /// The hints of a statement by query block.
 #[derive(Debug, Default)]
