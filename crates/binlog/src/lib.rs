@@ -30,6 +30,7 @@ mod gtid_event;
 mod header;
 mod json;
 mod optional_fields;
+mod package;
 mod payload;
 mod query;
 mod rows;
@@ -50,6 +51,7 @@ pub use header::{
     CHECKSUM_BYTES, Checksum, EventHeader, HEADER_BYTES, MAGIC, RawEvent, event_type, header_flag,
     split_event, write_event,
 };
+pub use package::{CommitPackage, GtidChoice, Place};
 pub use payload::{pack_transaction, unpack_transaction};
 pub use query::{Query, QuerySettings, query_option};
 pub use rows::{Changes, RowChange, RowImage, Rows, RowsHeader, RowsKind, put_image, rows_flag};

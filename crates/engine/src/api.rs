@@ -239,6 +239,9 @@ pub struct EngineOptions {
     pub packing: Packing,
     /// When a commit is acknowledged.
     pub flush_at_commit: FlushAtCommit,
+    /// Where events begin in the log that somebody has not taken yet; the log is kept from there on, until
+    /// `Engine::hold_log` is called and what it gave is dropped or moved.
+    pub keep_log_from: Option<u64>,
 }
 
 impl Default for EngineOptions {
@@ -256,6 +259,7 @@ impl Default for EngineOptions {
             page_log_bytes: None,
             packing: Packing::WhenWorthwhile,
             flush_at_commit: FlushAtCommit::Durable,
+            keep_log_from: None,
         }
     }
 }

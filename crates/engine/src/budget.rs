@@ -8,7 +8,7 @@ use crate::engine::flush_mode;
 use crate::files::LOG_DIRECTORY;
 use crate::page_logs::AGE_EIGHTHS;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wal::WalOptions;
+use wal::{Lsn, WalOptions};
 
 /// A smaller log would be nothing but its reserves.
 const LOG_BYTES_MIN: u64 = 4 << 20;
@@ -147,5 +147,6 @@ pub(crate) fn wal_options(options: &EngineOptions) -> WalOptions {
         buffer_bytes: (redo_bytes / 16).clamp(1 << 20, 16 << 20) as usize,
         group_bytes_max,
         flush_mode: flush_mode(options.flush_at_commit),
+        keep_from: options.keep_log_from.map(Lsn),
     }
 }

@@ -330,6 +330,7 @@ impl Engine {
         self.checkpointer.checkpoint_lsn.store(checkpoint_lsn, Ordering::Release);
         self.stats.checkpoints.fetch_add(1, Ordering::Relaxed);
         self.wal.truncate_before(Lsn(checkpoint_lsn));
+        self.events.call();
         Ok(())
     }
 

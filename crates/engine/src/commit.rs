@@ -6,6 +6,7 @@
 //! record is as durable as `flush_at_commit` asks.
 
 use crate::engine::Engine;
+use crate::events::LoggedPieces;
 use crate::history::Committed;
 use crate::log_record::{LogRecord, Operation};
 use crate::row_table::RowName;
@@ -42,7 +43,12 @@ impl Work {
     /// Commits all changes; returns once that is durable as `flush_at_commit` asks.
     pub async fn commit_all(&mut self) -> Result<(), EngineError> {
         let changed = self.has_undo();
-        let lsn = if changed { self.append_commit().await? } else { self.seen_lsn };
+        let events = self.finish_events();
+        let lsn = match (changed, events) {
+            (true, events) => self.append_commit(events).await?,
+            (false, Some(events)) => self.append_events_alone(events).await?,
+            (false, None) => self.seen_lsn,
+        };
         let state = self.state.clone();
         let changes = self.finish_commit(changed);
         if lsn > 0 {
@@ -58,8 +64,12 @@ impl Work {
         Ok(())
     }
 
-    async fn append_commit(&mut self) -> Result<u64, EngineError> {
-        let state = self.state();
+    async fn append_commit(&mut self, events: Option<Vec<u8>>) -> Result<u64, EngineError> {
+        let (state, engine) = (self.state(), self.engine.clone());
+        let events = match events {
+            Some(bytes) => Some(Box::pin(engine.log_pieces(state.id.0, bytes)).await?),
+            None => None,
+        };
         // The record lists the chains that are replaced: in 8 bytes each, in half a group.
         let chains_max = self.engine.wal.group_bytes_max() / 16;
         if state.with_undo(|undo| undo.has_cut_off_batch() || undo.replaces_more_chains_than(chains_max)) {
@@ -77,9 +87,13 @@ impl Work {
         let leaves_work = spill.is_some() || !dropped_trees.is_empty();
         let pin = leaves_work.then(|| self.engine.pin_checkpoint(self.engine.wal.end_lsn().0));
         let mut group = WalGroup::reused();
+        if let Some(events) = &events {
+            events.push_to(&mut group, state.id.0);
+        }
         group.push_with(record.kind(), state.id.0, |bytes| record.encode(bytes));
         loop {
-            match self.engine.commit_at_log_end(&state, &group, &mut rows, &chains) {
+            let mut end = CommitEnd { rows: &mut rows, chains: &chains, events: events.as_ref() };
+            match self.engine.commit_at_log_end(&state, &group, &mut end) {
                 Ok(lsn) => {
                     group.give_back();
                     let Some(pin) = pin else { return Ok(lsn) };
@@ -117,7 +131,7 @@ impl Work {
 
     /// Commits what concerns no snapshot, without waiting until that is durable.
     pub async fn commit_unseen(&mut self) -> Result<(), EngineError> {
-        self.append_commit().await?;
+        self.append_commit(None).await?;
         let state = self.state();
         self.finish_commit(true);
         self.engine.writers.seen(&state);
@@ -130,15 +144,17 @@ impl Engine {
         &self,
         state: &Arc<TransactionState>,
         group: &WalGroup,
-        rows: &mut Vec<(RowName, bool)>,
-        chains: &[u64],
+        end: &mut CommitEnd<'_>,
     ) -> Result<u64, AppendError> {
         let mut history = self.history.lock();
         let lsn = self.wal.append_reserve(group)?.end.0;
         state.stamp_committed(lsn);
-        let rows = std::mem::take(rows);
+        if let Some(events) = end.events {
+            events.queue(lsn);
+        }
+        let rows = std::mem::take(end.rows);
         let (born_lsn, bytes) = (state.born_lsn(), state.undo_memory_bytes() + STATE_BYTES);
-        history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, chains);
+        history.push(Committed { lsn, born_lsn, bytes, state: Some(state.clone()), rows }, end.chains);
         self.last_commit_lsn.store(lsn, Release);
         Ok(lsn)
     }
@@ -161,6 +177,13 @@ impl Engine {
         }
         waited.map_err(|error| self.log_failed(&error))
     }
+}
+
+/// What enters history and queue with a commit record.
+struct CommitEnd<'a> {
+    rows: &'a mut Vec<(RowName, bool)>,
+    chains: &'a [u64],
+    events: Option<&'a LoggedPieces<'a>>,
 }
 
 /// What a commit leaves to be done later.

@@ -7,6 +7,7 @@ use crate::budget::Budgets;
 use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
+use crate::events::EventQueue;
 use crate::full_disk::FullDisk;
 use crate::ghosts::GhostQueue;
 use crate::history::History;
@@ -32,7 +33,7 @@ use parking_lot::Mutex;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use wal::{AppendError, FlushMode, Lsn, Priority, Wal, WalError};
+use wal::{AppendError, FlushMode, LogPin, Lsn, Priority, Wal, WalError};
 
 /// An open database. Cheap to share: begin transactions from any task.
 pub struct Engine {
@@ -80,6 +81,9 @@ pub struct Engine {
     pub(crate) full_disk: FullDisk,
     /// Prepared transactions of an earlier life whom nobody has asked for yet.
     pub(crate) recovered: Mutex<Vec<Arc<TransactionState>>>,
+    pub(crate) events: EventQueue,
+    /// The log that `keep_log_from` has kept, until somebody else holds it.
+    pub(crate) opening_hold: Mutex<Option<LogPin>>,
     /// The first failure that stops all changes.
     pub(crate) failure: Mutex<Option<EngineError>>,
 }

@@ -16,6 +16,7 @@ impl Engine {
             buffer_pool_bytes_max: 1 << 30,
             redo_capacity_bytes: 32 << 20,
             flush_at_commit: FlushAtCommit::Durable,
+            keep_log_from: None,
             ..EngineOptions::default()
         };
         block_on(Engine::open(env, options)).expect("memory does not fail")

@@ -11,6 +11,7 @@
 //! | `SPILLED` | sequence (8): undo records before it are in the spill and count no more, but for these (8 each) |
 //! | `PREPARED` | the transaction's identifier, any bytes: what it has logged so far stays until it is decided |
 //! | `UNPREPARED` | nothing: the prepared transaction is being rolled back |
+//! | `EVENTS` | 1 for the last piece, else 0; the rest: what a commit says of its changes (`events`) |
 //! | `MARK` | count (1) of the bytes of a tree's number and those; the rest: what the tree's mark is at least (`marks`) |
 //!
 //! All numbers are little-endian, those of `MARK` without their leading zeros; the transaction is in the record's header. The decoder takes any bytes.
@@ -41,6 +42,7 @@ const SPILLED: u8 = KIND_FIRST + 6;
 const PREPARED: u8 = KIND_FIRST + 7;
 const UNPREPARED: u8 = KIND_FIRST + 8;
 const MARK: u8 = KIND_FIRST + 9;
+const EVENTS: u8 = KIND_FIRST + 10;
 
 /// What a change did, and so what undoing it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +86,7 @@ pub(crate) enum LogRecord<'a> {
     Prepared { xid: &'a [u8] },
     Unprepared,
     Mark { tree: TreeId, mark: u128 },
+    Events { is_last: bool, bytes: &'a [u8] },
 }
 
 /// The bytes are no record that this version writes.
@@ -105,6 +108,7 @@ impl LogRecord<'_> {
             LogRecord::Prepared { .. } => PREPARED,
             LogRecord::Unprepared => UNPREPARED,
             LogRecord::Mark { .. } => MARK,
+            LogRecord::Events { .. } => EVENTS,
         }
     }
 
@@ -137,6 +141,10 @@ impl LogRecord<'_> {
             }
             LogRecord::Prepared { xid } => out.extend_from_slice(xid),
             LogRecord::RolledBack | LogRecord::Unprepared => {}
+            LogRecord::Events { is_last, bytes } => {
+                out.push(u8::from(*is_last));
+                out.extend_from_slice(bytes);
+            }
             LogRecord::Mark { tree, mark } => {
                 out.push(significant_bytes(u128::from(tree.0)) as u8);
                 encode_short(u128::from(tree.0), out);
@@ -150,6 +158,10 @@ impl LogRecord<'_> {
         self.encode(&mut out);
         out
     }
+}
+
+pub(crate) fn is_events(kind: u8) -> bool {
+    kind == EVENTS
 }
 
 pub(crate) fn is_commit(kind: u8) -> bool {
@@ -170,6 +182,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<LogRecord<'_>, UnknownR
         PREPARED => Ok(LogRecord::Prepared { xid: payload }),
         UNPREPARED if payload.is_empty() => Ok(LogRecord::Unprepared),
         MARK => decode_mark(payload).ok_or(unknown),
+        EVENTS => decode_events(payload).ok_or(unknown),
         _ => Err(unknown),
     }
 }
@@ -193,6 +206,11 @@ fn decode_undo(payload: &[u8]) -> Option<LogRecord<'_>> {
     let (key, before) = rest.split_at_checked(u32::from_le_bytes(*key_len) as usize)?;
     let (sequence, tree) = (u64::from_le_bytes(*sequence), TreeId(u64::from_le_bytes(*tree)));
     Some(LogRecord::Undo { operation, sequence, tree, key, before })
+}
+
+fn decode_events(payload: &[u8]) -> Option<LogRecord<'_>> {
+    let (is_last, bytes) = payload.split_first()?;
+    (*is_last <= 1).then_some(LogRecord::Events { is_last: *is_last == 1, bytes })
 }
 
 fn decode_mark(payload: &[u8]) -> Option<LogRecord<'_>> {
@@ -285,6 +303,8 @@ mod tests {
         check(LogRecord::Mark { tree: TreeId(1000), mark: 70_000 });
         check(LogRecord::Mark { tree: TreeId(u64::MAX), mark: u128::MAX });
         check(LogRecord::Mark { tree: TreeId(0), mark: 0 });
+        check(LogRecord::Events { is_last: true, bytes: b"rows" });
+        check(LogRecord::Events { is_last: false, bytes: b"" });
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::checkpoint::Checkpointer;
 use crate::damage::Damage;
 use crate::deadlock::DeadlockDetector;
 use crate::engine::Engine;
+use crate::events::EventQueue;
 use crate::files::{
     DATA_DIRECTORY, FileCounters, HOT_LIST, LOG_DIRECTORY, counted, io_error, open_store, remove_files,
     store_error,
@@ -69,6 +70,11 @@ fn opening_capacity(asked_bytes: u64, needed_bytes: u64) -> u64 {
     }
 }
 
+/// The log does not reach as far back as somebody relied upon.
+fn log_is_gone(from: u64) -> EngineError {
+    EngineError::Corrupt { what: format!("the log from LSN {from} on, which the binary log needs, is gone") }
+}
+
 impl Engine {
     /// Opens the database on the environment's disk, creating it when there is none, and recovers it.
     pub async fn open(env: Env, options: EngineOptions) -> Result<Arc<Engine>, EngineError> {
@@ -120,9 +126,10 @@ impl Engine {
         let (mut analysis, tail) =
             recovery::analyse(&env, LOG_DIRECTORY, from, known_durable, &mut collector).await?;
         let end = tail.end_lsn();
+        let kept_from = options.keep_log_from.map_or(from.0, |keep| keep.min(from.0));
         let redo_capacity_asked = options.redo_capacity_bytes;
         let options = EngineOptions {
-            redo_capacity_bytes: opening_capacity(redo_capacity_asked, end.0 - from.0),
+            redo_capacity_bytes: opening_capacity(redo_capacity_asked, end.0 - kept_from),
             ..options
         };
         let wal = Wal::resume(&env, wal_options(&options), tail).await;
@@ -140,6 +147,12 @@ impl Engine {
         let checkpoint = Checkpoint { lsn: from.0, next_txn };
         let engine = parts.assemble(Trees::new(meta, next_tree), checkpoint);
         engine.last_commit_lsn.store(end.0, Ordering::Release);
+        engine.events.opened_at.store(end.0, Ordering::Release);
+        let hold = match options.keep_log_from {
+            Some(keep) => Some(engine.hold_log(keep.min(end.0)).ok_or_else(|| log_is_gone(keep))?),
+            None => None,
+        };
+        *engine.opening_hold.lock() = hold;
         let pin = engine.pin_checkpoint(from.0);
         // What follows may need pages that catch up in a later round.
         engine.redo_in_background(Rest { from, end, through, taken: PageIds::default(), memory_bytes });
@@ -367,6 +380,8 @@ impl Parts {
             damage: Damage::default(),
             full_disk: FullDisk::default(),
             recovered: Mutex::default(),
+            events: EventQueue::default(),
+            opening_hold: Mutex::default(),
             failure: Mutex::new(None),
             env,
             wal,

@@ -20,7 +20,7 @@ use wal::{AppendError, WalGroup};
 /// the rollback goes on in the background.
 pub struct PreparedTransaction {
     xid: Arc<[u8]>,
-    work: Work,
+    pub(crate) work: Work,
 }
 
 impl Transaction {

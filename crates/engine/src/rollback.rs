@@ -42,6 +42,9 @@ impl Work {
     /// Undoes the changes from sequence `first` on.
     pub async fn roll_back_to(&mut self, first: u64, keep_locks: bool) -> Result<(), EngineError> {
         self.withdraw();
+        if let Some(events) = &mut self.events {
+            events.undone_to(first);
+        }
         let mut undone = 0u64;
         while self.newest_sequence().is_some_and(|newest| newest >= first) {
             self.undo_newest(keep_locks).await?;

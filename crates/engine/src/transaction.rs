@@ -6,6 +6,7 @@
 //! is in `work.announced`. So a future that is dropped at any await leaves something that can be undone.
 
 use crate::engine::Engine;
+use crate::events::EventSource;
 use crate::lock_wait::Waited;
 use crate::row_table::{Attempt, LockAfterUndo, RowName};
 use crate::snapshot::Snapshot;
@@ -58,6 +59,8 @@ pub(crate) struct Work {
     pub mark: Option<(TreeId, u128)>,
     /// With less in memory it does not look whether it must spill.
     pub spill_looks_at: u64,
+    /// What its commit says of its changes.
+    pub events: Option<Box<dyn EventSource>>,
 }
 
 impl Transaction {
@@ -242,6 +245,7 @@ impl Work {
             moves_seen: 0,
             mark: None,
             spill_looks_at: 0,
+            events: None,
         }
     }
 

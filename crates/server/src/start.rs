@@ -205,6 +205,7 @@ fn open_store(
         late_change_bytes: None,
         page_log_bytes: None,
         packing: if settings.packs_pages { Packing::WhenWorthwhile } else { Packing::Never },
+        keep_log_from: None,
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,

@@ -5,8 +5,9 @@
 use crate::error::{damaged, table_error};
 use crate::handle::TableHandle;
 use crate::ready::ReadyTable;
+use crate::row_events::{are_noted, note_change};
 use datum::{SqlError, Value};
-use engine::{EngineError, Transaction, TreeId, Uniqueness, WaitPolicy};
+use engine::{EngineError, LockMode, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOutcome {
@@ -66,7 +67,10 @@ impl ReadyTable {
     ) -> Result<ChangeOutcome, SqlError> {
         let savepoint = transaction.savepoint();
         match self.add_row(transaction, row, Addition::Insert(wait)).await {
-            Ok(()) => Ok(ChangeOutcome::Done),
+            Ok(()) => {
+                note_change(transaction, self.definition(), None, Some(row))?;
+                Ok(ChangeOutcome::Done)
+            }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
         }
     }
@@ -218,7 +222,10 @@ impl TableHandle {
     ) -> Result<ChangeOutcome, SqlError> {
         let savepoint = transaction.savepoint();
         match self.update_entries(transaction, row_key, old, new, wait).await {
-            Ok(()) => Ok(ChangeOutcome::Done),
+            Ok(()) => {
+                note_change(transaction, self.definition(), Some(old), Some(new))?;
+                Ok(ChangeOutcome::Done)
+            }
             Err(refusal) => self.refused(transaction, savepoint, refusal).await,
         }
     }
@@ -318,7 +325,15 @@ impl TableHandle {
         wait: WaitPolicy,
     ) -> Result<(), SqlError> {
         let to_sql = |error| table_error(self.definition(), error);
-        let told = self.told_row(transaction, row_key, wait).await?;
+        // The caller may not have read all columns, and who listens has to know them.
+        let is_noted = are_noted(transaction, self.definition());
+        let whole = match is_noted || self.has_stream() {
+            true => {
+                let mode = ReadMode::Locking(LockMode::Exclusive, wait);
+                self.read_row_at(transaction, row_key, mode).await?
+            }
+            false => None,
+        };
         // The snapshot may show other entries of the row than those that are deleted here.
         transaction.passes_snapshot(self.layout().tree, row_key);
         transaction.delete(self.layout().tree, row_key, wait).await.map_err(to_sql)?;
@@ -330,9 +345,12 @@ impl TableHandle {
                 self.delete_entry(transaction, index, &key, row_key, wait).await.map_err(to_sql)?;
             }
         }
-        self.tell_deletion(transaction, row_key, told);
+        self.tell_deletion(transaction, row_key, whole.as_deref());
         self.counters.count_rows(-1);
         self.statistics().count_change();
-        Ok(())
+        match whole {
+            Some(row) if is_noted => note_change(transaction, self.definition(), Some(&row), None),
+            _ => Ok(()),
+        }
     }
 }

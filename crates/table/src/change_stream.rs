@@ -6,7 +6,7 @@
 //! undone needs no record of its own. Written by `change`, read by the catalog's builds.
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
-use engine::{EntryBatch, ReadMode, Transaction, WaitPolicy};
+use engine::{EntryBatch, Transaction};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -181,18 +181,9 @@ impl TableHandle {
         }
     }
 
-    /// Before a row goes: all its values, if the stream has to be told of them.
-    pub(crate) async fn told_row(
-        &self,
-        transaction: &mut Transaction,
-        row_key: &[u8],
-        wait: WaitPolicy,
-    ) -> Result<Option<Vec<Value>>, SqlError> {
-        if self.changes.get().is_none() {
-            return Ok(None);
-        }
-        let mode = ReadMode::Locking(engine::LockMode::Exclusive, wait);
-        self.read_row_at(transaction, row_key, mode).await
+    /// Whether a build has to be told of changes.
+    pub(crate) fn has_stream(&self) -> bool {
+        self.changes.is_attached.load(Ordering::Relaxed)
     }
 
     /// Behind the deletion of a row.
@@ -200,10 +191,10 @@ impl TableHandle {
         &self,
         transaction: &mut Transaction,
         row_key: &[u8],
-        row: Option<Vec<Value>>,
+        row: Option<&[Value]>,
     ) {
         if let (Some(stream), Some(row)) = (self.changes.get(), row) {
-            stream.add(transaction, row_key, Some(&row));
+            stream.add(transaction, row_key, Some(row));
         }
     }
 }

@@ -24,6 +24,8 @@ mod key_codec;
 mod key_text;
 mod storage_kind;
 
+mod row_events;
+
 mod histogram;
 mod statistics;
 mod survey;
@@ -41,6 +43,7 @@ pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;
 pub use resolver::{RowCompleter, TableResolver};
+pub use row_events::{EventSettings, RowEvents, RowImages, StatementEvents, row_events};
 pub use statistics::{IndexStatistics, Renewal, Statistics, StatisticsCell};
 pub use storage_kind::StorageKind;
 pub use survey::Extent;

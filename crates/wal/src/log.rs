@@ -120,6 +120,11 @@ impl Wal {
         self.shared.wait(&self.shared.durable_waiters, &self.shared.durable, lsn).await
     }
 
+    /// The same without asking for a flush: for what somebody else waits for, or the lazy sync brings.
+    pub async fn wait_until_durable(&self, lsn: Lsn) -> Result<(), WalError> {
+        self.shared.wait(&self.shared.durable_waiters, &self.shared.durable, lsn).await
+    }
+
     /// Waits as long as the flush mode demands before a commit at `lsn` may be acknowledged.
     pub async fn wait_commit(&self, lsn: Lsn) -> Result<(), WalError> {
         let clock = &*self.shared.env.clock;

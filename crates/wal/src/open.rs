@@ -70,7 +70,7 @@ impl Wal {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
         }
-        let kept_from = segment_before(tail.from, tail.segment_bytes);
+        let kept_from = kept_segment(&options, &tail);
         let current = tail.position / tail.segment_bytes;
         // From the current one on: there may be more segments than files that can be open.
         let mut files = BTreeMap::new();
@@ -119,6 +119,7 @@ impl Wal {
         let end = start.advance(CHUNK_HEADER_BYTES as u64);
         let file = files.get(&current).expect("the current segment exists");
         open_epoch(&**file, &tail, epoch).await?;
+        let kept_from = kept_segment(&options, &tail);
         let ready_through = *files.keys().next_back().expect("the current segment is in it");
         let state = State {
             staging: Staging::new(tail.segment_bytes, align_up(end.0), end),
@@ -126,7 +127,7 @@ impl Wal {
             ready_through,
             needed_from: segment_before(tail.from, tail.segment_bytes),
             pins: BTreeMap::new(),
-            kept_from: segment_before(tail.from, tail.segment_bytes),
+            kept_from,
             recyclable: recyclable.into(),
             reserved: 0,
             failure: None,
@@ -142,6 +143,12 @@ impl Wal {
         shared.prepare_requested.notify();
         Ok(Self { shared })
     }
+}
+
+/// The oldest segment that recovery or `keep_from` needs.
+fn kept_segment(options: &WalOptions, tail: &LogTail) -> u64 {
+    let from = options.keep_from.map_or(tail.from, |keep| keep.min(tail.from));
+    segment_before(from, tail.segment_bytes)
 }
 
 /// The segment in a new file; None if the disk has no room for it.

@@ -1,5 +1,6 @@
 //! What can be chosen about a log, with defaults and the relations that must hold.
 
+use crate::Lsn;
 use crate::format::{BLOCK_BYTES, CHUNK_HEADER_BYTES};
 
 /// The smallest segment that holds anything worth a file.
@@ -39,6 +40,8 @@ pub struct WalOptions {
     /// The largest group that `append` takes.
     pub group_bytes_max: usize,
     pub flush_mode: FlushMode,
+    /// When a log is continued: keep it from here on for others than recovery, until their pin has moved on.
+    pub keep_from: Option<Lsn>,
 }
 
 impl Default for WalOptions {
@@ -51,6 +54,7 @@ impl Default for WalOptions {
             buffer_bytes: 16 << 20,
             group_bytes_max: 4 << 20,
             flush_mode: FlushMode::Durable,
+            keep_from: None,
         }
     }
 }

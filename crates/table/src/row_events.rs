@@ -1,0 +1,371 @@
+//! The row events of a transaction: every change of a row is noted as it happens, and at the commit they become the events
+//! of the binary log, statement by statement.
+//!
+//! Invariant: a change is noted after it has been made, with the transaction's savepoint of that moment; so a rollback
+//! to a savepoint forgets exactly what it undoes. Notes are made by `change`, statements begin by `session`'s word.
+use crate::error::damaged;
+use binlog::{
+    BinlogError, Checksum, CommitPackage, Event, EventHeader, MapColumn, Query, RowMetadata, RowsHeader,
+    RowsKind, TableMap, WireType, event_type, header_flag, put_image, rows_flag, write_event,
+};
+use datum::{ErrorCode, SqlError, Value};
+use engine::{EventSource, Transaction};
+use schema::{ColumnDef, IndexKind, TableDef};
+use std::any::Any;
+use std::sync::Arc;
+
+/// `binlog_row_image`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RowImages {
+    /// All columns.
+    #[default]
+    Full,
+    /// The key before, what has changed after.
+    Minimal,
+    /// All columns but TEXT, BLOB and JSON that are not needed.
+    WithoutLargeObjects,
+}
+
+/// What the events of a transaction have in common.
+#[derive(Clone, Debug)]
+pub struct EventSettings {
+    pub images: RowImages,
+    pub metadata: RowMetadata,
+    /// `binlog_row_event_max_size`.
+    pub event_bytes: usize,
+    /// `max_binlog_cache_size`, or less.
+    pub bytes_max: u64,
+    /// Everything but the events; the moment of the commit is added with the commit.
+    pub package: CommitPackage,
+    /// The moment of the commit.
+    pub now_us: fn() -> u64,
+}
+
+/// What the events of one statement need to know of it.
+#[derive(Clone, Debug)]
+pub struct StatementEvents {
+    /// Seconds since 1970.
+    pub timestamp: u32,
+    /// See `rows_flag`.
+    pub flags: u16,
+    /// `binlog_rows_query_log_events`.
+    pub rows_query: Option<Arc<[u8]>>,
+    /// BEGIN with the settings and the database of the session, for the first statement of a transaction.
+    pub begin: Arc<Query>,
+}
+
+/// One table and which of its columns are in the images.
+#[derive(Clone, Debug, PartialEq)]
+struct Shape {
+    table: Arc<TableDef>,
+    kind: RowsKind,
+    before: Vec<bool>,
+    after: Vec<bool>,
+}
+
+struct Note {
+    savepoint: u64,
+    /// Where its images end in `images`.
+    end: usize,
+    shape: usize,
+    statement: usize,
+}
+
+/// See the head of this file.
+pub struct RowEvents {
+    settings: EventSettings,
+    statements: Vec<StatementEvents>,
+    shapes: Vec<Shape>,
+    notes: Vec<Note>,
+    images: Vec<u8>,
+    /// A statement of data definition: it is one event.
+    query: Option<(u32, Query)>,
+}
+
+const ER_TRANS_CACHE_FULL: ErrorCode = ErrorCode::new(
+    1197,
+    "HY000",
+    "Multi-statement transaction required more than 'max_binlog_cache_size' bytes of storage; increase this mysqld variable and try again",
+);
+
+impl RowEvents {
+    pub fn new(settings: EventSettings) -> RowEvents {
+        let (statements, shapes, notes, images) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        RowEvents { settings, statements, shapes, notes, images, query: None }
+    }
+
+    /// The events of a statement that is written as its text, in one transaction with what it does.
+    pub fn of_statement(settings: EventSettings, timestamp: u32, query: Query) -> RowEvents {
+        RowEvents { query: Some((timestamp, query)), ..RowEvents::new(settings) }
+    }
+
+    /// The rows that follow are of another statement.
+    pub fn begin_statement(&mut self, statement: StatementEvents) {
+        let is_empty = self.notes.last().is_none_or(|note| note.statement + 1 < self.statements.len());
+        if is_empty {
+            self.statements.pop();
+        }
+        self.statements.push(statement);
+    }
+
+    fn shape(&mut self, shape: Shape) -> usize {
+        match self.shapes.iter().rposition(|known| *known == shape) {
+            Some(place) => place,
+            None => {
+                self.shapes.push(shape);
+                self.shapes.len() - 1
+            }
+        }
+    }
+
+    fn note(
+        &mut self,
+        savepoint: u64,
+        table: &Arc<TableDef>,
+        before: Option<&[Value]>,
+        after: Option<&[Value]>,
+    ) -> Result<(), SqlError> {
+        if self.statements.is_empty() {
+            return Ok(());
+        }
+        let kind = match (before, after) {
+            (None, _) => RowsKind::Write,
+            (_, None) => RowsKind::Delete,
+            _ => RowsKind::Update,
+        };
+        let (masks_before, masks_after) = masks(self.settings.images, table, before, after);
+        let images = [(before, &masks_before), (after, &masks_after)];
+        for (row, mask) in images.into_iter().filter_map(|(row, mask)| Some((row?, mask))) {
+            let present = shown(table).zip(mask).filter(|(_, present)| **present).map(|(place, _)| place);
+            let cells = present.map(|place| (&row[place], &table.columns[place].column_type));
+            put_image(cells, &mut self.images).map_err(|_| damaged(&table.name))?;
+        }
+        if self.images.len() as u64 > self.settings.bytes_max {
+            return Err(ER_TRANS_CACHE_FULL.plain());
+        }
+        let shape = Shape { table: table.clone(), kind, before: masks_before, after: masks_after };
+        let shape = self.shape(shape);
+        let (end, statement) = (self.images.len(), self.statements.len() - 1);
+        self.notes.push(Note { savepoint, end, shape, statement });
+        Ok(())
+    }
+
+    /// The events of all statements, without positions and checksums.
+    fn events(&self) -> Result<Vec<u8>, BinlogError> {
+        let mut out = Vec::with_capacity(self.images.len() + 512);
+        let mut rest = &self.notes[..];
+        let mut start = 0;
+        while let Some(first) = rest.first() {
+            let statement = &self.statements[first.statement];
+            if out.is_empty() {
+                let begin = Event::Query(Query::clone(&statement.begin));
+                self.put(statement.timestamp, header_flag::SUPPRESS_USE, &begin, &mut out);
+            }
+            let count = rest.iter().take_while(|note| note.statement == first.statement).count();
+            let (notes, behind) = rest.split_at(count);
+            self.put_statement(statement, notes, start, &mut out);
+            start = notes.last().map_or(start, |note| note.end);
+            rest = behind;
+        }
+        Ok(out)
+    }
+
+    fn put(&self, timestamp: u32, flags: u16, event: &Event, out: &mut Vec<u8>) {
+        let mut body = Vec::new();
+        event.encode(&mut body);
+        self.put_body(timestamp, flags, event.event_type(), &body, out);
+    }
+
+    fn put_body(&self, timestamp: u32, flags: u16, event_type: u8, body: &[u8], out: &mut Vec<u8>) {
+        let server_id = self.settings.package.server_id;
+        let header = EventHeader { timestamp, event_type, server_id, flags, ..EventHeader::default() };
+        write_event(&header, body, Checksum::None, out);
+    }
+
+    /// The tables of a statement, then its rows.
+    fn put_statement(
+        &self,
+        statement: &StatementEvents,
+        notes: &[Note],
+        mut start: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let timestamp = statement.timestamp;
+        if let Some(text) = &statement.rows_query {
+            let mut body = vec![0];
+            body.extend_from_slice(text);
+            self.put_body(timestamp, header_flag::IGNORABLE, event_type::ROWS_QUERY, &body, out);
+        }
+        let mut tables: Vec<&Arc<TableDef>> = Vec::new();
+        for note in notes {
+            let table = &self.shapes[note.shape].table;
+            if tables.last().is_none_or(|last| last.id != table.id)
+                && tables.iter().all(|one| one.id != table.id)
+            {
+                let map = Event::TableMap(table_map(table, self.settings.metadata));
+                self.put(timestamp, 0, &map, out);
+                tables.push(table);
+            }
+        }
+        let mut rest = notes;
+        while let Some(first) = rest.first() {
+            // At least one row, and what fits.
+            let fits =
+                |note: &&Note| note.shape == first.shape && note.end - start <= self.settings.event_bytes;
+            let count = rest[1..].iter().take_while(fits).count() + 1;
+            let (rows, behind) = rest.split_at(count);
+            let end = rows[count - 1].end;
+            let shape = &self.shapes[first.shape];
+            let last = if behind.is_empty() { rows_flag::STATEMENT_END } else { 0 };
+            let header = RowsHeader {
+                kind: shape.kind,
+                table_id: shape.table.id.0,
+                flags: statement.flags | last,
+                extra: Vec::new(),
+                before: shape.before.clone(),
+                after: shape.after.clone(),
+            };
+            let mut body = Vec::with_capacity(end - start + 64);
+            header.encode(&mut body);
+            body.extend_from_slice(&self.images[start..end]);
+            self.put_body(timestamp, 0, shape.kind.event_type(), &body, out);
+            start = end;
+            rest = behind;
+        }
+    }
+}
+
+impl EventSource for RowEvents {
+    fn undone_to(&mut self, savepoint: u64) {
+        let kept = self.notes.partition_point(|note| note.savepoint <= savepoint);
+        self.notes.truncate(kept);
+        self.images.truncate(self.notes.last().map_or(0, |note| note.end));
+        if savepoint == 0 {
+            self.query = None;
+        }
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        let mut package = self.settings.package.clone();
+        match &self.query {
+            Some((timestamp, query)) => {
+                package.timestamp = *timestamp;
+                package.has_statements = true;
+                package.ends_in_xid = false;
+                self.put(*timestamp, 0, &Event::Query(query.clone()), &mut package.events);
+            }
+            None if self.notes.is_empty() => return Vec::new(),
+            None => {
+                package.timestamp = self.statements.last().map_or(0, |statement| statement.timestamp);
+                package.ends_in_xid = true;
+                package.events = self.events().unwrap_or_default();
+            }
+        }
+        package.immediate_commit_us = (self.settings.now_us)();
+        if package.original_commit_us == 0 {
+            package.original_commit_us = package.immediate_commit_us;
+        }
+        let mut bytes = Vec::with_capacity(package.events.len() + 64);
+        package.encode(&mut bytes);
+        bytes
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The row events of a transaction whose changes are noted.
+pub fn row_events(transaction: &mut Transaction) -> Option<&mut RowEvents> {
+    transaction.events()?.as_any().downcast_mut()
+}
+
+/// Notes a change that has just been made.
+pub(crate) fn note_change(
+    transaction: &mut Transaction,
+    table: &Arc<TableDef>,
+    before: Option<&[Value]>,
+    after: Option<&[Value]>,
+) -> Result<(), SqlError> {
+    let savepoint = transaction.savepoint().0;
+    match row_events(transaction) {
+        Some(events) if !table.temporary => events.note(savepoint, table, before, after),
+        _ => Ok(()),
+    }
+}
+
+/// Whether changes of the table are noted.
+pub(crate) fn are_noted(transaction: &mut Transaction, table: &TableDef) -> bool {
+    !table.temporary && row_events(transaction).is_some()
+}
+
+/// The columns that others see, which are those of the events.
+fn shown(table: &TableDef) -> impl Iterator<Item = usize> + Clone {
+    (0..table.columns.len()).filter(|place| !table.columns[*place].hidden)
+}
+
+/// Which columns are in the images before and after.
+fn masks(
+    images: RowImages,
+    table: &TableDef,
+    before: Option<&[Value]>,
+    after: Option<&[Value]>,
+) -> (Vec<bool>, Vec<bool>) {
+    let all = || shown(table).map(|_| true).collect::<Vec<bool>>();
+    let (Some(old), false) = (before, images == RowImages::Full) else {
+        let image = |row: Option<&[Value]>| if row.is_some() { all() } else { Vec::new() };
+        return (image(before), image(after));
+    };
+    // What a row is found by: its key, else everything.
+    let key = table.clustering_index().filter(|index| index.kind == IndexKind::Primary || index.is_unique());
+    let is_key = |place: usize| key.is_none_or(|index| index.parts.iter().any(|part| part.column == place));
+    let is_small = |place: usize| !table.columns[place].is_large_object();
+    let needed_before = |place: usize| match images {
+        RowImages::Minimal => is_key(place),
+        _ => is_key(place) || is_small(place),
+    };
+    let mask_before = shown(table).map(needed_before).collect();
+    let Some(new) = after else { return (mask_before, Vec::new()) };
+    let needed_after = |place: usize| match images {
+        RowImages::Minimal => old[place] != new[place],
+        _ => is_small(place) || old[place] != new[place],
+    };
+    (mask_before, shown(table).map(needed_after).collect())
+}
+
+/// What the binary log says of a table.
+fn table_map(table: &TableDef, metadata: RowMetadata) -> TableMap {
+    let is_full = metadata == RowMetadata::Full;
+    let primary = table.primary_key().filter(|_| is_full);
+    let place_of = |column: usize| shown(table).take_while(|place| *place < column).count() as u64;
+    let key = primary.iter().flat_map(|index| &index.parts);
+    TableMap {
+        table_id: table.id.0,
+        flags: 1,
+        database: table.database.clone(),
+        table: table.name.clone(),
+        columns: shown(table).map(|place| map_column(&table.columns[place], is_full)).collect(),
+        primary_key: key
+            .map(|part| (place_of(part.column), u64::from(part.prefix_length.unwrap_or(0))))
+            .collect(),
+        unknown_fields: Vec::new(),
+    }
+}
+
+fn map_column(column: &ColumnDef, is_full: bool) -> MapColumn {
+    use datum::TypeKind::{Enum, Set};
+    let wire = WireType::of(&column.column_type);
+    let members = match &column.column_type.kind {
+        Enum(members) | Set(members) if is_full => Some(members.iter().map(|one| one.to_vec()).collect()),
+        _ => None,
+    };
+    let has_collation = wire.is_character() || members.is_some();
+    MapColumn {
+        wire,
+        nullable: column.nullable(),
+        collation: has_collation.then(|| u32::from(column.column_type.collation.number())),
+        name: is_full.then(|| column.name.clone()),
+        members,
+        visible: is_full.then_some(!column.invisible),
+    }
+}
