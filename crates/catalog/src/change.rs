@@ -184,6 +184,25 @@ impl SchemaChange {
         Ok(program)
     }
 
+    /// Stores when an event was last executed and what it is then. It is still the same program.
+    pub async fn put_event_state(
+        &mut self,
+        event: &Arc<LiveProgram>,
+        state: schema::EventState,
+        last_executed_us: i64,
+    ) -> Result<(), SqlError> {
+        let mut definition = event.definition.clone();
+        if let Some(event) = &mut definition.event {
+            event.state = state;
+            event.last_executed_us = Some(last_executed_us);
+        }
+        let name = folded(definition.kind, &definition.name);
+        let key = RecordKey::program(definition.kind, &definition.database, &name);
+        dictionary::put(&mut self.transaction, &key, &definition.to_bytes()).await?;
+        self.edits.push(Edit::PutProgram(Arc::new(LiveProgram { id: event.id, definition })));
+        Ok(())
+    }
+
     pub async fn remove_program(&mut self, program: &Arc<LiveProgram>) -> Result<(), SqlError> {
         let definition = &program.definition;
         let name = folded(definition.kind, &definition.name);

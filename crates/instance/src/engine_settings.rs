@@ -28,6 +28,7 @@ const DIRTY_PCT: &str = "innodb_max_dirty_pages_pct";
 const DIRTY_PCT_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
 
 const SESSIONS_LIMIT: &str = "global_connection_memory_limit";
+const EVENT_SCHEDULER: &str = "event_scheduler";
 
 const DUMP_AT_SHUTDOWN: &str = "innodb_buffer_pool_dump_at_shutdown";
 const DUMP_PCT: &str = "innodb_buffer_pool_dump_pct";
@@ -100,6 +101,7 @@ impl Instance {
             }),
             FLUSH_AT_TIMEOUT => engine.set_lazy_sync_us(setting.as_unsigned() * 1_000_000),
             SESSIONS_LIMIT => self.memory.limit_tracked(setting.as_unsigned()),
+            EVENT_SCHEDULER => self.events.switch(setting.as_text() == "ON"),
             DUMP_AT_SHUTDOWN => engine.set_saves_hot_pages(setting.as_boolean()),
             DUMP_PCT => engine.set_hot_percent(setting.as_unsigned() as u32),
             IO_CAPACITY => engine.set_write_cap((!is_default).then(|| setting.as_unsigned())),

@@ -20,6 +20,7 @@ use telemetry::Telemetry;
 use crate::backups::Backups;
 use crate::connection_id::ConnectionId;
 use crate::counters::Counters;
+use crate::event_queue::EventQueue;
 use crate::gauges::Gauges;
 use crate::kill::KillKind;
 use crate::logs::ServerLogs;
@@ -39,6 +40,16 @@ pub type SleepFuture = Pin<Box<dyn Future<Output = ()>>>;
 /// The way to wait for time to pass; the program supplies its runtime's timer, so that this crate knows none.
 pub trait Timer: Send + Sync {
     fn sleep(&self, duration: Duration) -> SleepFuture;
+}
+
+/// What a message for the administrator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Always written.
+    System,
+    Error,
+    Warning,
+    Note,
 }
 
 /// Makes a text about the instance.
@@ -74,6 +85,7 @@ pub struct Instance {
     pub memory: Arc<ServerMemory>,
     pub plan_cache: PlanCache,
     pub programs: ProgramCache,
+    pub events: EventQueue,
     /// One for each statement that is kept prepared, by COM_STMT_PREPARE or by SQL.
     pub prepared_places: Places,
     /// Of sessions that have ended.
@@ -91,7 +103,7 @@ pub struct Instance {
     /// The copies of the database that sessions have asked for.
     pub backups: Backups,
     /// Where messages for the administrator go; nowhere until the program says it.
-    log: OnceLock<fn(&str)>,
+    log: OnceLock<fn(LogLevel, &str)>,
     pub virtual_tables: VirtualTables,
     pub user_locks: UserLocks,
     pub xa: Arc<XaRegistry>,
@@ -143,6 +155,7 @@ impl Instance {
                 memory,
                 plan_cache: PlanCache::default(),
                 programs: ProgramCache::default(),
+                events: EventQueue::default(),
                 prepared_places: Places::default(),
                 ended_counters: Counters::default(),
                 gauges: Gauges::default(),
@@ -198,7 +211,7 @@ impl Instance {
     }
 
     /// Says where messages for the administrator go, one line each; once, the later calls do nothing.
-    pub fn set_log(&self, log: fn(&str)) {
+    pub fn set_log(&self, log: fn(LogLevel, &str)) {
         let _ = self.log.set(log);
     }
 
@@ -212,8 +225,12 @@ impl Instance {
     }
 
     pub fn log(&self, message: &str) {
+        self.log_at(LogLevel::System, message);
+    }
+
+    pub fn log_at(&self, level: LogLevel, message: &str) {
         if let Some(log) = self.log.get() {
-            message.lines().for_each(log);
+            message.lines().for_each(|line| log(level, line));
         }
     }
 

@@ -11,6 +11,7 @@ mod backups;
 mod connection_id;
 mod counters;
 mod engine_settings;
+mod event_queue;
 mod gauges;
 mod instance;
 mod kill;
@@ -32,8 +33,9 @@ pub use admission::{SessionTicket, is_administrator, limit_error, unix_now_us};
 pub use backups::{BackupRun, Backups, Directories};
 pub use connection_id::ConnectionId;
 pub use counters::{Counters, add, count};
+pub use event_queue::{DueEvent, EventQueue};
 pub use gauges::Gauges;
-pub use instance::{EngineStatus, Instance, InstanceConfig, SleepFuture, Timer};
+pub use instance::{EngineStatus, Instance, InstanceConfig, LogLevel, SleepFuture, Timer};
 pub use kill::{Handled, KillKind, KillSwitch};
 pub use plan_cache::{
     ParameterClass, PlanCache, PlanEnvironment, PreparedPlan, SettingHint, StatementText, TextKey, TypedPlan,

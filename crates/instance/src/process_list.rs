@@ -90,6 +90,9 @@ impl Activity {
 }
 
 impl ProcessEntry {
+    /// The command of what is no client and cannot be killed.
+    pub const DAEMON: &'static str = "Daemon";
+
     pub fn new(id: ConnectionId, user: &str, host: String, connection_type: &'static str) -> ProcessEntry {
         let activity = Activity {
             user: user.to_owned(),

@@ -13,6 +13,7 @@ mod version;
 mod certificate;
 mod copy_directory;
 mod data_directory;
+mod events;
 mod listener;
 mod log_files;
 mod metrics;

@@ -104,6 +104,17 @@ pub(crate) fn error(message: &str) {
     write(Level::Error, message);
 }
 
+/// Of the parts that know levels only.
+pub(crate) fn at(level: instance::LogLevel, message: &str) {
+    let level = match level {
+        instance::LogLevel::System => Level::System,
+        instance::LogLevel::Error => Level::Error,
+        instance::LogLevel::Warning => Level::Warning,
+        instance::LogLevel::Note => Level::Note,
+    };
+    write(level, message);
+}
+
 fn write(level: Level, message: &str) {
     if level.priority() > VERBOSITY.load(Relaxed) {
         return;

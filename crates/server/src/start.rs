@@ -17,6 +17,7 @@ use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
 use crate::copy_directory::CopyDirectories;
 use crate::data_directory::DataDirectory;
+use crate::events::ClockWatch;
 use crate::listener::{SocketFile, accept_socket, accept_tcp, bind_socket, bind_tcp, is_loopback, resolve};
 use crate::log;
 use crate::log_files::LogFiles;
@@ -107,6 +108,7 @@ fn serve(
         Ok(listening) => {
             let mut manager = ServiceManager::of_environment();
             manager.ready();
+            crate::events::start(&server, pool);
             let end = runtime.block_on(wait_for_end(signals, &requests, &server, &mut manager, pool));
             manager.stopping();
             drop(listening.socket_file);
@@ -135,6 +137,7 @@ async fn wait_for_end(
     pool: &WorkerPool,
 ) -> Result<(), String> {
     let mut full_disk = Repeated::default();
+    let mut clock = ClockWatch::new();
     loop {
         tokio::select! {
             wish = signals.wait() => match wish {
@@ -150,6 +153,9 @@ async fn wait_for_end(
             }
             () = tokio::time::sleep(FAILURE_CHECK_INTERVAL) => {
                 manager.keep_alive(pool);
+                if clock.has_been_set() {
+                    server.events.wake();
+                }
                 for damage in server.engine().take_damage_news() {
                     log::error(&format!("{damage}; CHECK TABLE and 'evenkeel verify' tell what is concerned"));
                 }
@@ -224,7 +230,7 @@ fn open_store(
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
         server.set_temporary(temporary_space(&server, temporary_spawner, temporary_bytes).await?);
-        server.set_log(log::system);
+        server.set_log(log::at);
         server.logs.set_writer(logs);
         server.open_logs().map_err(|error| error.message)?;
         server.backups.set_directories(Arc::new(CopyDirectories));

@@ -20,6 +20,7 @@ mod view_columns;
 mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
+pub use program::{EventRun, schedule_events};
 pub use session::{ConnectionLimits, Session, StatementId};
 pub use sink::{
     ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,

@@ -348,6 +348,9 @@ impl Session {
     pub(crate) fn kill_other(&mut self, id: ConnectionId, kind: KillKind) -> Result<(), SqlError> {
         let unknown = || error_code::ER_NO_SUCH_THREAD.with(&[&id.0]);
         let entry = self.instance.processes().find(id).ok_or_else(unknown)?;
+        if entry.activity().command == ProcessEntry::DAEMON {
+            return Err(unknown());
+        }
         self.require_kill(&entry)?;
         entry.kill.kill(kind);
         Ok(())

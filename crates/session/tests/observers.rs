@@ -273,7 +273,7 @@ fn open_transactions_without_locks_are_listed() {
 
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn log(line: &str) {
+fn log(_: instance::LogLevel, line: &str) {
     LOGGED.lock().expect("no panic while locked").push(line.to_owned());
 }
 

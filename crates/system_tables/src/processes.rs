@@ -6,7 +6,7 @@ use crate::view::ViewColumn::{self, NullLongText, NullNumber, NullText, Number, 
 use catalog::Viewer;
 use datum::Value;
 
-use instance::Instance;
+use instance::{Activity, Instance, ProcessEntry};
 
 type Rows = Vec<Vec<Value>>;
 
@@ -47,6 +47,15 @@ pub(crate) const THREAD_COLUMNS: &[ViewColumn] = &[
     Text("TELEMETRY_ACTIVE", 3),
 ];
 
+/// The scheduler of events and what it starts have names of their own.
+fn thread_name(activity: &Activity) -> &'static str {
+    match activity.command {
+        ProcessEntry::DAEMON => "thread/sql/event_scheduler",
+        "Connect" => "thread/sql/event_worker",
+        _ => "thread/sql/one_connection",
+    }
+}
+
 pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
     let mut rows = Rows::new();
     for entry in instance.processes().all() {
@@ -57,7 +66,7 @@ pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
         let number = || Value::UInt(u64::from(entry.id.0));
         rows.push(vec![
             number(),
-            Value::bytes("thread/sql/one_connection"),
+            Value::bytes(thread_name(&activity)),
             Value::bytes("FOREGROUND"),
             number(),
             Value::bytes(&activity.user),

@@ -109,6 +109,8 @@ pub struct EventHead<'a> {
     pub schedule: Option<Schedule<'a>>,
     pub preserves: Option<bool>,
     pub status: Option<EventStatus>,
+    /// DISABLE ON SLAVE, the old words.
+    pub says_slave: bool,
     pub comment: Option<&'a str>,
 }
 

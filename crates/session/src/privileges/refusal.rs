@@ -37,14 +37,23 @@ impl Session {
         error_code::ER_DBACCESS_DENIED_ERROR.with(&[&self.connection.user, &self.connection.host, &database])
     }
 
+    /// Whom errors about tables and routines name: the client, or the definer of the program that runs.
+    pub(crate) fn refused_name(&self) -> (&str, &str) {
+        if self.programs.are_definers() {
+            let account = self.privileges.account_name();
+            return (&account.user, account.host.as_str());
+        }
+        (&self.connection.user, &self.connection.host)
+    }
+
     pub(crate) fn table_denied(&self, command: &str, table: &str) -> SqlError {
-        let (user, host) = (&self.connection.user, &self.connection.host);
-        error_code::ER_TABLEACCESS_DENIED_ERROR.with(&[&command, user, host, &table])
+        let (user, host) = self.refused_name();
+        error_code::ER_TABLEACCESS_DENIED_ERROR.with(&[&command, &user, &host, &table])
     }
 
     pub(crate) fn column_denied(&self, command: &str, column: &str, table: &str) -> SqlError {
-        let (user, host) = (&self.connection.user, &self.connection.host);
-        error_code::ER_COLUMNACCESS_DENIED_ERROR.with(&[&command, user, host, &column, &table])
+        let (user, host) = self.refused_name();
+        error_code::ER_COLUMNACCESS_DENIED_ERROR.with(&[&command, &user, &host, &column, &table])
     }
 
     /// Error 1045 for what an account may not do anywhere.

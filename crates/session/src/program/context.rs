@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use auth::Privilege;
 use datum::{ColumnType, SqlError, SqlMode, Value, error_code};
 use instance::SharedProgram;
 use parser::ast::RoutineKind;
-use schema::TableId;
+use schema::{ProgramKind, TableId};
 use variables::Setting;
 
 use crate::diagnostics::Area;
@@ -34,6 +35,8 @@ struct Context {
     id: u64,
     /// A function or trigger, or called by one.
     is_inside_statement: bool,
+    /// It runs with the rights of its definer, whom errors name.
+    is_definers: bool,
     sql_mode: SqlMode,
     account: Option<SavedAccount>,
     /// The database that was current before, if it was another one.
@@ -58,6 +61,11 @@ impl ProgramStack {
         self.contexts.last().is_some_and(|context| context.is_inside_statement)
     }
 
+    /// The rights are those of a definer who is not the client.
+    pub fn are_definers(&self) -> bool {
+        self.contexts.iter().any(|context| context.is_definers)
+    }
+
     /// How many calls of the program have not ended.
     fn count(&self, id: u64) -> usize {
         self.contexts.iter().filter(|context| context.id == id).count()
@@ -75,6 +83,7 @@ impl Session {
         let mut context = Context {
             id: shared.live.id,
             is_inside_statement,
+            is_definers: shared.program.kind == RoutineKind::Event,
             sql_mode: self.settings.sql_mode,
             account: None,
             database: None,
@@ -83,14 +92,20 @@ impl Session {
         };
         if !definition.as_invoker {
             context.account = self.become_definer(&definition.definer_user, &definition.definer_host)?;
+            context.is_definers |= context.account.is_some();
         }
         self.take_sql_mode(definition.sql_mode);
         if self.database.as_deref() != Some(definition.database.as_str()) {
             context.database = Some(self.database.clone());
             self.set_database(Some(definition.database.as_str().into()));
         }
+        let is_another = context.account.is_some();
         self.programs.contexts.push(context);
-        Ok(())
+        let needed = match shared.live.definition.kind {
+            kind @ (ProgramKind::Procedure | ProgramKind::Function) if is_another => kind,
+            _ => return Ok(()),
+        };
+        self.require_routine(Privilege::Execute, needed, &definition.database, &definition.name)
     }
 
     /// Programs beyond the outermost `depth` have ended, or were dropped.

@@ -37,15 +37,22 @@ impl Session {
         shield: &Shield,
     ) -> Result<Done, SqlError> {
         let kind = kind_of(create.kind);
-        if kind == ProgramKind::Event {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"CREATE EVENT"]));
-        }
         let (database, name) = self.program_name(create.name)?;
+        if name.is_empty() || name.ends_with(' ') {
+            return Err(ER_SP_WRONG_NAME.with(&[&name]));
+        }
         self.require_changeable(&database)?;
         self.require_create_program(create, &database)?;
         self.instance.catalog().require_database(&database)?;
         if name.chars().count() > NAME_CHARACTERS_MAX {
             return Err(error_code::ER_TOO_LONG_IDENT.with(&[&name]));
+        }
+        let mut event = None;
+        if let Some(head) = create.event {
+            event = self.new_event(head, request, shield).await?;
+            if event.is_none() {
+                return Ok(Done::ok());
+            }
         }
         let mut locks = vec![
             (LockName::Database(database.as_str().into()), LockMode::Shared),
@@ -60,16 +67,25 @@ impl Session {
         if self.program_exists(create, kind, &database, &name)? {
             return Ok(Done::ok());
         }
-        let definition = self.definition_of_program(create, request, database, name)?;
+        let mut definition = self.definition_of_program(create, request, database, name)?;
+        definition.event = event;
         self.check_compiles(create, request, &definition)?;
         let mut change = self.instance.catalog().begin_change();
+        let mut stored = None;
         match &create.trigger {
             Some(head) => self.put_trigger(&mut change, head, definition).await?,
             None => {
-                change.put_program(definition).await?;
+                stored = Some(change.put_program(definition).await?);
             }
         }
         self.commit_change(change, shield).await?;
+        if let Some(stored) = stored {
+            if kind == ProgramKind::Event {
+                self.plan_event(&stored);
+            }
+            let definition = &stored.definition;
+            self.grant_created(kind, &definition.database, &definition.name, shield).await?;
+        }
         Ok(Done::ok())
     }
 
@@ -168,7 +184,7 @@ impl Session {
         Ok(text)
     }
 
-    /// The account in whose name a program runs; a warning when there is none of the name.
+    /// The account in whose name a program runs; a note when there is none of the name.
     pub(super) fn definer_of(&self, definer: Option<Definer<'_>>) -> Result<(String, String), SqlError> {
         let own = self.privileges.account_name();
         let own = (own.user.clone(), own.host.as_str().to_owned());
@@ -182,7 +198,7 @@ impl Session {
                     &[auth::DynamicPrivilege::AllowNonexistentDefiner],
                     "SUPER or ALLOW_NONEXISTENT_DEFINER",
                 )?;
-                self.shared.warning(ER_NO_SUCH_USER.with(&[&named.0, &named.1]));
+                self.shared.note(ER_NO_SUCH_USER.with(&[&named.0, &named.1]));
             }
         }
         Ok(named)
@@ -243,6 +259,8 @@ impl Session {
         }
         self.commit_change(change, shield).await?;
         self.instance.programs.forget(program.id);
+        self.instance.events.forget(program.id);
+        self.revoke_dropped(kind, &database, &name, shield).await?;
         Ok(Done::ok())
     }
 
@@ -274,5 +292,7 @@ pub(super) fn access_of(access: DataAccess) -> ProgramAccess {
     }
 }
 
+const ER_SP_WRONG_NAME: datum::ErrorCode =
+    datum::ErrorCode::new(1458, "42000", "Incorrect routine name '%s'");
 const ER_NATIVE_FCT_NAME_COLLISION: datum::ErrorCode =
     datum::ErrorCode::new(1585, "HY000", "This function '%s' has the same name as a native function");

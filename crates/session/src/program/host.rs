@@ -162,7 +162,7 @@ impl Session {
 }
 
 /// Nobody gets rows of what runs inside a statement; those that would come are refused before.
-struct NoClient;
+pub(super) struct NoClient;
 
 impl ResultSink for NoClient {
     fn columns(&mut self, _: &Arc<ResultShape>) {}

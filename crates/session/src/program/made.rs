@@ -43,7 +43,7 @@ impl Session {
         Ok(Some(table.definition().clone()))
     }
 
-    fn read_program(&self, definition: &ProgramDef) -> Result<Program, SqlError> {
+    pub(super) fn read_program(&self, definition: &ProgramDef) -> Result<Program, SqlError> {
         let (text, _) = definition.source();
         let settings = Settings { sql_mode: definition.sql_mode, ..(*self.settings).clone() };
         let options = ParseOptions { mode: settings.parser_mode(false), parameters: false };

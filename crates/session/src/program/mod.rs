@@ -2,6 +2,7 @@
 //!
 //! `definition` creates and drops them, `made` makes instructions of a stored text, `call` begins a procedure, `host`
 //! what runs inside of a statement (functions and triggers), `run` carries instructions out, `piece` the SQL in them,
+//! `event` and `event_schedule` define events, `scheduler` starts them, `event_run` executes one.
 //! `context` changes and restores what a program has for itself: account, mode, database.
 //!
 //! Invariant: however a program ends, KILL in its middle included, the session is afterwards as it was before.
@@ -10,13 +11,19 @@ mod call;
 mod context;
 mod definition;
 mod diagnostics;
+mod event;
+mod event_run;
+mod event_schedule;
 mod host;
 mod made;
 mod permission;
 mod piece;
 mod run;
+mod scheduler;
 mod signal;
 mod store;
 mod trigger;
 
 pub(crate) use context::ProgramStack;
+pub use event_run::EventRun;
+pub use scheduler::schedule_events;

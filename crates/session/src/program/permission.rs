@@ -49,9 +49,10 @@ impl Session {
             return Ok(());
         }
         let command = privilege.name().to_lowercase();
-        let (user, host) = (&self.connection.user, &self.connection.host);
+        let account = self.privileges.account_name();
+        let (user, host) = (&account.user, account.host.as_str());
         let full = format!("{database}.{name}");
-        Err(error_code::ER_PROCACCESS_DENIED_ERROR.with(&[&command, user, host, &full]))
+        Err(error_code::ER_PROCACCESS_DENIED_ERROR.with(&[&command, user, &host, &full]))
     }
 
     fn routine_rights(&self, kind: ProgramKind, database: &str, name: &str) -> PrivilegeSet {

@@ -112,7 +112,11 @@ impl Session {
     }
 
     pub(super) fn show_events(&self, database: Option<Ident<'_>>) -> Result<MadeRows, SqlError> {
-        let database = self.shown_database(database)?;
+        let database = match (database, &self.database) {
+            (Some(database), _) => catalog::canonical_database(database.name).to_owned(),
+            (None, Some(database)) => database.to_string(),
+            (None, None) => return Err(error_code::ER_NO_DB_ERROR.plain()),
+        };
         self.require_database(auth::Privilege::Event, &database)?;
         let columns = [
             MadeColumn::Text("Db", 64),
@@ -150,7 +154,7 @@ impl Session {
             Value::bytes(&event.time_zone),
             Value::bytes(if every.is_some() { "RECURRING" } else { "ONE TIME" }),
             moment(event.at_us),
-            optional_text(every.map(|(value, _)| value.trim_matches('\''))),
+            optional_text(every.map(|(value, _)| value)),
             optional_text(every.map(|(_, unit)| unit)),
             moment(event.starts_us),
             moment(event.ends_us),

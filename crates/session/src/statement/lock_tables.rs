@@ -5,7 +5,7 @@
 //! locked, definitions by the table's own name.
 use catalog::{LockGuard, LockMode, LockName, Passage};
 use datum::{SqlError, error_code};
-use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, StatementKind};
+use parser::ast::{AlterSpecification, LockTable, LockTableKind, ObjectName, RoutineKind, StatementKind};
 use plan::Plan;
 use schema::ViewDef;
 
@@ -234,6 +234,14 @@ impl Session {
             DropTable(statement) => statement.tables.to_vec(),
             RenameTable(statement) => statement.renames.iter().map(|rename| rename.from).collect(),
             CreateDatabase(_) | AlterDatabase(_) | DropDatabase(_) | CreateView(_) | DropView(_) => {
+                return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
+            }
+            CreateProgram(create) if create.trigger.is_none() => {
+                return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
+            }
+            CreateProgram(create) => create.trigger.iter().map(|head| head.table).collect(),
+            DropStored(dropped) if dropped.kind == RoutineKind::Trigger => return Ok(()),
+            AlterRoutine(_) | AlterEvent(_) | DropStored(_) => {
                 return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
             }
             // Accounts are rows of a table that cannot have been locked for writing.

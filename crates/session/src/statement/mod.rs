@@ -65,7 +65,7 @@ pub(crate) use nested::Statements;
 pub(crate) use observe::{KeptDigest, Observation};
 pub(crate) use planned::PLAN_ATTEMPTS_MAX;
 pub use prepared::{PreparedInfo, PreparedStatement};
-pub(crate) use run::{keeps_conditions, parse_error};
+pub(crate) use run::{StatementWork, keeps_conditions, parse_error};
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use views::not_a_view;
 

@@ -76,7 +76,7 @@ impl Session {
             DropView(statement) => self.drop_views(statement, shield).await,
             CreateProgram(create) => self.create_program(create, request, shield).await,
             AlterRoutine(statement) => self.alter_routine(statement, shield).await,
-            AlterEvent(_) => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"ALTER EVENT"])),
+            AlterEvent(statement) => self.alter_event(statement, request, shield).await,
             DropStored(dropped) => self.drop_program(&dropped, shield).await,
             _ => unreachable!("dispatch sends schema changes only"),
         }
@@ -359,9 +359,11 @@ impl Session {
         let relatives = || tables.iter().flat_map(|table| self.foreign_keys().relatives(table)).collect();
         let _tables = self.lock_with_relatives(locks, LockMode::Exclusive, relatives).await?;
         self.foreign_keys().check_drop(&tables)?;
+        let events = catalog.programs(name);
         let mut change = catalog.begin_change();
         let table_count = change.drop_database(name).await?;
         self.commit_change(change, shield).await?;
+        events.iter().for_each(|event| self.instance.events.forget(event.id));
         if self.database.as_deref() == Some(name) {
             self.set_database(None);
         }

@@ -25,6 +25,7 @@ use variables::{
 };
 
 const TRANSACTION_ISOLATION: &str = "transaction_isolation";
+const EVENT_SCHEDULER: &str = "event_scheduler";
 const GTID_PURGED: &str = "gtid_purged";
 const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
@@ -150,6 +151,7 @@ impl Session {
             GTID_PURGED => self.purged(&setting)?,
             name => self.instance.check_log_variable(name, setting)?,
         };
+        self.check_scheduler(definition.name, &setting)?;
         self.instance.open_switched_log(definition.name, &setting)?;
         self.check_effect(id, scope, &setting)?;
         self.check_account_variable(definition.name, &setting)?;
@@ -170,6 +172,21 @@ impl Session {
             return Ok(present.clone());
         };
         Ok(Setting::text(&with_switches(id.definition(), present.as_text(), &text)?))
+    }
+
+    /// `event_scheduler` is DISABLED from the start to the end of a server, or never.
+    fn check_scheduler(&self, name: &str, setting: &Setting) -> Result<(), SqlError> {
+        if name != EVENT_SCHEDULER {
+            return Ok(());
+        }
+        if self.instance.globals.by_name(EVENT_SCHEDULER).as_text() == "DISABLED" {
+            let options = "--event-scheduler=DISABLED or --skip-grant-tables";
+            return Err(error_code::ER_OPTION_PREVENTS_STATEMENT.with(&[&options]));
+        }
+        if setting.as_text() == "DISABLED" {
+            return Err(error_code::ER_WRONG_VALUE_FOR_VAR.with(&[&name, &"DISABLED"]));
+        }
+        Ok(())
     }
 
     fn check_scope(&self, definition: &Definition, scope: VariableScope) -> Result<(), SqlError> {

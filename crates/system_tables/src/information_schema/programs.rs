@@ -350,7 +350,7 @@ fn event_row(definition: &ProgramDef, viewer: &Viewer) -> Option<Vec<Value>> {
         word(&definition.body),
         word(if every.is_some() { "RECURRING" } else { "ONE TIME" }),
         optional(event.at_us),
-        every.map_or(Value::Null, |(value, _)| Value::bytes(value.trim_matches('\''))),
+        every.map_or(Value::Null, |(value, _)| Value::bytes(value)),
         every.map_or(Value::Null, |(_, unit)| word(unit)),
         Value::bytes(definition.sql_mode.to_text()),
         optional(event.starts_us),

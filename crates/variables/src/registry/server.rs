@@ -18,7 +18,8 @@ pub(super) const SERVER: &[Definition] = &[
     choice("audit_log_policy", Global, "NONE", &["ALL", "LOGINS", "QUERIES", "NONE"])
         .obeyed("What the audit log has."),
     boolean("auto_generate_certs", Global, true).read_only(),
-    boolean("automatic_sp_privileges", Global, true),
+    boolean("automatic_sp_privileges", Global, true)
+        .obeyed("Whether who creates a routine may run and change it, and its grants go with it."),
     unsigned("back_log", Global, 151, 0, 65535).read_only(),
     text("basedir", Global, "/usr/").read_only(),
     text("bind_address", Global, "127.0.0.1").read_only(),
@@ -71,7 +72,8 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("disconnect_on_expired_password", Global, true).read_only(),
     choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).fixed(),
     unsigned("eq_range_index_dive_limit", Both, 200, 0, 4294967295),
-    choice("event_scheduler", Global, "DISABLED", &["OFF", "ON", "DISABLED"]).fixed(),
+    choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"])
+        .obeyed("Whether events are executed; DISABLED is for the whole life of the server."),
     text("external_user", Session, "").read_only(),
     boolean("flush", Global, false).fixed(),
     unsigned("flush_time", Global, 0, 0, 31536000),

@@ -7,7 +7,8 @@ use crate::lexer::Keyword as K;
 impl<'a> Parser<'a> {
     /// What comes between the event's name and DO; a schedule must be there when the event is `new`.
     pub fn event_head(&mut self, new: bool) -> Result<EventHead<'a>> {
-        let mut head = EventHead { schedule: None, preserves: None, status: None, comment: None };
+        let mut head =
+            EventHead { schedule: None, preserves: None, status: None, says_slave: false, comment: None };
         if new {
             self.expect_keywords(&[K::On, K::Schedule])?;
             head.schedule = Some(self.schedule()?);
@@ -29,7 +30,7 @@ impl<'a> Parser<'a> {
             None => None,
             Some(K::Enable) => Some(EventStatus::Enabled),
             Some(_) if self.accept_keyword(K::On) => {
-                self.expect_one_of(&[K::Replica, K::Slave])?;
+                head.says_slave = self.expect_one_of(&[K::Replica, K::Slave])? == K::Slave;
                 Some(EventStatus::DisabledOnReplica)
             }
             Some(_) => Some(EventStatus::Disabled),
@@ -67,6 +68,7 @@ impl<'a> Parser<'a> {
         self.event_status_and_comment(&mut head)?;
         let mut body = None;
         if self.accept_keyword(K::Do) {
+            self.refuse_definition_inside(RoutineKind::Event, true)?;
             self.program = Some(Box::new(ProgramNames::new(RoutineKind::Event)));
             body = Some(self.program_body()?);
         }

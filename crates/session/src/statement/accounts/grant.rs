@@ -3,9 +3,10 @@
 //! Called by `account_statement`; REVOKE asks for the same rights.
 use std::sync::Arc;
 
-use auth::{Account, AccountName, DynamicSet, Privilege, PrivilegeSet, ProxyGrant};
+use auth::{Account, AccountName, DynamicSet, Privilege, PrivilegeSet, ProxyGrant, RoutineKind};
 use datum::{SqlError, error_code};
 use parser::ast::Grant;
+use schema::ProgramKind;
 
 use super::privilege_list::{Granted, Target, granted};
 use crate::privileges::listed;
@@ -187,7 +188,16 @@ impl Session {
                 }
             }
             Target::Routine(kind, routine) => {
-                Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&kind.name(), &routine.name]))
+                let of = match kind {
+                    RoutineKind::Procedure => Some(ProgramKind::Procedure),
+                    RoutineKind::Function => Some(ProgramKind::Function),
+                    RoutineKind::Library => None,
+                };
+                let catalog = self.instance.catalog();
+                match of.and_then(|kind| catalog.program(kind, &routine.database, &routine.name)) {
+                    Some(_) => Ok(()),
+                    None => Err(error_code::ER_SP_DOES_NOT_EXIST.with(&[&kind.name(), &routine.name])),
+                }
             }
             Target::Global | Target::Database(_) | Target::Proxy(_) => Ok(()),
         }

@@ -9,6 +9,7 @@ mod password;
 mod privilege_list;
 mod revoke;
 mod roles;
+mod routine;
 mod users;
 
 use std::sync::Arc;
