@@ -187,12 +187,7 @@ impl TableHandle {
     }
 
     /// Behind the deletion of a row.
-    pub(crate) fn tell_deletion(
-        &self,
-        transaction: &mut Transaction,
-        row_key: &[u8],
-        row: Option<&[Value]>,
-    ) {
+    pub(crate) fn tell_deletion(&self, transaction: &mut Transaction, row_key: &[u8], row: Option<&[Value]>) {
         if let (Some(stream), Some(row)) = (self.changes.get(), row) {
             stream.add(transaction, row_key, Some(row));
         }

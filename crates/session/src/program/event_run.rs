@@ -121,7 +121,7 @@ impl Session {
         let definition = &live.definition;
         self.begin_command();
         self.start_statement(false);
-        self.show_activity("Connect", Some(definition.body.as_bytes()));
+        self.show_activity("Connect", Some(definition.body.as_bytes()), std::time::Instant::now());
         let result = match self.prepare_event(live) {
             Ok(shared) => self.run_guarded_statement(false, EventWork { shared }, &mut NoClient).await,
             Err(error) => Err(error),
