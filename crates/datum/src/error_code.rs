@@ -16,6 +16,9 @@ macro_rules! error_codes {
 }
 
 error_codes! {
+    EE_CANTCREATEFILE = 1, "HY000", "Can't create/write to file '%s' (OS errno %d - %s)";
+    EE_STAT = 13, "HY000", "Can't get stat of '%s' (OS errno %d - %s)";
+    EE_FILENOTFOUND = 29, "HY000", "File '%s' not found (OS errno %d - %s)";
     ER_CANT_CREATE_DB = 1006, "HY000", "Can't create database '%s' (errno: %d - %s)";
     ER_DB_CREATE_EXISTS = 1007, "HY000", "Can't create database '%s'; database exists";
     ER_DB_DROP_EXISTS = 1008, "HY000", "Can't drop database '%s'; database doesn't exist";
@@ -64,6 +67,10 @@ error_codes! {
     ER_TOO_BIG_FIELDLENGTH = 1074, "42000", "Column length too big for column '%s' (max = %d); use BLOB or TEXT instead";
     ER_WRONG_AUTO_KEY = 1075, "42000", "Incorrect table definition; there can be only one auto column and it must be defined as a key";
     ER_NO_SUCH_INDEX = 1082, "42S12", "Table '%s' has no index like the one used in CREATE INDEX; recreate the table";
+    ER_WRONG_FIELD_TERMINATORS = 1083, "42000", "Field separator argument is not what is expected; check the manual";
+    ER_BLOBS_AND_NO_TERMINATED = 1084, "42000", "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'";
+    ER_TEXTFILE_NOT_READABLE = 1085, "HY000", "The file '%s' must be in the database directory or be readable by all";
+    ER_FILE_EXISTS_ERROR = 1086, "HY000", "File '%s' already exists";
     ER_WRONG_SUB_KEY = 1089, "HY000", "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
     ER_CANT_REMOVE_ALL_FIELDS = 1090, "42000", "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
     ER_CANT_DROP_FIELD_OR_KEY = 1091, "42000", "Can't DROP '%s'; check that column/key exists";
@@ -229,6 +236,7 @@ error_codes! {
     ER_XA_RBROLLBACK = 1402, "XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %d";
     ER_SP_BAD_SQLSTATE = 1407, "42000", "Bad SQLSTATE: '%s'";
+    ER_LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR = 1409, "HY000", "Can't load value from file with fixed size rows to variable";
     ER_WRONG_VALUE_FOR_TYPE = 1411, "HY000", "Incorrect %s value: '%s' for function %s";
     ER_TABLE_DEF_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction";
     ER_SP_NOT_VAR_ARG = 1414, "42000", "OUT or INOUT argument %d for routine %s is not a variable or NEW pseudo-variable in BEFORE trigger";
@@ -256,6 +264,7 @@ error_codes! {
     ER_AUTOINC_READ_FAILED = 1467, "HY000", "Failed to read auto-increment value from storage engine";
     ER_WRONG_STRING_LENGTH = 1470, "HY000", "String '%s' is too long for %s (should be no longer than %d)";
     ER_NON_INSERTABLE_TABLE = 1471, "HY000", "The target table %s of the %s is not insertable-into";
+    WARN_AMBIGUOUS_FIELD_TERM = 1475, "HY000", "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty FIELDS ENCLOSED BY";
     ER_PARTITION_MGMT_ON_NONPARTITIONED = 1505, "HY000", "Partition management on a not partitioned table is not possible";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %s value: '%s'";
     ER_EVENT_ALREADY_EXISTS = 1537, "HY000", "Event '%s' already exists";
@@ -275,6 +284,7 @@ error_codes! {
     WARN_OPTION_IGNORED = 1618, "HY000", "<%s> option ignored";
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%s' is too long (max = %d)";
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
+    WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED = 1638, "HY000", "Non-ASCII separator arguments are not fully supported";
     ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER = 1645, "0K000", "RESIGNAL when handler not active";
     ER_UNKNOWN_LOCALE = 1649, "HY000", "Unknown locale: '%s'";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";

@@ -1,6 +1,6 @@
 //! CREATE TABLE .. SELECT: the query's columns as columns of the table, and its rows as rows of it.
 use catalog::{Catalog, RowConverter, check_column_name};
-use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
+use datum::{ColumnType, Condition, SqlError, TypeKind, Value, error_code};
 use plan::OutputColumn;
 use schema::{ColumnDef, ColumnDefault, TableDef};
 
@@ -102,6 +102,10 @@ pub struct SourceColumns<'a> {
     maker: &'a dyn RowMaker,
     next_number: u64,
     row_number: u64,
+    /// Values that do not fit are adjusted (CREATE TABLE .. IGNORE).
+    adjusts: bool,
+    /// What was adjusted.
+    conditions: Vec<Condition>,
 }
 
 impl<'a> SourceColumns<'a> {
@@ -134,7 +138,29 @@ impl<'a> SourceColumns<'a> {
             });
         }
         let next_number = table.auto_increment_start.max(1);
-        Ok(SourceColumns { table, conversion, sources, computed, maker, next_number, row_number: 0 })
+        let (row_number, adjusts, conditions) = (0, false, Vec::new());
+        Ok(SourceColumns {
+            table,
+            conversion,
+            sources,
+            computed,
+            maker,
+            next_number,
+            row_number,
+            adjusts,
+            conditions,
+        })
+    }
+
+    /// NULL becomes the zero of a column that cannot be NULL. The conversion has to be one that adjusts too.
+    #[must_use]
+    pub fn adjusting(self) -> SourceColumns<'a> {
+        SourceColumns { adjusts: true, ..self }
+    }
+
+    /// What was adjusted since the last call.
+    pub fn take_conditions(&mut self) -> Vec<Condition> {
+        std::mem::take(&mut self.conditions)
     }
 }
 
@@ -145,8 +171,20 @@ impl RowConverter for SourceColumns<'_> {
             let value = match source {
                 Ok((position, from)) => match &row[*position] {
                     Value::Null if column.nullable() => Value::Null,
-                    Value::Null => return Err(error_code::ER_BAD_NULL_ERROR.with(&[&column.name])),
-                    value => self.conversion.column_value(value, from, column, self.row_number)?.0,
+                    Value::Null => {
+                        let error = error_code::ER_BAD_NULL_ERROR.with(&[&column.name]);
+                        if !self.adjusts {
+                            return Err(error);
+                        }
+                        self.conditions.push(error.into_warning());
+                        column.column_type.implicit_default()
+                    }
+                    value => {
+                        let (value, condition) =
+                            self.conversion.column_value(value, from, column, self.row_number)?;
+                        self.conditions.extend(condition);
+                        value
+                    }
                 },
                 Err(_) if column.auto_increment => {
                     self.next_number += 1;

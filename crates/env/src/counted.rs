@@ -108,6 +108,10 @@ impl Disk for CountedDisk {
     fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
         self.disk.sync_dir(path)
     }
+
+    fn canonical<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<String, IoError>> {
+        self.disk.canonical(path)
+    }
 }
 
 struct CountedFile {

@@ -20,19 +20,31 @@ pub struct OpenOptions {
     pub exclusive: bool,
     /// Bypass the kernel's page cache where the file system allows it.
     pub direct: bool,
+    /// Open for reading alone; only regular files can be (`Os(EISDIR)` for others).
+    pub read_only: bool,
+    /// A file that is created may be read by the group of its owner.
+    pub group_reads: bool,
 }
 
 impl OpenOptions {
     pub const fn existing() -> Self {
-        Self { create: false, exclusive: false, direct: false }
+        Self { create: false, exclusive: false, direct: false, read_only: false, group_reads: false }
     }
 
     pub const fn create() -> Self {
-        Self { create: true, exclusive: false, direct: false }
+        Self { create: true, ..Self::existing() }
     }
 
     pub const fn create_new() -> Self {
-        Self { create: true, exclusive: true, direct: false }
+        Self { exclusive: true, ..Self::create() }
+    }
+
+    pub const fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    pub const fn group_reads(self) -> Self {
+        Self { group_reads: true, ..self }
     }
 
     pub const fn direct(self) -> Self {
@@ -56,6 +68,10 @@ pub trait Disk: Send + Sync {
     fn create_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
     /// Makes creations, renames and removals directly inside the directory durable. `""` is the root.
     fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>>;
+    /// The path of what is there, with links followed and `..` taken away; only here may a path have them.
+    fn canonical<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<String, IoError>> {
+        Box::pin(async move { Ok(path.to_owned()) })
+    }
 }
 
 /// An open file. Two operations in flight must not overlap if one of them writes.

@@ -68,6 +68,19 @@ impl IoError {
         Self::from_errno(op, path, error.raw_os_error().unwrap_or(libc::EIO))
     }
 
+    /// The operating system's number of it.
+    pub fn errno(&self) -> i32 {
+        match self.kind {
+            IoErrorKind::NoSpace => libc::ENOSPC,
+            IoErrorKind::EndOfFile => libc::EIO,
+            IoErrorKind::NotFound => libc::ENOENT,
+            IoErrorKind::AlreadyExists => libc::EEXIST,
+            IoErrorKind::InvalidPath => libc::EINVAL,
+            IoErrorKind::TooManyFiles => libc::EMFILE,
+            IoErrorKind::Os(errno) => errno,
+        }
+    }
+
     pub fn is_no_space(&self) -> bool {
         self.kind == IoErrorKind::NoSpace
     }

@@ -66,6 +66,11 @@ impl TaskWaits {
         self.times_us.iter_mut().zip(other.times_us).for_each(|(all, one)| *all += one);
     }
 
+    /// What was noted on this thread since it was last taken.
+    pub fn noted() -> TaskWaits {
+        if IS_NOTED.get() { NOTED.get() } else { NONE }
+    }
+
     /// What was noted on this thread since the last call.
     #[inline]
     pub fn take() -> Option<TaskWaits> {

@@ -22,6 +22,7 @@ use crate::connection_id::ConnectionId;
 use crate::counters::Counters;
 use crate::event_queue::EventQueue;
 use crate::gauges::Gauges;
+use crate::host_files::HostFiles;
 use crate::kill::KillKind;
 use crate::logs::ServerLogs;
 use crate::plan_cache::PlanCache;
@@ -102,6 +103,8 @@ pub struct Instance {
     open_metrics: EngineStatus,
     /// The copies of the database that sessions have asked for.
     pub backups: Backups,
+    /// Files that statements name.
+    pub files: HostFiles,
     /// Where messages for the administrator go; nowhere until the program says it.
     log: OnceLock<fn(LogLevel, &str)>,
     pub virtual_tables: VirtualTables,
@@ -164,6 +167,7 @@ impl Instance {
                 logs: ServerLogs::default(),
                 stopper: Stopper::default(),
                 backups: Backups::default(),
+                files: HostFiles::default(),
                 log: OnceLock::new(),
                 user_locks: UserLocks::default(),
                 xa: Arc::default(),

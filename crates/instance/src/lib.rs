@@ -13,6 +13,7 @@ mod counters;
 mod engine_settings;
 mod event_queue;
 mod gauges;
+mod host_files;
 mod instance;
 mod kill;
 pub mod logs;
@@ -35,6 +36,7 @@ pub use connection_id::ConnectionId;
 pub use counters::{Counters, add, count};
 pub use event_queue::{DueEvent, EventQueue};
 pub use gauges::Gauges;
+pub use host_files::{HostFiles, HostPath, read_error, write_error};
 pub use instance::{EngineStatus, Instance, InstanceConfig, LogLevel, SleepFuture, Timer};
 pub use kill::{Handled, KillKind, KillSwitch};
 pub use plan_cache::{

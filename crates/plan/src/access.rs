@@ -56,8 +56,17 @@ pub enum AccessPath {
     Skip { index: usize, skipped: usize, range: RangeCondition },
     /// Rows that several indexes give together, in the order of their keys.
     Merge(Box<IndexMerge>),
+    /// What lies between two keys of an index, of the clustered records without one: HANDLER goes on from where it was.
+    Keys { index: Option<usize>, span: KeySpan },
     /// The condition can never be true: no row is read.
     Nothing,
+}
+
+/// Bounds as key bytes, each with whether it is included.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeySpan {
+    pub lower: Option<(Vec<u8>, bool)>,
+    pub upper: Option<(Vec<u8>, bool)>,
 }
 
 /// What a loose index scan reads.
@@ -102,6 +111,7 @@ impl AccessPath {
             | AccessPath::Ranges { index, .. }
             | AccessPath::Groups { index, .. }
             | AccessPath::Skip { index, .. } => Some(*index),
+            AccessPath::Keys { index, .. } => *index,
             AccessPath::FullScan | AccessPath::Merge(_) | AccessPath::Nothing => None,
         }
     }

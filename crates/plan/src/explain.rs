@@ -1,6 +1,11 @@
-//! EXPLAIN: a plan as MySQL's traditional rows, and as an indented tree.
+//! EXPLAIN: a plan as MySQL's traditional rows, as an indented tree and as JSON in its two versions.
+mod json;
+mod json_rows;
+mod json_text;
 mod rows;
 mod tree;
 
+pub use json::explain_json;
+pub use json_rows::explain_json_rows;
 pub use rows::{ExplainRow, explain_rows};
 pub use tree::explain_tree;

@@ -24,8 +24,8 @@ mod subquery;
 mod window;
 
 pub use access::{
-    AccessPath, GroupWalk, IndexMerge, Interval, KeyCondition, LockClause, LockWait, MergeKind, MergePart,
-    RangeCondition, TableAccess, VirtualAccess, key_length,
+    AccessPath, GroupWalk, IndexMerge, Interval, KeyCondition, KeySpan, LockClause, LockWait, MergeKind,
+    MergePart, RangeCondition, TableAccess, VirtualAccess, key_length,
 };
 pub use aggregate::{Aggregate, AggregateColumn};
 pub use change::{
@@ -34,7 +34,7 @@ pub use change::{
 };
 pub use common::{CommonTable, Recursive, RecursiveBranch, RoundScan};
 pub use estimate_check::EstimateCheck;
-pub use explain::{ExplainRow, explain_rows, explain_tree};
+pub use explain::{ExplainRow, explain_json, explain_json_rows, explain_rows, explain_tree};
 pub use join::{HashJoin, JoinKind, NestedLoop};
 pub use json_table::{JsonTable, JsonTableBehaviour, JsonTableColumn};
 pub use measure::{Measure, measured};

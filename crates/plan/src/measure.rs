@@ -15,6 +15,9 @@ pub struct Measure {
     pub last_ns: AtomicU64,
     /// Bytes of rows that went to temporary files.
     pub spilled_bytes: AtomicU64,
+    /// Waits for pages to come from disk, of the operators below too, and how long they took.
+    pub pages_read: AtomicU64,
+    pub read_wait_us: AtomicU64,
 }
 
 impl Measure {
@@ -31,8 +34,12 @@ impl Measure {
             0 => String::new(),
             bytes => format!(" spilled={bytes}B"),
         };
+        let read = match self.pages_read.load(Relaxed) {
+            0 => String::new(),
+            pages => format!(" pages_read={pages} read_wait={}us", self.read_wait_us.load(Relaxed)),
+        };
         format!(
-            " (actual time={}..{} rows={} loops={loops}{spilled})",
+            " (actual time={}..{} rows={} loops={loops}{spilled}{read})",
             three_digits(first),
             three_digits(last),
             three_digits(rows)
@@ -126,5 +133,9 @@ mod tests {
         assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2)");
         measure.spilled_bytes.store(65536, Relaxed);
         assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2 spilled=65536B)");
+        measure.spilled_bytes.store(0, Relaxed);
+        measure.pages_read.store(3, Relaxed);
+        measure.read_wait_us.store(250, Relaxed);
+        assert_eq!(measure.text(), " (actual time=0..0 rows=3.5 loops=2 pages_read=3 read_wait=250us)");
     }
 }

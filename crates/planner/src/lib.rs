@@ -76,6 +76,7 @@ mod unread_joins;
 pub use catalog_view::{CatalogView, IndexStatistics, ResolvedTable, StoredFunction, TableStatistics};
 pub use context::{Literals, PlannerContext, SessionValues};
 pub use load::{LoadTarget, load_targets};
+pub use price::price as plan_price;
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use statement::{is_plannable, plan_expressions, plan_statement};
 pub use switches::{Switch, Switches};

@@ -1,7 +1,7 @@
 //! LOAD DATA: an INSERT of one row whose values are parameters, one for each field of a line, and what SET makes of
 //! them.
 use crate::planner::{Planner, not_supported};
-use datum::{SqlError, error_code};
+use datum::SqlError;
 use expression::{Expr, ExprKind};
 use parser::ast::{ColumnReference, DuplicateHandling, LoadColumn, LoadData};
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, InsertView, Rights};
@@ -66,11 +66,14 @@ impl<'p> Planner<'p> {
             if let LoadTarget::Column(column) = place
                 && table.columns[*column].generated.is_none()
             {
-                if columns.contains(column) {
-                    return Err(error_code::ER_FIELD_SPECIFIED_TWICE.with(&[&table.columns[*column].name]));
+                // Of several fields for a column the last one counts.
+                match columns.iter().position(|known| known == column) {
+                    Some(known) => values[known] = InsertValue::Expr(bound),
+                    None => {
+                        columns.push(*column);
+                        values.push(InsertValue::Expr(bound));
+                    }
                 }
-                columns.push(*column);
-                values.push(InsertValue::Expr(bound));
             }
         }
         self.push_row_block(&target);

@@ -106,7 +106,7 @@ fn table_price(access: &TableAccess, rows: f64) -> f64 {
     };
     match &access.path {
         AccessPath::Nothing => 0.0,
-        AccessPath::FullScan => COST_RANGE + rows,
+        AccessPath::FullScan | AccessPath::Keys { .. } => COST_RANGE + rows,
         AccessPath::IndexScan { index } => COST_RANGE + rows * per_row(*index),
         AccessPath::Point { index, .. } => COST_RANGE + per_row(*index),
         AccessPath::Groups { index, .. } | AccessPath::Skip { index, .. } => {

@@ -435,7 +435,10 @@ fn reads_assigned(node: &Node, table: &TableDef, assignments: &[Assignment]) -> 
             AccessPath::IndexScan { index } | AccessPath::Ranges { index, .. } => {
                 clustered() || table.indexes[*index].parts.iter().any(|part| assigned(part.column))
             }
-            AccessPath::Groups { .. } | AccessPath::Skip { .. } | AccessPath::Merge(_) => true,
+            AccessPath::Groups { .. }
+            | AccessPath::Skip { .. }
+            | AccessPath::Merge(_)
+            | AccessPath::Keys { .. } => true,
         },
         NodeKind::Filter { input, .. } | NodeKind::Limit { input, .. } => {
             reads_assigned(input, table, assignments)

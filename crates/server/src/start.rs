@@ -220,6 +220,7 @@ fn open_store(
     };
     let logs = logs.clone();
     let hint = directory.hint_of_missing_files();
+    let data_directory = directory.path().to_owned();
     on_worker(pool.first(), move || async move {
         let engine = Engine::open(environment, options)
             .await
@@ -234,6 +235,7 @@ fn open_store(
         server.logs.set_writer(logs);
         server.open_logs().map_err(|error| error.message)?;
         server.backups.set_directories(Arc::new(CopyDirectories));
+        open_host_files(&server, &data_directory)?;
         let prepared = server.prepared_count();
         if prepared > 0 {
             log::warning(&format!(
@@ -259,6 +261,22 @@ async fn temporary_space(
     }
     space.remove_remains().await.map_err(failed)?;
     Ok(space)
+}
+
+/// The files that statements may name; the folder for them must be there.
+fn open_host_files(server: &Instance, data_directory: &Path) -> Result<(), String> {
+    let allowed = server.globals.by_name("secure_file_priv").as_text().to_owned();
+    if !allowed.is_empty() && !allowed.eq_ignore_ascii_case("NULL") {
+        let is_folder = std::fs::metadata(&allowed).is_ok_and(|found| found.is_dir());
+        if !is_folder {
+            return Err(format!("Failed to access directory for --secure-file-priv: {allowed}"));
+        }
+    }
+    let absolute = |error| format!("cannot find {}: {error}", data_directory.display());
+    let data_directory = std::path::absolute(data_directory).map_err(absolute)?;
+    let root = env::real_disk(Path::new("/")).map_err(|error| error.to_string())?;
+    server.files.set(root, &data_directory.to_string_lossy());
+    Ok(())
 }
 
 /// The variables that were given, and the names that follow from the machine's.

@@ -20,7 +20,8 @@ use crate::program::ProgramStack;
 use crate::shared_state::SharedState;
 use crate::sink::{OkInfo, StateChange, StatusFlags};
 use crate::statement::{
-    GlobalReadLock, NamedStatement, Observation, PreparedStatement, Statements, TableLocks, TemporaryTables,
+    GlobalReadLock, NamedStatement, Observation, OpenHandlers, PreparedStatement, Statements, TableLocks,
+    TemporaryTables,
 };
 use crate::transaction_control::{TransactionControl, transaction_error};
 use crate::xa::XaBranch;
@@ -52,6 +53,7 @@ pub struct Session {
     /// Between XA START and the end of the branch: `transaction` is its.
     pub(crate) xa: Option<XaBranch>,
     pub(crate) temporary: TemporaryTables,
+    pub(crate) handlers: OpenHandlers,
     /// LOCK TABLES.
     pub(crate) table_locks: TableLocks,
     pub(crate) global_read_lock: Option<GlobalReadLock>,
@@ -123,6 +125,7 @@ impl Session {
             transaction: TransactionControl::of(id),
             xa: None,
             temporary: TemporaryTables::default(),
+            handlers: OpenHandlers::default(),
             table_locks: TableLocks::default(),
             global_read_lock: None,
             statement_passage: None,
@@ -286,6 +289,7 @@ impl Session {
         self.forget_views();
         self.prepared.clear();
         self.named_statements.clear();
+        self.handlers = OpenHandlers::default();
         self.changes.clear();
         self.apply_handshake();
         self.show_account();

@@ -124,12 +124,28 @@ impl Disk for RealDisk {
     fn sync_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), IoError>> {
         self.cold(IoOp::SyncDir, path, |path| fs::File::open(path)?.sync_all())
     }
+
+    fn canonical<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<String, IoError>> {
+        let (root, asked) = (self.root.clone(), self.root.join(path));
+        Box::pin(async move {
+            let found = on_pool(&self.pool, move || {
+                let (root, found) = (fs::canonicalize(root)?, fs::canonicalize(asked)?);
+                let outside = || io::Error::from_raw_os_error(libc::EXDEV);
+                let inside = found.strip_prefix(root).map_err(|_| outside())?;
+                inside.to_str().map(str::to_owned).ok_or_else(outside)
+            });
+            found.await.map_err(|error| IoError::from_std(IoOp::Open, path, &error))
+        })
+    }
 }
 
 /// Opens for reading and writing; falls back to buffered I/O where the file system refuses O_DIRECT (tmpfs).
 fn open_file(path: &Path, options: OpenOptions) -> io::Result<(fs::File, bool)> {
+    if options.read_only {
+        return open_to_read(path);
+    }
     let mut builder = fs::OpenOptions::new();
-    builder.read(true).write(true).mode(0o600);
+    builder.read(true).write(true).mode(if options.group_reads { 0o640 } else { 0o600 });
     builder.create(options.create && !options.exclusive).create_new(options.exclusive);
     if options.direct {
         builder.custom_flags(libc::O_DIRECT);
@@ -143,6 +159,15 @@ fn open_file(path: &Path, options: OpenOptions) -> io::Result<(fs::File, bool)> 
         }
     }
     Ok((builder.open(path)?, false))
+}
+
+/// Does not wait for the other end of a pipe: that is no regular file.
+fn open_to_read(path: &Path) -> io::Result<(fs::File, bool)> {
+    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok((file, false)),
+        false => Err(io::Error::from_raw_os_error(libc::EISDIR)),
+    }
 }
 
 impl File for RealFile {

@@ -3,8 +3,10 @@ use super::{Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use datum::{SqlError, Value};
+use env::{TaskWaits, WaitCause};
 use plan::{Measure, Node};
 use schema::LocalFuture;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,21 @@ impl<'p> MeasuredRows<'p> {
 
 fn add(sum: &AtomicU64, time: Duration) {
     sum.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+}
+
+/// Runs `input` and notes its waits for pages. They are noted on the thread in the poll in which they end.
+async fn noting<T>(measure: &Measure, input: LocalFuture<'_, T>) -> T {
+    let mut input = input;
+    poll_fn(|context| {
+        let before = TaskWaits::noted();
+        let polled = input.as_mut().poll(context);
+        let after = TaskWaits::noted();
+        let cause = WaitCause::PageRead;
+        measure.pages_read.fetch_add(after.count(cause).saturating_sub(before.count(cause)), Relaxed);
+        measure.read_wait_us.fetch_add(after.time_us(cause).saturating_sub(before.time_us(cause)), Relaxed);
+        polled
+    })
+    .await
 }
 
 impl Operator for MeasuredRows<'_> {
@@ -60,7 +77,7 @@ impl Operator for MeasuredRows<'_> {
             let (before, begun) = (out.len(), Instant::now());
             // What the operator above has written so far is its own.
             let spilled_above = std::mem::take(&mut context.work.spilled_bytes);
-            let more = self.input.next_batch(context, wanted, out).await;
+            let more = noting(self.measure, self.input.next_batch(context, wanted, out)).await;
             let spilled = std::mem::replace(&mut context.work.spilled_bytes, spilled_above);
             self.measure.spilled_bytes.fetch_add(spilled, Relaxed);
             let took = begun.elapsed();

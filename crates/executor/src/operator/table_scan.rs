@@ -14,7 +14,7 @@ use crate::range::RangeBuilder;
 use datum::{SqlError, Value};
 use engine::{Cursor, Direction, EntryBatch, KeyRange, LockMark, ReadMode};
 use expression::{Expr, ExprKind};
-use plan::{AccessPath, KeyCondition, TableAccess};
+use plan::{AccessPath, KeyCondition, KeySpan, TableAccess};
 use schema::LocalFuture;
 use std::sync::Arc;
 use table::{Projection, TableHandle, damaged, table_error};
@@ -59,6 +59,17 @@ pub(super) struct Opened {
     pub(super) check_implied: bool,
     /// The locks held before the entries at hand were read.
     mark: LockMark,
+}
+
+fn range_of(span: &KeySpan) -> KeyRange {
+    let key = |bound: &Option<(Vec<u8>, bool)>| bound.as_ref().map(|(key, _)| key.clone());
+    let is_excluded = |bound: &Option<(Vec<u8>, bool)>| bound.as_ref().is_some_and(|(_, included)| !included);
+    KeyRange {
+        lower: key(&span.lower),
+        lower_excluded: is_excluded(&span.lower),
+        upper: key(&span.upper),
+        upper_excluded: is_excluded(&span.upper),
+    }
 }
 
 impl<'p> TableScan<'p> {
@@ -345,6 +356,10 @@ impl Opened {
             AccessPath::Nothing => return Ok(()),
             AccessPath::FullScan | AccessPath::IndexScan { .. } => {
                 self.ranges.push(KeyRange::all());
+                return Ok(());
+            }
+            AccessPath::Keys { span, .. } => {
+                self.ranges.push(range_of(span));
                 return Ok(());
             }
             AccessPath::Point { index, .. } | AccessPath::Ranges { index, .. } => *index,

@@ -7,6 +7,10 @@ impl<'a> Parser<'a> {
     pub fn handler(&mut self) -> Result<StatementKind<'a>> {
         self.advance();
         let table = self.object_name()?;
+        // An open table goes by one name.
+        if table.database.is_some() && !self.at_keyword(K::Open) {
+            return Err(self.syntax_error());
+        }
         let action = match self.expect_one_of(&[K::Open, K::Close, K::Read])? {
             K::Open => HandlerAction::Open { alias: self.alias(false)? },
             K::Close => HandlerAction::Close,

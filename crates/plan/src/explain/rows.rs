@@ -408,7 +408,7 @@ pub fn access_type(access: &TableAccess) -> &'static str {
             let single = ranges.len() == 1 && ranges[0].parts.iter().all(is_single_value);
             if single { "ref" } else { "range" }
         }
-        AccessPath::Groups { .. } | AccessPath::Skip { .. } => "range",
+        AccessPath::Groups { .. } | AccessPath::Skip { .. } | AccessPath::Keys { .. } => "range",
         AccessPath::Merge(_) => "index_merge",
         AccessPath::Nothing => "NULL",
     }

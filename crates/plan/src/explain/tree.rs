@@ -37,12 +37,31 @@ fn write_line(text: &mut String, depth: usize, what: &str) {
 
 /// `actual`: what EXPLAIN ANALYZE found of the node.
 fn line(text: &mut String, node: &Node, depth: usize, actual: &str) {
-    let rows = format!("  (rows={})", node.estimate.rows.round());
-    let (what, children): (String, Vec<&Node>) = match &node.kind {
+    match &node.kind {
+        NodeKind::Project { input, .. } => return line(text, input, depth, actual),
+        NodeKind::Measured { input, measure } => return line(text, input, depth, &measure.text()),
+        _ => {}
+    }
+    let (what, children) = describe(node);
+    let rows = match &node.kind {
+        NodeKind::Table(_) | NodeKind::Filter { .. } | NodeKind::NestedLoop(_) | NodeKind::HashJoin(_) => {
+            format!("  (rows={})", node.estimate.rows.round())
+        }
+        _ => String::new(),
+    };
+    write_line(text, depth, &(what + &rows + actual));
+    for child in children {
+        line(text, child, depth + 1, "");
+    }
+}
+
+/// What a node does, in words, and the nodes that it reads.
+pub(super) fn describe(node: &Node) -> (String, Vec<&Node>) {
+    match &node.kind {
         NodeKind::Dual => ("Rows fetched before execution".to_owned(), vec![]),
         NodeKind::Nothing => ("Zero rows (Impossible WHERE)".to_owned(), vec![]),
         NodeKind::Values { rows } => (format!("Rows fetched before execution ({} rows)", rows.len()), vec![]),
-        NodeKind::Table(access) => (table_text(access) + &rows, vec![]),
+        NodeKind::Table(access) => (table_text(access), vec![]),
         NodeKind::Virtual(access) => (format!("Table scan on {}", access.alias), vec![]),
         NodeKind::Derived { input, alias, .. } => {
             (format!("Table scan on {alias}: Materialize"), vec![input])
@@ -63,11 +82,8 @@ fn line(text: &mut String, node: &Node, depth: usize, actual: &str) {
             })
         }
         NodeKind::Round(round) => (format!("Scan new records on {}", round.alias), vec![]),
-        NodeKind::Filter { input, predicates } => {
-            (format!("Filter: {}{rows}", shown_all(predicates)), vec![input])
-        }
-        NodeKind::Project { input, .. } => return line(text, input, depth, actual),
-        NodeKind::Measured { input, measure } => return line(text, input, depth, &measure.text()),
+        NodeKind::Filter { input, predicates } => (format!("Filter: {}", shown_all(predicates)), vec![input]),
+        NodeKind::Project { input, .. } | NodeKind::Measured { input, .. } => describe(input),
         NodeKind::Sort { input, keys, limit } => {
             let limited = if limit.is_some() { ", limit input to the rows wanted" } else { "" };
             let key = |key: &SortKey| shown(&key.expr) + if key.descending { " DESC" } else { "" };
@@ -96,10 +112,10 @@ fn line(text: &mut String, node: &Node, depth: usize, actual: &str) {
         }
         NodeKind::Window(window) => ("Window aggregate".to_owned(), vec![&window.input]),
         NodeKind::NestedLoop(join) => {
-            (format!("Nested loop {}{rows}", kind_text(join.kind)), vec![&join.outer, &join.inner])
+            (format!("Nested loop {}", kind_text(join.kind)), vec![&join.outer, &join.inner])
         }
         NodeKind::HashJoin(join) => {
-            (format!("{} (hash join){rows}", kind_text(join.kind)), vec![&join.outer, &join.inner])
+            (format!("{} (hash join)", kind_text(join.kind)), vec![&join.outer, &join.inner])
         }
         NodeKind::UnionAll { inputs } => ("Append".to_owned(), inputs.iter().collect()),
         NodeKind::SetDifference { left, right, intersect, .. } => {
@@ -110,15 +126,11 @@ fn line(text: &mut String, node: &Node, depth: usize, actual: &str) {
             let children = initialise.initialisers.iter().map(|initialiser| &initialiser.query);
             ("Run subqueries once".to_owned(), children.chain([&*initialise.input]).collect())
         }
-    };
-    write_line(text, depth, &(what + actual));
-    for child in children {
-        line(text, child, depth + 1, "");
     }
 }
 
 /// An expression without the names of databases and without backticks.
-fn shown(expr: &Expr) -> String {
+pub(super) fn shown(expr: &Expr) -> String {
     let text = expr.to_string();
     let mut words: Vec<&str> = Vec::new();
     let mut out = String::with_capacity(text.len());
@@ -142,7 +154,7 @@ fn flush(words: &mut Vec<&str>, out: &mut String) {
     words.clear();
 }
 
-fn shown_all(exprs: &[Expr]) -> String {
+pub(super) fn shown_all(exprs: &[Expr]) -> String {
     let all: Vec<String> = exprs.iter().map(shown).collect();
     if let [one] = all.as_slice() { one.clone() } else { format!("({})", all.join(" and ")) }
 }
@@ -154,7 +166,7 @@ fn call_text(call: &AggregateCall) -> String {
     format!("{}({distinct}{arguments})", format!("{:?}", call.function).to_lowercase())
 }
 
-fn kind_text(kind: JoinKind) -> &'static str {
+pub(super) fn kind_text(kind: JoinKind) -> &'static str {
     match kind {
         JoinKind::Inner => "inner join",
         JoinKind::Left => "left join",
@@ -163,7 +175,7 @@ fn kind_text(kind: JoinKind) -> &'static str {
     }
 }
 
-fn table_text(access: &TableAccess) -> String {
+pub(super) fn table_text(access: &TableAccess) -> String {
     let index =
         access.path.index().map(|index| access.table.indexes[index].name.as_str()).unwrap_or_default();
     let backward = if access.backward { " (reverse)" } else { "" };

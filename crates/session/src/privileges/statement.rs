@@ -7,8 +7,8 @@
 use auth::{DynamicPrivilege, Privilege, PrivilegeSet};
 use datum::{SqlError, error_code};
 use parser::ast::{
-    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, LockTable, MaintenanceKind,
-    ObjectName, RenameTable, Show, StatementKind,
+    AlterSpecification, AlterTable, CreateTable, CreateView, FlushTarget, Ident, Into, LockTable,
+    MaintenanceKind, ObjectName, RenameTable, Show, StatementKind,
 };
 
 use crate::session::Session;
@@ -49,6 +49,12 @@ impl Session {
             }
             Flush(flush) => flush.targets.iter().try_for_each(|target| self.require_flush(target)),
             Show(show) => self.require_show(show),
+            Query(query) if matches!(query.into, Some(Into::OutFile { .. } | Into::DumpFile { .. })) => {
+                self.require_global(Privilege::File)
+            }
+            LoadData(load) if !load.local && !self.privileges.has_global(Privilege::File) => {
+                Err(self.account_denied())
+            }
             CloneLocal(_) if !self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) => {
                 Err(Self::privilege_missing(DynamicPrivilege::BackupAdmin.name()))
             }

@@ -89,7 +89,8 @@ impl RowSink for ClientRows<'_> {
     }
 }
 
-fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone: &TimeZone) -> Value {
+/// The value as it leaves the server, text in the client's character set if there is one.
+pub fn convert(value: &Value, conversion: &Conversion, client: Option<Charset>, zone: &TimeZone) -> Value {
     match (conversion, value) {
         (Conversion::None, _) | (_, Value::Null) => value.clone(),
         (Conversion::LocalTime, Value::Timestamp(timestamp)) => Value::DateTime(timestamp.in_zone(zone)),

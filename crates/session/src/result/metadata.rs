@@ -154,7 +154,8 @@ fn flags_of(column: &OutputColumn) -> u16 {
     flags
 }
 
-fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
+/// Characters of numbers, bytes of text in the character set.
+pub fn display_length(column_type: &ColumnType, charset: Charset) -> u32 {
     use TypeKind::*;
     let width = charset.bytes_per_character_max();
     let fraction = |base: u32, fsp: u8| if fsp == 0 { base } else { base + 1 + u32::from(fsp) };

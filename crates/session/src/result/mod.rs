@@ -3,9 +3,9 @@ mod client_rows;
 mod made_rows;
 mod metadata;
 
-pub use client_rows::{ClientRows, conversions};
+pub use client_rows::{ClientRows, conversions, convert};
 pub use made_rows::{MadeColumn, MadeRows, optional_text};
-pub use metadata::{column_meta, shape_of};
+pub use metadata::{column_meta, display_length, shape_of};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use catalog::{RowConverter, SchemaChange};
-use datum::{SqlError, Value, error_code};
-use engine::WaitPolicy;
+use datum::{Condition, SqlError, SqlMode, Value};
+use engine::{LockMode, ReadMode, WaitPolicy};
 use executor::RowSink;
-use parser::ast::{CreateTable, LockStrength, LockWait, Locking, Query, QueryBody, Statement, StatementKind};
+use expression::SessionServices;
+use parser::ast::{
+    CreateTable, DuplicateHandling, LockStrength, LockWait, Locking, Query, QueryBody, Statement,
+    StatementKind,
+};
 use plan::PlanKind;
 use planner::Literals;
 use schema::{LocalFuture, TableDef};
@@ -25,11 +29,6 @@ impl Session {
         request: Request<'_>,
     ) -> Result<Option<PreparedPlan>, SqlError> {
         let Some(query) = statement.query else { return Ok(None) };
-        if statement.duplicates.is_some() {
-            return Err(
-                error_code::ER_NOT_SUPPORTED_YET.with(&[&"IGNORE and REPLACE in CREATE TABLE .. SELECT"])
-            );
-        }
         // The copied rows stay as they are until the table is there, as in INSERT .. SELECT.
         let share = [Locking { strength: LockStrength::Share, tables: &[], wait: LockWait::Wait }];
         let is_plain = matches!(query.body, QueryBody::Select(_)) && query.locking.is_empty();
@@ -44,25 +43,56 @@ impl Session {
         Ok(Some(self.prepare_plan(plan)?))
     }
 
-    /// Runs the query into the table that `change` has created; gives the number of rows.
+    /// Runs the query into the table that `change` has created.
     pub(super) async fn fill_from(
         &mut self,
         change: &mut SchemaChange,
         table: &ReadyTable,
-        source: &PreparedPlan,
+        (source, duplicates): (&PreparedPlan, Option<DuplicateHandling>),
         parameters: Vec<Value>,
-    ) -> Result<u64, SqlError> {
-        let PlanKind::Query(query) = &source.plan.kind else { return Ok(0) };
+    ) -> Result<Filled, SqlError> {
+        let PlanKind::Query(query) = &source.plan.kind else { return Ok(Filled::default()) };
         let definition = table.definition().clone();
-        let settings = self.settings.clone();
+        let mut settings = (*self.settings).clone();
+        let ignores = duplicates == Some(DuplicateHandling::Ignore);
+        if ignores {
+            settings.sql_mode = settings.sql_mode.without(STRICT);
+        }
         let conversion = self.conversion_of(&settings);
         let maker = self.row_maker(&definition)?;
         let mut targets = SourceColumns::new(&definition, &query.columns, conversion, &maker)?;
-        let mut rows = TableFiller { change, table, targets: &mut targets, waiting: Vec::new(), count: 0 };
-        self.execute_source(&source.plan, parameters, &mut rows).await?;
+        if ignores {
+            targets = targets.adjusting();
+        }
+        let shared = self.shared.clone();
+        let mut rows = TableFiller {
+            change,
+            table,
+            targets: &mut targets,
+            waiting: Vec::new(),
+            duplicates,
+            session: &*shared,
+            filled: Filled::default(),
+        };
+        match ignores {
+            true => self.execute_plan(&source.plan, parameters, &mut rows).await?,
+            false => self.execute_source(&source.plan, parameters, &mut rows).await?,
+        };
         rows.flush().await?;
-        Ok(rows.count)
+        Ok(rows.filled)
     }
+}
+
+const STRICT: SqlMode = SqlMode(SqlMode::STRICT_TRANS_TABLES.0 | SqlMode::STRICT_ALL_TABLES.0);
+
+/// How many rows came.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    pub records: u64,
+    /// Those that were there already.
+    pub duplicates: u64,
+    /// With those that REPLACE has taken away again.
+    pub affected: u64,
 }
 
 /// Takes rows from the executor and puts them into the table whenever enough have gathered.
@@ -70,8 +100,48 @@ struct TableFiller<'a, 'c> {
     change: &'a mut SchemaChange,
     table: &'a ReadyTable,
     targets: &'a mut SourceColumns<'c>,
-    waiting: Vec<Vec<Value>>,
-    count: u64,
+    /// Rows with what was adjusted in them.
+    waiting: Vec<(Vec<Value>, Vec<Condition>)>,
+    duplicates: Option<DuplicateHandling>,
+    session: &'a dyn SessionServices,
+    filled: Filled,
+}
+
+impl TableFiller<'_, '_> {
+    /// Nobody else knows the new trees, so nothing is waited for.
+    async fn insert(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.filled.records += 1;
+        let table = self.table;
+        loop {
+            let transaction = self.change.transaction();
+            let (index, row_key) = match table.insert_row(transaction, row, WaitPolicy::NoWait).await? {
+                ChangeOutcome::Done => {
+                    self.filled.affected += 1;
+                    return Ok(());
+                }
+                ChangeOutcome::Duplicate { index, row_key } => (index, row_key),
+            };
+            let error = table.duplicate_error(index, row);
+            match self.duplicates {
+                None => return Err(error),
+                Some(DuplicateHandling::Ignore) => {
+                    self.filled.duplicates += 1;
+                    self.session.warn(error.into_warning());
+                    return Ok(());
+                }
+                // Each unique index can refuse once more.
+                Some(DuplicateHandling::Replace) => {
+                    let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::NoWait);
+                    let old = table.handle().read_row_at(self.change.transaction(), &row_key, mode).await?;
+                    let old = old.ok_or(error)?;
+                    let transaction = self.change.transaction();
+                    table.delete_row(transaction, &row_key, &old, WaitPolicy::NoWait).await?;
+                    self.filled.duplicates += 1;
+                    self.filled.affected += 1;
+                }
+            }
+        }
+    }
 }
 
 const WAITING_ROWS_MAX: usize = 256;
@@ -80,7 +150,7 @@ impl RowSink for TableFiller<'_, '_> {
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let mut converted = Vec::with_capacity(self.table.definition().columns.len());
         self.targets.convert(row, &mut converted)?;
-        self.waiting.push(converted);
+        self.waiting.push((converted, self.targets.take_conditions()));
         Ok(())
     }
 
@@ -90,16 +160,9 @@ impl RowSink for TableFiller<'_, '_> {
 
     fn flush(&mut self) -> LocalFuture<'_, Result<(), SqlError>> {
         Box::pin(async {
-            for row in std::mem::take(&mut self.waiting) {
-                // Nobody else knows the new trees.
-                let inserted =
-                    self.table.insert_row(self.change.transaction(), &row, WaitPolicy::NoWait).await?;
-                match inserted {
-                    ChangeOutcome::Done => self.count += 1,
-                    ChangeOutcome::Duplicate { index, .. } => {
-                        return Err(self.table.duplicate_error(index, &row));
-                    }
-                }
+            for (row, conditions) in std::mem::take(&mut self.waiting) {
+                conditions.into_iter().for_each(|condition| self.session.warn(condition));
+                self.insert(&row).await?;
             }
             Ok(())
         })

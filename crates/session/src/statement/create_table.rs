@@ -4,11 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::{LockGuard, LockMode, check_table_name};
 use datum::{SqlError, error_code};
-use parser::ast::CreateTable;
+use parser::ast::{CreateTable, DuplicateHandling};
 use plan::PlanKind;
 use schema::TableDef;
 
-use super::create_select::unpublished;
+use super::create_select::{Filled, unpublished};
 use super::guard::Shield;
 use super::{Done, Effects, Request};
 use crate::session::Session;
@@ -55,7 +55,7 @@ impl Session {
         self.check_check_names(None, &definition)?;
         self.foreign_keys().check_foreign_keys(None, &mut definition)?;
         self.foreign_keys().check_waiting_children(&definition)?;
-        self.create_and_fill(definition, source, request, shield).await
+        self.create_and_fill(definition, (source, statement.duplicates), request, shield).await
     }
 
     /// Error 1050 for an existing table, a note with IF NOT EXISTS.
@@ -121,7 +121,7 @@ impl Session {
     async fn create_and_fill(
         &mut self,
         mut definition: TableDef,
-        source: Option<PreparedPlan>,
+        (source, duplicates): (Option<PreparedPlan>, Option<DuplicateHandling>),
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
@@ -135,13 +135,15 @@ impl Session {
         definition.id = self.instance.catalog().new_table_id();
         change.create_trees(&mut definition).await?;
         let handle = unpublished(&definition);
-        let count = self.fill_from(&mut change, &handle, &source, request.parameters.to_vec()).await?;
+        let parameters = request.parameters.to_vec();
+        let filled = self.fill_from(&mut change, &handle, (&source, duplicates), parameters).await?;
         change.put_table(definition).await?;
         self.commit_change(change, shield).await?;
         self.commit_open(shield).await?;
         let warnings = self.shared.diagnostics.lock().count();
-        let info = format!("Records: {count}  Duplicates: 0  Warnings: {warnings}");
-        Ok(Done::Ok(Effects { affected_rows: count, last_insert_id: 0, info: info.into() }))
+        let Filled { records, duplicates, affected } = filled;
+        let info = format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}");
+        Ok(Done::Ok(Effects { affected_rows: affected, last_insert_id: 0, info: info.into() }))
     }
 }
 

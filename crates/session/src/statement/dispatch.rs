@@ -46,6 +46,7 @@ impl Session {
         }
         self.require_statement(kind)?;
         self.check_locked_change(kind)?;
+        self.close_handlers(kind)?;
         self.pass_before(kind).await?;
         self.pass_backup_lock(kind).await?;
         // Boxed are those whose state is large and whose cost is small beside their work: every connection holds
@@ -58,6 +59,7 @@ impl Session {
             Query(_) | Insert(_) | Update(_) | Delete(_) => {
                 pin!(self.run_planned(request, digest, shield, sink)).await
             }
+            Handler(handler) => Box::pin(self.handler(handler, request, shield, sink)).await,
             LoadData(load) => Box::pin(self.load_data(load, request, shield, sink)).await,
             Do(expressions) => {
                 Box::pin(self.evaluate(expressions, request, shield)).await?;
@@ -133,15 +135,17 @@ impl Session {
         }
     }
 
-    /// SELECT .. INTO @a, @b: the values of the only row.
+    /// SELECT .. INTO: a file, or variables that take the values of the only row.
     async fn select_into(
         &mut self,
         query: &Query<'_>,
         request: Request<'_>,
         shield: &Shield,
     ) -> Result<Done, SqlError> {
-        let Some(Into::Variables(targets)) = query.into else {
-            return Err(super::load_data::files_are_forbidden());
+        let targets = match query.into {
+            Some(Into::Variables(targets)) => targets,
+            Some(into) => return Box::pin(self.select_into_file(query, into, request, shield)).await,
+            None => return Err(error_code::ER_INTERNAL_ERROR.with(&[&"a query without INTO"])),
         };
         let plain = parser::ast::Query { into: None, ..*query };
         let statement = Statement { kind: StatementKind::Query(&plain), ..*request.statement };
@@ -258,8 +262,6 @@ pub(super) fn is_account_statement(kind: &StatementKind<'_>) -> bool {
 fn unsupported(kind: &StatementKind<'_>) -> SqlError {
     use StatementKind::*;
     let what = match kind {
-        LoadData(_) => "LOAD DATA",
-        Handler(_) => "HANDLER",
         ChangeReplicationSource(_) | ReplicaControl(_) => "replication",
         Unsupported(statement) => statement.family,
         _ => "this statement",

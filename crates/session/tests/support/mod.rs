@@ -9,7 +9,7 @@ use session::{
 };
 
 #[allow(dead_code, reason = "each test binary has its own copy of this module")]
-struct TokioTimer;
+pub struct TokioTimer;
 
 impl Timer for TokioTimer {
     fn sleep(&self, duration: Duration) -> SleepFuture {
@@ -23,10 +23,19 @@ pub async fn new_server() -> Arc<Instance> {
 }
 
 pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<Instance> {
+    serve_with(engine, timer, Vec::new()).await
+}
+
+/// With values of variables.
+pub async fn serve_with(
+    engine: Arc<engine::Engine>,
+    timer: Arc<dyn Timer>,
+    variables: Vec<(String, String)>,
+) -> Arc<Instance> {
     let config = InstanceConfig {
         version: "9.7.0-evenkeel".to_owned(),
         version_comment: "Evenkeel".to_owned(),
-        variables: Vec::new(),
+        variables,
         initial_root_password: String::new(),
         digest_seed: (1, 2),
         timer,

@@ -223,8 +223,14 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("replica_net_timeout", Global, 60, 1, 31536000),
     boolean("require_secure_transport", Global, false).fixed(),
     choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]).fixed(),
-    text("secure_file_priv", Global, "NULL").read_only().fixed(),
-    unsigned("select_into_buffer_size", Both, 131072, 8192, 2147479552),
+    text("secure_file_priv", Global, "NULL")
+        .read_only()
+        .obeyed("The folder in which statements may read and write files: NULL for none, empty for all."),
+    unsigned("select_into_buffer_size", Both, 131072, 8192, 2147479552)
+        .obeyed("What SELECT INTO OUTFILE gathers before it writes."),
+    boolean("select_into_disk_sync", Both, false)
+        .obeyed("Whether SELECT INTO OUTFILE makes each piece durable before the next."),
+    unsigned("select_into_disk_sync_delay", Both, 0, 0, 31536000),
     unsigned("server_id", Global, 1, 0, 4294967295),
     unsigned("server_id_bits", Global, 32, 0, 32).fixed(),
     text("server_uuid", Global, "").read_only(),

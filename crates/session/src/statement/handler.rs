@@ -1,0 +1,504 @@
+//! HANDLER: a table that a session has open by a name, read row by row along an index or as it lies.
+//!
+//! Invariant: an open table keeps no lock between statements; where it has been is remembered as a key, so rows that come
+//! and go meanwhile do no harm. A table that others have changed begins anew, one that its own session has changed or
+//! dropped is closed. A read is a query of one table whose access path is the span of keys behind that place.
+use std::collections::BTreeMap;
+
+use datum::{ColumnType, SqlError, Value, error_code};
+use executor::RowSink;
+use parser::ast::{
+    Expr, ExprKind, Handler, HandlerAction, HandlerRead, Ident, IndexHint, IndexHintAction, IndexHintScope,
+    Limit, Literal, LiteralOrdinal, LiteralValue, NamedTable, ObjectName, Query, QueryBody, Select,
+    SelectItem, SelectOptions, Span, Statement, StatementKind, TableReference,
+};
+use plan::{AccessPath, KeySpan, Node, NodeKind, Plan, PlanKind, TableAccess};
+use planner::Literals;
+use schema::{LocalFuture, TableDef};
+use table::ReadyTable;
+
+use super::guard::Shield;
+use super::{Done, Request};
+use crate::result::{ClientRows, conversions, shape_of};
+use crate::session::Session;
+use crate::sink::ResultSink;
+use definition::TableName;
+
+/// The open tables of a session, by their names in lower case.
+#[derive(Default)]
+pub(crate) struct OpenHandlers {
+    open: BTreeMap<String, OpenHandler>,
+}
+
+struct OpenHandler {
+    table: TableName,
+    /// As written.
+    alias: String,
+    /// None before the first read.
+    place: Option<Place>,
+}
+
+/// Where the last read ended.
+struct Place {
+    table_id: schema::TableId,
+    /// `None` is the clustered order of reads that name no index.
+    index: Option<usize>,
+    at: At,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    /// On the entry with this key.
+    Key(Vec<u8>),
+    /// Between entries: those with keys below this one are before it.
+    Gap(Vec<u8>),
+    Begin,
+    End,
+}
+
+/// What a read asks of the keys.
+struct Walk {
+    index: Option<usize>,
+    span: KeySpan,
+    backward: bool,
+    /// Where the place is when nothing is left.
+    exhausted: At,
+    is_empty: bool,
+}
+
+impl OpenHandlers {
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// All begin anew.
+    pub fn rewind(&mut self) {
+        self.open.values_mut().for_each(|handler| handler.place = None);
+    }
+
+    fn close_if(&mut self, concerns: impl Fn(&TableName) -> bool) {
+        self.open.retain(|_, handler| !concerns(&handler.table));
+    }
+}
+
+impl Session {
+    pub(super) async fn handler(
+        &mut self,
+        handler: &Handler<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let name = handler.table.name.name;
+        match handler.action {
+            HandlerAction::Close => match self.handlers.open.remove(&name.to_lowercase()) {
+                Some(_) => Ok(Done::ok()),
+                None => Err(unknown(name)),
+            },
+            _ if !self.table_locks.is_empty() => Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain()),
+            HandlerAction::Open { alias } => self.open_handler(handler.table, alias),
+            HandlerAction::Read(read) => self.read_handler(name, read, request, shield, sink).await,
+        }
+    }
+
+    fn open_handler(&mut self, table: ObjectName<'_>, alias: Option<Ident<'_>>) -> Result<Done, SqlError> {
+        let alias = alias.map_or(table.name.name, |alias| alias.name);
+        if self.handlers.open.contains_key(&alias.to_lowercase()) {
+            return Err(error_code::ER_NONUNIQ_TABLE.with(&[&alias]));
+        }
+        let table = self.table_name(table)?;
+        if !self.temporary.has(&table) {
+            self.require_table(auth::Privilege::Select.into(), &table.database, &table.name)?;
+            let is_view = self.instance.catalog().view(&table.database, &table.name).is_some();
+            let system = self.instance.virtual_tables.find(&table.database, &table.name);
+            if is_view || system.is_some() {
+                let shown = system.map_or(table.name.clone(), |system| system.definition().name.clone());
+                return Err(error_code::ER_WRONG_OBJECT.with(&[&table.database, &shown, &"BASE TABLE"]));
+            }
+        }
+        self.stored_table(&table)?;
+        let opened = OpenHandler { table, alias: alias.to_owned(), place: None };
+        self.handlers.open.insert(alias.to_lowercase(), opened);
+        Ok(Done::ok())
+    }
+
+    async fn read_handler(
+        &mut self,
+        name: &str,
+        read: &HandlerRead<'_>,
+        request: Request<'_>,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let handler = self.handlers.open.get(&name.to_lowercase()).ok_or_else(|| unknown(name))?;
+        let (table, alias) = (handler.table.clone(), handler.alias.clone());
+        let handle = self.stored_table(&table)?;
+        let ready = handle.clone().ready(self.instance.engine()).await?;
+        let walk = self.walk_of(read, &ready, name)?;
+        let wanted = self.wanted_rows(read)?;
+        let query_of = |session: &Session| session.plan_handler(read, &table, &alias, request);
+        let mut plan = self.plan_knowing(query_of).await.map_err(as_field_list)?;
+        let PlanKind::Query(query) = &mut plan.kind else { return Ok(Done::ok()) };
+        let shown = query.columns.len();
+        let adds = match walk.is_empty {
+            true => {
+                query.root = Node::new(NodeKind::Nothing, shown, 0.0);
+                true
+            }
+            false => aim(&mut query.root, &walk, handle.definition())?,
+        };
+        let prepared = self.prepare_plan(plan)?;
+        self.enter_plan(&prepared).await?;
+        let PlanKind::Query(query) = &prepared.plan.kind else { return Ok(Done::ok()) };
+        let types: Vec<ColumnType> = query.columns.iter().map(|column| column.column_type.clone()).collect();
+        sink.columns(&shape_of(&query.columns, &self.settings));
+        let (settings, conversions) = (self.settings.clone(), conversions(&types, &self.settings));
+        let client = ClientRows::new(sink, &conversions, &settings);
+        let mut rows = HandlerRows { client, shown, adds: adds && !walk.is_empty, last: None, count: 0 };
+        let outcome = self.execute_plan(&prepared.plan, request.parameters.to_vec(), &mut rows).await?;
+        let (last, found) = (rows.last.take(), rows.count);
+        self.end_statement_transaction(shield).await?;
+        if let Some(at) = place_of(&walk, last, found < wanted, &ready)?
+            && let Some(handler) = self.handlers.open.get_mut(&name.to_lowercase())
+        {
+            handler.place = Some(Place { table_id: handle.definition().id, index: walk.index, at });
+        }
+        Ok(Done::Rows { found: outcome.found_rows })
+    }
+
+    /// The query whose rows a read gives, without its path.
+    fn plan_handler(
+        &self,
+        read: &HandlerRead<'_>,
+        table: &TableName,
+        alias: &str,
+        request: Request<'_>,
+    ) -> Result<Plan, SqlError> {
+        let no_index = [IndexHint { action: IndexHintAction::Use, scope: IndexHintScope::All, indexes: &[] }];
+        let nowhere = Span::default();
+        let from = NamedTable {
+            name: ObjectName { database: Some(ident(&table.database)), name: ident(&table.name) },
+            partitions: &[],
+            alias: Some(ident(alias)),
+            index_hints: &no_index,
+            span: nowhere,
+        };
+        let one = Expr {
+            kind: ExprKind::Literal(Literal { value: LiteralValue::Integer(1), ordinal: LiteralOrdinal(0) }),
+            span: nowhere,
+            height: 1,
+        };
+        let select = Select {
+            number: 1,
+            options: SelectOptions::default(),
+            hints: None,
+            items: &[SelectItem::Wildcard(nowhere)],
+            from: &[TableReference::Table(&from)],
+            from_dual: false,
+            filter: read.filter,
+            group_by: None,
+            having: None,
+            windows: &[],
+            qualify: None,
+            span: nowhere,
+        };
+        let query = Query {
+            with: None,
+            body: QueryBody::Select(&select),
+            order_by: &[],
+            limit: Some(read.limit.unwrap_or(Limit { count: one, offset: None })),
+            locking: &[],
+            into: None,
+            span: nowhere,
+            height: read.filter.map_or(1, |filter| filter.height + 1),
+        };
+        let statement = Statement { kind: StatementKind::Query(&query), span: nowhere, hints: &[] };
+        self.plan_request(Request { statement: &statement, ..request }, Literals::Inline, Vec::new())
+    }
+
+    /// How many rows a read may give.
+    fn wanted_rows(&self, read: &HandlerRead<'_>) -> Result<u64, SqlError> {
+        let Some(limit) = &read.limit else { return Ok(1) };
+        match self.constant(&limit.count) {
+            Some((Value::Int(count), _)) if count >= 0 => Ok(count as u64),
+            Some((Value::UInt(count), _)) => Ok(count),
+            _ => Err(error_code::ER_WRONG_ARGUMENTS.with(&[&"LIMIT"])),
+        }
+    }
+
+    fn walk_of(&self, read: &HandlerRead<'_>, table: &ReadyTable, name: &str) -> Result<Walk, SqlError> {
+        let definition = table.handle().definition();
+        let index = match read.index {
+            None => None,
+            Some(index) => {
+                let is_it = |known: &schema::IndexDef| known.name.eq_ignore_ascii_case(index.name);
+                let found = definition.indexes.iter().position(is_it);
+                let missing = || error_code::ER_KEY_DOES_NOT_EXITS.with(&[&index.name, &name]);
+                Some(found.ok_or_else(missing)?)
+            }
+        };
+        let place = self.handlers.open.get(&name.to_lowercase()).and_then(|handler| handler.place.as_ref());
+        let place = place.filter(|place| place.index == index && place.table_id == definition.id);
+        let at = place.map(|place| place.at.clone());
+        Ok(match read.direction {
+            "FIRST" => Walk::forward(index, KeySpan::default()),
+            "LAST" => Walk::back(index, KeySpan::default()),
+            "NEXT" => match at.unwrap_or(At::Begin) {
+                At::Begin => Walk::forward(index, KeySpan::default()),
+                At::End => Walk { is_empty: true, ..Walk::forward(index, KeySpan::default()) },
+                At::Key(key) => Walk::forward(index, above(key, false)),
+                At::Gap(key) => Walk::forward(index, above(key, true)),
+            },
+            "PREV" => match at.unwrap_or(At::End) {
+                At::End => Walk::back(index, KeySpan::default()),
+                At::Begin => Walk { is_empty: true, ..Walk::back(index, KeySpan::default()) },
+                At::Key(key) | At::Gap(key) => Walk::back(index, below(key)),
+            },
+            comparison => {
+                let key = self.handler_key(read, table, index.unwrap_or_default())?;
+                Walk::compared(index, comparison, &key)
+            }
+        })
+    }
+
+    /// The bytes that the keys of entries with these values begin with.
+    fn handler_key(
+        &self,
+        read: &HandlerRead<'_>,
+        table: &ReadyTable,
+        index: usize,
+    ) -> Result<Vec<u8>, SqlError> {
+        let definition = table.handle().definition();
+        let parts = &table.handle().layout().indexes[index].parts;
+        if read.values.len() > parts.len() {
+            return Err(error_code::ER_TOO_MANY_KEY_PARTS.with(&[&parts.len()]));
+        }
+        let mut settings = (*self.settings).clone();
+        settings.sql_mode = datum::SqlMode::default();
+        let conversion = self.conversion_of(&settings);
+        let mut key = Vec::new();
+        for (part, expr) in parts.iter().zip(read.values) {
+            let wrong = || error_code::ER_WRONG_ARGUMENTS.with(&[&"HANDLER ... READ"]);
+            let (value, from) = self.constant(expr).ok_or_else(wrong)?;
+            if value.is_null() {
+                part.write_null(&mut key);
+                continue;
+            }
+            let column = &definition.columns[part.column];
+            let (value, _) = conversion.column_value(&value, &from, column, 1)?;
+            part.write(&value, &mut key)?;
+        }
+        Ok(key)
+    }
+
+    /// What a change of definitions by this session does to its open tables.
+    pub(super) fn close_handlers(&mut self, kind: &StatementKind<'_>) -> Result<(), SqlError> {
+        use StatementKind::*;
+        if self.handlers.is_empty() {
+            return Ok(());
+        }
+        let one = |table: ObjectName<'_>| self.table_name(table).map(|name| vec![name]);
+        let all = |tables: &[ObjectName<'_>]| -> Result<Vec<TableName>, SqlError> {
+            tables.iter().map(|table| self.table_name(*table)).collect()
+        };
+        let concerned: Vec<TableName> = match kind {
+            AlterTable(statement) => one(statement.table)?,
+            CreateIndex(statement) => one(statement.table)?,
+            DropIndex(statement) => one(statement.table)?,
+            TruncateTable(statement) => one(statement.table)?,
+            DropTable(statement) => all(statement.tables)?,
+            RenameTable(statement) => {
+                let old = statement.renames.iter().map(|rename| self.table_name(rename.from));
+                old.collect::<Result<_, _>>()?
+            }
+            MaintainTable(statement) => all(statement.tables)?,
+            DropDatabase(statement) => {
+                let database = catalog::canonical_database(statement.name.name).to_owned();
+                self.handlers.close_if(|table| table.database == database);
+                return Ok(());
+            }
+            Flush(_) => {
+                self.handlers.rewind();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.handlers.close_if(|table| concerned.contains(table));
+        Ok(())
+    }
+}
+
+impl Walk {
+    fn forward(index: Option<usize>, span: KeySpan) -> Walk {
+        Walk { index, span, backward: false, exhausted: At::End, is_empty: false }
+    }
+
+    fn back(index: Option<usize>, span: KeySpan) -> Walk {
+        Walk { index, span, backward: true, exhausted: At::Begin, is_empty: false }
+    }
+
+    fn compared(index: Option<usize>, comparison: &str, key: &[u8]) -> Walk {
+        let behind = engine::KeyRange::prefix(key).upper;
+        let upper = behind.clone().map(|behind| (behind, false));
+        match comparison {
+            "=" => {
+                let span = KeySpan { lower: Some((key.to_vec(), true)), upper };
+                let exhausted = behind.map_or(At::End, At::Gap);
+                Walk { exhausted, ..Walk::forward(index, span) }
+            }
+            ">=" => Walk::forward(index, above(key.to_vec(), true)),
+            ">" => match behind {
+                Some(behind) => Walk::forward(index, above(behind, true)),
+                None => Walk { is_empty: true, ..Walk::forward(index, KeySpan::default()) },
+            },
+            "<=" => Walk::back(index, KeySpan { lower: None, upper }),
+            _ => Walk::back(index, below(key.to_vec())),
+        }
+    }
+}
+
+fn above(key: Vec<u8>, included: bool) -> KeySpan {
+    KeySpan { lower: Some((key, included)), upper: None }
+}
+
+fn below(key: Vec<u8>) -> KeySpan {
+    KeySpan { lower: None, upper: Some((key, false)) }
+}
+
+/// Gives the table of a plan its path, and adds to the rows the clustered key and what the index has of the row.
+/// False where the plan reads no table.
+fn aim(node: &mut Node, walk: &Walk, table: &TableDef) -> Result<bool, SqlError> {
+    let input = match &mut node.kind {
+        NodeKind::Nothing | NodeKind::Dual => return Ok(false),
+        NodeKind::Limit { input, .. } => {
+            let adds = aim(input, walk, table)?;
+            node.width = input.width;
+            return Ok(adds);
+        }
+        NodeKind::Project { input, expressions } => {
+            let Some(positions) = aim_table(input, walk, table)? else { return Ok(false) };
+            let value = |position: usize| expression::Expr {
+                kind: expression::ExprKind::Column(position),
+                ty: expression::ExprType::new(
+                    ColumnType::new(datum::TypeKind::LongBlob),
+                    expression::Coercibility::Implicit,
+                ),
+            };
+            expressions.extend(positions.into_iter().map(value));
+            expressions.len()
+        }
+        _ => return Err(unsupported_filter()),
+    };
+    node.width = input;
+    Ok(true)
+}
+
+/// The frame positions of the clustered key and the index's columns.
+fn aim_table(node: &mut Node, walk: &Walk, table: &TableDef) -> Result<Option<Vec<usize>>, SqlError> {
+    let (positions, width) = match &mut node.kind {
+        NodeKind::Nothing => return Ok(None),
+        NodeKind::Filter { input, .. } => (aim_table(input, walk, table)?, input.width),
+        NodeKind::Table(access) => {
+            let positions = aim_access(access, node.width, walk, table);
+            let width = positions.iter().map(|position| position + 1).max().unwrap_or(0).max(node.width);
+            (Some(positions), width)
+        }
+        _ => return Err(unsupported_filter()),
+    };
+    node.width = width;
+    Ok(positions)
+}
+
+fn aim_access(access: &mut TableAccess, width: usize, walk: &Walk, table: &TableDef) -> Vec<usize> {
+    access.path = AccessPath::Keys { index: walk.index, span: walk.span.clone() };
+    access.backward = walk.backward;
+    access.covering = false;
+    let mut next = width;
+    let row_key = *access.row_key_position.get_or_insert(next);
+    next = next.max(row_key + 1);
+    let mut positions = vec![row_key];
+    let parts = walk.index.map_or(&[][..], |index| &table.indexes[index].parts);
+    for part in parts {
+        let known = access.projection.iter().find(|(column, _)| *column == part.column);
+        positions.push(match known {
+            Some((_, position)) => *position,
+            None => {
+                access.projection.push((part.column, next));
+                next += 1;
+                next - 1
+            }
+        });
+    }
+    access.projection.sort_unstable();
+    positions
+}
+
+fn unsupported_filter() -> SqlError {
+    error_code::ER_NOT_SUPPORTED_YET.with(&[&"HANDLER with a subquery"])
+}
+
+/// Where a read that has given `last` as its last row leaves the place; `None` leaves it where it was.
+fn place_of(
+    walk: &Walk,
+    last: Option<Vec<Value>>,
+    is_exhausted: bool,
+    table: &ReadyTable,
+) -> Result<Option<At>, SqlError> {
+    if is_exhausted {
+        return Ok(Some(walk.exhausted.clone()));
+    }
+    let Some(last) = last else { return Ok(None) };
+    let Some(Value::Bytes(row_key)) = last.first() else { return Ok(None) };
+    let layout = table.handle().layout();
+    let secondary = walk.index.filter(|index| !layout.indexes[*index].clustered);
+    let mut key = Vec::new();
+    if let Some(index) = secondary {
+        for (part, value) in layout.indexes[index].parts.iter().zip(&last[1..]) {
+            part.write(value, &mut key)?;
+        }
+    }
+    key.extend_from_slice(row_key);
+    Ok(Some(At::Key(key)))
+}
+
+fn ident(name: &str) -> Ident<'_> {
+    Ident { name, span: Span::default() }
+}
+
+fn unknown(name: &str) -> SqlError {
+    error_code::ER_UNKNOWN_TABLE.with(&[&name, &"HANDLER"])
+}
+
+/// MySQL names the wrong clause here.
+fn as_field_list(error: SqlError) -> SqlError {
+    let message = error.message.replace("'where clause'", "'field list'");
+    SqlError { message, ..error }
+}
+
+/// Shows the client the columns it asked for and keeps what tells the place of the last row.
+struct HandlerRows<'a> {
+    client: ClientRows<'a>,
+    shown: usize,
+    adds: bool,
+    last: Option<Vec<Value>>,
+    count: u64,
+}
+
+impl RowSink for HandlerRows<'_> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let (shown, added) = row.split_at(self.shown.min(row.len()));
+        if self.adds {
+            self.last = Some(added.to_vec());
+        }
+        self.count += 1;
+        self.client.row(shown)
+    }
+
+    fn is_full(&self) -> bool {
+        self.client.is_full()
+    }
+
+    fn flush(&mut self) -> LocalFuture<'_, Result<(), SqlError>> {
+        self.client.flush()
+    }
+}
