@@ -145,7 +145,11 @@ impl Session {
                 query.root = Node::new(NodeKind::Nothing, shown, 0.0);
                 true
             }
-            false => aim(&mut query.root, &walk, handle.definition())?,
+            false => {
+                let types: Vec<ColumnType> =
+                    query.columns.iter().map(|column| column.column_type.clone()).collect();
+                aim(&mut query.root, &walk, handle.definition(), &types)?
+            }
         };
         let prepared = self.prepare_plan(plan)?;
         self.enter_plan(&prepared).await?;
@@ -367,37 +371,41 @@ fn below(key: Vec<u8>) -> KeySpan {
 
 /// Gives the table of a plan its path, and adds to the rows the clustered key and what the index has of the row.
 /// False where the plan reads no table.
-fn aim(node: &mut Node, walk: &Walk, table: &TableDef) -> Result<bool, SqlError> {
-    let input = match &mut node.kind {
+fn aim(node: &mut Node, walk: &Walk, table: &TableDef, shown: &[ColumnType]) -> Result<bool, SqlError> {
+    match &mut node.kind {
         NodeKind::Nothing | NodeKind::Dual => return Ok(false),
-        NodeKind::Limit { input, .. } => {
-            let adds = aim(input, walk, table)?;
-            node.width = input.width;
-            return Ok(adds);
-        }
         NodeKind::Project { input, expressions } => {
             let Some(positions) = aim_table(input, walk, table)? else { return Ok(false) };
-            let value = |position: usize| expression::Expr {
-                kind: expression::ExprKind::Column(position),
-                ty: expression::ExprType::new(
-                    ColumnType::new(datum::TypeKind::LongBlob),
-                    expression::Coercibility::Implicit,
-                ),
-            };
-            expressions.extend(positions.into_iter().map(value));
-            expressions.len()
+            let added = ColumnType::new(datum::TypeKind::LongBlob);
+            expressions.extend(positions.into_iter().map(|position| column_at(position, &added)));
+            node.width = expressions.len();
+            return Ok(true);
         }
-        _ => return Err(unsupported_filter()),
-    };
-    node.width = input;
+        _ => {}
+    }
+    // The frame of the table is the row that is shown.
+    let Some(positions) = aim_table(node, walk, table)? else { return Ok(false) };
+    let added = ColumnType::new(datum::TypeKind::LongBlob);
+    let own = shown.iter().enumerate().map(|(position, of)| column_at(position, of));
+    let expressions: Vec<_> = own.chain(positions.into_iter().map(|at| column_at(at, &added))).collect();
+    let (width, rows) = (expressions.len(), node.estimate.rows);
+    let input = Box::new(std::mem::replace(node, Node::new(NodeKind::Nothing, 0, 0.0)));
+    *node = Node::new(NodeKind::Project { input, expressions }, width, rows);
     Ok(true)
+}
+
+fn column_at(position: usize, of: &ColumnType) -> expression::Expr {
+    let ty = expression::ExprType::new(of.clone(), expression::Coercibility::Implicit);
+    expression::Expr { kind: expression::ExprKind::Column(position), ty }
 }
 
 /// The frame positions of the clustered key and the index's columns.
 fn aim_table(node: &mut Node, walk: &Walk, table: &TableDef) -> Result<Option<Vec<usize>>, SqlError> {
     let (positions, width) = match &mut node.kind {
         NodeKind::Nothing => return Ok(None),
-        NodeKind::Filter { input, .. } => (aim_table(input, walk, table)?, input.width),
+        NodeKind::Filter { input, .. } | NodeKind::Limit { input, .. } => {
+            (aim_table(input, walk, table)?, input.width)
+        }
         NodeKind::Table(access) => {
             let positions = aim_access(access, node.width, walk, table);
             let width = positions.iter().map(|position| position + 1).max().unwrap_or(0).max(node.width);
