@@ -8,15 +8,20 @@ use super::conversion::Conversion;
 use super::draft::{ColumnDraft, ColumnSource, TableDraft};
 use super::row_maker::RowMaker;
 
-/// Adds the query's columns to a draft; one that the list names already takes its values instead.
+/// Adds the query's columns to a draft, behind those that only the list names. One that both name is the list's.
 pub fn add_query_columns(
     catalog: &Catalog,
     draft: &mut TableDraft,
     columns: &[OutputColumn],
 ) -> Result<(), SqlError> {
-    let listed_count = draft.columns.len();
+    let mut listed_count = draft.columns.len();
     for column in columns {
-        if draft.column_position(&column.name).is_some_and(|position| position < listed_count) {
+        if let Some(position) = draft.column_position(&column.name)
+            && position < listed_count
+        {
+            let listed = draft.columns.remove(position);
+            draft.columns.push(listed);
+            listed_count -= 1;
             continue;
         }
         check_column_name(&column.name)?;

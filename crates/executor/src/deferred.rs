@@ -96,6 +96,7 @@ async fn ask_and_retry<T>(
         let is_pause = request == SessionRequest::Pause;
         let answer = match request {
             SessionRequest::Function { id, arguments } => context.host.call_function(id, arguments).await?,
+            SessionRequest::LoadFile { name, bytes_max } => context.host.load_file(name, bytes_max).await?,
             request => context.eval.session.answer(request).await?,
         };
         if !is_pause {

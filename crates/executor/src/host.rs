@@ -19,6 +19,9 @@ pub trait StatementHost {
         arguments: Vec<Value>,
     ) -> LocalFuture<'_, Result<Value, SqlError>>;
 
+    /// The bytes of a file of the host, NULL, or the length of one that has more than it may.
+    fn load_file(&mut self, name: String, bytes_max: u64) -> LocalFuture<'_, Result<Value, SqlError>>;
+
     /// Runs the triggers of one sort on one row.
     fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>>;
 }

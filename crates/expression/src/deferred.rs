@@ -29,6 +29,8 @@ pub enum SessionRequest {
     LockOwner(String),
     /// The value of a stored function, by the number that its name stands for.
     Function { id: u64, arguments: Vec<Value> },
+    /// The bytes of a file of the host, or NULL where there is none that may be read; the length of one that has more.
+    LoadFile { name: String, bytes_max: u64 },
     /// Lets other sessions of the thread run.
     Pause,
 }

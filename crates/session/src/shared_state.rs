@@ -194,6 +194,9 @@ impl SessionServices for SharedState {
                 SessionRequest::Function { .. } => {
                     return Err(datum::error_code::ER_NOT_SUPPORTED_YET.with(&[&"stored functions here"]));
                 }
+                SessionRequest::LoadFile { .. } => {
+                    return Err(datum::error_code::ER_NOT_SUPPORTED_YET.with(&[&"LOAD_FILE here"]));
+                }
                 SessionRequest::Pause => {
                     yield_now().await;
                     Value::Null

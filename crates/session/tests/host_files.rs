@@ -208,6 +208,27 @@ async fn names_without_a_folder_belong_to_the_database() {
 }
 
 #[tokio::test]
+async fn load_file_gives_bytes_or_null() {
+    let host = Host::new("load_file", "/out").await;
+    let mut client = host.client().await;
+    host.write("out/a", b"x\0y");
+    host.write("elsewhere/a", b"z");
+    let asked = "select load_file('/out/a') = 'x\0y' a, load_file('/elsewhere/a') b, load_file('/out/n') c, \
+                 load_file(null) d, length(load_file(concat('/out/', lower('A')))) e from t";
+    let row = "1\tNULL\tNULL\tNULL\t3\n";
+    assert_eq!(client.query(asked).await, format!("a\tb\tc\td\te\n{row}{row}"));
+    let folder =
+        "ERROR 1085 (HY000): The file '/out/in' must be in the database directory or be readable by all\n";
+    assert_eq!(client.query("select load_file('/out/in')").await, folder);
+    client.query("insert into t values (9, load_file('/out/a'))").await;
+    assert_eq!(client.query("select hex(b) from t where a = 9").await, "hex(b)\n780079\n");
+    client.query("create user u").await;
+    let mut other = Client::connect_account(&host.server, "u", "%").await;
+    let answer = other.query("select load_file('/out/a') a").await;
+    assert_eq!(answer, "a\nNULL\n");
+}
+
+#[tokio::test]
 async fn rows_of_fixed_size_have_no_variables_and_an_end() {
     let host = Host::new("fixed", "").await;
     let mut client = host.client().await;

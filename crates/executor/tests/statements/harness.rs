@@ -382,6 +382,10 @@ impl executor::StatementHost for Host<'_> {
         unreachable!("no plan here has a stored function")
     }
 
+    fn load_file(&mut self, _: String, _: u64) -> schema::LocalFuture<'_, Result<Value, SqlError>> {
+        unreachable!("no plan here reads files")
+    }
+
     fn fire<'a>(&'a mut self, _: executor::Firing<'a>) -> schema::LocalFuture<'a, Result<(), SqlError>> {
         unreachable!("no table here has triggers")
     }

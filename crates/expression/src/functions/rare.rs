@@ -9,6 +9,7 @@ use super::infer::{
     binary_result, cast_double, cast_integer, cast_text, characters_max, integer_type, made_text, text_result,
 };
 use crate::build::BindContext;
+use crate::deferred::SessionRequest;
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::{Pure, Volatile};
 use crate::function::{Arguments, Function};
@@ -26,7 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     entry("interval", (2, u8::MAX), infer_interval, interval),
     Function { volatility: Volatile, ..entry("random_bytes", (1, 1), infer_random_bytes, random_bytes) },
     entry("format_bytes", (1, 1), infer_format_bytes, format_bytes),
-    entry("load_file", (1, 1), infer_load_file, |_| Ok(Value::Null)),
+    Function { volatility: Volatile, ..entry("load_file", (1, 1), infer_load_file, load_file) },
     entry("inet6_aton", (1, 1), infer_inet6_aton, inet6_aton),
     entry("inet6_ntoa", (1, 1), infer_inet6_ntoa, inet6_ntoa),
 ];
@@ -85,6 +86,28 @@ fn infer_load_file(
 ) -> Result<ExprType, SqlError> {
     cast_text(bind, &mut arguments[0])?;
     Ok(binary_result(u64::from(u32::MAX)))
+}
+
+/// The session reads the file.
+fn load_file(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
+    let context = arguments.context;
+    let Some(name) = arguments.text(0)? else { return Ok(Value::Null) };
+    let answer = match context.told(arguments) {
+        Some(answer) => answer,
+        None => {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            let bytes_max = context.settings.max_allowed_packet;
+            return Err(context.defer(arguments, "load_file", SessionRequest::LoadFile { name, bytes_max }));
+        }
+    };
+    // The length of one that is too long stands for it.
+    match answer {
+        Value::UInt(bytes) => {
+            arguments.fits_packet("load_file", bytes);
+            Ok(Value::Null)
+        }
+        answer => Ok(answer),
+    }
 }
 
 fn infer_inet6_aton(

@@ -52,6 +52,35 @@ impl StatementHost for Session {
         })
     }
 
+    fn load_file(&mut self, name: String, bytes_max: u64) -> LocalFuture<'_, Result<Value, SqlError>> {
+        Box::pin(async move {
+            if !self.privileges.has_global(auth::Privilege::File) {
+                return Ok(Value::Null);
+            }
+            let allowed = self.instance.global_variable("secure_file_priv");
+            let Ok(path) = self.instance.files.path_of(&name, self.database.as_deref()) else {
+                return Ok(Value::Null);
+            };
+            let (file, length) = match self.instance.files.open(&path, &allowed).await {
+                Ok(opened) => opened,
+                Err(error) if error.errno == error_code::ER_TEXTFILE_NOT_READABLE.number => {
+                    return Err(error);
+                }
+                Err(_) => return Ok(Value::Null),
+            };
+            if length > bytes_max {
+                return Ok(Value::UInt(length));
+            }
+            if length == 0 {
+                return Ok(Value::Bytes(Vec::new()));
+            }
+            let buffer = env::IoBuf::for_overwriting(length as usize);
+            let (buffer, read) = file.read_at(0, buffer).await;
+            read.map_err(|error| instance::read_error(&path.shown, &error))?;
+            Ok(Value::Bytes(buffer.as_slice().to_vec()))
+        })
+    }
+
     fn fire<'a>(&'a mut self, firing: Firing<'a>) -> LocalFuture<'a, Result<(), SqlError>> {
         Box::pin(async move {
             let Some(table) = self.instance.catalog().table_by_id(firing.table) else {

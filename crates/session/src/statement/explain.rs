@@ -3,7 +3,7 @@ use bumpalo::Bump;
 use datum::{ColumnType, ErrorCode, SqlError, TypeKind, Value, error_code};
 use expression::SessionServices;
 use instance::ConnectionId;
-use parser::ast::{Explain, ExplainFormat, ExplainTarget, Statement};
+use parser::ast::{Explain, ExplainFormat, ExplainTarget, Query, Statement, StatementKind};
 use parser::parse_one;
 use planner::Literals;
 
@@ -85,6 +85,16 @@ impl Session {
         if let Some(name) = database {
             self.instance.catalog().require_database(name)?;
         }
+        // INTO tells where rows would go, not how they are found.
+        let (plain, without);
+        let statement = match statement.kind {
+            StatementKind::Query(query) if query.into.is_some() => {
+                plain = Query { into: None, ..*query };
+                without = Statement { kind: StatementKind::Query(&plain), ..*statement };
+                &without
+            }
+            _ => statement,
+        };
         let request = Request { statement, ..request };
         let make = |session: &Session| match database {
             None => session.plan_request(request, Literals::Inline, Vec::new()),

@@ -5,16 +5,16 @@
 //! dropped is closed. A read is a query of one table whose access path is the span of keys behind that place.
 use std::collections::BTreeMap;
 
-use datum::{ColumnType, SqlError, Value, error_code};
+use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
 use executor::RowSink;
 use parser::ast::{
     Expr, ExprKind, Handler, HandlerAction, HandlerRead, Ident, IndexHint, IndexHintAction, IndexHintScope,
-    Limit, Literal, LiteralOrdinal, LiteralValue, NamedTable, ObjectName, Query, QueryBody, Select,
-    SelectItem, SelectOptions, Span, Statement, StatementKind, TableReference,
+    Limit, Literal, LiteralOrdinal, LiteralValue, NamedTable, ObjectName, Query, QueryBody, RoutineKind,
+    Select, SelectItem, SelectOptions, Span, Statement, StatementKind, TableReference,
 };
 use plan::{AccessPath, KeySpan, Node, NodeKind, Plan, PlanKind, TableAccess};
 use planner::Literals;
-use schema::{LocalFuture, TableDef};
+use schema::{LocalFuture, ProgramKind, TableDef};
 use table::ReadyTable;
 
 use super::guard::Shield;
@@ -90,12 +90,14 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let name = handler.table.name.name;
+        if !self.table_locks.is_empty() {
+            return Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain());
+        }
         match handler.action {
             HandlerAction::Close => match self.handlers.open.remove(&name.to_lowercase()) {
                 Some(_) => Ok(Done::ok()),
                 None => Err(unknown(name)),
             },
-            _ if !self.table_locks.is_empty() => Err(error_code::ER_LOCK_OR_ACTIVE_TRANSACTION.plain()),
             HandlerAction::Open { alias } => self.open_handler(handler.table, alias),
             HandlerAction::Read(read) => self.read_handler(name, read, request, shield, sink).await,
         }
@@ -134,10 +136,13 @@ impl Session {
         let (table, alias) = (handler.table.clone(), handler.alias.clone());
         let handle = self.stored_table(&table)?;
         let ready = handle.clone().ready(self.instance.engine()).await?;
-        let walk = self.walk_of(read, &ready, name)?;
-        let wanted = self.wanted_rows(read)?;
         let query_of = |session: &Session| session.plan_handler(read, &table, &alias, request);
         let mut plan = self.plan_knowing(query_of).await.map_err(as_field_list)?;
+        if !plan.functions.is_empty() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"stored functions in HANDLER ... READ"]));
+        }
+        let walk = self.walk_of(read, &ready, name)?;
+        let wanted = self.wanted_rows(read)?;
         let PlanKind::Query(query) = &mut plan.kind else { return Ok(Done::ok()) };
         let shown = query.columns.len();
         let adds = match walk.is_empty {
@@ -283,13 +288,19 @@ impl Session {
         let mut key = Vec::new();
         for (part, expr) in parts.iter().zip(read.values) {
             let wrong = || error_code::ER_WRONG_ARGUMENTS.with(&[&"HANDLER ... READ"]);
+            let context = self.planner_context(Literals::Inline, &[]);
+            planner::plan_expressions(std::slice::from_ref(expr), self, &context).map_err(as_field_list)?;
             let (value, from) = self.constant(expr).ok_or_else(wrong)?;
             if value.is_null() {
                 part.write_null(&mut key);
                 continue;
             }
             let column = &definition.columns[part.column];
-            let (value, _) = conversion.column_value(&value, &from, column, 1)?;
+            let (value, problem) = conversion.column_value(&value, &from, column, 1)?;
+            let is_moment = column.column_type.kind.has_date() || column.column_type.kind == TypeKind::Year;
+            if is_moment && problem.is_some_and(|problem| problem.severity == Severity::Warning) {
+                return Err(wrong());
+            }
             part.write(&value, &mut key)?;
         }
         Ok(key)
@@ -310,6 +321,18 @@ impl Session {
             CreateIndex(statement) => one(statement.table)?,
             DropIndex(statement) => one(statement.table)?,
             TruncateTable(statement) => one(statement.table)?,
+            CreateTable(statement) => one(statement.name)?,
+            CreateProgram(statement) => match &statement.trigger {
+                Some(trigger) => one(trigger.table)?,
+                None => return Ok(()),
+            },
+            DropStored(statement) if statement.kind == RoutineKind::Trigger => {
+                let name = self.table_name(statement.name)?;
+                let known = self.instance.catalog().program(ProgramKind::Trigger, &name.database, &name.name);
+                let trigger = known.as_ref().and_then(|known| known.definition.trigger.as_ref());
+                let table = trigger.map(|trigger| trigger.table.clone());
+                table.map(|table| TableName { name: table, ..name }).into_iter().collect()
+            }
             DropTable(statement) => all(statement.tables)?,
             RenameTable(statement) => {
                 let old = statement.renames.iter().map(|rename| self.table_name(rename.from));
@@ -376,7 +399,7 @@ fn aim(node: &mut Node, walk: &Walk, table: &TableDef, shown: &[ColumnType]) -> 
         NodeKind::Nothing | NodeKind::Dual => return Ok(false),
         NodeKind::Project { input, expressions } => {
             let Some(positions) = aim_table(input, walk, table)? else { return Ok(false) };
-            let added = ColumnType::new(datum::TypeKind::LongBlob);
+            let added = ColumnType::new(TypeKind::LongBlob);
             expressions.extend(positions.into_iter().map(|position| column_at(position, &added)));
             node.width = expressions.len();
             return Ok(true);
@@ -385,7 +408,7 @@ fn aim(node: &mut Node, walk: &Walk, table: &TableDef, shown: &[ColumnType]) -> 
     }
     // The frame of the table is the row that is shown.
     let Some(positions) = aim_table(node, walk, table)? else { return Ok(false) };
-    let added = ColumnType::new(datum::TypeKind::LongBlob);
+    let added = ColumnType::new(TypeKind::LongBlob);
     let own = shown.iter().enumerate().map(|(position, of)| column_at(position, of));
     let expressions: Vec<_> = own.chain(positions.into_iter().map(|at| column_at(at, &added))).collect();
     let (width, rows) = (expressions.len(), node.estimate.rows);

@@ -60,7 +60,7 @@ impl Session {
             let request = Request { parameter_types: &types, ..request };
             session.plan_request(request, Literals::Inline, Vec::new())
         };
-        let plan = self.plan_knowing(make).await?;
+        let plan = self.plan_knowing(make).await.map_err(as_load_error)?;
         let prepared = self.prepare_plan(plan)?;
         let PlanKind::Insert(insert) = &prepared.plan.kind else { return Ok(Done::ok()) };
         let targets = load_targets(load, &insert.table, insert.view.as_ref())?;
@@ -164,6 +164,19 @@ impl Session {
 
 /// A table has no more columns.
 const FIELDS_MAX: usize = 4096;
+
+/// A view that takes no rows is told as one that cannot be changed.
+fn as_load_error(error: SqlError) -> SqlError {
+    if error.errno != ER_NON_INSERTABLE_TABLE {
+        return error;
+    }
+    let message =
+        error.message.replace("of the INSERT is not insertable-into", "of the LOAD is not updatable");
+    SqlError { message, ..ER_NON_UPDATABLE_TABLE.plain() }
+}
+
+const ER_NON_INSERTABLE_TABLE: u16 = 1471;
+const ER_NON_UPDATABLE_TABLE: ErrorCode = ErrorCode::new(1288, "HY000", "The target table is not updatable");
 
 /// What the fields are called in XML: as the statement writes them.
 fn field_names(load: &LoadData<'_>, table: &TableDef, targets: &[LoadTarget]) -> Vec<Vec<u8>> {
