@@ -20,6 +20,8 @@ pub struct InsertPlan {
     pub duplicates: DuplicateRule,
     /// Subqueries among the values, run once before the first row.
     pub initialisers: Vec<Initialiser>,
+    /// Those that run before a row of VALUES, in the order of rows, because they read the target.
+    pub row_initialisers: Vec<(usize, Initialiser)>,
     /// Of the table, if it has any.
     pub rules: Option<Arc<RowRules>>,
     /// The view that the statement names instead of the table.

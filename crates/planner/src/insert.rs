@@ -71,9 +71,10 @@ impl<'p> Planner<'p> {
             DuplicateRule::Update(self.on_duplicate(&target, new_row, insert, source_columns)?)
         };
         if !matches!(insert.source, ast::InsertSource::Query(_)) {
-            self.check_not_read(&table, target.name(), target.reference(), "INSERT")?;
+            self.check_not_read_as(&target)?;
         }
         let initialisers = std::mem::take(&mut self.value_initialisers);
+        let row_initialisers = std::mem::take(&mut self.row_initialisers);
         let rules = self.target_rules(&target)?;
         Ok(InsertPlan {
             view: target.view(),
@@ -84,6 +85,7 @@ impl<'p> Planner<'p> {
             reads_target,
             duplicates,
             initialisers,
+            row_initialisers,
             rules,
             ignore: insert.ignore,
         })
@@ -175,6 +177,9 @@ impl<'p> Planner<'p> {
             for (expr, &column) in row.iter().zip(columns) {
                 values.push(self.insert_value(table, column, expr)?);
             }
+            if self.reads_in_subquery(table.id) {
+                self.initialise_before_row(number)?;
+            }
             bound.push(values);
         }
         self.pop_row_block()?;
@@ -207,7 +212,8 @@ impl<'p> Planner<'p> {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
         check_assignable(table, column)?;
-        let mut bound = self.bind(expr)?;
+        let bound = self.bind(expr)?;
+        let mut bound = self.settle_subqueries(bound)?;
         self.context.bind.marker_beside(&mut bound, &table.columns[column].column_type);
         Ok(InsertValue::Expr(bound))
     }
@@ -222,17 +228,22 @@ impl<'p> Planner<'p> {
         self.blocks.push(block);
     }
 
-    /// Values are not computed by a plan, so nothing may be left that needs one for each row.
+    /// Values are not computed by a plan: what they need of queries runs before the first row.
     pub fn pop_row_block(&mut self) -> Result<(), SqlError> {
         let block = self.blocks.pop().expect("pushed before");
         if !block.aggregates.is_empty() {
             return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
         }
-        if !block.subqueries.is_empty() {
-            return Err(not_supported("IN with a subquery among the values of INSERT"));
-        }
         let initialisers = self.build_initialisers(block.initialisers)?;
         self.value_initialisers.extend(initialisers);
+        Ok(())
+    }
+
+    /// The row's subqueries read the target with the rows before it.
+    fn initialise_before_row(&mut self, number: usize) -> Result<(), SqlError> {
+        let initialisers = std::mem::take(&mut self.block().initialisers);
+        let built = self.build_initialisers(initialisers)?;
+        self.row_initialisers.extend(built.into_iter().map(|initialiser| (number, initialiser)));
         Ok(())
     }
 

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 pub struct Target {
     pub table: Arc<TableDef>,
+    /// What the table is called where it is named, in the statement or in a view.
+    pub alias: String,
     /// The place of what the statement needs on the table.
     need: usize,
     view: Option<TargetView>,
@@ -38,7 +40,9 @@ impl<'p> Planner<'p> {
     ) -> Result<Target, SqlError> {
         let (resolved, need) = self.resolve_table(name, name.name.name, TableUsage::Insert)?;
         match resolved {
-            ResolvedTable::Stored { table, .. } => Ok(Target { table, need, view: None }),
+            ResolvedTable::Stored { table, .. } => {
+                Ok(Target { alias: table.name.clone(), table, need, view: None })
+            }
             ResolvedTable::Virtual(table) => {
                 Err(error_code::ER_NON_UPDATABLE_TABLE.with(&[&table.definition().name, &"INSERT"]))
             }
@@ -97,6 +101,7 @@ impl<'p> Planner<'p> {
         self.read_others(&table);
         let shown = InsertView { database: view.database.clone(), view: view.name.clone(), columns };
         Ok(Target {
+            alias: self.block().sources[base].alias.clone(),
             table,
             need: base_need,
             view: Some(TargetView { need, shown, rules, reference: merged.reference }),

@@ -32,6 +32,7 @@ mod insert;
 mod insert_target;
 mod load;
 mod update;
+mod value_subqueries;
 
 mod bind;
 mod block;

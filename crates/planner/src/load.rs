@@ -110,6 +110,7 @@ impl<'p> Planner<'p> {
             reads_target: false,
             duplicates: if replaces { DuplicateRule::Replace } else { DuplicateRule::Fail },
             initialisers: std::mem::take(&mut self.value_initialisers),
+            row_initialisers: Vec::new(),
             // A client that has begun to send its file cannot be stopped, so LOCAL goes on behind bad rows.
             ignore: load.duplicates == Some(DuplicateHandling::Ignore) || load.local && !replaces,
             table,

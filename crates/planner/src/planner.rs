@@ -80,6 +80,8 @@ pub struct Planner<'p> {
     pub lock_reads: Option<ast::Locking<'p>>,
     /// Subqueries among the values of an INSERT: run once before it.
     pub value_initialisers: Vec<Initialiser>,
+    /// Those that run before a certain row of VALUES.
+    pub row_initialisers: Vec<(usize, Initialiser)>,
     /// Tables read by subqueries (not inside derived tables, which are read before anything changes).
     pub subquery_reads: Vec<SubqueryRead>,
     /// The views that the statement itself names, in the order of binding.
@@ -129,6 +131,7 @@ impl<'p> Planner<'p> {
             hints: StatementHints::default(),
             lock_reads: None,
             value_initialisers: Vec::new(),
+            row_initialisers: Vec::new(),
             subquery_reads: Vec::new(),
             view_references: Vec::new(),
             subquery_depth: 0,
@@ -163,7 +166,7 @@ impl<'p> Planner<'p> {
         if let ResolvedTable::Stored { table, .. } = &resolved {
             self.shareable &= !table.temporary;
             if self.subquery_depth > 0 && self.derived_depth == 0 {
-                self.note_subquery_read(table.id);
+                self.note_subquery_read(table.id, alias);
             }
             let alias = alias.to_owned();
             let is_below_view = !self.view_path.is_empty();

@@ -1,6 +1,6 @@
 //! Query expressions: WITH, set operations, and the ORDER BY and LIMIT that belong to the whole.
 use crate::bound::{BoundQuery, Logical};
-use crate::planner::{Planner, not_supported};
+use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use expression::{Expr, ExprType};
 use parser::ast;
@@ -84,7 +84,12 @@ impl<'p> Planner<'p> {
         let mut branches = Vec::with_capacity(rows.len());
         self.blocks.push(crate::block::Block::default());
         let bound = rows.iter().try_for_each(|row| {
-            branches.push(self.bind_all(row)?);
+            let mut branch = Vec::with_capacity(row.len());
+            for expr in row.iter() {
+                let value = self.bind(expr)?;
+                branch.push(self.settle_subqueries(value)?);
+            }
+            branches.push(branch);
             Ok(())
         });
         let block = self.blocks.pop().expect("pushed above");
@@ -92,9 +97,6 @@ impl<'p> Planner<'p> {
         let width = branches[0].len();
         if let Some(position) = branches.iter().position(|row| row.len() != width) {
             return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&(position + 1)]));
-        }
-        if !block.subqueries.is_empty() {
-            return Err(not_supported("a subquery in a VALUES statement"));
         }
         let mut rows = branches.into_iter();
         let mut unified: Vec<Vec<Expr>> = vec![rows.next().expect("VALUES has a row")];

@@ -12,7 +12,7 @@ use crate::walk::{PROJECTED_BASE, has_subquery, replace};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, SqlMode, error_code};
 use expression::{Expr, ExprKind};
-use plan::{Node, NodeKind, SortKey};
+use plan::{Apply, Node, NodeKind, SortKey};
 
 #[derive(Clone)]
 pub struct BoundSelect {
@@ -125,10 +125,11 @@ impl Planner<'_> {
         if bound.distinct {
             // Sorting happens on the projected rows.
             applies.extend(late);
+            let taken = values_taken(&applies);
             node = apply_all(node, applies);
             node = filter(node, std::mem::take(&mut bound.having));
             let (node, _) = windows.stack(node, Vec::new());
-            return self.finish_distinct(block, node, bound);
+            return self.finish_distinct(block, node, bound, &taken);
         }
         node = apply_all(node, applies);
         node = filter(node, std::mem::take(&mut bound.having));
@@ -174,12 +175,13 @@ impl Planner<'_> {
         Ok(RowSource { node, ordered })
     }
 
-    /// DISTINCT: project, drop duplicates, then order by what is left.
+    /// DISTINCT: project, drop duplicates, then order by what is left. `taken` is what subqueries take from a row.
     pub fn finish_distinct(
         &mut self,
         block: &Block,
         node: Node,
         bound: &mut BoundSelect,
+        taken: &[TakenValues],
     ) -> Result<Node, SqlError> {
         let mut items: Vec<Expr> = bound.items.drain(..).map(|item| item.expr).collect();
         let selected = items.len();
@@ -194,8 +196,10 @@ impl Planner<'_> {
                 Some(column)
             });
             if crate::walk::any(&key.expr, &|part| matches!(part.kind, ExprKind::Column(_))) {
-                if self.context.bind.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
-                    let name = column_name_in(block, &key.expr);
+                let unselected = unselected_column(block, &key.expr, &items[..selected], taken);
+                if let Some(name) = unselected
+                    && self.context.bind.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
+                {
                     return Err(error_code::ER_FIELD_IN_ORDER_NOT_SELECT.with(&[
                         &(number + 1),
                         &"ORDER BY clause",
@@ -232,6 +236,36 @@ impl Planner<'_> {
         let node = limit(node, bound.limit.take());
         Ok(if has_more { project(node, columns) } else { node })
     }
+}
+
+/// The position of a subquery's value, and what the subquery takes from the row for it.
+pub type TakenValues = (usize, Vec<Expr>);
+
+pub fn values_taken(applies: &[Apply]) -> Vec<TakenValues> {
+    let taken =
+        |apply: &Apply| apply.left.iter().chain(&apply.correlation).map(|(_, expr)| expr.clone()).collect();
+    applies.iter().map(|apply| (apply.position, taken(apply))).collect()
+}
+
+/// The name of a column that a key of DISTINCT reads beside the items. A subquery that takes nothing else is decided by
+/// them: rows that are equal have one value.
+fn unselected_column(block: &Block, key: &Expr, items: &[Expr], taken: &[TakenValues]) -> Option<String> {
+    let mut read = Vec::new();
+    crate::walk::positions(key, &mut read);
+    for position in read {
+        let subquery = taken.iter().find(|(value, _)| *value == position);
+        let Some((_, values)) = subquery else { return Some(column_name_in(block, key)) };
+        for value in values {
+            let mut value = value.clone();
+            replace(&mut value, &mut |part| {
+                items.iter().any(|item| item.kind == part.kind).then(|| Expr::null())
+            });
+            if let Some(name) = unselected_column(block, &value, items, taken) {
+                return Some(name);
+            }
+        }
+    }
+    None
 }
 
 fn column_name_in(block: &Block, expr: &Expr) -> String {

@@ -6,7 +6,9 @@ use crate::grouping::{Grouping, Place};
 use crate::join_order::WantedOrder;
 use crate::loose_scan::wish_of_groups;
 use crate::planner::Planner;
-use crate::select_build::{BoundSelect, RowSource, filter, limit, project, sort, sort_limit, wanted_order};
+use crate::select_build::{
+    BoundSelect, RowSource, filter, limit, project, sort, sort_limit, values_taken, wanted_order,
+};
 use crate::select_subquery::{apply_all, pending_of, place_before_groups, place_mapped};
 use crate::window::{PlacedWindows, starts_with, take_windows};
 use datum::{SqlError, error_code};
@@ -83,6 +85,7 @@ impl Planner<'_> {
         let node = Node::new(NodeKind::Aggregate(Box::new(aggregate)), width, rows);
         windows.place(bound, base + subqueries.len());
         let applies = place_mapped(subqueries, base, bound, &mut windows);
+        let taken = if bound.distinct { values_taken(&applies) } else { Vec::new() };
         let node = filter(apply_all(node, applies), std::mem::take(&mut bound.having));
         let is_sorted = is_sorted && windows.is_empty();
         let (mut node, mut ordering) = (node, Vec::new());
@@ -92,7 +95,7 @@ impl Planner<'_> {
         }
         let (mut node, ordering) = windows.stack(node, ordering);
         if bound.distinct {
-            return self.finish_distinct(block, node, bound);
+            return self.finish_distinct(block, node, bound, &taken);
         }
         if !is_sorted && !starts_with(&ordering, &bound.order_by) {
             node = sort(node, std::mem::take(&mut bound.order_by), sort_limit(bound));

@@ -2,6 +2,7 @@
 //!
 //! Subqueries that are kept before anything changes may: they are not noted. Called where names become tables, and for
 //! each target of a change.
+use crate::insert_target::Target;
 use crate::planner::Planner;
 use datum::{SqlError, error_code};
 use schema::{TableDef, TableId, ViewDef};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 /// A table that a subquery reads.
 pub struct SubqueryRead {
     table: TableId,
+    alias: String,
     /// The statement's reference to the view above it.
     reference: Option<usize>,
 }
@@ -21,12 +23,16 @@ pub struct ViewReference {
 }
 
 impl Planner<'_> {
-    pub fn note_subquery_read(&mut self, table: TableId) {
+    pub fn note_subquery_read(&mut self, table: TableId, alias: &str) {
         let reference = match self.view_path.is_empty() {
             true => None,
             false => self.view_references.len().checked_sub(1),
         };
-        self.subquery_reads.push(SubqueryRead { table, reference });
+        self.subquery_reads.push(SubqueryRead { table, alias: alias.to_owned(), reference });
+    }
+
+    pub fn reads_in_subquery(&self, table: TableId) -> bool {
+        self.subquery_reads.iter().any(|read| read.table == table)
     }
 
     /// Whether a table that a subquery reads is also read outside of subqueries.
@@ -52,9 +58,27 @@ impl Planner<'_> {
         through: Option<usize>,
         verb: &str,
     ) -> Result<(), SqlError> {
-        let Some(read) = self.subquery_reads.iter().find(|read| read.table == target.id) else {
-            return Ok(());
-        };
+        let read = self.subquery_reads.iter().find(|read| read.table == target.id);
+        read.map_or(Ok(()), |read| self.read_error(read, target, alias, through, verb))
+    }
+
+    /// The same for the values of INSERT, which may read the target under another alias.
+    pub fn check_not_read_as(&self, target: &Target) -> Result<(), SqlError> {
+        let is_it = |read: &&SubqueryRead| read.table == target.table.id && read.alias == target.alias;
+        let read = self.subquery_reads.iter().find(is_it);
+        read.map_or(Ok(()), |read| {
+            self.read_error(read, &target.table, target.name(), target.reference(), "INSERT")
+        })
+    }
+
+    fn read_error(
+        &self,
+        read: &SubqueryRead,
+        target: &TableDef,
+        alias: &str,
+        through: Option<usize>,
+        verb: &str,
+    ) -> Result<(), SqlError> {
         let reference = |number: Option<usize>| number.and_then(|number| self.view_references.get(number));
         let prevented =
             |view: &str, shown: &str| Err(error_code::ER_VIEW_PREVENT_UPDATE.with(&[&view, &verb, &shown]));

@@ -68,7 +68,8 @@ impl Planner<'_> {
         let outside: Vec<(usize, Expr)> = pending.left.iter().chain(&pending.correlation).cloned().collect();
         self.merge_sources(&mut inner);
         self.unnest(&mut inner.block, &mut inner.tree, &mut inner.bound.conditions);
-        if block.sources.len() + inner.block.sources.len() > SOURCES_MAX {
+        // What has been merged into it may have brought queries that run once before it.
+        if block.sources.len() + inner.block.sources.len() > SOURCES_MAX || hides_slots(&inner, &slots) {
             // It stays a subquery; what has been merged in it stays merged.
             block.subqueries[number].query = SubqueryPlan::Bound(Box::new(Logical::Select(Box::new(inner))));
             return false;

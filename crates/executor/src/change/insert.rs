@@ -39,8 +39,15 @@ pub async fn execute_insert(plan: &InsertPlan, context: &mut ExecContext<'_>) ->
         InsertSource::Rows(rows) => {
             // A single row's NULL is an error also where strict mode is off.
             inserter.assigner.null_to_default &= plan.ignore || rows.len() > 1;
-            for row in rows {
+            let mut due = plan.row_initialisers.as_slice();
+            for (number, row) in rows.iter().enumerate() {
                 context.check()?;
+                let own = due.iter().take_while(|(row, _)| *row == number).count();
+                let (before, later) = due.split_at(own);
+                for (_, initialiser) in before {
+                    run_initialisers(std::slice::from_ref(initialiser), context).await?;
+                }
+                due = later;
                 inserter.insert_values(row, context).await?;
             }
         }
