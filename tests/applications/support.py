@@ -146,13 +146,13 @@ def create_database(server, name, *statements):
 
 
 def scenario_outcomes(log):
-    """Outcomes of a scenario script: its lines `ok NAME` and `not ok NAME: reason`."""
+    """Outcomes of a scenario script: its lines `ok NAME` and `not ok NAME -- reason`."""
     outcomes = {}
     for line in pathlib.Path(log).read_text(errors="replace").splitlines():
         if line.startswith("ok "):
             outcomes.setdefault(line[3:].strip(), "passed")
         elif line.startswith("not ok "):
-            outcomes[line[7:].split(": ")[0].strip()] = "failed"
+            outcomes[line[7:].split(" -- ")[0].strip()] = "failed"
     return outcomes
 
 

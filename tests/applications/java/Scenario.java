@@ -1,4 +1,4 @@
-// Hibernate, Flyway, Liquibase, jOOQ and HikariCP over Connector/J: each step prints `ok NAME` or `not ok NAME: reason`.
+// Hibernate, Flyway, Liquibase, jOOQ and HikariCP over Connector/J: each step prints `ok NAME` or `not ok NAME -- reason`.
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -33,7 +33,7 @@ public class Scenario {
         } catch (Throwable error) {
             Throwable cause = error;
             while (cause.getCause() != null && cause.getCause() != cause) cause = cause.getCause();
-            System.out.println("not ok " + name + ": " + String.valueOf(cause).replaceAll("\\s+", " "));
+            System.out.println("not ok " + name + " -- " + String.valueOf(cause).replaceAll("\\s+", " "));
         }
     }
 

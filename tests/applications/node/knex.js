@@ -225,7 +225,7 @@ async function migrations(db) {
 (async () => {
   const db = require('knex')({ client: 'mysql2', connection: { ...server, charset: 'utf8mb4' }, pool: { min: 0, max: 3 } });
   await schema(db);
-  await queries(db).catch((error) => console.log(`not ok queries: ${error.message}`));
+  await queries(db).catch((error) => console.log(`not ok queries -- ${error.message}`));
   await migrations(db);
   await db.destroy();
 })();

@@ -1,4 +1,4 @@
-// Steps with names: each prints `ok NAME` or `not ok NAME: reason`, and a failure does not end the others.
+// Steps with names: each prints `ok NAME` or `not ok NAME -- reason`, and a failure does not end the others.
 'use strict';
 const assert = require('assert');
 
@@ -15,7 +15,7 @@ async function step(name, body) {
     await body();
     console.log(`ok ${name}`);
   } catch (error) {
-    console.log(`not ok ${name}: ${String(error.sqlMessage || error.message || error).replace(/\s+/g, ' ')}`);
+    console.log(`not ok ${name} -- ${String(error.sqlMessage || error.message || error).replace(/\s+/g, ' ')}`);
   }
 }
 

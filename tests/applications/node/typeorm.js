@@ -161,4 +161,4 @@ class Migration1700000000000 {
   });
   await step('drop', async () => { await source.dropDatabase(); });
   await source.destroy();
-})().catch((error) => console.log(`not ok typeorm: ${error.message}`));
+})().catch((error) => console.log(`not ok typeorm -- ${error.message}`));

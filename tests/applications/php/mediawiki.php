@@ -19,7 +19,7 @@ function run_step($name, $command, $input = '', $wanted = '') {
     $status = proc_close($process);
     $text = trim(preg_replace('/\s+/', ' ', $output));
     $failed = $status !== 0 || preg_match('/DBQueryError|DBConnectionError|Fatal error/', $output) || !str_contains($output, $wanted);
-    echo $failed ? "not ok $name: " . substr($text, -600) . "\n" : "ok $name\n";
+    echo $failed ? "not ok $name -- " . substr($text, -600) . "\n" : "ok $name\n";
 }
 function maintain($name, $arguments, $input = '', $wanted = '') {
     run_step($name, 'php maintenance/' . $arguments, $input, $wanted);

@@ -35,9 +35,9 @@ function step($name, $body) {
         // It asks whether tables exist by describing them.
         $errors = array_filter($EZSQL_ERROR, fn($error) => !str_starts_with($error['query'], 'DESCRIBE'));
         $error = array_shift($errors);
-        echo $error ? "not ok $name: {$error['error_str']} in {$error['query']}\n" : "ok $name\n";
+        echo $error ? "not ok $name -- {$error['error_str']} in {$error['query']}\n" : "ok $name\n";
     } catch (Throwable $error) {
-        echo "not ok $name: " . str_replace("\n", ' ', $error->getMessage()) . "\n";
+        echo "not ok $name -- " . str_replace("\n", ' ', $error->getMessage()) . "\n";
     }
 }
 function same($left, $right) {
