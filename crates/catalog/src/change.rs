@@ -95,6 +95,9 @@ impl SchemaChange {
         let rows = self.create_tree(&definition.name).await?;
         definition.tree = rows;
         definition.auto_increment_resets = 0;
+        // New rows have no history.
+        definition.places = None;
+        definition.columns.iter_mut().for_each(|column| column.added_value = None);
         for position in 0..definition.indexes.len() {
             let is_clustering = Some(definition.indexes[position].id) == definition.clustered_by;
             let tree = if is_clustering { rows } else { self.create_tree(&definition.name).await? };
@@ -115,6 +118,7 @@ impl SchemaChange {
         let statistics = match self.catalog.table_by_id(definition.id) {
             Some(table) => {
                 table.statistics().expect_indexes(definition.indexes.iter().map(|index| index.tree));
+                self.forget_histograms(&table, &definition).await?;
                 table.statistics().clone()
             }
             None => Arc::new(StatisticsCell::unknown()),
@@ -124,6 +128,18 @@ impl SchemaChange {
         handle.ready_within(&mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));
         Ok(handle)
+    }
+
+    /// A histogram goes with its column.
+    async fn forget_histograms(&mut self, table: &TableHandle, after: &TableDef) -> Result<(), SqlError> {
+        let mut all = Vec::clone(&table.statistics().histograms());
+        let before = all.len();
+        all.retain(|histogram| after.column_named(&histogram.column).is_some());
+        if all.len() < before {
+            self.put_histograms(after.id, &all).await?;
+            table.statistics().set_histograms(all);
+        }
+        Ok(())
     }
 
     async fn store_definition(&mut self, definition: &TableDef) -> Result<(), SqlError> {

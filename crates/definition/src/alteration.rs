@@ -4,7 +4,7 @@ use std::sync::Arc;
 use catalog::RowConverter;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, SchemaChangeOption};
-use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, TableDef};
+use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, ROW_PLACES_MAX, RowPlaces, TableDef};
 use table::TableHandle;
 
 use super::conversion::Conversion;
@@ -79,22 +79,53 @@ impl Alteration {
     }
 }
 
+impl Alteration {
+    /// For a table whose rows stay as they are: each column keeps its place in them, and new ones get places behind all
+    /// that there were.
+    pub fn place_columns(&mut self, conversion: &Conversion<'_>) {
+        let old = self.before.definition();
+        let places = self.before.layout().places();
+        let mut after = RowPlaces { of: Vec::with_capacity(self.sources.len()), width: places.width };
+        for (column, source) in self.after.columns.iter_mut().zip(&self.sources) {
+            match source {
+                ColumnSource::Old(before) => {
+                    column.added_value = old.columns[*before].added_value.clone();
+                    after.of.push(places.of[*before]);
+                }
+                ColumnSource::New => {
+                    column.added_value = constant_of(column, conversion);
+                    after.of.push(Some(after.width));
+                    after.width += 1;
+                }
+            }
+        }
+        self.after.places = (old.places.is_some() || after != places).then_some(after);
+    }
+}
+
 /// Whether stored rows or entries of kept indexes would read differently under the new descriptor.
 pub fn needs_rebuild(alteration: &Alteration) -> bool {
     let old = alteration.before.definition();
-    if old.columns.len() != alteration.after.columns.len() {
-        return true;
-    }
-    let columns = alteration.after.columns.iter().zip(&alteration.sources).enumerate();
-    let mut moved = columns.map(|(position, (column, source))| match source {
-        ColumnSource::Old(old_position) if *old_position == position => {
-            !is_stored_alike(&old.columns[position].column_type, &column.column_type)
-                || (column.auto_increment && !old.columns[position].auto_increment)
-                || is_made_anew(column, &old.columns[position])
+    let mut columns = alteration.after.columns.iter().zip(&alteration.sources);
+    let changes = columns.any(|(column, source)| match source {
+        ColumnSource::Old(before) => {
+            let before = &old.columns[*before];
+            !is_stored_alike(&before.column_type, &column.column_type)
+                || (column.auto_increment && !before.auto_increment)
+                || is_made_anew(column, before)
         }
-        _ => true,
+        ColumnSource::New => !is_added_as_constant(column),
     });
-    moved.any(|moved| moved) || alteration.after.indexes.iter().any(|index| changed_parts(index, old))
+    changes
+        || alteration.before.layout().places().width > ROW_PLACES_MAX - alteration.after.columns.len() as u16
+        || alteration.after.indexes.iter().any(|index| changed_parts(index, old, &alteration.sources))
+}
+
+/// All rows that are there have the same value in the new column.
+fn is_added_as_constant(column: &ColumnDef) -> bool {
+    column.generated.is_none()
+        && !column.auto_increment
+        && !matches!(column.default, ColumnDefault::Expression { .. })
 }
 
 /// A column whose values another expression made before, or makes from now on.
@@ -129,8 +160,13 @@ pub fn computes_values(after: &TableDef, before: &TableDef, sources: &[ColumnSou
 }
 
 /// A kept index whose parts are no longer the same columns.
-fn changed_parts(index: &IndexDef, old: &TableDef) -> bool {
-    index.tree != 0 && old.index_by_id(index.id).is_some_and(|before| before.parts != index.parts)
+fn changed_parts(index: &IndexDef, old: &TableDef, sources: &[ColumnSource]) -> bool {
+    let Some(before) = old.index_by_id(index.id).filter(|_| index.tree != 0) else { return false };
+    let is_same = |(part, before): (&IndexPart, &IndexPart)| {
+        sources[part.column] == ColumnSource::Old(before.column)
+            && IndexPart { column: before.column, ..part.clone() } == *before
+    };
+    before.parts.len() != index.parts.len() || !index.parts.iter().zip(&before.parts).all(is_same)
 }
 
 fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
@@ -140,12 +176,34 @@ fn is_stored_alike(before: &ColumnType, after: &ColumnType) -> bool {
         before.kind,
         TypeKind::Tiny | TypeKind::Short | TypeKind::Int24 | TypeKind::Long | TypeKind::LongLong
     );
+    let has_members = matches!(before.kind, TypeKind::Enum(_) | TypeKind::Set(_));
     // An integer's length is a display width, its zero fill a matter of printing.
-    before.kind == after.kind
+    (before.kind == after.kind || gains_members(&before.kind, &after.kind))
         && before.unsigned == after.unsigned
         && before.nullable == after.nullable
         && before.collation == after.collation
-        && (before.length == after.length || grows || is_number)
+        && (before.length == after.length || grows || is_number || has_members)
+}
+
+/// The same members with others behind them: their numbers stay.
+fn gains_members(before: &TypeKind, after: &TypeKind) -> bool {
+    match (before, after) {
+        (TypeKind::Enum(old), TypeKind::Enum(new)) | (TypeKind::Set(old), TypeKind::Set(new)) => {
+            old.len() <= new.len() && old.iter().eq(new.iter().take(old.len()))
+        }
+        _ => false,
+    }
+}
+
+/// What rows that are there have in a new column that is not computed.
+fn constant_of(column: &ColumnDef, conversion: &Conversion<'_>) -> Option<Value> {
+    match &column.default {
+        ColumnDefault::None => Some(column.column_type.implicit_default()),
+        ColumnDefault::Null => Some(Value::Null),
+        ColumnDefault::Value { value, .. } => Some(value.clone()),
+        ColumnDefault::CurrentTimestamp { .. } => Some(conversion.now(&column.column_type)),
+        ColumnDefault::Expression { .. } => None,
+    }
 }
 
 /// Where the values of one column come from.
@@ -191,15 +249,9 @@ impl<'a> Converter<'a> {
                 }
             }
             ColumnSource::New if column.auto_increment => ValueSource::Counter,
-            ColumnSource::New => match &column.default {
-                ColumnDefault::None => ValueSource::Constant(column.column_type.implicit_default()),
-                ColumnDefault::Null => ValueSource::Constant(Value::Null),
-                ColumnDefault::Value { value, .. } => ValueSource::Constant(value.clone()),
-                ColumnDefault::CurrentTimestamp { .. } => {
-                    ValueSource::Constant(conversion.now(&column.column_type))
-                }
-                ColumnDefault::Expression { .. } => ValueSource::Computed,
-            },
+            ColumnSource::New => {
+                constant_of(column, &conversion).map_or(ValueSource::Computed, ValueSource::Constant)
+            }
         });
         let sources = sources.collect();
         let had_counter = before.auto_increment_column().is_some();

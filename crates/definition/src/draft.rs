@@ -43,6 +43,16 @@ pub enum ColumnSource {
     New,
 }
 
+impl ColumnSource {
+    /// The position of the column as it was.
+    pub fn old(self) -> Option<usize> {
+        match self {
+            ColumnSource::Old(position) => Some(position),
+            ColumnSource::New => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct ColumnDraft {
     pub definition: ColumnDef,

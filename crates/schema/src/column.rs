@@ -36,6 +36,8 @@ pub struct ColumnDef {
     /// Stands for the expression of an index part: no statement can name it or sees it.
     pub hidden: bool,
     pub invisible: bool,
+    /// What rows have that were stored before the column was there; `None`: there are no such rows.
+    pub added_value: Option<Value>,
     pub comment: String,
 }
 
@@ -60,6 +62,7 @@ impl ColumnDef {
             generated: None,
             hidden: false,
             invisible: false,
+            added_value: None,
             comment: String::new(),
         }
     }

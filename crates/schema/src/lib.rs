@@ -13,6 +13,7 @@ mod foreign_key;
 mod identifier;
 mod index;
 mod program;
+mod row_places;
 mod stored;
 mod table;
 mod trigger_set;
@@ -29,6 +30,7 @@ pub use foreign_key::{ForeignKeyDef, MatchOption, ReferentialAction, generated_n
 pub use identifier::{quote_identifier, quote_text};
 pub use index::{IndexDef, IndexId, IndexKind, IndexPart};
 pub use program::{EventDef, EventState, ProgramAccess, ProgramDef, ProgramKind, TriggerDef};
+pub use row_places::{ROW_PLACES_MAX, RowPlaces};
 pub use stored::StoredFormError;
 pub use table::{ROW_FORMAT_CURRENT, TableDef, TableId};
 pub use trigger_set::{TriggerEvent, TriggerSet};

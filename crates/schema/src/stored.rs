@@ -12,6 +12,7 @@ use crate::check::CheckDef;
 use crate::column::{ColumnDef, ColumnDefault, Generation};
 use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind, IndexPart};
+use crate::row_places::RowPlaces;
 use crate::table::{TableDef, TableId};
 use collation::CollationId;
 use serde_json::{Value as Json, json};
@@ -21,6 +22,9 @@ const FORMAT_VERSION: u64 = 1;
 const FORMAT_VERSION_FOREIGN_KEYS: u64 = 2;
 /// With generated columns or CHECK constraints, for the same reason. There may be foreign keys.
 const FORMAT_VERSION_ROW_RULES: u64 = 3;
+/// With columns that came, went or moved over the same rows: a program that does not know it would read others. There may be all of
+/// the above.
+const FORMAT_VERSION_PLACES: u64 = 4;
 
 /// The bytes are no table descriptor; the text says which field is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +82,7 @@ impl TableDef {
         let has_foreign_keys = !self.foreign_keys.is_empty();
         let has_generated = self.columns.iter().any(|column| column.generated.is_some());
         let version = match has_foreign_keys {
+            _ if self.places.is_some() => FORMAT_VERSION_PLACES,
             _ if has_generated || !self.checks.is_empty() => FORMAT_VERSION_ROW_RULES,
             true => FORMAT_VERSION_FOREIGN_KEYS,
             false => FORMAT_VERSION,
@@ -104,6 +109,9 @@ impl TableDef {
             let keys: Vec<Json> = self.foreign_keys.iter().map(foreign_key_form::write).collect();
             form["foreign_keys"] = Json::Array(keys);
         }
+        if let Some(places) = &self.places {
+            form["places"] = json!({"of": places.of, "width": places.width});
+        }
         if !self.checks.is_empty() {
             form["checks"] = Json::Array(self.checks.iter().map(check_form).collect());
         }
@@ -113,7 +121,7 @@ impl TableDef {
     pub fn from_bytes(bytes: &[u8]) -> Result<TableDef, StoredFormError> {
         let form: Json = serde_json::from_slice(bytes).map_err(|cause| error(cause.to_string()))?;
         let version = number(&form, "version")?;
-        if !(FORMAT_VERSION..=FORMAT_VERSION_ROW_RULES).contains(&version) {
+        if !(FORMAT_VERSION..=FORMAT_VERSION_PLACES).contains(&version) {
             return Err(error(format!("format version {version} is not known")));
         }
         let mut table =
@@ -122,7 +130,9 @@ impl TableDef {
         table.indexes = list(&form, "indexes")?.iter().map(read_index).collect::<Read<_>>()?;
         table.foreign_keys = match version {
             FORMAT_VERSION_FOREIGN_KEYS => read_foreign_keys(&form)?,
-            FORMAT_VERSION_ROW_RULES if form.get("foreign_keys").is_some() => read_foreign_keys(&form)?,
+            FORMAT_VERSION_ROW_RULES | FORMAT_VERSION_PLACES if form.get("foreign_keys").is_some() => {
+                read_foreign_keys(&form)?
+            }
             _ => Vec::new(),
         };
         if form.get("checks").is_some() {
@@ -134,6 +144,7 @@ impl TableDef {
         };
         table.tree = number(&form, "tree")?;
         table.row_format = small(&form, "row_format")?;
+        table.places = form.get("places").map(read_places).transpose()?;
         table.collation = collation(&form)?;
         table.engine = text(&form, "engine")?;
         table.comment = text(&form, "comment")?;
@@ -147,6 +158,18 @@ impl TableDef {
         check_positions(&table)?;
         Ok(table)
     }
+}
+
+fn read_places(form: &Json) -> Read<RowPlaces> {
+    let width: u16 = small(form, "width")?;
+    let place = |place: &Json| match place {
+        Json::Null => Ok(None),
+        place => {
+            let place = place.as_u64().and_then(|place| u16::try_from(place).ok());
+            place.filter(|place| *place < width).map(Some).ok_or_else(|| error("a place of a column"))
+        }
+    };
+    Ok(RowPlaces { of: list(form, "of")?.iter().map(place).collect::<Read<_>>()?, width })
 }
 
 fn read_foreign_keys(form: &Json) -> Read<Vec<ForeignKeyDef>> {
@@ -172,6 +195,9 @@ fn check_positions(table: &TableDef) -> Read<()> {
     }
     if table.foreign_keys.iter().flat_map(|key| &key.columns).any(|column| *column >= count) {
         return Err(error("a foreign key names a column that does not exist"));
+    }
+    if table.places.as_ref().is_some_and(|places| places.of.len() != count) {
+        return Err(error("a column without a place"));
     }
     if table.clustered_by.is_some() && table.clustering_index().is_none() {
         return Err(error("the clustering index does not exist"));
@@ -204,6 +230,9 @@ fn column_form(column: &ColumnDef) -> Json {
     }
     if let Some(generated) = &column.generated {
         form["generated"] = json!({"expression": generated.expression, "stored": generated.stored});
+    }
+    if let Some(value) = &column.added_value {
+        form["added_value"] = value_form::write(value);
     }
     if !column.comment.is_empty() {
         form["comment"] = json!(column.comment);
@@ -240,6 +269,7 @@ fn read_column(form: &Json) -> Read<ColumnDef> {
         generated,
         hidden: flag(form, "hidden"),
         invisible: flag(form, "invisible"),
+        added_value: form.get("added_value").map(value_form::read).transpose()?,
         comment: form.get("comment").and_then(Json::as_str).unwrap_or_default().to_owned(),
     })
 }

@@ -6,6 +6,7 @@ use crate::check::CheckDef;
 use crate::column::ColumnDef;
 use crate::foreign_key::ForeignKeyDef;
 use crate::index::{IndexDef, IndexId, IndexKind};
+use crate::row_places::RowPlaces;
 use collation::CollationId;
 
 /// Names a table for ever; a table that is rebuilt or truncated gets a new one.
@@ -32,6 +33,8 @@ pub struct TableDef {
     /// The engine's tree with the rows.
     pub tree: u64,
     pub row_format: u8,
+    /// `None`: rows have the columns that their key does not give back, in their order.
+    pub places: Option<RowPlaces>,
     pub collation: CollationId,
     /// As the user wrote it, in MySQL's spelling ("InnoDB").
     pub engine: String,
@@ -63,6 +66,7 @@ impl TableDef {
             clustered_by: None,
             tree: 0,
             row_format: ROW_FORMAT_CURRENT,
+            places: None,
             collation: CollationId::UTF8MB4_0900_AI_CI,
             engine: "InnoDB".to_owned(),
             comment: String::new(),

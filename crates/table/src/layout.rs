@@ -8,7 +8,7 @@ use crate::key_codec::{DecodeError, KeyPart};
 use crate::storage_kind::StorageKind;
 use datum::{RowReader, SqlError, Value, write_row};
 use engine::TreeId;
-use schema::{ColumnDefault, IndexDef, TableDef};
+use schema::{IndexDef, RowPlaces, TableDef};
 
 /// The hidden row id of a table without a clustering index.
 pub const ROW_ID_WIDTH: usize = 8;
@@ -34,8 +34,8 @@ pub struct TableLayout {
     clustered_readable: usize,
     /// The width of all clustered keys, if it is one.
     clustered_width: Option<usize>,
-    /// Columns in the record's value, in stored order.
-    stored: Vec<usize>,
+    /// Columns in the record's value, in stored order; `None` for a place whose column is gone.
+    stored: Vec<Option<usize>>,
     /// By column: its place in `stored`.
     stored_place: Vec<Option<usize>>,
     /// By column: what rows written before the column was added read.
@@ -71,11 +71,12 @@ impl TableLayout {
         } else {
             clustered.iter().map(|part| part.fixed_width()).sum()
         };
-        let in_key = |column: usize| clustered[..clustered_readable].iter().any(|part| part.column == column);
-        let stored: Vec<usize> = (0..table.columns.len()).filter(|&column| !in_key(column)).collect();
+        let stored = stored_columns(table, &clustered[..clustered_readable]);
         let mut stored_place = vec![None; table.columns.len()];
-        for (place, &column) in stored.iter().enumerate() {
-            stored_place[column] = Some(place);
+        for (place, column) in stored.iter().enumerate() {
+            if let Some(column) = column {
+                stored_place[*column] = Some(place);
+            }
         }
         let indexes = table
             .indexes
@@ -91,14 +92,8 @@ impl TableLayout {
                 }
             })
             .collect();
-        let added_values = table
-            .columns
-            .iter()
-            .map(|column| match &column.default {
-                ColumnDefault::Value { value, .. } => value.clone(),
-                _ => Value::Null,
-            })
-            .collect();
+        let added_values =
+            table.columns.iter().map(|column| column.added_value.clone().unwrap_or(Value::Null)).collect();
         TableLayout {
             tree: TreeId(table.tree),
             clustered,
@@ -116,6 +111,12 @@ impl TableLayout {
         self.clustered_width
     }
 
+    /// Where stored rows have the columns.
+    pub fn places(&self) -> RowPlaces {
+        let place = |place: &Option<usize>| place.map(|place| place as u16);
+        RowPlaces { of: self.stored_place.iter().map(place).collect(), width: self.stored.len() as u16 }
+    }
+
     /// The clustered key of a row; `row_id` is used when the table has no clustering index.
     pub fn write_row_key(&self, row: &[Value], row_id: u64, key: &mut Vec<u8>) -> Result<(), SqlError> {
         if self.clustered.is_empty() {
@@ -127,7 +128,7 @@ impl TableLayout {
 
     /// The clustered record's value.
     pub fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
-        write_row(self.stored.iter().map(|&column| &row[column]), out);
+        write_row(self.stored.iter().map(|column| column.map_or(&NOTHING, |column| &row[column])), out);
     }
 
     /// The key of a row's entry in a secondary index; the result is the length of its own parts and whether one of
@@ -306,6 +307,24 @@ fn read_part(parts: &[KeyPart], number: usize, key: &[u8]) -> Result<Value, Deco
         rest = rest.get(length..).ok_or(DecodeError)?;
     }
     parts[number].read(rest).map(|(value, _)| value)
+}
+
+/// Stands in the place of a column that is gone.
+static NOTHING: Value = Value::Null;
+
+/// By place: the columns that the readable parts of the key do not give back.
+fn stored_columns(table: &TableDef, key: &[KeyPart]) -> Vec<Option<usize>> {
+    if let Some(places) = &table.places {
+        let mut stored = vec![None; usize::from(places.width)];
+        for (column, place) in places.of.iter().enumerate() {
+            if let Some(place) = place {
+                stored[usize::from(*place)] = Some(column);
+            }
+        }
+        return stored;
+    }
+    let in_key = |column: &usize| key.iter().any(|part| part.column == *column);
+    (0..table.columns.len()).filter(|column| !in_key(column)).map(Some).collect()
 }
 
 fn parts_of(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {

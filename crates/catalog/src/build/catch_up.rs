@@ -90,7 +90,7 @@ impl IndexBuild {
         records: &EntryBatch,
         open: &BTreeSet<u64>,
     ) -> Result<usize, SqlError> {
-        let mut row = vec![Value::Null; self.after.definition().columns.len()];
+        let mut row = self.empty_row();
         let mut entry = Entry::default();
         let mut ended = Vec::new();
         for (key, rest) in records.iter() {
@@ -155,7 +155,7 @@ impl IndexBuild {
     async fn first_rival(&mut self, change: &mut SchemaChange) -> Result<SqlError, SqlError> {
         let mut round = self.backlog.begin_round().await?;
         let mut reader = change.shared_engine().begin(Isolation::ReadCommitted, AccessMode::ReadOnly);
-        let mut row = vec![Value::Null; self.after.definition().columns.len()];
+        let mut row = self.empty_row();
         loop {
             let records = round.next().await?;
             for (key, rest) in records.iter() {

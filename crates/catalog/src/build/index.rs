@@ -17,7 +17,7 @@ pub struct IndexBuild {
     pub(super) after: TableHandle,
     /// By position in the new definition.
     pub(super) indexes: Vec<usize>,
-    /// The columns that their entries are made of.
+    /// The columns that their entries are made of and that were there before.
     pub(super) columns: Vec<usize>,
     pub(super) projection: Projection,
     /// Whoever reads the rows of the snapshot.
@@ -29,11 +29,11 @@ pub struct IndexBuild {
 }
 
 impl IndexBuild {
-    /// Begins while nobody writes to the table. With `online`, writers may come once this is done.
+    /// Begins while nobody writes to the table. `sources` says which columns of the table as it was those of `after` are. With `online`, writers may come once this is done.
     pub async fn begin(
         change: &SchemaChange,
         before: &Arc<TableHandle>,
-        after: TableHandle,
+        (after, sources): (TableHandle, &[Option<usize>]),
         indexes: Vec<usize>,
         online: bool,
         work: BuildWork,
@@ -49,7 +49,9 @@ impl IndexBuild {
         // What the last life left undone writes to the table as well.
         engine.wait_for_unfinished(before.layout().tree).await.map_err(to_sql)?;
         engine.settle_commits().await.map_err(to_sql)?;
-        let stream = online.then(|| before.attach_stream(ChangeStream::new(columns.clone(), false)));
+        let known = |column: &usize| sources[*column].map(|before| (*column, before));
+        let (columns, before_columns) = columns.iter().filter_map(known).unzip();
+        let stream = online.then(|| before.attach_stream(ChangeStream::new(before_columns, false)));
         let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
         reader.take_snapshot();
         let projection = after.layout().project_rows(&wanted);
@@ -81,7 +83,7 @@ impl IndexBuild {
         let tree = TreeId(self.after.definition().tree);
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let mut batch = EntryBatch::default();
-        let mut row = vec![Value::Null; self.after.definition().columns.len()];
+        let mut row = self.empty_row();
         let mut entry = Entry::default();
         let mut more = true;
         while more {
@@ -101,6 +103,12 @@ impl IndexBuild {
         }
         self.reader = Some(reader);
         Ok(())
+    }
+
+    /// A row of the values that rows have which are older than the columns.
+    pub(super) fn empty_row(&self) -> Vec<Value> {
+        let columns = self.after.definition().columns.iter();
+        columns.map(|column| column.added_value.clone().unwrap_or(Value::Null)).collect()
     }
 
     pub(super) fn decode(&self, key: &[u8], value: &[u8], row: &mut [Value]) -> Result<(), SqlError> {

@@ -87,6 +87,21 @@ fn the_version_rises_with_what_is_in_the_table() {
 }
 
 #[test]
+fn places_of_columns_read_back() {
+    let mut table = table();
+    let of: Vec<Option<u16>> = (0..table.columns.len() as u16).map(|place| place.checked_sub(1)).collect();
+    table.places = Some(RowPlaces { of, width: 12 });
+    table.columns[1].added_value = Some(Value::bytes("old"));
+    table.columns[2].added_value = Some(Value::Null);
+    let bytes = table.to_bytes();
+    assert_eq!(TableDef::from_bytes(&bytes), Ok(table.clone()));
+    let narrow = String::from_utf8(bytes).expect("JSON is UTF-8").replace("\"width\":12", "\"width\":3");
+    assert!(TableDef::from_bytes(narrow.as_bytes()).is_err());
+    table.places = Some(RowPlaces { of: Vec::new(), width: 0 });
+    assert!(TableDef::from_bytes(&table.to_bytes()).is_err());
+}
+
+#[test]
 fn damage_is_an_error() {
     let bytes = table().to_bytes();
     for length in 0..bytes.len() {
@@ -94,7 +109,7 @@ fn damage_is_an_error() {
     }
     let text = String::from_utf8(bytes).expect("JSON is UTF-8");
     for (from, to) in [
-        ("\"version\":3", "\"version\":4"),
+        ("\"version\":3", "\"version\":5"),
         ("\"on_delete\":\"CASCADE\"", "\"on_delete\":\"CASCADES\""),
         ("\"columns\":[1,0]", "\"columns\":[1,80]"),
         ("\"columns\":[1,0]", "\"columns\":[1]"),

@@ -70,7 +70,7 @@ impl Session {
         let is_renamed = new_name.is_some();
         let mut alteration = self.alteration(&name, specifications)?;
         let (followers, added) = self.relate(&mut alteration, new_name, options)?;
-        alteration.rebuild |= needs_rebuild(&alteration);
+        self.settle_rows(&mut alteration);
         let means = choose_means(&alteration, has_new_indexes(&alteration), options)?;
         if is_renamed {
             check_rename_lock(options)?;
@@ -191,6 +191,14 @@ impl Session {
         Ok(count)
     }
 
+    /// Whether rows have to be copied; if not, where they have the columns.
+    pub(super) fn settle_rows(&self, alteration: &mut Alteration) {
+        alteration.rebuild |= needs_rebuild(alteration);
+        if !alteration.rebuild {
+            alteration.place_columns(&self.conversion());
+        }
+    }
+
     /// New index trees and a new descriptor over the old rows; gives the number of rows that were checked.
     pub(super) async fn change_in_place(
         &self,
@@ -198,7 +206,7 @@ impl Session {
         alteration: Alteration,
         (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
-        let Alteration { before, mut after, auto_increment, .. } = alteration;
+        let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
         let old = before.definition();
         let mut built = Vec::new();
         for position in 0..after.indexes.len() {
@@ -210,7 +218,8 @@ impl Session {
         let handle = TableHandle::new(Arc::new(after.clone()), Arc::default());
         let obeyed = self.check_new_constraints(change, old, &handle).await?;
         if !built.is_empty() {
-            self.build_indexes(change, (&before, handle), built, (&mut *locks, concurrency)).await?;
+            let after = (handle, &sources[..]);
+            self.build_indexes(change, &before, after, built, (&mut *locks, concurrency)).await?;
         }
         self.exclude_all(locks).await?;
         let kept: BTreeSet<u64> = after.indexes.iter().map(|index| index.tree).collect();

@@ -8,7 +8,7 @@ use catalog::{
     BuildWork, IndexBuild, LockGuard, LockMode, LockName, Progress, SchemaChange, check_table_name,
 };
 use datum::{SqlError, error_code};
-use definition::{Concurrency, TableName};
+use definition::{ColumnSource, Concurrency, TableName};
 use parser::ast::AlterSpecification;
 use table::TableHandle;
 
@@ -125,7 +125,8 @@ impl Session {
     pub(super) async fn build_indexes(
         &self,
         change: &mut SchemaChange,
-        (before, after): (&Arc<TableHandle>, TableHandle),
+        before: &Arc<TableHandle>,
+        (after, sources): (TableHandle, &[ColumnSource]),
         indexes: Vec<usize>,
         (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(), SqlError> {
@@ -134,11 +135,13 @@ impl Session {
         progress.expect(rows * (1 + indexes.len() as u64));
         let work = BuildWork { space: self.instance.temporary().clone(), progress };
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
+        let sources: Vec<Option<usize>> = sources.iter().map(|source| source.old()).collect();
         let stopped = match is_online {
             true => self.exclude_writers(locks).await?,
             false => Vec::new(),
         };
-        let mut build = IndexBuild::begin(change, before, after, indexes, is_online, work).await?;
+        let mut build =
+            IndexBuild::begin(change, before, (after, &sources), indexes, is_online, work).await?;
         drop(stopped);
         build.fill(change).await?;
         let wanted = locks.wanted(LockMode::Exclusive);

@@ -25,7 +25,7 @@ use super::online::AlterLocks;
 use super::{Done, Effects, Request};
 use crate::session::Session;
 use crate::sink::ResultSink;
-use definition::{Concurrency, TableName, choose_means, follow_renames, is_only_named, needs_rebuild};
+use definition::{Concurrency, TableName, choose_means, follow_renames, is_only_named};
 use instance::PreparedPlan;
 
 /// The temporary tables of a session.
@@ -274,7 +274,7 @@ impl Session {
         if let Some(to) = &to {
             follow_renames(&mut alteration.after, |known| (*known == name).then(|| to.clone()));
         }
-        alteration.rebuild |= needs_rebuild(&alteration);
+        self.settle_rows(&mut alteration);
         choose_means(&alteration, has_new_indexes(&alteration), options)?;
         let mut change = self.instance.catalog().begin_change();
         let mut locks = AlterLocks::none();

@@ -1,0 +1,226 @@
+//! Changes of a table beside sessions that read and write it: nobody is stopped, and the result is what a copy made offline
+//! would be.
+mod support;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use instance::{Instance, KillKind};
+use support::{Client, new_server};
+
+const SOUND: &str = "Table\tOp\tMsg_type\tMsg_text\nd.t\tcheck\tstatus\tOK\n";
+
+fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async { test(new_server().await).await });
+}
+
+async fn client(server: &Arc<Instance>) -> Client {
+    let mut client = Client::connect(server).await;
+    client.query("use d").await;
+    client
+}
+
+/// A table with `rows` rows (a power of two).
+async fn table(server: &Arc<Instance>, rows: u32) -> Client {
+    let mut client = Client::connect(server).await;
+    for text in
+        ["create database d", "use d", "create table t (id int primary key, a int, b varchar(20), c int)"]
+    {
+        assert!(client.query(text).await.starts_with("ok"));
+    }
+    client.query("insert into t values (0, 0, 'row 0', 0)").await;
+    let mut present = 1;
+    while present < rows {
+        let text = format!(
+            "insert into t select id + {present}, (id + {present}) * 7, concat('row ', id + {present}), 0 from t"
+        );
+        assert!(client.query(&text).await.starts_with("ok"));
+        present *= 2;
+    }
+    client
+}
+
+/// What a writer does next: changes, some of them undone, in whole or in part.
+fn texts(number: u64) -> Vec<String> {
+    let (id, other) = (number * 7919 % 1500, number * 104_729 % 1500);
+    let own = 1_000_000 + number;
+    match number % 7 {
+        0 => vec![format!("update t set a = a + 100000, b = concat(b, '!') where id = {id}")],
+        1 => vec![format!("delete from t where id = {id}")],
+        2 => vec![format!("insert into t values ({own}, {own}, 'new', 1)")],
+        3 => vec![
+            "begin".to_owned(),
+            format!("update t set a = {own} where id = {id}"),
+            format!("insert into t values ({own}, {own}, 'gone', 1)"),
+            "rollback".to_owned(),
+        ],
+        4 => vec![
+            "begin".to_owned(),
+            format!("update t set a = {own} where id = {id}"),
+            "savepoint s".to_owned(),
+            format!("update t set a = a + 1, b = 'undone' where id in ({id}, {other})"),
+            "rollback to s".to_owned(),
+            "commit".to_owned(),
+        ],
+        5 => vec![format!("update t set id = {own} where id = {other}")],
+        _ => vec![format!("update t set c = c + 1 where id = {id}")],
+    }
+}
+
+/// Writes until told to stop; the number of statements that did not succeed.
+fn writer(mut client: Client, first: u64, stop: &Rc<Cell<bool>>) -> tokio::task::JoinHandle<(u64, u64)> {
+    let stop = stop.clone();
+    tokio::task::spawn_local(async move {
+        let (mut done, mut failed) = (0, 0);
+        let mut number = first;
+        while !stop.get() {
+            for text in texts(number) {
+                let answer = client.query(&text).await;
+                done += 1;
+                failed += u64::from(answer.starts_with("ERROR"));
+            }
+            number += 10;
+            tokio::task::yield_now().await;
+        }
+        (done, failed)
+    })
+}
+
+/// Makes the change while three others write; afterwards every row has its entries.
+async fn beside_writers(server: &Arc<Instance>, client: &mut Client, change: &str, round: u64) -> u64 {
+    let stop = Rc::new(Cell::new(false));
+    let mut writers = Vec::new();
+    for number in 0..3 {
+        let own = self::client(server).await;
+        writers.push(writer(own, round * 100_000 + number, &stop));
+    }
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let answer = client.query(change).await;
+    assert!(answer.starts_with("ok"), "{change}: {answer}");
+    stop.set(true);
+    let mut written = 0;
+    for writer in writers {
+        let (done, failed) = writer.await.expect("it ends");
+        assert_eq!(failed, 0, "{change}");
+        written += done;
+    }
+    assert_eq!(client.query("check table t").await, SOUND, "{change}");
+    written
+}
+
+#[test]
+fn indexes_are_built_beside_writers() {
+    run(async |server| {
+        let mut client = table(&server, 2048).await;
+        let mut written = 0;
+        let changes = [
+            "alter table t add index (a), lock=none",
+            "create index b_part on t (b(5), a desc) algorithm=inplace lock=none",
+            "alter table t add unique u (a, id), add index (c)",
+            "alter table t add column d int not null default 5, add index (d, a)",
+        ];
+        for (round, change) in changes.into_iter().enumerate() {
+            written += beside_writers(&server, &mut client, change, round as u64 + 1).await;
+        }
+        assert!(written > 100, "{written} statements beside");
+        let by_index =
+            client.query("select count(*), sum(a) from t force index (u) where a is not null").await;
+        let by_row = client.query("select count(*), sum(a) from t ignore index (u, a)").await;
+        assert_eq!(by_index.lines().nth(1), by_row.lines().nth(1));
+    });
+}
+
+#[test]
+fn rivals_that_come_meanwhile_are_found() {
+    run(async |server| {
+        let mut client = table(&server, 2048).await;
+        let mut other = self::client(&server).await;
+        let stop = Rc::new(Cell::new(false));
+        let until = stop.clone();
+        let beside = tokio::task::spawn_local(async move {
+            let mut number = 0;
+            while !until.get() {
+                number += 1;
+                // A pair that is there for a moment, then one that stays.
+                other.query("begin").await;
+                other.query(&format!("insert into t values ({}, 7, 'pair', 0)", 5_000_000 + number)).await;
+                other.query("rollback").await;
+                tokio::task::yield_now().await;
+            }
+            other.query("insert into t values (9000000, 7, 'pair', 0)").await
+        });
+        assert!(client.query("alter table t add unique (a)").await.starts_with("ok"));
+        stop.set(true);
+        let refused = beside.await.expect("it ends");
+        assert!(refused.starts_with("ERROR 1062"), "{refused}");
+        assert_eq!(client.query("check table t").await, SOUND);
+        client.query("alter table t drop index a").await;
+        client.query("insert into t values (9000000, 7, 'pair', 0)").await;
+        let answer = client.query("alter table t add unique (a)").await;
+        assert_eq!(answer, "ERROR 1062 (23000): Duplicate entry '7' for key 't.a'\n");
+        assert_eq!(client.query("check table t").await, SOUND);
+    });
+}
+
+#[test]
+fn kill_takes_a_build_back() {
+    run(async |server| {
+        let mut client = table(&server, 1024).await;
+        // It keeps the change from its end.
+        let mut reader = self::client(&server).await;
+        reader.query("begin").await;
+        reader.query("select count(*) from t").await;
+        let own = self::client(&server).await;
+        let process = own.session.process().clone();
+        let building = tokio::task::spawn_local(async move {
+            let mut own = own;
+            own.query("alter table t add index (b), add unique (a)").await
+        });
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        process.kill.kill(KillKind::Query);
+        let answer = building.await.expect("it ends");
+        assert!(answer.starts_with("ERROR 1317"), "{answer}");
+        assert!(client.query("insert into t values (-1, -1, 'x', 0)").await.starts_with("ok"));
+        reader.query("rollback").await;
+        let shown = client.query("show create table t").await;
+        assert!(!shown.contains("KEY `b`"), "{shown}");
+        assert!(client.query("alter table t add index (b), add unique (a)").await.starts_with("ok"));
+        assert_eq!(client.query("check table t").await, SOUND);
+    });
+}
+
+#[test]
+fn a_definition_that_waits_stops_nobody_for_long() {
+    run(async |server| {
+        let mut client = table(&server, 16).await;
+        let (mut holder, mut later) = (self::client(&server).await, self::client(&server).await);
+        holder.query("begin").await;
+        holder.query("select count(*) from t").await;
+        let altering = tokio::task::spawn_local(async move {
+            let answer = client.query("alter table t drop column c").await;
+            (client, answer)
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!altering.is_finished());
+        let began = std::time::Instant::now();
+        assert!(later.query("select count(*) from t").await.starts_with("count"));
+        assert!(later.query("insert into t values (100, 1, 'x', 0)").await.starts_with("ok"));
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        // Who has read the table may also write to it.
+        assert!(holder.query("insert into t values (101, 1, 'x', 0)").await.starts_with("ok"));
+        let state = "select state from information_schema.processlist where info like 'alter%'";
+        assert_eq!(later.query(state).await, "state\nWaiting for table metadata lock\n");
+        holder.query("commit").await;
+        let (mut client, answer) = altering.await.expect("it ends");
+        assert!(answer.starts_with("ok"), "{answer}");
+        client.query("set lock_wait_timeout = 1").await;
+        holder.query("begin").await;
+        holder.query("select count(*) from t").await;
+        let answer = client.query("drop table t").await;
+        assert!(answer.starts_with("ERROR 1205"), "{answer}");
+    });
+}
