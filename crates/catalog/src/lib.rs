@@ -23,7 +23,7 @@ mod statistics;
 mod validate;
 mod viewer;
 
-pub use build::{BuildWork, IndexBuild};
+pub use build::{BuildWork, CopiedKeys, IndexBuild, TableCopy};
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
@@ -37,6 +37,6 @@ pub use name::{
 };
 pub use program::LiveProgram;
 pub use progress::{Progress, Share, Stage};
-pub use rebuild::{RowConverter, copy_rows, for_each_row};
+pub use rebuild::{RowConverter, for_each_row};
 pub use validate::check_rows;
 pub use viewer::{ProgramSight, ProgramVisibility, Viewer, Visibility};

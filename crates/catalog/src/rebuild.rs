@@ -1,10 +1,9 @@
-//! Moving rows within a schema change: copying a table into new trees.
+//! Reading the rows of a table within a schema change, and what makes others of them.
 //!
-//! Invariant: the caller holds a metadata lock that keeps writers out, so the rows do not change meanwhile; an error
-//! leaves nothing behind, because the change is then dropped.
+//! Invariant: all rows are of one moment: that of the change's first read.
 use datum::{SqlError, Value};
 use engine::{Direction, EntryBatch, KeyRange, ReadMode, TreeId};
-use table::{ChangeOutcome, Projection, ReadyTable, TableHandle, damaged, table_error};
+use table::{Projection, TableHandle, damaged, table_error};
 
 use crate::change::SchemaChange;
 
@@ -77,32 +76,5 @@ pub async fn for_each_row(
         count += next.len() as u64;
         // Data in memory never makes a read wait: the thread's other sessions get their turn here.
         env::yield_now().await;
-    }
-}
-
-/// Copies every row of `from` into `to`, whose trees exist and are empty; gives their number.
-pub async fn copy_rows(
-    change: &mut SchemaChange,
-    from: &TableHandle,
-    to: &ReadyTable,
-    converter: &mut dyn RowConverter,
-) -> Result<u64, SqlError> {
-    let mut rows = TableRows::new(change, from);
-    let mut batch = EntryBatch::default();
-    let mut converted = Vec::new();
-    let mut count = 0;
-    loop {
-        let next = rows.next(change, &mut batch).await?;
-        if next.is_empty() {
-            return Ok(count);
-        }
-        for (_, row) in next {
-            converted.clear();
-            converter.convert(&row, &mut converted)?;
-            match to.load_row(change.transaction(), &converted).await? {
-                ChangeOutcome::Done => count += 1,
-                ChangeOutcome::Duplicate { index, .. } => return Err(to.duplicate_error(index, &converted)),
-            }
-        }
     }
 }

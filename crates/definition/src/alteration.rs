@@ -1,7 +1,7 @@
 //! ALTER TABLE between two descriptors: whether the rows can stay as they are, and how each is copied if not.
 use std::sync::Arc;
 
-use catalog::RowConverter;
+use catalog::{CopiedKeys, RowConverter};
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use parser::ast::{AlgorithmOption, AlterSpecification, SchemaChangeOption};
 use schema::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexPart, ROW_PLACES_MAX, RowPlaces, TableDef};
@@ -143,6 +143,29 @@ pub fn newly_enforced<'a>(before: &'a TableDef, after: &'a TableDef) -> impl Ite
     let was_enforced =
         move |new: &CheckDef| before.checks.iter().any(|old| old.enforced && is_same(old, new));
     after.checks.iter().filter(move |check| check.enforced && !was_enforced(check))
+}
+
+/// How the rows of a copy get their keys.
+pub fn copied_keys(alteration: &Alteration) -> CopiedKeys {
+    let Alteration { before, sources, .. } = alteration;
+    let old = before.definition();
+    let mut after = alteration.after.clone();
+    after.choose_clustering();
+    match (old.clustering_index(), after.clustering_index()) {
+        (None, None) => CopiedKeys::Same,
+        (Some(_), None) => CopiedKeys::Numbered,
+        (None, Some(_)) => CopiedKeys::Made,
+        (Some(one), Some(other)) => {
+            let is_same = |(part, before): (&IndexPart, &IndexPart)| {
+                sources[part.column] == ColumnSource::Old(before.column)
+                    && part.descending == before.descending
+                    && old.columns[before.column].column_type == after.columns[part.column].column_type
+            };
+            let is_same =
+                one.parts.len() == other.parts.len() && other.parts.iter().zip(&one.parts).all(is_same);
+            if is_same { CopiedKeys::Same } else { CopiedKeys::Made }
+        }
+    }
 }
 
 /// Whether the copy makes values that were not there: of stored generated columns, of default expressions.

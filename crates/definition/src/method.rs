@@ -3,10 +3,11 @@
 //!
 //! Invariant: a change that is let through holds no stronger lock, and does no more, than its statement allows. The reasons are
 //! MySQL's.
+use catalog::CopiedKeys;
 use datum::{ErrorCode, SqlError, error_code};
 use parser::ast::{AlgorithmOption, LockOption, SchemaChangeOption};
 
-use super::alteration::{Alteration, computes_values, is_same_value, newly_enforced};
+use super::alteration::{Alteration, computes_values, copied_keys, is_same_value, newly_enforced};
 use super::draft::ColumnSource;
 
 /// What is done, from the least to the most.
@@ -39,6 +40,8 @@ const TYPE_CHANGE: &str = "Cannot change column type INPLACE";
 const TYPE_CHANGE_INSTANT: &str = "Need to rebuild the table to change column type";
 const DROPPED_KEY: &str = "Dropping a primary key is not allowed without also adding a new primary key";
 const COUNTER_ADDED: &str = "Adding an auto-increment column requires a lock";
+/// Ours: MySQL does it beside writers.
+const KEY_CHANGE: &str = "Changing the key of the rows requires a lock";
 const COPY_LOCKS: &str = "COPY algorithm requires a lock";
 
 const ER_WRONG_INSTANT_LOCK: ErrorCode =
@@ -122,12 +125,18 @@ pub fn choose_means(
     }
     let copies = method == Method::Copy || options.algorithm == Some(AlgorithmOption::Copy);
     let adds_counter = alteration.rebuild && adds_counter(alteration);
-    let least = match copies || adds_counter {
+    // Rows that change are found in the copy by their keys.
+    let moves = alteration.rebuild && copied_keys(alteration) != CopiedKeys::Same;
+    let least = match copies || adds_counter || moves {
         true => Concurrency::Readers,
         false => Concurrency::ReadersAndWriters,
     };
     if options.lock == Some(LockOption::None) && least > Concurrency::ReadersAndWriters {
-        let reason = if adds_counter && !copies { Some(COUNTER_ADDED) } else { inplace_reason };
+        let reason = match copies {
+            true => inplace_reason,
+            false if adds_counter => Some(COUNTER_ADDED),
+            false => Some(KEY_CHANGE),
+        };
         return Err(refuse("LOCK=NONE", reason, "LOCK=SHARED"));
     }
     let concurrency = match options.lock {

@@ -76,7 +76,8 @@ impl Work {
             // A change counts once, and so does the chain that it has replaced. In a spill it is on record already.
             Box::pin(self.spill()).await?;
         }
-        let Remains { chains, dropped_trees, mut rows } = state.with_undo(Remains::of);
+        let Remains { mut chains, dropped_trees, mut rows } = state.with_undo(Remains::of);
+        chains.append(&mut self.unloaded_chains);
         let spill = state.spill();
         let spill_tree = spill.iter().map(|spill| spill.id());
         let record = LogRecord::Commit {

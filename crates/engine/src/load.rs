@@ -41,15 +41,22 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes a record without an overflow chain out of a tree that this transaction has created; false when there is none.
+    /// Takes a record out of a tree that this transaction has created; false when there is none. `TooLarge` when so many long
+    /// values were taken out that one commit could not list them.
     pub async fn unload(&mut self, tree: TreeId, key: &[u8]) -> Result<bool, EngineError> {
         let own = self.own_tree(tree)?;
         let engine = self.work.engine.clone();
         engine.keep_log_room().await?;
-        let mut edit = UnloadEdit { was_there: false };
+        let (bytes, limit) = (self.work.unloaded_chains.len(), engine.wal.group_bytes_max() / 32);
+        if bytes >= limit {
+            return Err(EngineError::TooLarge { bytes, limit });
+        }
+        let mut edit = UnloadEdit { was_there: false, chain: None };
         let unloaded = engine.modify(&own, key, &mut edit, wal::Priority::Normal).await;
         engine.start_due_checkpoint();
         unloaded?;
+        // A rollback frees it by its own undo record.
+        self.work.unloaded_chains.extend(edit.chain);
         Ok(edit.was_there)
     }
 
@@ -146,6 +153,7 @@ impl Edit for LoadEdit<'_> {
 
 struct UnloadEdit {
     was_there: bool,
+    chain: Option<u64>,
 }
 
 impl Edit for UnloadEdit {
@@ -153,7 +161,7 @@ impl Edit for UnloadEdit {
 
     fn inspect(&mut self, current: Option<&[u8]>, _leaf: LeafContext) -> Decision {
         self.was_there = current.is_some();
-        debug_assert!(current.and_then(record::stub_of).is_none(), "the chain would be lost");
+        self.chain = current.and_then(record::stub_of).map(|stub| stub.first.0);
         if self.was_there { Decision::Delete } else { Decision::Keep }
     }
 

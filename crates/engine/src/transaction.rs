@@ -57,6 +57,8 @@ pub(crate) struct Work {
     pub moves_seen: u64,
     /// What the next write to that tree makes of its mark: see `raise_mark`.
     pub mark: Option<(TreeId, u128)>,
+    /// Overflow chains of records that were taken out of its own new trees: the commit frees them.
+    pub unloaded_chains: Vec<u64>,
     /// With less in memory it does not look whether it must spill.
     pub spill_looks_at: u64,
     /// What its commit says of its changes.
@@ -244,6 +246,7 @@ impl Work {
             is_victim: false,
             moves_seen: 0,
             mark: None,
+            unloaded_chains: Vec::new(),
             spill_looks_at: 0,
             events: None,
         }

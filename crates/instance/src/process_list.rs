@@ -2,11 +2,12 @@
 //!
 //! Invariant: an entry lives exactly as long as its session. Written by its session, read by SHOW PROCESSLIST,
 //! `information_schema.PROCESSLIST` and KILL.
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
-use catalog::{Gate, LockName, LockOwner, MetadataLocks};
+use catalog::{Gate, LockName, LockOwner, MetadataLocks, Progress, Share};
 use engine::Isolation;
 use parking_lot::Mutex;
 use schema::ProgramKind;
@@ -30,6 +31,8 @@ pub struct ProcessEntry {
     pub connection_type: &'static str,
     /// Leaf lock; held for a copy only.
     activity: Mutex<Activity>,
+    /// How far its change of a table is, and since when it goes on.
+    progress: Mutex<Option<(Weak<Progress>, Instant)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +119,7 @@ impl ProcessEntry {
             connected: Instant::now(),
             connection_type,
             activity: Mutex::new(activity),
+            progress: Mutex::default(),
         }
     }
 
@@ -123,9 +127,30 @@ impl ProcessEntry {
         self.activity.lock().clone()
     }
 
-    /// The State column: a wait for a metadata lock goes before what the session said itself.
-    pub fn shown_state(&self, activity: &Activity, locks: &MetadataLocks) -> &'static str {
-        match locks.awaited(LockOwner(u64::from(self.id.0))) {
+    /// Shows others how far a change of a table is, as long as somebody has it.
+    pub fn watch_progress(&self, progress: &Arc<Progress>) {
+        *self.progress.lock() = Some((Arc::downgrade(progress), Instant::now()));
+    }
+
+    /// How far a change of a table is, and how long it has gone on.
+    pub fn progress(&self) -> Option<(Share, Duration)> {
+        let (progress, since) = self.progress.lock().clone()?;
+        Some((progress.upgrade()?.share(), since.elapsed()))
+    }
+
+    /// The State column: a wait for a metadata lock goes before how far a change of a table is, and that before what the session
+    /// said itself.
+    pub fn shown_state(&self, activity: &Activity, locks: &MetadataLocks) -> Cow<'static, str> {
+        let waits = self.shown_wait(locks);
+        match (waits, self.progress()) {
+            (Some(wait), _) => wait.into(),
+            (None, Some((share, elapsed))) => progress_text(share, elapsed).into(),
+            (None, None) => activity.state.into(),
+        }
+    }
+
+    fn shown_wait(&self, locks: &MetadataLocks) -> Option<&'static str> {
+        Some(match locks.awaited(LockOwner(u64::from(self.id.0))) {
             Some(LockName::Table(..)) => "Waiting for table metadata lock",
             Some(LockName::Database(_)) => "Waiting for schema metadata lock",
             Some(LockName::Gate(Gate::Changes)) => "Waiting for global read lock",
@@ -138,8 +163,8 @@ impl ProcessEntry {
             Some(LockName::Program(ProgramKind::Trigger, ..)) => "Waiting for trigger metadata lock",
             Some(LockName::Program(ProgramKind::Event, ..)) => "Waiting for event metadata lock",
             Some(LockName::Accounts) => "Waiting for acl cache lock",
-            None => activity.state,
-        }
+            None => return None,
+        })
     }
 
     /// Since when a transaction has been open.
@@ -171,6 +196,13 @@ impl ProcessEntry {
     pub fn update(&self, change: impl FnOnce(&mut Activity)) {
         change(&mut self.activity.lock());
     }
+}
+
+/// MySQL's state with the share that is done and the time that is left.
+fn progress_text(share: Share, elapsed: Duration) -> String {
+    let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+    let left = share.left_us(elapsed_us).map(|left| format!(", about {} s left", left.div_ceil(1_000_000)));
+    format!("altering table ({} % done{})", share.percent(), left.unwrap_or_default())
 }
 
 #[derive(Debug, Default)]

@@ -27,16 +27,18 @@ async fn client(server: &Arc<Instance>) -> Client {
 /// A table with `rows` rows (a power of two).
 async fn table(server: &Arc<Instance>, rows: u32) -> Client {
     let mut client = Client::connect(server).await;
-    for text in
-        ["create database d", "use d", "create table t (id int primary key, a int, b varchar(20), c int)"]
-    {
+    for text in [
+        "create database d",
+        "use d",
+        "create table t (id int primary key, a int, b varchar(40), c int, l longtext)",
+    ] {
         assert!(client.query(text).await.starts_with("ok"));
     }
-    client.query("insert into t values (0, 0, 'row 0', 0)").await;
+    client.query("insert into t values (0, 0, 'row 0', 0, null)").await;
     let mut present = 1;
     while present < rows {
         let text = format!(
-            "insert into t select id + {present}, (id + {present}) * 7, concat('row ', id + {present}), 0 from t"
+            "insert into t select id + {present}, (id + {present}) * 7, concat('row ', id + {present}), 0, null from t"
         );
         assert!(client.query(&text).await.starts_with("ok"));
         present *= 2;
@@ -51,11 +53,11 @@ fn texts(number: u64) -> Vec<String> {
     match number % 7 {
         0 => vec![format!("update t set a = a + 100000, b = concat(b, '!') where id = {id}")],
         1 => vec![format!("delete from t where id = {id}")],
-        2 => vec![format!("insert into t values ({own}, {own}, 'new', 1)")],
+        2 => vec![format!("insert into t (id, a, b, c) values ({own}, {own}, 'new', 1)")],
         3 => vec![
             "begin".to_owned(),
             format!("update t set a = {own} where id = {id}"),
-            format!("insert into t values ({own}, {own}, 'gone', 1)"),
+            format!("insert into t (id, a, b, c) values ({own}, {own}, 'gone', 1)"),
             "rollback".to_owned(),
         ],
         4 => vec![
@@ -67,7 +69,10 @@ fn texts(number: u64) -> Vec<String> {
             "commit".to_owned(),
         ],
         5 => vec![format!("update t set id = {own} where id = {other}")],
-        _ => vec![format!("update t set c = c + 1 where id = {id}")],
+        _ => vec![
+            format!("update t set c = c + 1 where id = {id}"),
+            format!("update t set l = repeat('long', {}) where id = {other}", id * 10),
+        ],
     }
 }
 
@@ -135,6 +140,49 @@ fn indexes_are_built_beside_writers() {
 }
 
 #[test]
+fn tables_are_copied_beside_writers() {
+    run(async |server| {
+        let mut client = table(&server, 1024).await;
+        let mut written = 0;
+        let changes = [
+            "alter table t force, lock=none",
+            "alter table t add unique u (a, id), engine=innodb, algorithm=inplace, lock=none",
+            "alter table t modify c int not null, lock=none",
+            "alter table t add index (c, b), force",
+        ];
+        for (round, change) in changes.into_iter().enumerate() {
+            written += beside_writers(&server, &mut client, change, round as u64 + 1).await;
+        }
+        assert!(written > 100, "{written} statements beside");
+        client.query("create table k like t").await;
+        client.query("insert into k select * from t").await;
+        let sums =
+            |table| format!("select count(*), sum(a), sum(c), sum(length(b)), sum(crc32(l)) from {table}");
+        assert_eq!(client.query(&sums("t")).await, client.query(&sums("k")).await);
+        // Readers go on where rows are made anew, and the others wait.
+        let stop = Rc::new(Cell::new(false));
+        let (mut reader, until) = (self::client(&server).await, stop.clone());
+        let reading = tokio::task::spawn_local(async move {
+            let mut reads = 0;
+            while !until.get() {
+                assert!(reader.query("select c from t where id = 5").await.starts_with('c'));
+                reads += 1;
+                tokio::task::yield_now().await;
+            }
+            reads
+        });
+        assert!(client.query("alter table t modify a bigint, lock=shared").await.starts_with("ok"));
+        assert!(
+            client.query("alter table t drop primary key, add primary key (a, id)").await.starts_with("ok")
+        );
+        stop.set(true);
+        assert!(reading.await.expect("it ends") > 1);
+        assert_eq!(client.query("check table t").await, SOUND);
+        server.engine().verify().await.expect("no page is lost");
+    });
+}
+
+#[test]
 fn rivals_that_come_meanwhile_are_found() {
     run(async |server| {
         let mut client = table(&server, 2048).await;
@@ -147,11 +195,13 @@ fn rivals_that_come_meanwhile_are_found() {
                 number += 1;
                 // A pair that is there for a moment, then one that stays.
                 other.query("begin").await;
-                other.query(&format!("insert into t values ({}, 7, 'pair', 0)", 5_000_000 + number)).await;
+                other
+                    .query(&format!("insert into t values ({}, 7, 'pair', 0, null)", 5_000_000 + number))
+                    .await;
                 other.query("rollback").await;
                 tokio::task::yield_now().await;
             }
-            other.query("insert into t values (9000000, 7, 'pair', 0)").await
+            other.query("insert into t values (9000000, 7, 'pair', 0, null)").await
         });
         assert!(client.query("alter table t add unique (a)").await.starts_with("ok"));
         stop.set(true);
@@ -159,7 +209,7 @@ fn rivals_that_come_meanwhile_are_found() {
         assert!(refused.starts_with("ERROR 1062"), "{refused}");
         assert_eq!(client.query("check table t").await, SOUND);
         client.query("alter table t drop index a").await;
-        client.query("insert into t values (9000000, 7, 'pair', 0)").await;
+        client.query("insert into t values (9000000, 7, 'pair', 0, null)").await;
         let answer = client.query("alter table t add unique (a)").await;
         assert_eq!(answer, "ERROR 1062 (23000): Duplicate entry '7' for key 't.a'\n");
         assert_eq!(client.query("check table t").await, SOUND);
@@ -184,7 +234,7 @@ fn kill_takes_a_build_back() {
         process.kill.kill(KillKind::Query);
         let answer = building.await.expect("it ends");
         assert!(answer.starts_with("ERROR 1317"), "{answer}");
-        assert!(client.query("insert into t values (-1, -1, 'x', 0)").await.starts_with("ok"));
+        assert!(client.query("insert into t values (-1, -1, 'x', 0, null)").await.starts_with("ok"));
         reader.query("rollback").await;
         let shown = client.query("show create table t").await;
         assert!(!shown.contains("KEY `b`"), "{shown}");
@@ -208,10 +258,10 @@ fn a_definition_that_waits_stops_nobody_for_long() {
         assert!(!altering.is_finished());
         let began = std::time::Instant::now();
         assert!(later.query("select count(*) from t").await.starts_with("count"));
-        assert!(later.query("insert into t values (100, 1, 'x', 0)").await.starts_with("ok"));
+        assert!(later.query("insert into t values (100, 1, 'x', 0, null)").await.starts_with("ok"));
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
         // Who has read the table may also write to it.
-        assert!(holder.query("insert into t values (101, 1, 'x', 0)").await.starts_with("ok"));
+        assert!(holder.query("insert into t values (101, 1, 'x', 0, null)").await.starts_with("ok"));
         let state = "select state from information_schema.processlist where info like 'alter%'";
         assert_eq!(later.query(state).await, "state\nWaiting for table metadata lock\n");
         holder.query("commit").await;

@@ -74,7 +74,7 @@ pub(crate) fn threads(instance: &Instance, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::UInt(activity.since.elapsed().as_secs()),
-            Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
+            Value::bytes(entry.shown_state(&activity, instance.catalog().locks()).as_bytes()),
             activity.info().map_or(Value::Null, Value::bytes),
             Value::Null,
             Value::Null,
@@ -108,7 +108,7 @@ pub(crate) fn processes(instance: &Instance, viewer: &Viewer) -> Rows {
             activity.database.as_deref().map_or(Value::Null, Value::bytes),
             Value::bytes(activity.command),
             Value::Int(activity.since.elapsed().as_secs() as i64),
-            Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
+            Value::bytes(entry.shown_state(&activity, instance.catalog().locks()).as_bytes()),
             activity.info().map_or(Value::Null, Value::bytes),
         ]);
     }

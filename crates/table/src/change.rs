@@ -7,7 +7,7 @@ use crate::handle::TableHandle;
 use crate::ready::ReadyTable;
 use crate::row_events::{are_noted, note_change};
 use datum::{SqlError, Value};
-use engine::{EngineError, LockMode, ReadMode, Transaction, TreeId, Uniqueness, WaitPolicy};
+use engine::{EngineError, LockMode, ReadMode, Transaction, Uniqueness, WaitPolicy};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOutcome {
@@ -18,31 +18,6 @@ pub enum ChangeOutcome {
         index: usize,
         row_key: Vec<u8>,
     },
-}
-
-/// How new records come into their trees.
-#[derive(Clone, Copy)]
-enum Addition {
-    /// Into a table that others may use.
-    Insert(WaitPolicy),
-    /// Into trees that the same transaction has created.
-    Load,
-}
-
-impl Addition {
-    async fn add(
-        self,
-        transaction: &mut Transaction,
-        tree: TreeId,
-        key: &[u8],
-        value: &[u8],
-        unique: Uniqueness,
-    ) -> Result<(), EngineError> {
-        match self {
-            Addition::Insert(wait) => transaction.insert(tree, key, value, unique, wait).await,
-            Addition::Load => transaction.load(tree, key, value, unique).await,
-        }
-    }
 }
 
 /// Where a unique index refused an entry.
@@ -66,7 +41,7 @@ impl ReadyTable {
         wait: WaitPolicy,
     ) -> Result<ChangeOutcome, SqlError> {
         let savepoint = transaction.savepoint();
-        match self.add_row(transaction, row, Addition::Insert(wait)).await {
+        match self.add_row(transaction, row, wait).await {
             Ok(()) => {
                 note_change(transaction, self.definition(), None, Some(row))?;
                 Ok(ChangeOutcome::Done)
@@ -75,31 +50,17 @@ impl ReadyTable {
         }
     }
 
-    /// Adds a row to a table whose trees this transaction has created. After a duplicate or an error the transaction
-    /// has to be rolled back: what was loaded of the row is still there.
-    pub async fn load_row(
-        &self,
-        transaction: &mut Transaction,
-        row: &[Value],
-    ) -> Result<ChangeOutcome, SqlError> {
-        match self.add_row(transaction, row, Addition::Load).await {
-            Ok(()) => Ok(ChangeOutcome::Done),
-            Err(Refusal::Duplicate { index, row_key }) => Ok(ChangeOutcome::Duplicate { index, row_key }),
-            Err(Refusal::Error(error)) => Err(error),
-        }
-    }
-
     async fn add_row(
         &self,
         transaction: &mut Transaction,
         row: &[Value],
-        how: Addition,
+        wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         self.counters.check()?;
         let row_id = if self.layout().clustered.is_empty() { self.counters.take_row_id() } else { 0 };
         let mut row_key = Vec::with_capacity(32);
         self.layout().write_row_key(row, row_id, &mut row_key)?;
-        self.insert_entries(transaction, row, &row_key, how).await?;
+        self.insert_entries(transaction, row, &row_key, wait).await?;
         self.tell_change(transaction, (&row_key, None), (&row_key, row));
         self.counters.count_rows(1);
         self.statistics().count_change();
@@ -113,15 +74,15 @@ impl TableHandle {
         transaction: &mut Transaction,
         row: &[Value],
         row_key: &[u8],
-        how: Addition,
+        wait: WaitPolicy,
     ) -> Result<(), Refusal> {
-        self.insert_record(transaction, row, row_key, how).await?;
+        self.insert_record(transaction, row, row_key, wait).await?;
         let mut key = Vec::with_capacity(64);
         for (index, layout) in self.layout().indexes.iter().enumerate() {
             if !layout.clustered {
                 key.clear();
                 let unique = self.layout().write_entry_key(index, row, row_key, &mut key)?;
-                self.insert_entry(transaction, index, &key, unique, row_key, how).await?;
+                self.insert_entry(transaction, index, &key, unique, row_key, wait).await?;
             }
         }
         Ok(())
@@ -132,21 +93,13 @@ impl TableHandle {
         transaction: &mut Transaction,
         row: &[Value],
         row_key: &[u8],
-        how: Addition,
+        wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         let mut value = Vec::new();
         self.layout().write_row(row, &mut value);
         let tree = self.layout().tree;
-        match how {
-            Addition::Insert(_) => self.keep_number(transaction, row),
-            // The new descriptor is stored with the counter.
-            Addition::Load => {
-                if let Some(number) = self.counters.number_in(row) {
-                    self.counters.auto_increment.observe(number);
-                }
-            }
-        }
-        match how.add(transaction, tree, row_key, &value, Uniqueness::Key).await {
+        self.keep_number(transaction, row);
+        match transaction.insert(tree, row_key, &value, Uniqueness::Key, wait).await {
             Ok(()) => {
                 // The snapshot may show the entries of a row that had this key before.
                 transaction.passes_snapshot(tree, row_key);
@@ -168,19 +121,17 @@ impl TableHandle {
         key: &[u8],
         (own_length, has_null): (usize, bool),
         row_key: &[u8],
-        how: Addition,
+        wait: WaitPolicy,
     ) -> Result<(), Refusal> {
         let layout = &self.layout().indexes[index];
         let unique =
             if layout.unique && !has_null { Uniqueness::Prefix(own_length) } else { Uniqueness::Key };
         let mut value = Vec::new();
         self.layout().write_entry_value(row_key, &mut value);
-        let added = match how {
+        let added = match layout.unique {
             // The row is new under its key or locked, so it cannot have this entry yet.
-            Addition::Insert(wait) if !layout.unique => {
-                transaction.insert_unseen(layout.tree, key, &value, wait).await
-            }
-            _ => how.add(transaction, layout.tree, key, &value, unique).await,
+            false => transaction.insert_unseen(layout.tree, key, &value, wait).await,
+            true => transaction.insert(layout.tree, key, &value, unique, wait).await,
         };
         match added {
             Ok(()) => Ok(()),
@@ -253,7 +204,7 @@ impl TableHandle {
         let renewed = transaction.passes_snapshot(self.layout().tree, old_key);
         if moved {
             // The new place is checked first: its refusal is what the user sees.
-            self.insert_record(transaction, new, new_key, Addition::Insert(wait)).await?;
+            self.insert_record(transaction, new, new_key, wait).await?;
             let deleted = transaction.delete(self.layout().tree, old_key, wait).await;
             deleted.map_err(|error| table_error(table, error))?;
         } else {
@@ -282,8 +233,7 @@ impl TableHandle {
                 changes_index = true;
                 let deleted = self.delete_entry(transaction, index, &old_entry, old_key, wait).await;
                 deleted.map_err(|error| table_error(table, error))?;
-                self.insert_entry(transaction, index, &new_entry, unique, new_key, Addition::Insert(wait))
-                    .await?;
+                self.insert_entry(transaction, index, &new_entry, unique, new_key, wait).await?;
             } else if renewed {
                 let mut value = Vec::new();
                 self.layout().write_entry_value(new_key, &mut value);

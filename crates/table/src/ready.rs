@@ -73,6 +73,14 @@ impl ReadyTable {
         &self.0.counters.auto_increment
     }
 
+    /// A row is copied into the table: its number is not given to another one. The new descriptor is stored with the
+    /// counter.
+    pub fn observe_number(&self, row: &[datum::Value]) {
+        if let Some(number) = self.0.counters.number_in(row) {
+            self.auto_increment().observe(number);
+        }
+    }
+
     pub fn estimated_rows(&self) -> u64 {
         self.0.counters.estimated_rows()
     }

@@ -2,34 +2,37 @@
 use std::sync::Arc;
 
 use datum::{SqlError, Value};
-use engine::{AccessMode, Direction, EntryBatch, Isolation, KeyRange, ReadMode, Transaction, TreeId};
-use table::{AttachedStream, ChangeStream, Projection, TableHandle, damaged, table_error};
+use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
+use table::{ChangeStream, ChangedRow, Projection, TableHandle, damaged, table_error};
 
-use super::backlog::Backlog;
-use super::sorted::{Entry, SortedIndex};
+use super::catch_up::{CatchUp, Target};
+use super::sorted::{Entry, SortedTree};
 use super::{BATCH_ROWS, BuildWork, SORT_BYTES};
 use crate::change::SchemaChange;
 use crate::progress::Stage;
 
 /// Some indexes of one table while they are built. Their trees exist, are empty and belong to the change.
 pub struct IndexBuild {
-    /// The table with the new indexes.
-    pub(super) after: TableHandle,
-    /// By position in the new definition.
-    pub(super) indexes: Vec<usize>,
-    /// The columns that their entries are made of and that were there before.
-    pub(super) columns: Vec<usize>,
-    pub(super) projection: Projection,
+    indexes: NewIndexes,
     /// Whoever reads the rows of the snapshot.
     reader: Option<Transaction>,
-    /// None: nobody writes meanwhile.
-    pub(super) stream: Option<AttachedStream>,
-    pub(super) backlog: Backlog,
-    pub(super) work: BuildWork,
+    catch_up: CatchUp,
+}
+
+/// What is built.
+struct NewIndexes {
+    /// The table with the new indexes.
+    after: TableHandle,
+    /// By position in the new definition.
+    indexes: Vec<usize>,
+    /// The columns that their entries are made of and that were there before.
+    columns: Vec<usize>,
+    projection: Projection,
 }
 
 impl IndexBuild {
-    /// Begins while nobody writes to the table. `sources` says which columns of the table as it was those of `after` are. With `online`, writers may come once this is done.
+    /// Begins while nobody writes to the table. `sources` says which columns of the table as it was those of `after` are. With
+    /// `online`, writers may come once this is done.
     pub async fn begin(
         change: &SchemaChange,
         before: &Arc<TableHandle>,
@@ -44,95 +47,134 @@ impl IndexBuild {
         columns.sort_unstable();
         columns.dedup();
         let wanted: Vec<(usize, usize)> = columns.iter().map(|column| (*column, *column)).collect();
-        let engine = change.shared_engine();
-        let to_sql = |error| table_error(before.definition(), error);
-        // What the last life left undone writes to the table as well.
-        engine.wait_for_unfinished(before.layout().tree).await.map_err(to_sql)?;
-        engine.settle_commits().await.map_err(to_sql)?;
+        let projection = after.layout().project_rows(&wanted);
         let known = |column: &usize| sources[*column].map(|before| (*column, before));
         let (columns, before_columns) = columns.iter().filter_map(known).unzip();
-        let stream = online.then(|| before.attach_stream(ChangeStream::new(before_columns, false)));
-        let mut reader = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
-        reader.take_snapshot();
-        let projection = after.layout().project_rows(&wanted);
-        let backlog = Backlog::new(&work.space);
-        Ok(IndexBuild { after, indexes, columns, projection, reader: Some(reader), stream, backlog, work })
+        let stream = online.then(|| ChangeStream::new(before_columns, false));
+        let (catch_up, reader) = CatchUp::begin(change, before, stream, work).await?;
+        let indexes = NewIndexes { after, indexes, columns, projection };
+        Ok(IndexBuild { indexes, reader: Some(reader), catch_up })
     }
 
     /// Writes the entries of the snapshot's rows.
     pub async fn fill(&mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
-        self.work.progress.enter(Stage::Read);
-        let memory = SORT_BYTES / self.indexes.len().max(1);
-        let sorted = |index: &usize| SortedIndex::new(&self.after, *index, &self.work.space, memory);
-        let mut sorted: Vec<SortedIndex> = self.indexes.iter().map(sorted).collect();
-        self.read(&mut sorted).await?;
-        self.work.progress.enter(Stage::Insert);
-        for one in sorted {
-            let index = one.index;
-            if let Some((key, own)) = one.write(change, &self.after, &self.work.progress).await? {
-                return Err(self.duplicate(index, &key[own..]).await?);
+        let Some(mut reader) = self.reader.take() else { return Ok(()) };
+        let (progress, space) = (self.catch_up.work.progress.clone(), self.catch_up.work.space.clone());
+        progress.enter(Stage::Read);
+        let memory = SORT_BYTES / self.indexes.indexes.len().max(1);
+        let layout = self.indexes.after.layout();
+        let sorted = |index: &usize| SortedTree::new(layout.indexes[*index].tree, &space, memory);
+        let mut sorted: Vec<SortedTree> = self.indexes.indexes.iter().map(sorted).collect();
+        self.read(&mut reader, &mut sorted).await?;
+        progress.enter(Stage::Insert);
+        for (one, index) in sorted.into_iter().zip(self.indexes.indexes.clone()) {
+            let after = &self.indexes.after;
+            if let Some(rival) = one.write(change, after, &progress).await? {
+                let row = after.read_row_at(&mut reader, rival.behind_unique(), ReadMode::Snapshot).await?;
+                let row = row.unwrap_or_else(|| self.indexes.empty_row());
+                return Err(after.duplicate_error(index, &row));
             }
-            self.put_by().await?;
+            self.catch_up.put_by().await?;
         }
-        self.reader = None;
         Ok(())
     }
 
-    async fn read(&mut self, sorted: &mut [SortedIndex]) -> Result<(), SqlError> {
-        let Some(mut reader) = self.reader.take() else { return Ok(()) };
-        let tree = TreeId(self.after.definition().tree);
+    async fn read(&mut self, reader: &mut Transaction, sorted: &mut [SortedTree]) -> Result<(), SqlError> {
+        let indexes = &self.indexes;
+        let definition = indexes.after.definition();
+        let tree = TreeId(definition.tree);
         let mut cursor = reader.scan(tree, KeyRange::all(), Direction::Forward, ReadMode::Snapshot);
         let mut batch = EntryBatch::default();
-        let mut row = self.empty_row();
+        let mut row = indexes.empty_row();
         let mut entry = Entry::default();
         let mut more = true;
         while more {
             batch.clear();
-            let read = cursor.next_batch(&mut reader, BATCH_ROWS, &mut batch).await;
-            more = read.map_err(|error| table_error(self.after.definition(), error))?;
+            let read = cursor.next_batch(reader, BATCH_ROWS, &mut batch).await;
+            more = read.map_err(|error| table_error(definition, error))?;
             for (key, value) in batch.iter() {
-                self.decode(key, value, &mut row)?;
-                for one in &mut *sorted {
-                    entry.fill(&self.after, one.index, &row, key)?;
+                indexes.decode(key, value, &mut row)?;
+                for (one, index) in sorted.iter_mut().zip(&indexes.indexes) {
+                    entry.fill(&indexes.after, *index, &row, key)?;
                     one.push(&entry).await?;
                 }
             }
-            self.work.progress.add(batch.len() as u64);
-            self.put_by().await?;
+            self.catch_up.work.progress.add(batch.len() as u64);
+            self.catch_up.put_by().await?;
             env::yield_now().await;
         }
-        self.reader = Some(reader);
         Ok(())
     }
 
+    /// Takes up what has changed; gives how much that was.
+    pub async fn catch_up(&mut self, change: &mut SchemaChange) -> Result<usize, SqlError> {
+        self.catch_up.round(&mut self.indexes, change).await
+    }
+
+    /// Takes up the rest while nobody writes.
+    pub async fn finish(mut self, change: &mut SchemaChange) -> Result<(), SqlError> {
+        self.catch_up.finish(&mut self.indexes, change).await
+    }
+}
+
+impl NewIndexes {
     /// A row of the values that rows have which are older than the columns.
-    pub(super) fn empty_row(&self) -> Vec<Value> {
+    fn empty_row(&self) -> Vec<Value> {
         let columns = self.after.definition().columns.iter();
         columns.map(|column| column.added_value.clone().unwrap_or(Value::Null)).collect()
     }
 
-    pub(super) fn decode(&self, key: &[u8], value: &[u8], row: &mut [Value]) -> Result<(), SqlError> {
+    fn decode(&self, key: &[u8], value: &[u8], row: &mut [Value]) -> Result<(), SqlError> {
         let definition = self.after.definition();
         let decoded = self.after.layout().read_row(definition, &self.projection, key, value, row);
         decoded.map_err(|_| damaged(&definition.name))
     }
 
-    /// Keeps what the stream has for later, so that its memory stays small.
-    async fn put_by(&mut self) -> Result<(), SqlError> {
-        if let Some(stream) = &self.stream {
-            self.backlog.put(&stream.stream().take()).await?;
+    fn tree(&self, index: usize) -> TreeId {
+        self.after.layout().indexes[index].tree
+    }
+}
+
+impl Target for NewIndexes {
+    async fn remove(&mut self, change: &mut SchemaChange, record: &ChangedRow) -> Result<(), SqlError> {
+        let mut row = self.empty_row();
+        if !record.read_old(&self.columns, &mut row)? {
+            return Ok(());
+        }
+        let mut entry = Entry::default();
+        for index in &self.indexes {
+            entry.fill(&self.after, *index, &row, &record.row_key)?;
+            let unloaded = change.transaction().unload(self.tree(*index), &entry.key).await;
+            unloaded.map_err(|error| table_error(self.after.definition(), error))?;
         }
         Ok(())
     }
 
-    /// Error 1062 for the row at this key of the snapshot.
-    async fn duplicate(&mut self, index: usize, row_key: &[u8]) -> Result<SqlError, SqlError> {
-        let mut row = vec![Value::Null; self.after.definition().columns.len()];
-        if let Some(reader) = &mut self.reader
-            && let Some(found) = self.after.read_row_at(reader, row_key, ReadMode::Snapshot).await?
-        {
-            row = found;
+    async fn add(
+        &mut self,
+        change: &mut SchemaChange,
+        reader: &mut Transaction,
+        row_key: &[u8],
+    ) -> Result<Option<SqlError>, SqlError> {
+        let definition = self.after.definition();
+        let found = reader.get(TreeId(definition.tree), row_key, ReadMode::Snapshot).await;
+        let Some(found) = found.map_err(|error| table_error(definition, error))? else { return Ok(None) };
+        let mut row = self.empty_row();
+        self.decode(row_key, &found, &mut row)?;
+        let mut entry = Entry::default();
+        let mut rival = None;
+        for index in &self.indexes {
+            entry.fill(&self.after, *index, &row, row_key)?;
+            let (key, value) = (&entry.key, &entry.value);
+            match change.transaction().load(self.tree(*index), key, value, entry.uniqueness()).await {
+                Ok(()) => {}
+                Err(EngineError::DuplicateKey { existing_key }) if existing_key == entry.key => {}
+                Err(EngineError::DuplicateKey { .. }) => {
+                    rival = Some(self.after.duplicate_error(*index, &row));
+                }
+                Err(error) => return Err(table_error(definition, error)),
+            }
         }
-        Ok(self.after.duplicate_error(index, &row))
+        Ok(rival)
     }
 }

@@ -5,9 +5,11 @@
 //! session calls the parts in their order and holds the metadata locks that each asks for.
 mod backlog;
 mod catch_up;
+mod copy;
 mod index;
 mod sorted;
 
+pub use copy::{CopiedKeys, TableCopy};
 pub use index::IndexBuild;
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Entries of one new index, sorted and then written into its tree leaf by leaf.
+//! Records of one new tree, sorted and then written into its tree leaf by leaf.
 //!
 //! Invariant: keys come out in ascending order and each once, as `Transaction::load_in_order` asks.
 use datum::SqlError;
@@ -14,6 +14,8 @@ use crate::progress::Progress;
 
 /// Records are handed over to the tree in pieces of this size: several leaves.
 const PIECE_BYTES: usize = 128 << 10;
+/// In the place of the length of what must not be there twice; keys are far shorter.
+const NOT_UNIQUE: u16 = u16::MAX;
 
 /// An entry of a secondary index as it is stored.
 #[derive(Default)]
@@ -46,38 +48,65 @@ impl Entry {
     }
 }
 
-/// The entries of one index.
-pub struct SortedIndex {
-    pub index: usize,
+/// An entry that another one shares its unique part with.
+pub struct Rival {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    unique: usize,
+}
+
+impl Rival {
+    /// Of an entry of a secondary index: the key of its row.
+    pub fn behind_unique(&self) -> &[u8] {
+        &self.key[self.unique..]
+    }
+}
+
+/// Whether so much has come together that it is worth writing.
+pub fn is_piece(records: &EntryBatch) -> bool {
+    records.bytes_len() >= PIECE_BYTES
+}
+
+/// The records of one tree.
+pub struct SortedTree {
     tree: TreeId,
     sorter: Sorter,
     row: Vec<u8>,
 }
 
-impl SortedIndex {
-    pub fn new(table: &TableHandle, index: usize, space: &Arc<TemporarySpace>, memory: usize) -> SortedIndex {
+impl SortedTree {
+    pub fn new(tree: TreeId, space: &Arc<TemporarySpace>, memory: usize) -> SortedTree {
         let sorter = Sorter::new(space, KeyOrder::Bytes, memory, usize::MAX);
-        SortedIndex { index, tree: table.layout().indexes[index].tree, sorter, row: Vec::new() }
+        SortedTree { tree, sorter, row: Vec::new() }
     }
 
     pub async fn push(&mut self, entry: &Entry) -> Result<(), SqlError> {
+        let unique = entry.unique.map_or(NOT_UNIQUE, |own| own as u16);
+        self.put(&entry.key, &entry.value, unique).await
+    }
+
+    /// A row: its whole key is there once.
+    pub async fn push_record(&mut self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
+        self.put(key, value, key.len() as u16).await
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8], unique: u16) -> Result<(), SqlError> {
         self.row.clear();
-        let unique = entry.unique.map_or(u16::MAX, |own| own as u16);
         self.row.extend_from_slice(&unique.to_le_bytes());
-        self.row.extend_from_slice(&entry.value);
-        if self.sorter.push(&entry.key, &self.row) {
+        self.row.extend_from_slice(value);
+        if self.sorter.push(key, &self.row) {
             self.sorter.spill(&mut Turns).await?;
         }
         Ok(())
     }
 
-    /// Writes the tree. The result: the key of an entry that another one shares its unique part with, and that part's length.
+    /// Writes the tree, or up to the first record with a rival.
     pub async fn write(
         mut self,
         change: &mut SchemaChange,
         table: &TableHandle,
         progress: &Progress,
-    ) -> Result<Option<(Vec<u8>, usize)>, SqlError> {
+    ) -> Result<Option<Rival>, SqlError> {
         self.sorter.finish(&mut Turns).await?;
         let mut piece = EntryBatch::default();
         let mut previous: Vec<u8> = Vec::new();
@@ -87,17 +116,18 @@ impl SortedIndex {
             if more {
                 let key = self.sorter.key();
                 let (unique, value) = self.sorter.row().split_first_chunk().ok_or_else(rowstore::damaged)?;
-                let own = usize::from(u16::from_le_bytes(*unique));
-                if own != usize::from(u16::MAX) {
-                    if previous.len() == own && key.get(..own) == Some(&previous[..]) {
-                        return Ok(Some((key.to_vec(), own)));
+                let unique = u16::from_le_bytes(*unique);
+                if unique != NOT_UNIQUE {
+                    let unique = usize::from(unique).min(key.len());
+                    if previous == key[..unique] && !previous.is_empty() {
+                        return Ok(Some(Rival { key: key.to_vec(), value: value.to_vec(), unique }));
                     }
                     previous.clear();
-                    previous.extend_from_slice(&key[..own.min(key.len())]);
+                    previous.extend_from_slice(&key[..unique]);
                 }
                 piece.push(key, value);
             }
-            if piece.bytes_len() >= PIECE_BYTES || !more && !piece.is_empty() {
+            if is_piece(&piece) || !more && !piece.is_empty() {
                 let loaded = change.transaction().load_in_order(self.tree, &piece).await;
                 loaded.map_err(|error| table_error(table.definition(), error))?;
                 progress.add(piece.len() as u64);

@@ -65,3 +65,38 @@ fn keys_and_unique_prefixes_are_checked() {
         transaction.rollback().await.expect("rollback");
     });
 }
+
+#[test]
+fn records_in_order_and_records_that_go_again() {
+    with_engine(|engine| async move {
+        for commits in [true, false] {
+            let mut transaction = repeatable(&engine);
+            let tree = transaction.create_tree().await.expect("create");
+            for piece in 0..6 {
+                let mut records = EntryBatch::default();
+                for number in piece * 500..(piece + 1) * 500 {
+                    let value = if number % 100 == 7 { vec![7; 9_000] } else { vec![number as u8; 50] };
+                    records.push(&key(number), &value);
+                }
+                transaction.load_in_order(tree, &records).await.expect("load");
+            }
+            for number in (0..ROWS).step_by(3) {
+                assert_eq!(transaction.unload(tree, &key(number)).await, Ok(true));
+                assert_eq!(transaction.unload(tree, &key(number)).await, Ok(false));
+            }
+            transaction.load(tree, &key(3), &[9; 9_000], Uniqueness::Key).await.expect("load");
+            if !commits {
+                transaction.rollback().await.expect("rollback");
+                assert_eq!(engine.count_records(tree).await, Err(EngineError::NoSuchTree(tree)));
+                continue;
+            }
+            transaction.commit().await.expect("commit");
+            assert_eq!(engine.count_records(tree).await, Ok(u64::from(ROWS) * 2 / 3 + 1));
+            let mut reader = repeatable(&engine);
+            assert_eq!(reader.get(tree, &key(3), ReadMode::Snapshot).await, Ok(Some(vec![9; 9_000])));
+            assert_eq!(reader.get(tree, &key(7), ReadMode::Snapshot).await, Ok(Some(vec![7; 9_000])));
+            assert_eq!(reader.get(tree, &key(6), ReadMode::Snapshot).await, Ok(None));
+        }
+        engine.verify().await.expect("no page is lost");
+    });
+}

@@ -44,7 +44,7 @@ impl Session {
                 optional_text(activity.database.as_deref()),
                 Value::bytes(activity.command),
                 Value::UInt(activity.since.elapsed().as_secs()),
-                Value::bytes(entry.shown_state(&activity, self.instance.catalog().locks())),
+                Value::bytes(entry.shown_state(&activity, self.instance.catalog().locks()).as_bytes()),
                 optional_text(info),
             ]);
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::{SchemaChange, check_rows, copy_rows};
+use catalog::{RowConverter, SchemaChange, check_rows};
 use datum::{ColumnType, SqlError, error_code};
 use parser::ast::{AlterSpecification, AlterTable, CreateIndex, DropIndex, LockOption, SchemaChangeOption};
 use table::{ParentLink, ReadyTable, TableHandle};
@@ -16,8 +16,8 @@ use super::{Done, Effects};
 use crate::session::Session;
 use definition::{
     AlterContext, Alteration, ColumnSource, Concurrency, Converter, Followers, TableDraft, TableName,
-    apply_alterations, check_algorithm, choose_means, computes_values, follow_renames, is_only_named,
-    is_same_value, needs_rebuild, old_and_new,
+    apply_alterations, check_algorithm, choose_means, computes_values, copied_keys, follow_renames,
+    is_only_named, is_same_value, needs_rebuild, old_and_new,
 };
 
 impl Session {
@@ -83,7 +83,7 @@ impl Session {
         self.exclude_for(&mut locks, concurrency).await?;
         let mut change = self.instance.catalog().begin_change();
         let (table, copied) = match alteration.rebuild {
-            true => self.rebuild(&mut change, alteration, &mut locks).await?,
+            true => self.rebuild(&mut change, alteration, (&mut locks, concurrency)).await?,
             false => self.change_in_place(&mut change, alteration, (&mut locks, concurrency)).await?,
         };
         self.put_followers(&mut change, followers).await?;
@@ -245,22 +245,18 @@ impl Session {
         &self,
         change: &mut SchemaChange,
         alteration: Alteration,
-        locks: &mut AlterLocks,
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(Arc<TableHandle>, u64), SqlError> {
-        if !locks.is_alone() {
-            self.exclude_for(locks, Concurrency::Readers).await?;
-        }
+        let keys = copied_keys(&alteration);
         let Alteration { before, mut after, sources, auto_increment, .. } = alteration;
         let old = before.definition();
+        let ready = before.clone().ready(self.instance.engine()).await?;
+        let counted = after.auto_increment_column().map(|column| sources[column]);
+        let old_counter = old.auto_increment_column().map(ColumnSource::Old);
+        let keeps_counter = old_counter.is_some() && old_counter == counted;
         if auto_increment.is_none() {
-            let counted = after.auto_increment_column().map(|column| sources[column]);
             // A column that takes the place of another starts anew.
-            after.auto_increment_start = match old.auto_increment_column().map(ColumnSource::Old) {
-                column if column.is_some() && column == counted => {
-                    before.clone().ready(self.instance.engine()).await?.auto_increment().peek()
-                }
-                _ => 1,
-            };
+            after.auto_increment_start = if keeps_counter { ready.auto_increment().peek() } else { 1 };
         }
         after.choose_clustering();
         after.id = self.instance.catalog().new_table_id();
@@ -270,12 +266,16 @@ impl Session {
             after.columns.iter().map(|column| column.column_type.clone()).collect();
         let maker = self.row_maker(handle.definition())?;
         let mut converter = Converter::new(self, self.conversion(), old, &after, &sources, &maker);
-        let copied = copy_rows(change, &before, &handle, &mut converter).await?;
+        let copying = (keys, &mut converter as &mut dyn RowConverter);
+        let copied = self.copy_table(change, (&before, &handle), copying, (&mut *locks, concurrency)).await?;
         drop(converter);
         self.exclude_all(locks).await?;
         change.drop_table(old).await?;
-        // The new tree has no mark of what was copied.
+        // The new tree has no mark of what was copied, nor of what was counted meanwhile.
         after.auto_increment_start = after.auto_increment_start.max(handle.auto_increment().peek());
+        if auto_increment.is_none() && keeps_counter {
+            after.auto_increment_start = after.auto_increment_start.max(ready.auto_increment().peek());
+        }
         let table = change.put_table(after).await?;
         // The client is told of copied rows only where values changed, as MySQL rebuilds the rest in place.
         let converts = old_and_new(&before, &sources, &columns).any(|(old, new)| !is_same_value(old, new))

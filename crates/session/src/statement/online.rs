@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use catalog::{
-    BuildWork, IndexBuild, LockGuard, LockMode, LockName, Progress, SchemaChange, check_table_name,
+    BuildWork, CopiedKeys, IndexBuild, LockGuard, LockMode, LockName, Progress, RowConverter, SchemaChange,
+    TableCopy, check_table_name,
 };
 use datum::{SqlError, error_code};
 use definition::{ColumnSource, Concurrency, TableName};
 use parser::ast::AlterSpecification;
-use table::TableHandle;
+use table::{ReadyTable, TableHandle};
 
 use super::locks::LockSteps;
 use crate::session::Session;
@@ -33,10 +34,6 @@ impl AlterLocks {
     /// For tables that only their session knows.
     pub fn none() -> AlterLocks {
         AlterLocks { guards: Vec::new(), tables: Vec::new(), is_alone: true }
-    }
-
-    pub fn is_alone(&self) -> bool {
-        self.is_alone
     }
 
     fn wanted(&self, mode: LockMode) -> Vec<(LockName, LockMode)> {
@@ -130,10 +127,7 @@ impl Session {
         indexes: Vec<usize>,
         (locks, concurrency): (&mut AlterLocks, Concurrency),
     ) -> Result<(), SqlError> {
-        let progress = Arc::new(Progress::default());
-        let rows = before.clone().ready(self.instance.engine()).await?.estimated_rows();
-        progress.expect(rows * (1 + indexes.len() as u64));
-        let work = BuildWork { space: self.instance.temporary().clone(), progress };
+        let work = self.build_work(before, indexes.len()).await?;
         let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
         let sources: Vec<Option<usize>> = sources.iter().map(|source| source.old()).collect();
         let stopped = match is_online {
@@ -144,22 +138,82 @@ impl Session {
             IndexBuild::begin(change, before, (after, &sources), indexes, is_online, work).await?;
         drop(stopped);
         build.fill(change).await?;
-        let wanted = locks.wanted(LockMode::Exclusive);
-        let mut steps = LockSteps::new(self);
-        while !locks.is_alone {
+        let mut end = LockEnd::new(self, locks);
+        while !end.is_alone() {
             for _ in 0..ROUNDS_MAX {
                 if build.catch_up(change).await? <= SHORT_ROUND {
                     break;
                 }
             }
-            match self.lock_step(&wanted, &mut steps).await? {
-                Some(guards) => {
-                    locks.guards.extend(guards);
-                    locks.is_alone = true;
-                }
-                None => self.rest(&wanted, &mut steps).await?,
-            }
+            end.try_once(self).await?;
         }
         build.finish(change).await
+    }
+
+    /// Copies a table into new trees; gives the number of rows. Nobody else uses it when this is done.
+    pub(super) async fn copy_table(
+        &self,
+        change: &mut SchemaChange,
+        (before, after): (&Arc<TableHandle>, &ReadyTable),
+        (keys, converter): (CopiedKeys, &mut dyn RowConverter),
+        (locks, concurrency): (&mut AlterLocks, Concurrency),
+    ) -> Result<u64, SqlError> {
+        let work = self.build_work(before, after.definition().indexes.len()).await?;
+        let is_online = concurrency == Concurrency::ReadersAndWriters && !locks.is_alone;
+        let stopped = match is_online {
+            true => self.exclude_writers(locks).await?,
+            false => Vec::new(),
+        };
+        let begun = TableCopy::begin(change, (before, after), (keys, converter), is_online, work);
+        let mut copy = begun.await?;
+        drop(stopped);
+        let count = copy.fill(change).await?;
+        let mut end = LockEnd::new(self, locks);
+        while !end.is_alone() {
+            for _ in 0..ROUNDS_MAX {
+                if copy.catch_up(change).await? <= SHORT_ROUND {
+                    break;
+                }
+            }
+            end.try_once(self).await?;
+        }
+        copy.finish(change).await?;
+        Ok(count)
+    }
+
+    async fn build_work(&self, before: &Arc<TableHandle>, indexes: usize) -> Result<BuildWork, SqlError> {
+        let progress = Arc::new(Progress::default());
+        let rows = before.clone().ready(self.instance.engine()).await?.estimated_rows();
+        progress.expect(rows * (1 + indexes as u64));
+        self.process.watch_progress(&progress);
+        Ok(BuildWork { space: self.instance.temporary().clone(), progress })
+    }
+}
+
+/// The requests for the exclusive lock, between which a build goes on catching up.
+struct LockEnd<'l> {
+    locks: &'l mut AlterLocks,
+    wanted: Vec<(LockName, LockMode)>,
+    steps: LockSteps,
+}
+
+impl<'l> LockEnd<'l> {
+    fn new(session: &Session, locks: &'l mut AlterLocks) -> LockEnd<'l> {
+        LockEnd { wanted: locks.wanted(LockMode::Exclusive), steps: LockSteps::new(session), locks }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.locks.is_alone
+    }
+
+    async fn try_once(&mut self, session: &Session) -> Result<(), SqlError> {
+        match session.lock_step(&self.wanted, &mut self.steps).await? {
+            Some(guards) => {
+                self.locks.guards.extend(guards);
+                self.locks.is_alone = true;
+                Ok(())
+            }
+            None => session.rest(&self.wanted, &mut self.steps).await,
+        }
     }
 }

@@ -279,7 +279,7 @@ impl Session {
         let mut change = self.instance.catalog().begin_change();
         let mut locks = AlterLocks::none();
         let (table, copied) = match alteration.rebuild {
-            true => self.rebuild(&mut change, alteration, &mut locks).await?,
+            true => self.rebuild(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
             false => self.change_in_place(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
         };
         self.commit_change(change, shield).await?;

@@ -102,7 +102,7 @@ fn row(instance: &Instance, entry: &ProcessEntry, is_raw: bool) -> Vec<Value> {
         Value::bytes(format!("{}@{}", activity.user, entry.client_host())),
         optional(activity.database.as_deref()),
         Value::bytes(activity.command),
-        Value::bytes(entry.shown_state(&activity, instance.catalog().locks())),
+        Value::bytes(entry.shown_state(&activity, instance.catalog().locks()).as_bytes()),
         Value::Int(activity.since.elapsed().as_secs() as i64),
         running.map_or(Value::Null, shown_text),
         member(1),
