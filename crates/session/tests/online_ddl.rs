@@ -231,6 +231,11 @@ fn kill_takes_a_build_back() {
             own.query("alter table t add index (b), add unique (a)").await
         });
         tokio::time::sleep(Duration::from_millis(400)).await;
+        let stages = "select event_name, work_completed > 0, work_completed <= work_estimated
+            from performance_schema.events_stages_current";
+        let shown = client.query(stages).await;
+        assert!(shown.contains("stage/innodb/alter table ("), "{shown}");
+        assert!(shown.ends_with("\t1\t1\n"), "{shown}");
         process.kill.kill(KillKind::Query);
         let answer = building.await.expect("it ends");
         assert!(answer.starts_with("ERROR 1317"), "{answer}");

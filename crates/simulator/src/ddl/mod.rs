@@ -5,6 +5,7 @@
 //! performance runs the same statements with crashes; whatever a recovery finds must be what the rehearsal saw before or
 //! after the statement that was on its way, so that each statement is wholly there or wholly absent.
 
+mod builder;
 mod performance;
 mod server;
 mod state;

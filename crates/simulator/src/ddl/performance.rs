@@ -1,5 +1,6 @@
 //! One seed: the rehearsal, the performance with its crashes, and the check of every image.
 
+use super::builder::build_beside;
 use super::server::{Client, open};
 use super::state::State;
 use super::statements::{Author, Texts, first_definitions, first_rows};
@@ -285,10 +286,17 @@ pub fn run_ddl_seed(options: &DdlOptions) -> Result<Report, Violation> {
     let (mut report, mut found) = (Report::default(), None);
     let env = world.env();
     let life = async {
-        let server = open(env, false).await?;
+        let server = open(env.clone(), false).await?;
         let Tracks { definitions, rows } = &tracks;
         let definer = play(&server, &definitions.units, &definitions.progress, options.fault);
-        both(definer, play(&server, &rows.units, &rows.progress, PlantedDdlFault::None)).await?;
+        let done = Cell::new(false);
+        let players = async {
+            let played =
+                both(definer, play(&server, &rows.units, &rows.progress, PlantedDdlFault::None)).await;
+            done.set(true);
+            played
+        };
+        both(players, build_beside(&env, &server, options.units, &done)).await?;
         recovered_places(&server, &tracks).await?;
         check_structure(&server).await
     };

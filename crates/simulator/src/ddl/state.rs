@@ -2,6 +2,7 @@
 //!
 //! Called by the performance, in the rehearsal after each unit and after each recovery.
 
+use super::builder::without_builds;
 use super::server::{Answer, Client};
 use instance::Instance;
 use std::collections::BTreeMap;
@@ -71,6 +72,7 @@ impl State {
     pub async fn of_rows(server: &Arc<Instance>) -> Result<State, String> {
         let mut state = State::default();
         state.read_database(&mut Client::connect(server), ROWS_DATABASE).await?;
+        state.lines = state.lines.iter().filter_map(|line| without_builds(line)).collect();
         Ok(state)
     }
 

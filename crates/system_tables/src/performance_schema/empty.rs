@@ -24,14 +24,6 @@ pub(super) const TABLES: &[Table] = &[
          ERROR_CODE varchar(10)?; SUBSYSTEM varchar(7)?; DATA text",
     ),
     without_rows(
-        "events_stages_current",
-        "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
-         varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \
-         TIMER_WAIT bigint unsigned?; WORK_COMPLETED bigint unsigned?; WORK_ESTIMATED bigint unsigned?; \
-         NESTING_EVENT_ID bigint unsigned?; NESTING_EVENT_TYPE \
-         enum('TRANSACTION','STATEMENT','STAGE','WAIT')?",
-    ),
-    without_rows(
         "events_stages_history",
         "THREAD_ID bigint unsigned; EVENT_ID bigint unsigned; END_EVENT_ID bigint unsigned?; EVENT_NAME \
          varchar(128); SOURCE varchar(64)?; TIMER_START bigint unsigned?; TIMER_END bigint unsigned?; \

@@ -10,6 +10,7 @@ mod files;
 mod memory;
 mod prepared;
 mod setup;
+mod stages;
 mod summaries;
 mod table_io;
 mod threads;
@@ -38,6 +39,7 @@ pub(crate) fn all() -> Vec<Table> {
         memory::TABLES,
         prepared::TABLES,
         setup::TABLES,
+        stages::TABLES,
         summaries::TABLES,
         table_io::TABLES,
         threads::TABLES,

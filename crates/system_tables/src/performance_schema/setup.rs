@@ -67,7 +67,7 @@ const METRICS: Shape = Shape {
 
 /// MySQL's consumers; the ones that cannot be switched are on or off for good.
 const CONSUMER_NAMES: &[(&str, bool)] = &[
-    ("events_stages_current", false),
+    ("events_stages_current", true),
     ("events_stages_history", false),
     ("events_stages_history_long", false),
     ("events_statements_cpu", false),

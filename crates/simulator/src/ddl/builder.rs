@@ -1,0 +1,62 @@
+//! A third session, which changes the tables whose rows another one changes: indexes are built and tables are copied beside
+//! writers, with crashes at every moment of it.
+//!
+//! What it leaves is no part of the states that are compared (`without_builds`); whether indexes and rows agree is the
+//! structure's check.
+
+use super::server::Client;
+use super::state::ROWS_DATABASE;
+use env::Env;
+use instance::Instance;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Part of every name that it gives.
+const MARK: &str = "beside";
+/// Between two statements, so that tables come into being.
+const PAUSE_US: u64 = 2_000;
+
+const CHANGES: [&str; 10] = [
+    "ALTER TABLE @.x ADD INDEX beside (a, id), ALGORITHM=INPLACE, LOCK=NONE",
+    "ALTER TABLE @.y FORCE, LOCK=NONE",
+    "ALTER TABLE @.x ADD COLUMN beside_c INT DEFAULT 3 INVISIBLE",
+    "ALTER TABLE @.y ADD UNIQUE INDEX beside (b(20), id)",
+    "ALTER TABLE @.x DROP INDEX beside, ADD INDEX beside_2 (beside_c, b)",
+    "OPTIMIZE TABLE @.x",
+    "ALTER TABLE @.y DROP INDEX beside, ADD INDEX beside_2 (b), FORCE",
+    "ALTER TABLE @.x DROP INDEX beside_2",
+    "ALTER TABLE @.x DROP COLUMN beside_c",
+    "ALTER TABLE @.y DROP INDEX beside_2",
+];
+
+/// What a change is refused with when an earlier one did not find its table.
+const EXPECTED: [&str; 3] = ["Unknown database", "doesn't exist", "check that column/key exists"];
+
+/// Changes definitions until the others are done, at most `count` times.
+pub async fn build_beside(
+    env: &Env,
+    server: &Arc<Instance>,
+    count: usize,
+    done: &Cell<bool>,
+) -> Result<(), String> {
+    let mut client = Client::connect(server);
+    for change in CHANGES.iter().cycle().take(count) {
+        if done.get() {
+            break;
+        }
+        let text = change.replace('@', ROWS_DATABASE);
+        let answer = client.query(&text).await;
+        if answer.is_error && !EXPECTED.iter().any(|expected| answer.end.contains(expected)) {
+            return Err(format!("{text}: {}", answer.end));
+        }
+        env.clock.sleep(PAUSE_US).await;
+    }
+    Ok(())
+}
+
+/// A line of a state as it would be without such changes; `None`: it would not be there.
+pub fn without_builds(line: &str) -> Option<String> {
+    let kept: Vec<&str> =
+        line.lines().filter(|part| !part.contains(MARK)).map(|part| part.trim_end_matches(',')).collect();
+    (!kept.is_empty()).then(|| kept.join("\n"))
+}
