@@ -129,6 +129,11 @@ impl EventHeader {
     }
 }
 
+/// The checksum that events end in.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
 /// Appends a whole event; the header's length is made here.
 pub fn write_event(header: &EventHeader, body: &[u8], checksum: Checksum, out: &mut Vec<u8>) {
     let start = out.len();

@@ -48,7 +48,7 @@ pub use format_description::FormatDescription;
 pub use gtid::{Gtid, GtidSet, NUMBER_MAX, ServerUuid};
 pub use gtid_event::{GtidEvent, MAY_HAVE_STATEMENTS};
 pub use header::{
-    CHECKSUM_BYTES, Checksum, EventHeader, HEADER_BYTES, MAGIC, RawEvent, event_type, header_flag,
+    CHECKSUM_BYTES, Checksum, EventHeader, HEADER_BYTES, MAGIC, RawEvent, crc32, event_type, header_flag,
     split_event, write_event,
 };
 pub use package::{CommitPackage, GtidChoice, Place};

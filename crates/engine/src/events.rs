@@ -267,6 +267,14 @@ impl Engine {
         queued.open_pieces.keys().next().map_or(all, |first| all.min(*first))
     }
 
+    /// Whoever takes events cannot go on: the engine stops, because commits would be missing in what is derived.
+    pub fn events_failed(&self, what: &str) {
+        if !self.closed.load(Ordering::Acquire) {
+            self.fail(EngineError::Io { what: format!("binary log: {what}") });
+        }
+        self.events.room.wake_all();
+    }
+
     /// Lets `next_events` end once the queue is empty.
     pub fn stop_events(&self) {
         self.events.stopping.store(true, Ordering::Release);
@@ -279,6 +287,11 @@ impl Engine {
         let pin = self.wal.pin(Lsn(from));
         drop(self.opening_hold.lock().take());
         pin
+    }
+
+    /// What is held of the log begins at `lsn` now.
+    pub fn release_log(hold: &mut LogPin, lsn: u64) {
+        hold.move_to(Lsn(lsn));
     }
 
     /// What an earlier life has committed behind `after`, from the log. Complete if the engine was opened with

@@ -1,0 +1,128 @@
+//! How far the binary log is certain: a small file that is replaced as a whole.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 4 + 4 | `EKBP`, length of the rest but the checksum |
+//! | 8 + 8 | number of the current file, its certain length |
+//! | 8 | LSN: the engine's log behind it has what follows |
+//! | 8 | place of the last transaction in the file |
+//! | 8 + n | executed transactions: length, set |
+//! | rest | purged transactions |
+//! | 4 | CRC-32 of all before |
+//!
+//! Invariant: the binary log's file is synced up to the length before the note is, and the engine's log is kept from the LSN on.
+use crate::SourceError;
+use binlog::GtidSet;
+use env::{Env, IoBuf, OpenOptions};
+
+/// The file's name, in the data directory.
+pub const POSITION_FILE: &str = "binlog.position";
+const NEW_FILE: &str = "binlog.position.new";
+const MAGIC: [u8; 4] = *b"EKBP";
+
+/// See the head of this file.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The current file.
+    pub file: u64,
+    /// Its certain length.
+    pub length: u64,
+    /// Commits at or before it are in the files.
+    pub lsn: u64,
+    /// The last transaction's place in the file.
+    pub sequence_number: u64,
+    /// All transactions of the binary log, those that were purged included.
+    pub executed: GtidSet,
+    /// Those whose files are gone.
+    pub purged: GtidSet,
+}
+
+impl Position {
+    fn encode(&self) -> Vec<u8> {
+        let (mut executed, mut rest) = (Vec::new(), Vec::new());
+        self.executed.encode(&mut executed);
+        let length = executed.len() as u64;
+        for number in [self.file, self.length, self.lsn, self.sequence_number, length] {
+            rest.extend_from_slice(&number.to_le_bytes());
+        }
+        rest.extend_from_slice(&executed);
+        self.purged.encode(&mut rest);
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&(rest.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&rest);
+        let crc = binlog::crc32(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Position> {
+        let rest = bytes.strip_prefix(&MAGIC)?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let (mut rest, behind) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let stored = u32::from_le_bytes(*behind.first_chunk::<4>()?);
+        if binlog::crc32(&bytes[..8 + rest.len()]) != stored {
+            return None;
+        }
+        let mut numbers = [0; 5];
+        for number in &mut numbers {
+            let (bytes, behind) = rest.split_first_chunk::<8>()?;
+            *number = u64::from_le_bytes(*bytes);
+            rest = behind;
+        }
+        let [file, length, lsn, sequence_number, executed_bytes] = numbers;
+        let (executed, purged) = rest.split_at_checked(usize::try_from(executed_bytes).ok()?)?;
+        let (executed, purged) = (GtidSet::decode(executed).ok()?, GtidSet::decode(purged).ok()?);
+        Some(Position { file, length, lsn, sequence_number, executed, purged })
+    }
+}
+
+/// The note; `None` if there has been no binary log.
+pub async fn load_position(env: &Env) -> Result<Option<Position>, SourceError> {
+    let file = match env.disk.open(POSITION_FILE, OpenOptions::existing()).await {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let length = file.len().await? as usize;
+    let (buffer, result) = file.read_at(0, IoBuf::zeroed(length)).await;
+    result?;
+    let damaged = || SourceError::Damaged(format!("{POSITION_FILE} is damaged"));
+    Position::decode(buffer.as_slice()).ok_or_else(damaged).map(Some)
+}
+
+/// Replaces the note durably.
+pub async fn store_position(env: &Env, position: &Position) -> Result<(), SourceError> {
+    replace_file(env, POSITION_FILE, NEW_FILE, &position.encode()).await
+}
+
+/// Gives a file new contents, durably, as a whole or not at all.
+pub(crate) async fn replace_file(env: &Env, name: &str, new: &str, bytes: &[u8]) -> Result<(), SourceError> {
+    let file = env.disk.open(new, OpenOptions::create()).await?;
+    file.set_len(0).await?;
+    let (_, result) = file.write_at(0, IoBuf::copy_of(bytes)).await;
+    result?;
+    file.sync_all().await?;
+    drop(file);
+    env.disk.rename(new, name).await?;
+    env.disk.sync_dir("").await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_comes_back_and_damage_is_noticed() {
+        let executed = GtidSet::parse("494816f8-eab3-11f1-b506-02fc00000001:1-9").unwrap();
+        let position = Position { file: 3, length: 4711, lsn: 99, sequence_number: 7, executed, ..Position::default() };
+        let bytes = position.encode();
+        assert_eq!(Position::decode(&bytes), Some(position));
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 4;
+            assert_eq!(Position::decode(&changed), None, "byte {at}");
+            assert_eq!(Position::decode(&bytes[..at]), None);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The task that writes the files of the binary log behind the commits.
+//!
+//! Invariant: the note of the position is stored only when the file is synced up to it, and before readers see a new file. So
+//! whatever a crash takes lies behind the note, in one file, and the engine's log behind the note's LSN makes the same bytes again.
+use crate::SourceError;
+use crate::log::{BinaryLog, LogFile, Request};
+use crate::position::{Position, load_position, replace_file, store_position};
+use binlog::{
+    Checksum, CommitPackage, Event, EventHeader, Events, FormatDescription, GtidSet, MAGIC, Place,
+    event_type, header_flag, split_event, write_event,
+};
+use engine::{CommittedEvents, Engine, EventNews, LogPin};
+use env::{File, IoBuf, OpenOptions};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// So much is written before it is synced, if nothing else asks for it.
+const SYNC_BYTES: u64 = 8 << 20;
+/// One write.
+const WRITE_BYTES: usize = 1 << 20;
+/// How long a full disk is waited for before the next try.
+const NO_SPACE_RETRY_US: u64 = 200_000;
+/// What becomes the index.
+const NEW_INDEX: &str = "binlog.index.new";
+
+pub(crate) struct Writer {
+    log: Arc<BinaryLog>,
+    file: Arc<dyn File>,
+    checksum: Checksum,
+    /// What is in the file; `length` counts what is written.
+    at: Position,
+    synced_length: u64,
+    synced_lsn: u64,
+    hold: LogPin,
+    out: Vec<u8>,
+}
+
+impl Writer {
+    pub async fn open(log: Arc<BinaryLog>) -> Result<Writer, SourceError> {
+        let found = load_position(&log.env).await?;
+        let gone = || SourceError::Damaged("the engine's log behind the binary log is gone".into());
+        let Some(at) = found else {
+            let at = Position { lsn: log.engine.events_taken_to(0), ..Position::default() };
+            let hold = log.engine.hold_log(at.lsn).ok_or_else(gone)?;
+            return Writer::begin(log, at, hold).await;
+        };
+        let hold = log.engine.hold_log(at.lsn).ok_or_else(gone)?;
+        let mut writer = Writer::resume(log, at, hold).await?;
+        let mut logged = writer.log.engine.logged_events(writer.at.lsn).await?;
+        while let Some(commit) = logged.next().await? {
+            writer.add(&commit)?;
+            if writer.out.len() >= WRITE_BYTES {
+                writer.write().await?;
+            }
+        }
+        writer.write().await?;
+        // Each start begins a file.
+        writer.rotate(false).await?;
+        Ok(writer)
+    }
+
+    /// The first file.
+    async fn begin(log: Arc<BinaryLog>, at: Position, hold: LogPin) -> Result<Writer, SourceError> {
+        let file = log.env.disk.open(&log.file_name(1), OpenOptions::create()).await?;
+        let checksum = log.config.checksum;
+        let mut writer =
+            Writer { log, file, checksum, at, synced_length: 0, synced_lsn: 0, hold, out: Vec::new() };
+        writer.next_file().await?;
+        Ok(writer)
+    }
+
+    /// The file that the note names, without what is behind the note.
+    async fn resume(log: Arc<BinaryLog>, at: Position, hold: LogPin) -> Result<Writer, SourceError> {
+        let mut files = files_on_disk(&log).await?;
+        for later in files.iter().filter(|file| file.number > at.file) {
+            log.env.disk.remove(&log.file_name(later.number)).await?;
+        }
+        files.retain(|file| file.number <= at.file);
+        let file = log.open_file(at.file).await?;
+        if file.len().await? < at.length {
+            return Err(SourceError::Damaged(format!("{} is too short", log.file_name(at.file))));
+        }
+        file.set_len(at.length).await?;
+        if let Some(last) = files.last_mut() {
+            last.length = at.length;
+        }
+        let head = read(&*file, 0, at.length.min(512)).await?;
+        let checksum = match head.get(MAGIC.len()..).map(|rest| split_event(rest, Checksum::Crc32)) {
+            Some(Ok(raw)) if raw.header.event_type == event_type::FORMAT_DESCRIPTION => {
+                FormatDescription::decode(raw.body)?.checksum
+            }
+            _ => return Err(SourceError::Damaged(format!("{} has no header", log.file_name(at.file)))),
+        };
+        {
+            let mut published = log.published.lock();
+            published.files = files;
+            published.executed = at.executed.clone();
+            published.purged = at.purged.clone();
+        }
+        let (synced_length, synced_lsn) = (at.length, at.lsn);
+        Ok(Writer { log, file, checksum, at, synced_length, synced_lsn, hold, out: Vec::new() })
+    }
+
+    /// Until the log is closed.
+    pub async fn run(mut self) -> Result<(), SourceError> {
+        loop {
+            match self.log.engine.next_events().await? {
+                EventNews::Commits(commits) => {
+                    for commit in &commits {
+                        self.add(commit)?;
+                        if self.out.len() >= WRITE_BYTES {
+                            self.write().await?;
+                        }
+                    }
+                    self.write().await?;
+                    if self.at.length >= (self.log.config.live)().file_bytes_max {
+                        self.rotate(true).await?;
+                    } else if self.at.length - self.synced_length >= SYNC_BYTES {
+                        self.store().await?;
+                    }
+                }
+                EventNews::Called => {
+                    let requests = std::mem::take(&mut *self.log.requests.lock());
+                    for (request, done) in requests {
+                        let result = self.serve(request).await;
+                        done.set();
+                        result?;
+                    }
+                    self.store().await?;
+                }
+                EventNews::Stopped => {
+                    self.put(&Event::Stop, 0);
+                    self.write().await?;
+                    return self.store().await;
+                }
+            }
+        }
+    }
+
+    async fn serve(&mut self, request: Request) -> Result<(), SourceError> {
+        match request {
+            Request::Rotate => self.rotate(true).await,
+            Request::Purge(number) => self.purge(number).await,
+            Request::Reset => {
+                self.purge(self.at.file).await?;
+                let old = self.log.file_name(self.at.file);
+                let (lsn, old_number) = (self.at.lsn, self.at.file);
+                self.at = Position { lsn, ..Position::default() };
+                self.log.published.lock().files.clear();
+                self.next_file().await?;
+                if old_number != self.at.file {
+                    self.log.env.disk.remove(&old).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The transaction's bytes, unwritten.
+    fn add(&mut self, commit: &CommittedEvents) -> Result<(), SourceError> {
+        let package = CommitPackage::decode(&commit.bytes)?;
+        let place = Place {
+            source: self.log.config.server_uuid,
+            executed: &self.at.executed,
+            sequence_number: self.at.sequence_number + 1,
+            last_committed: self.at.sequence_number,
+            position: self.at.length + self.out.len() as u64,
+            checksum: self.checksum,
+            xid: commit.lsn,
+        };
+        let gtid = package.write(&place, &mut self.out)?;
+        if let Some(gtid) = gtid {
+            self.at.executed.add(gtid);
+        }
+        self.at.sequence_number += 1;
+        self.at.lsn = commit.lsn;
+        Ok(())
+    }
+
+    fn put(&mut self, event: &Event, flags: u16) {
+        let mut body = Vec::new();
+        event.encode(&mut body);
+        let live = (self.log.config.live)();
+        let is_description = event.event_type() == event_type::FORMAT_DESCRIPTION;
+        let checksum = if is_description { Checksum::Crc32 } else { self.checksum };
+        let length = binlog::HEADER_BYTES + body.len() + checksum.len();
+        let header = EventHeader {
+            timestamp: (self.log.config.now_s)(),
+            event_type: event.event_type(),
+            server_id: live.server_id,
+            length: 0,
+            next_position: (self.at.length + (self.out.len() + length) as u64) as u32,
+            flags,
+        };
+        write_event(&header, &body, checksum, &mut self.out);
+    }
+
+    /// Writes what has gathered; readers see it then.
+    async fn write(&mut self) -> Result<(), SourceError> {
+        self.write_unseen().await?;
+        let mut published = self.log.published.lock();
+        if let Some(last) = published.files.last_mut().filter(|file| file.number == self.at.file) {
+            last.length = self.at.length;
+        }
+        if published.executed != self.at.executed {
+            published.executed.clone_from(&self.at.executed);
+        }
+        drop(published);
+        self.log.written_lsn.store(self.at.lsn, Ordering::Release);
+        self.log.progress.wake_all();
+        Ok(())
+    }
+
+    async fn write_unseen(&mut self) -> Result<(), SourceError> {
+        while !self.out.is_empty() {
+            let (_, result) = self.file.write_at(self.at.length, IoBuf::copy_of(&self.out)).await;
+            match result.map_err(SourceError::from) {
+                Ok(()) => {
+                    self.at.length += self.out.len() as u64;
+                    self.out.clear();
+                }
+                Err(SourceError::NoSpace) => self.log.env.clock.sleep(NO_SPACE_RETRY_US).await,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure of what is written, and lets the engine's log before it go.
+    async fn store(&mut self) -> Result<(), SourceError> {
+        let lsn = self.log.engine.events_taken_to(self.at.lsn);
+        if self.at.length == self.synced_length && lsn <= self.synced_lsn {
+            return Ok(());
+        }
+        loop {
+            match self.try_store(lsn).await {
+                Err(SourceError::NoSpace) => self.log.env.clock.sleep(NO_SPACE_RETRY_US).await,
+                other => return other,
+            }
+        }
+    }
+
+    async fn try_store(&mut self, lsn: u64) -> Result<(), SourceError> {
+        self.file.sync_all().await?;
+        let position = Position { lsn: lsn.max(self.synced_lsn), ..self.at.clone() };
+        store_position(&self.log.env, &position).await?;
+        self.synced_length = self.at.length;
+        self.synced_lsn = position.lsn;
+        Engine::release_log(&mut self.hold, position.lsn);
+        Ok(())
+    }
+
+    /// Ends the file and begins the next one.
+    async fn rotate(&mut self, names_next: bool) -> Result<(), SourceError> {
+        if names_next {
+            let file = self.log.file_name(self.at.file + 1);
+            self.put(&Event::Rotate { position: MAGIC.len() as u64, file }, 0);
+            self.write_unseen().await?;
+        }
+        self.file.sync_all().await?;
+        let ended = self.at.length;
+        self.next_file().await?;
+        let number = self.at.file - 1;
+        {
+            let mut published = self.log.published.lock();
+            if let Some(file) = published.files.iter_mut().find(|file| file.number == number) {
+                file.length = ended;
+            }
+        }
+        self.log.progress.wake_all();
+        self.expire().await
+    }
+
+    /// Begins the file behind the present one; readers see it when it is certain.
+    async fn next_file(&mut self) -> Result<(), SourceError> {
+        self.at.file += 1;
+        (self.at.length, self.at.sequence_number) = (0, 0);
+        let file = self.log.env.disk.open(&self.log.file_name(self.at.file), OpenOptions::create()).await?;
+        file.set_len(0).await?;
+        self.file = file;
+        self.checksum = self.log.config.checksum;
+        self.out.extend_from_slice(&MAGIC);
+        let description = FormatDescription::new(&self.log.config.server_version, 0, self.checksum);
+        self.put(&Event::FormatDescription(description), 0);
+        self.put(&Event::PreviousGtids(self.at.executed.clone()), header_flag::IGNORABLE);
+        self.write_unseen().await?;
+        self.file.sync_all().await?;
+        let begun_at = (self.log.config.now_s)();
+        let new = LogFile { number: self.at.file, length: self.at.length, begun_at };
+        let mut files = self.log.files();
+        files.push(new);
+        self.write_index(&files).await?;
+        // Sequence numbers begin anew, so the note must be of this file before it has a transaction.
+        self.synced_length = u64::MAX;
+        let lsn = self.log.engine.events_taken_to(self.at.lsn);
+        self.try_store(lsn).await?;
+        {
+            let mut published = self.log.published.lock();
+            published.files.push(new);
+            published.executed.clone_from(&self.at.executed);
+            published.purged.clone_from(&self.at.purged);
+        }
+        self.log.written_lsn.store(self.at.lsn, Ordering::Release);
+        self.log.progress.wake_all();
+        Ok(())
+    }
+
+    async fn write_index(&self, files: &[LogFile]) -> Result<(), SourceError> {
+        let text: String = files.iter().map(|file| format!("./{}\n", self.log.file_name(file.number))).collect();
+        replace_file(&self.log.env, &format!("{}.index", self.log.config.base), NEW_INDEX, text.as_bytes()).await
+    }
+
+    /// Removes the files before `number`.
+    async fn purge(&mut self, number: u64) -> Result<(), SourceError> {
+        let (gone, kept): (Vec<LogFile>, Vec<LogFile>) =
+            self.log.files().into_iter().partition(|file| file.number < number.min(self.at.file));
+        let Some(first) = kept.first().filter(|_| !gone.is_empty()) else { return Ok(()) };
+        self.at.purged = previous_gtids(&self.log, first.number).await?;
+        // The note first: a file that it counts as purged may still be there, but none is missed.
+        let lsn = self.log.engine.events_taken_to(self.at.lsn);
+        self.try_store(lsn).await?;
+        {
+            let mut published = self.log.published.lock();
+            published.files.clone_from(&kept);
+            published.purged.clone_from(&self.at.purged);
+        }
+        self.write_index(&kept).await?;
+        for file in gone {
+            self.log.env.disk.remove(&self.log.file_name(file.number)).await?;
+        }
+        self.log.env.disk.sync_dir("").await?;
+        Ok(())
+    }
+
+    /// Purges by age.
+    async fn expire(&mut self) -> Result<(), SourceError> {
+        let seconds = (self.log.config.live)().expire_seconds;
+        if seconds == 0 {
+            return Ok(());
+        }
+        let oldest_kept = u64::from((self.log.config.now_s)()).saturating_sub(seconds);
+        // A file's last transaction is as old as the next file.
+        let first = self.log.files().iter().rev().find(|file| u64::from(file.begun_at) < oldest_kept).copied();
+        match first {
+            Some(first) => self.purge(first.number).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// The files by their names, with their lengths.
+async fn files_on_disk(log: &BinaryLog) -> Result<Vec<LogFile>, SourceError> {
+    let mut files = Vec::new();
+    let prefix = format!("{}.", log.config.base);
+    for name in log.env.disk.list("").await? {
+        let Some(number) = name.strip_prefix(&prefix).and_then(|number| number.parse().ok()) else { continue };
+        let file = log.open_file(number).await?;
+        let length = file.len().await?;
+        let head = read(&*file, 0, length.min(64)).await?;
+        let header = head.get(MAGIC.len()..).and_then(EventHeader::read);
+        files.push(LogFile { number, length, begun_at: header.map_or(0, |header| header.timestamp) });
+    }
+    files.sort_by_key(|file| file.number);
+    Ok(files)
+}
+
+/// What a file's header says of the files before it.
+pub(crate) async fn previous_gtids(log: &BinaryLog, number: u64) -> Result<GtidSet, SourceError> {
+    let file = log.open_file(number).await?;
+    let length = file.len().await?;
+    let mut wanted = 4096;
+    loop {
+        let head = read(&*file, 0, length.min(wanted)).await?;
+        for raw in Events::of_file(&head)? {
+            if let Event::PreviousGtids(set) = Event::decode(&raw?)? {
+                return Ok(set);
+            }
+        }
+        if wanted >= length {
+            return Err(SourceError::Damaged(format!("{} has no header", log.file_name(number))));
+        }
+        wanted *= 4;
+    }
+}
+
+pub(crate) async fn read(file: &dyn File, offset: u64, length: u64) -> Result<Vec<u8>, SourceError> {
+    let (buffer, result) = file.read_at(offset, IoBuf::for_overwriting(length as usize)).await;
+    result?;
+    Ok(buffer.as_slice().to_vec())
+}
