@@ -15,6 +15,7 @@ use env::TemporarySpace;
 use env::sync::Places;
 use executor::ServerMemory;
 use parser::DigestSeed;
+use source::BinaryLog;
 use telemetry::Telemetry;
 
 use crate::backups::Backups;
@@ -98,6 +99,8 @@ pub struct Instance {
     /// Ends the program.
     pub stopper: Stopper,
     engine_status: EngineStatus,
+    /// Only with `log_bin`.
+    binary_log: OnceLock<Arc<BinaryLog>>,
     /// Where rows go that memory has no room for.
     temporary: OnceLock<Arc<TemporarySpace>>,
     open_metrics: EngineStatus,
@@ -162,6 +165,7 @@ impl Instance {
                 prepared_places: Places::default(),
                 ended_counters: Counters::default(),
                 gauges: Gauges::default(),
+                binary_log: OnceLock::new(),
                 temporary: OnceLock::new(),
                 telemetry: Telemetry::default(),
                 logs: ServerLogs::default(),
@@ -222,6 +226,16 @@ impl Instance {
     /// Says where temporary files are; once, before the first statement. Without it they are with the data.
     pub fn set_temporary(&self, space: Arc<TemporarySpace>) {
         let _ = self.temporary.set(space);
+    }
+
+    /// Says that there is a binary log; once, before the first session.
+    pub fn set_binary_log(&self, log: Arc<BinaryLog>) {
+        let _ = self.binary_log.set(log);
+    }
+
+    /// The binary log, if there is one.
+    pub fn binary_log(&self) -> Option<&Arc<BinaryLog>> {
+        self.binary_log.get()
     }
 
     pub fn temporary(&self) -> &Arc<TemporarySpace> {

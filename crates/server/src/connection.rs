@@ -6,6 +6,7 @@
 mod client;
 mod commands;
 mod definition_cache;
+mod event_stream;
 mod idle;
 mod login;
 mod parameters;

@@ -10,6 +10,7 @@ mod log;
 mod machine;
 mod version;
 
+mod binary_log;
 mod certificate;
 mod copy_directory;
 mod data_directory;
@@ -19,6 +20,7 @@ mod log_files;
 mod metrics;
 mod panics;
 mod repeated;
+mod server_uuid;
 mod service_manager;
 mod shared;
 mod signals;

@@ -15,6 +15,7 @@ use engine::{Engine, EngineOptions, FlushAtCommit, Packing};
 use env::TemporarySpace;
 use instance::{Instance, InstanceConfig, KillKind, SleepFuture, Timer};
 
+use crate::binary_log::BinaryLogPlan;
 use crate::copy_directory::CopyDirectories;
 use crate::data_directory::DataDirectory;
 use crate::events::ClockWatch;
@@ -118,7 +119,15 @@ fn serve(
         Err(message) => Err(message),
     };
     let engine = server.engine().clone();
-    let closed = on_worker(pool.first(), move || async move { engine.close().await });
+    let log = server.binary_log().cloned();
+    let closed = on_worker(pool.first(), move || async move {
+        if let Some(log) = log
+            && let Err(error) = log.close().await
+        {
+            log::error(&format!("the binary log could not be closed: {error}"));
+        }
+        engine.close().await
+    });
     match closed {
         Ok(Ok(())) => log::system("shutdown complete"),
         Ok(Err(error)) => log::error(&format!("the store could not be closed: {error}")),
@@ -185,7 +194,7 @@ fn open_store(
     let config = InstanceConfig {
         version: PROTOCOL_VERSION.to_owned(),
         version_comment: VERSION_COMMENT.to_owned(),
-        variables: with_file_names(settings),
+        variables: with_file_names(settings, directory)?,
         initial_root_password: initial_password(settings, directory.is_new())?,
         digest_seed: (random_u64(), random_u64()),
         timer: Arc::new(TokioTimer),
@@ -197,7 +206,9 @@ fn open_store(
     let temporary_bytes = settings.temporary_space_bytes;
     let environment = env::real_env(directory.path(), spawner)
         .map_err(|error| format!("cannot use {}: {error}", directory.path().display()))?;
+    let binary_log = BinaryLogPlan::of(settings);
     let options = EngineOptions {
+        keep_log_from: None,
         page_size_bytes: settings.page_size_bytes,
         buffer_pool_bytes: settings.buffer_pool_bytes,
         // Growth beyond the machine's memory would only be paged out again.
@@ -211,7 +222,6 @@ fn open_store(
         late_change_bytes: None,
         page_log_bytes: None,
         packing: if settings.packs_pages { Packing::WhenWorthwhile } else { Packing::Never },
-        keep_log_from: None,
         flush_at_commit: match settings.flush_log_at_commit {
             0 => FlushAtCommit::Lazy,
             1 => FlushAtCommit::Durable,
@@ -222,7 +232,9 @@ fn open_store(
     let hint = directory.hint_of_missing_files();
     let data_directory = directory.path().to_owned();
     on_worker(pool.first(), move || async move {
-        let engine = Engine::open(environment, options)
+        let keep_log_from = binary_log.needed_from(&environment).await?;
+        let options = EngineOptions { keep_log_from, ..options };
+        let engine = Engine::open(environment.clone(), options)
             .await
             .map_err(|error| format!("the store cannot be opened: {error}{hint}"))?;
         let behind = engine.stats().pages_behind;
@@ -230,6 +242,7 @@ fn open_store(
             log::system(&format!("the log was read; {behind} pages catch up with it in the background"));
         }
         let server = Instance::open(engine, config).await.map_err(|error| error.message)?;
+        binary_log.open(environment, &server).await?;
         server.set_temporary(temporary_space(&server, temporary_spawner, temporary_bytes).await?);
         server.set_log(log::at);
         server.logs.set_writer(logs);
@@ -280,13 +293,15 @@ fn open_host_files(server: &Instance, data_directory: &Path) -> Result<(), Strin
 }
 
 /// The variables that were given, and the names that follow from the machine's.
-fn with_file_names(settings: &Settings) -> Vec<(String, String)> {
+fn with_file_names(settings: &Settings, directory: &DataDirectory) -> Result<Vec<(String, String)>, String> {
     let mut variables = settings.variables.clone();
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "localhost" } else { host.trim() };
     let file = |ending: &str| format!("{host}{ending}");
     for (name, value) in [
         ("hostname", host.to_owned()),
+        ("server_uuid", crate::server_uuid::load(directory.path())?),
+        ("log_bin", if settings.binary_log.is_some() { "ON" } else { "OFF" }.to_owned()),
         ("general_log_file", file(".log")),
         ("slow_query_log_file", file("-slow.log")),
     ] {
@@ -294,7 +309,7 @@ fn with_file_names(settings: &Settings) -> Vec<(String, String)> {
             variables.push((name.to_owned(), value));
         }
     }
-    variables
+    Ok(variables)
 }
 
 fn random_u64() -> u64 {

@@ -9,6 +9,7 @@ mod connection_info;
 mod diagnostics;
 mod privileges;
 mod program;
+mod replication;
 mod result;
 mod session;
 mod shared_state;
@@ -21,6 +22,7 @@ mod xa;
 
 pub use connection_info::{ClientCapabilities, ConnectionInfo, TlsInfo};
 pub use program::{EventRun, schedule_events};
+pub use replication::stream_error;
 pub use session::{ConnectionLimits, Session, StatementId};
 pub use sink::{
     ClientGone, FlushFuture, OkInfo, PieceFuture, ResultSink, StateChange, StatusFlags, StatusInfo,

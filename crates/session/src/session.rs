@@ -66,6 +66,9 @@ pub struct Session {
     /// A commit has begun that may not happen: what is left of the transaction is rolled back.
     pub(crate) commit_is_due: bool,
     pub(crate) statements: Statements,
+    /// Of the running change of definitions, for the binary log.
+    pub(crate) definition_text: Option<Box<[u8]>>,
+    pub(crate) begin_event: crate::statement::BeginEvent,
     pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
@@ -133,6 +136,8 @@ impl Session {
             backup_passage: None,
             commit_is_due: false,
             statements: Statements::default(),
+            definition_text: None,
+            begin_event: crate::statement::BeginEvent::default(),
             programs: ProgramStack::default(),
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),

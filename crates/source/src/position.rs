@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn a_note_comes_back_and_damage_is_noticed() {
         let executed = GtidSet::parse("494816f8-eab3-11f1-b506-02fc00000001:1-9").unwrap();
-        let position = Position { file: 3, length: 4711, lsn: 99, sequence_number: 7, executed, ..Position::default() };
+        let position =
+            Position { file: 3, length: 4711, lsn: 99, sequence_number: 7, executed, ..Position::default() };
         let bytes = position.encode();
         assert_eq!(Position::decode(&bytes), Some(position));
         for at in 0..bytes.len() {

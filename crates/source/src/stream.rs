@@ -94,7 +94,8 @@ impl EventStream {
         event.encode(&mut body);
         let server_id = (self.log.config.live)().server_id;
         let event_type = event.event_type();
-        let header = EventHeader { event_type, server_id, flags: header_flag::ARTIFICIAL, ..EventHeader::default() };
+        let header =
+            EventHeader { event_type, server_id, flags: header_flag::ARTIFICIAL, ..EventHeader::default() };
         write_event(&header, &body, self.sent_checksum(), &mut out);
         out
     }
@@ -103,8 +104,12 @@ impl EventStream {
     pub fn heartbeat(&self) -> Vec<u8> {
         let server_id = (self.log.config.live)().server_id;
         let next_position = self.position as u32;
-        let header =
-            EventHeader { event_type: event_type::HEARTBEAT, server_id, next_position, ..EventHeader::default() };
+        let header = EventHeader {
+            event_type: event_type::HEARTBEAT,
+            server_id,
+            next_position,
+            ..EventHeader::default()
+        };
         let mut out = Vec::new();
         write_event(&header, self.file_name().as_bytes(), self.sent_checksum(), &mut out);
         out
@@ -143,7 +148,8 @@ impl EventStream {
                 }
                 continue;
             }
-            let next = self.log.published.lock().files.iter().map(|file| file.number).find(|one| *one > self.number);
+            let next =
+                self.log.published.lock().files.iter().map(|file| file.number).find(|one| *one > self.number);
             // The file may have grown before the next one came.
             if self.published().is_some_and(|file| file.length > self.position) {
                 continue;

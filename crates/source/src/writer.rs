@@ -306,8 +306,10 @@ impl Writer {
     }
 
     async fn write_index(&self, files: &[LogFile]) -> Result<(), SourceError> {
-        let text: String = files.iter().map(|file| format!("./{}\n", self.log.file_name(file.number))).collect();
-        replace_file(&self.log.env, &format!("{}.index", self.log.config.base), NEW_INDEX, text.as_bytes()).await
+        let text: String =
+            files.iter().map(|file| format!("./{}\n", self.log.file_name(file.number))).collect();
+        replace_file(&self.log.env, &format!("{}.index", self.log.config.base), NEW_INDEX, text.as_bytes())
+            .await
     }
 
     /// Removes the files before `number`.
@@ -340,7 +342,8 @@ impl Writer {
         }
         let oldest_kept = u64::from((self.log.config.now_s)()).saturating_sub(seconds);
         // A file's last transaction is as old as the next file.
-        let first = self.log.files().iter().rev().find(|file| u64::from(file.begun_at) < oldest_kept).copied();
+        let first =
+            self.log.files().iter().rev().find(|file| u64::from(file.begun_at) < oldest_kept).copied();
         match first {
             Some(first) => self.purge(first.number).await,
             None => Ok(()),
@@ -353,7 +356,9 @@ async fn files_on_disk(log: &BinaryLog) -> Result<Vec<LogFile>, SourceError> {
     let mut files = Vec::new();
     let prefix = format!("{}.", log.config.base);
     for name in log.env.disk.list("").await? {
-        let Some(number) = name.strip_prefix(&prefix).and_then(|number| number.parse().ok()) else { continue };
+        let Some(number) = name.strip_prefix(&prefix).and_then(|number| number.parse().ok()) else {
+            continue;
+        };
         let file = log.open_file(number).await?;
         let length = file.len().await?;
         let head = read(&*file, 0, length.min(64)).await?;

@@ -61,6 +61,10 @@ pub enum Command<'a> {
         parameter: u16,
         data: &'a [u8],
     },
+    /// COM_REGISTER_REPLICA.
+    RegisterReplica,
+    /// COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
+    BinlogDump(BinlogDump<'a>),
     StatementReset(u32),
     /// Has no reply.
     StatementClose(u32),
@@ -69,6 +73,21 @@ pub enum Command<'a> {
         row_count: u32,
     },
 }
+
+/// Where a replica wants to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinlogDump<'a> {
+    /// End at the end of what is there.
+    pub without_waiting: bool,
+    pub server_id: u32,
+    pub file: &'a [u8],
+    pub position: u64,
+    /// The transactions that it has, as the binary log encodes sets; then file and position do not count.
+    pub executed: Option<&'a [u8]>,
+}
+
+const DUMP_WITHOUT_WAITING: u16 = 1;
+const DUMP_BY_IDENTIFIERS: u16 = 4;
 
 const CURSOR_MASK: u8 = 0x07;
 
@@ -95,6 +114,19 @@ impl<'a> Command<'a> {
             13 => Self::Debug,
             14 => Self::Ping,
             17 => Self::ChangeUser(ChangeUser::decode(reader.take_rest(), capabilities)?),
+            18 => {
+                let (position, flags, server_id) = (reader.u32()?, reader.u16()?, reader.u32()?);
+                Self::BinlogDump(BinlogDump {
+                    without_waiting: flags & DUMP_WITHOUT_WAITING != 0,
+                    server_id,
+                    file: reader.take_rest(),
+                    position: u64::from(position),
+                    executed: None,
+                })
+            }
+            // Its host, account and port are for lists that nobody keeps here.
+            21 => Self::RegisterReplica,
+            30 => decode_dump(reader)?,
             22 => Self::StatementPrepare(reader.take_rest()),
             23 => decode_execute(reader)?,
             24 => Self::StatementSendLongData {
@@ -120,6 +152,22 @@ impl<'a> Command<'a> {
 /// Long data and close have no reply, so even a malformed one must stay unanswered.
 pub(crate) fn is_silent(packet: &[u8]) -> bool {
     matches!(packet.first(), Some(24 | 25))
+}
+
+fn decode_dump(mut reader: FieldReader<'_>) -> Result<Command<'_>, ProtocolError> {
+    let (flags, server_id) = (reader.u16()?, reader.u32()?);
+    let name_length = reader.u32()? as usize;
+    let file = reader.bytes(name_length)?;
+    let position = reader.u64()?;
+    let executed = match flags & DUMP_BY_IDENTIFIERS {
+        0 => None,
+        _ => {
+            let length = reader.u32()? as usize;
+            Some(reader.bytes(length)?)
+        }
+    };
+    let without_waiting = flags & DUMP_WITHOUT_WAITING != 0;
+    Ok(Command::BinlogDump(BinlogDump { without_waiting, server_id, file, position, executed }))
 }
 
 fn decode_execute(mut reader: FieldReader<'_>) -> Result<Command<'_>, ProtocolError> {

@@ -27,7 +27,7 @@ mod text_row;
 pub use binary_row::BinaryRow;
 pub use capability::{Capabilities, StatusFlags};
 pub use column::{ColumnDefinition, ColumnDefinitions, ColumnFlags, ColumnType};
-pub use command::{Command, CursorKind, QueryAttribute};
+pub use command::{BinlogDump, Command, CursorKind, QueryAttribute};
 pub use connection::{Connection, ConnectionConfig, Event};
 pub use error::ProtocolError;
 pub use field::{FieldReader, Truncated, put_length_encoded_bytes, put_length_encoded_integer};

@@ -124,6 +124,14 @@ impl PacketWriter {
         });
     }
 
+    /// One event of the binary log.
+    pub fn event(&mut self, event: &[u8]) {
+        self.packet(|out| {
+            out.push(OK_HEADER);
+            out.extend_from_slice(event);
+        });
+    }
+
     /// COM_STATISTICS is answered with bare text.
     pub fn statistics(&mut self, text: &str) {
         self.packet(|out| out.extend_from_slice(text.as_bytes()));

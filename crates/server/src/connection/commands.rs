@@ -19,6 +19,7 @@ use wire::{
 
 use super::client::{Client, borrow_buffer};
 use super::definition_cache::{build, definition, definitions};
+use super::event_stream::StreamEnd;
 use super::idle::{IdleTimer, Wake, unless_gone, wait_for_bytes};
 use super::login::{End, Introduction, change_user, write_error};
 use super::parameters::to_value;
@@ -49,14 +50,14 @@ enum After {
 }
 
 /// Everything that a command works with.
-struct Context<'a> {
-    session: &'a mut Session,
-    process: &'a ProcessEntry,
+pub(super) struct Context<'a> {
+    pub session: &'a mut Session,
+    pub process: &'a ProcessEntry,
     prepared: &'a mut BTreeMap<u32, Prepared>,
-    stream: &'a RefCell<Stream>,
-    writer: &'a mut PacketWriter,
+    pub stream: &'a RefCell<Stream>,
+    pub writer: &'a mut PacketWriter,
     capabilities: Capabilities,
-    write_timeout: Duration,
+    pub write_timeout: Duration,
     long_data_bytes_max: usize,
     /// Set when the command may have changed the session's variables.
     settings_touched: &'a mut bool,
@@ -270,6 +271,17 @@ impl Context<'_> {
             Command::StatementSendLongData { statement, parameter, data } => {
                 self.keep_long_data(statement, parameter, data);
             }
+            Command::RegisterReplica => {
+                let ok = self.session.ok_info();
+                let result = self.session.register_replica().map(|()| ok);
+                self.answer(result);
+            }
+            Command::BinlogDump(dump) => {
+                return match pin!(self.send_events(dump)).await {
+                    StreamEnd::ReaderGone => After::Quit,
+                    StreamEnd::Over => After::Continue,
+                };
+            }
             Command::StatementReset(statement) => self.reset(statement),
             Command::StatementClose(statement) => {
                 self.prepared.remove(&statement);
@@ -321,7 +333,7 @@ impl Context<'_> {
         }
     }
 
-    fn refuse(&mut self, error: &SqlError) {
+    pub(super) fn refuse(&mut self, error: &SqlError) {
         write_error(self.writer, self.capabilities, error);
     }
 

@@ -93,6 +93,7 @@ fn describe(spec: &OptionSpec) -> String {
         Kind::Integer { .. } => "NUMBER".to_owned(),
         Kind::Size { .. } => "SIZE".to_owned(),
         Kind::Choice(words) => words.join("|"),
+        Kind::NameOrOff => "OFF|ON|NAME".to_owned(),
         Kind::Only(word) => word.to_owned(),
     };
     let default =

@@ -109,7 +109,9 @@ fn declared(
 ) -> Result<Meaning, String> {
     let value = match value {
         Some(value) => value,
-        None if matches!(spec.kind, Kind::Boolean | Kind::Choice(_) | Kind::Only(_)) => "ON",
+        None if matches!(spec.kind, Kind::Boolean | Kind::Choice(_) | Kind::Only(_) | Kind::NameOrOff) => {
+            "ON"
+        }
         None => return Err(format!("{}: option '--{}' needs a value", given.place, spec.name)),
     };
     let (kept, removed) = match spec.name {

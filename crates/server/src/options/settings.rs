@@ -63,6 +63,8 @@ pub struct Settings {
     pub packs_pages: bool,
     pub redo_capacity_bytes: u64,
     pub flush_log_at_commit: u8,
+    /// What the files of the binary log are called, if there is one.
+    pub binary_log: Option<String>,
     /// For the session's registry: only what was given, plus what this program alone knows.
     pub variables: Vec<(String, String)>,
     /// Options that were renamed, limited, or have no effect, each with its place and the reason.
@@ -229,9 +231,19 @@ impl Settings {
             packs_pages: text("page-packing") == "auto",
             redo_capacity_bytes: number("innodb-redo-log-capacity"),
             flush_log_at_commit: number("innodb-flush-log-at-trx-commit") as u8,
+            binary_log: binary_log_base(&text("log-bin")),
             variables: variables.collect(),
             warnings,
         }
+    }
+}
+
+/// Files stay in the data directory, so a path before the name is left out.
+fn binary_log_base(value: &str) -> Option<String> {
+    match value {
+        "OFF" => None,
+        "ON" | "" => Some("binlog".to_owned()),
+        name => Some(name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("binlog").to_owned()),
     }
 }
 
@@ -343,11 +355,12 @@ mod tests {
             assert!(settings.warnings.iter().any(|note| note.contains(expected)), "{:?}", settings.warnings);
             settings
         };
-        check("--log-bin=bin", "There is no binary log yet");
         check("--query_cache_size=64M", "there is no query cache");
         check("--skip-innodb-adaptive-hash-index", "has no effect");
         check("--maximum-sort-buffer-size=1M", "no maximum");
-        check("--gtid-mode=ON", "it stays OFF");
+        assert_eq!(parse(&["--log-bin=/var/log/bin"]).expect("valid").binary_log.as_deref(), Some("bin"));
+        assert_eq!(parse(&["--log-bin"]).expect("valid").binary_log.as_deref(), Some("binlog"));
+        assert_eq!(parse(&["--skip-log-bin"]).expect("valid").binary_log, None);
         check("--port=70000", "adjusted to 65535");
         assert_eq!(check("--table_cache=300", "is called 'table-open-cache' now").variables.len(), 1);
         let sized = check("--innodb_log_file_size=512M", "innodb_redo_log_capacity now");

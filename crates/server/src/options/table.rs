@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// The one state this server has; another value has no effect, and the log says so.
     Only(&'static str),
+    /// OFF, ON, or a name, which is ON as well.
+    NameOrOff,
 }
 
 /// Who an option is for.
@@ -89,7 +91,7 @@ const fn option(
     OptionSpec { name, kind, default, target, section, help }
 }
 
-use Kind::{Boolean, Choice, Integer, Only, Size, Text};
+use Kind::{Boolean, Choice, Integer, NameOrOff, Only, Size, Text};
 use Section::{Basics, Compatibility, Connections, Security, Sessions, Storage};
 use Target::{Program, ProgramAndVariable, Variable};
 
@@ -581,7 +583,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         Variable,
         "The data directory is always locked against other processes.",
     ),
-    option(Compatibility, "log-bin", Only("OFF"), "OFF", Program, "There is no binary log yet."),
+    option(
+        Storage,
+        "log-bin",
+        NameOrOff,
+        "OFF",
+        Program,
+        "ON, or what the files are called: write a binary log for replicas.",
+    ),
     option(Compatibility, "mysqlx", Only("OFF"), "OFF", Program, "There is no X protocol."),
     option(
         Compatibility,

@@ -28,6 +28,10 @@ pub(super) fn normalise(spec: &OptionSpec, value: &str) -> Result<Normalised, St
             in_range(parse_size(value).map(i128::from), value, min, max, "a size such as 512M")
         }
         Kind::Choice(words) => parse_choice(value, words).map(Normalised::Exact),
+        Kind::NameOrOff => Ok(Normalised::Exact(match parse_boolean(value) {
+            Some(on) => if on { "ON" } else { "OFF" }.to_owned(),
+            None => value.to_owned(),
+        })),
         Kind::Only(word) => {
             let same_boolean = parse_boolean(value).is_some() && parse_boolean(value) == parse_boolean(word);
             if same_boolean || value.eq_ignore_ascii_case(word) {
@@ -109,6 +113,7 @@ mod tests {
         check("page-packing", "0", exact("off"));
         check("page-packing", "ON", None);
         check("log-bin", "0", exact("OFF"));
-        check("log-bin", "mysql-bin", Some(Normalised::WithoutEffect));
+        check("log-bin", "mysql-bin", exact("mysql-bin"));
+        check("mysqlx", "1", Some(Normalised::WithoutEffect));
     }
 }

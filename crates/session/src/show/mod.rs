@@ -1,5 +1,6 @@
 //! SHOW and DESCRIBE: result sets made from the catalog, the variables, the counters and the process list.
 mod accounts;
+mod binary_log;
 mod columns;
 mod conditions;
 mod create;
@@ -32,6 +33,12 @@ impl Session {
         self.ready_shown(show).await?;
         let (rows, filter) = match *show {
             Show::Status { scope, filter } => (self.show_status(scope).await?, filter),
+            Show::BinaryLogs => (self.show_binary_logs().await?, ShowFilter::None),
+            Show::BinaryLogStatus => (self.show_binary_log_status().await?, ShowFilter::None),
+            Show::LogEvents { relay: false, log_name, position, limit, .. } => {
+                let wanted = binary_log::WantedEvents { file: log_name, position, limit };
+                (self.show_binlog_events(wanted).await?, ShowFilter::None)
+            }
             Show::Engines => (self.show_engines().await?, ShowFilter::None),
             _ => self.show_rows(show)?,
         };
@@ -106,14 +113,9 @@ impl Session {
             Show::CreateStored { kind, name } => unfiltered(self.show_create_program(kind, name)?),
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
-            Show::BinaryLogs => Err(ER_NO_BINARY_LOGGING.plain()),
-            Show::BinaryLogStatus => unfiltered(empty::binary_log_status()),
             Show::ReplicaStatus { .. } => unfiltered(empty::replica_status()),
             Show::Replicas { .. } => unfiltered(empty::replicas()),
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }
     }
 }
-
-const ER_NO_BINARY_LOGGING: datum::ErrorCode =
-    datum::ErrorCode::new(1381, "HY000", "You are not using binary logging");

@@ -58,6 +58,7 @@ impl Session {
                     self.instance.plan_cache.clear();
                 }
                 FlushTarget::Logs => {
+                    self.rotate_binary_log().await?;
                     self.instance.reopen_logs();
                     self.instance.engine().flush_log().await.map_err(transaction_error)?;
                 }
@@ -67,9 +68,9 @@ impl Session {
                 FlushTarget::ErrorLogs => self.reopen(|writer| writer.reopen_error_log()),
                 FlushTarget::GeneralLogs => self.reopen(|writer| writer.reopen(LogFile::General)),
                 FlushTarget::SlowLogs => self.reopen(|writer| writer.reopen(LogFile::Slow)),
+                FlushTarget::BinaryLogs => self.rotate_binary_log().await?,
                 FlushTarget::Privileges
                 | FlushTarget::Status
-                | FlushTarget::BinaryLogs
                 | FlushTarget::RelayLogs { .. }
                 | FlushTarget::Hosts
                 | FlushTarget::OptimizerCosts => {}
@@ -116,6 +117,13 @@ impl Session {
         match self.privileges.has_dynamic(DynamicPrivilege::BackupAdmin) {
             true => Ok(()),
             false => Err(error_code::ER_SPECIFIC_ACCESS_DENIED_ERROR.with(&[&"BACKUP_ADMIN"])),
+        }
+    }
+
+    async fn rotate_binary_log(&self) -> Result<(), SqlError> {
+        match self.instance.binary_log() {
+            Some(log) => log.rotate().await.map_err(|error| super::log_error(&error)),
+            None => Ok(()),
         }
     }
 

@@ -131,6 +131,7 @@ impl Session {
             self.commit_change(change, shield).await?;
             return Ok(Done::ok());
         };
+        self.require_no_binary_log("CREATE TABLE .. SELECT")?;
         self.lock_plan(&source).await?;
         definition.id = self.instance.catalog().new_table_id();
         change.create_trees(&mut definition).await?;

@@ -5,6 +5,7 @@
 mod accounts;
 mod administration;
 mod alter_table;
+mod binary_log;
 mod catalog_view;
 mod check_constraint;
 mod clone;
@@ -58,6 +59,7 @@ mod transactions;
 mod views;
 mod xa;
 
+pub(crate) use binary_log::{BeginEvent, log_error};
 pub(crate) use catalog_view::{Named, written_type};
 pub use cursor::CursorKind;
 pub(crate) use dispatch::commits_implicitly;

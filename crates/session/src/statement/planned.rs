@@ -463,6 +463,7 @@ impl Session {
             self.transaction.explicit = true;
         }
         let is_part = self.programs.is_inside_statement();
+        self.note_statement();
         let transaction = self.transaction.current.as_mut().expect("a transaction was just begun");
         // What runs inside a statement sees what that sees.
         if !is_part {

@@ -66,6 +66,7 @@ impl Session {
     }
 
     async fn run_text(&mut self, text: &[u8], arena: &Bump, sink: &mut dyn ResultSink) {
+        self.refresh_identifiers(text).await;
         if let Some(digest) = self.digest_of(text) {
             if let Some((prepared, mut parameters)) = self.cached_plan(text, digest) {
                 self.start_statement(false);

@@ -58,6 +58,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         use StatementKind::*;
+        self.keep_definition_text(request);
         match request.statement.kind {
             CreateTable(statement) if statement.temporary => {
                 self.create_temporary(statement, request, shield, sink).await
@@ -83,7 +84,21 @@ impl Session {
     }
 
     /// Commits a change; from here on the statement cannot be interrupted.
-    pub(crate) async fn commit_change(&self, change: SchemaChange, shield: &Shield) -> Result<(), SqlError> {
+    pub(crate) async fn commit_change(
+        &self,
+        mut change: SchemaChange,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
+        self.log_definition(&mut change);
+        self.commit_unlogged(change, shield).await
+    }
+
+    /// The same for what no other server is told: tables of this session alone.
+    pub(crate) async fn commit_unlogged(
+        &self,
+        change: SchemaChange,
+        shield: &Shield,
+    ) -> Result<(), SqlError> {
         shield.raise();
         let result = change.commit().await;
         shield.lower();

@@ -99,7 +99,7 @@ impl Session {
         let definition = self.temporary_definition(statement, &name, source.as_ref()).await?;
         let mut change = self.instance.catalog().begin_change();
         let handle = change.create_table(definition).await?;
-        self.commit_change(change, shield).await?;
+        self.commit_unlogged(change, shield).await?;
         self.temporary.has_created |= self.transaction.explicit;
         let (Some(query), Some(source)) = (statement.query, source) else {
             self.temporary.put(handle);
@@ -248,7 +248,7 @@ impl Session {
         change.drop_table(before).await?;
         let empty = TableDef { auto_increment_start: 1, ..(**before).clone() };
         let handle = change.create_table(empty).await?;
-        self.commit_change(change, shield).await?;
+        self.commit_unlogged(change, shield).await?;
         self.temporary.put(handle);
         Ok(Done::ok())
     }
@@ -282,7 +282,7 @@ impl Session {
             true => self.rebuild(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
             false => self.change_in_place(&mut change, alteration, (&mut locks, Concurrency::Nobody)).await?,
         };
-        self.commit_change(change, shield).await?;
+        self.commit_unlogged(change, shield).await?;
         self.temporary.tables.remove(&name);
         self.temporary.put(table);
         if is_only_named(specifications) {

@@ -74,6 +74,9 @@ impl Session {
     }
 
     async fn xa_prepare(&mut self, xid: &Xid, shield: &Shield) -> Result<Done, SqlError> {
+        if self.transaction.has_changes() {
+            self.require_no_binary_log("XA PREPARE")?;
+        }
         let branch = match self.xa.take() {
             Some(branch) if branch.state == XaState::Idle && branch.xid() == xid => branch,
             other => {

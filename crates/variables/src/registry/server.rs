@@ -26,12 +26,16 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("binlog_cache_size", Global, 32768, 4096, 18446744073709547520),
     choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"]).fixed(),
     boolean("binlog_expire_logs_auto_purge", Global, true),
-    unsigned("binlog_expire_logs_seconds", Global, 2592000, 0, 4294967295),
+    unsigned("binlog_expire_logs_seconds", Global, 2592000, 0, 4294967295)
+        .obeyed("Files of the binary log whose last transaction is older are removed."),
     choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]).fixed(),
     boolean("binlog_order_commits", Global, true),
-    choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).fixed(),
-    text("binlog_row_metadata", Global, "MINIMAL"),
-    boolean("binlog_rows_query_log_events", Both, false),
+    choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"])
+        .obeyed("Which columns the binary log has of a changed row."),
+    choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"])
+        .obeyed("What the binary log says of the columns of a table."),
+    boolean("binlog_rows_query_log_events", Both, false)
+        .obeyed("Whether the binary log has the texts of statements beside their rows."),
     unsigned("binlog_stmt_cache_size", Global, 32768, 4096, 18446744073709547520),
     boolean("binlog_transaction_compression", Both, false),
     choice(
@@ -86,7 +90,7 @@ pub(super) const SERVER: &[Definition] = &[
     unsigned("generated_random_password_length", Both, 20, 5, 255)
         .obeyed("Characters of passwords that the server makes."),
     text("gtid_executed", Global, "").read_only(),
-    choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).fixed(),
+    choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).at_start(),
     text("gtid_next", Session, "AUTOMATIC").fixed(),
     text("gtid_purged", Global, "").obeyed("Transactions of other servers whose dumps were loaded."),
     text("have_compress", Global, "NO").read_only(),
@@ -117,7 +121,7 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("local_infile", Global, false)
         .obeyed("Clients may be asked for files of their own: LOAD DATA LOCAL."),
     unsigned("lock_wait_timeout", Both, 31536000, 1, 31536000).obeyed("Seconds to wait for a metadata lock."),
-    boolean("log_bin", Global, false).read_only().fixed(),
+    boolean("log_bin", Global, false).read_only().at_start(),
     boolean("log_bin_trust_function_creators", Global, false),
     text("log_error", Global, "stderr").read_only(),
     choice(
@@ -162,8 +166,10 @@ pub(super) const SERVER: &[Definition] = &[
         .obeyed("Whether the session counts in Global_connection_memory and its limit."),
     unsigned("max_allowed_packet", Both, 67108864, 1024, 1073741824)
         .obeyed("The largest statement or parameter that a client may send."),
-    unsigned("max_binlog_cache_size", Global, 18446744073709547520, 4096, 18446744073709547520),
-    unsigned("max_binlog_size", Global, 1073741824, 4096, 1073741824),
+    unsigned("max_binlog_cache_size", Global, 18446744073709547520, 4096, 18446744073709547520)
+        .obeyed("The most bytes of events of one transaction; a quarter of the redo log at most."),
+    unsigned("max_binlog_size", Global, 1073741824, 4096, 1073741824)
+        .obeyed("A file of the binary log that is longer is followed by the next one."),
     unsigned("max_connect_errors", Global, 100, 1, u64::MAX),
     unsigned("max_connections", Global, 151, 1, 100000).obeyed("How many clients may be connected."),
     unsigned("max_delayed_threads", Both, 20, 0, 16384),
@@ -231,7 +237,8 @@ pub(super) const SERVER: &[Definition] = &[
     boolean("select_into_disk_sync", Both, false)
         .obeyed("Whether SELECT INTO OUTFILE makes each piece durable before the next."),
     unsigned("select_into_disk_sync_delay", Both, 0, 0, 31536000),
-    unsigned("server_id", Global, 1, 0, 4294967295),
+    unsigned("server_id", Global, 1, 0, 4294967295)
+        .obeyed("Tells servers that replicate from each other apart."),
     unsigned("server_id_bits", Global, 32, 0, 32).fixed(),
     text("server_uuid", Global, "").read_only(),
     boolean("sha256_password_proxy_users", Global, false),

@@ -75,7 +75,7 @@ pub(super) const STATEMENT: &[Definition] = &[
     boolean("sql_big_selects", Both, true),
     boolean("sql_buffer_result", Both, false),
     boolean("sql_generate_invisible_primary_key", Both, false).fixed(),
-    boolean("sql_log_bin", Session, true),
+    boolean("sql_log_bin", Session, true).obeyed("Whether the session's changes go into the binary log."),
     boolean("sql_log_off", Both, false).obeyed("Keeps the session out of the general log."),
     sql_mode("sql_mode", Both, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION").obeyed("How strictly statements and values are judged, and how text is read."),
     boolean("sql_notes", Both, true).obeyed("Whether notes are kept as conditions."),

@@ -1,0 +1,79 @@
+//! Opens the binary log with the server, and completes one that was switched off.
+//!
+//! Invariant: the log of the engine is kept from where the binary log ends; a server that starts without `log_bin` completes what
+//! an earlier one has committed, so that what it commits itself is a gap and nothing else is.
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use binlog::{Checksum, ServerUuid};
+use env::Env;
+use instance::Instance;
+use source::{BinaryLog, BinaryLogConfig, LiveSettings, Position, load_position, store_position};
+
+use crate::options::Settings;
+use crate::version::PROTOCOL_VERSION;
+
+/// What the options say of it.
+pub(crate) struct BinaryLogPlan {
+    base: Option<String>,
+}
+
+fn now_s() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as u32)
+}
+
+fn failed(error: &source::SourceError) -> String {
+    format!("the binary log cannot be opened: {error}")
+}
+
+impl BinaryLogPlan {
+    pub(crate) fn of(settings: &Settings) -> BinaryLogPlan {
+        BinaryLogPlan { base: settings.binary_log.clone() }
+    }
+
+    /// From where the engine's log is needed; known before the engine is opened.
+    pub(crate) async fn needed_from(&self, env: &Env) -> Result<Option<u64>, String> {
+        let position = load_position(env).await.map_err(|error| failed(&error))?;
+        Ok(position.map(|position| position.lsn).filter(|lsn| *lsn > 0))
+    }
+
+    pub(crate) async fn open(self, env: Env, server: &Arc<Instance>) -> Result<(), String> {
+        let found = load_position(&env).await.map_err(|error| failed(&error))?;
+        let is_behind = found.is_some_and(|position| position.lsn > 0);
+        let is_on = self.base.is_some();
+        if !is_on && !is_behind {
+            return Ok(());
+        }
+        let globals = server.globals.by_name("server_uuid");
+        let server_uuid = ServerUuid::parse(globals.as_text()).ok_or("server_uuid is not a UUID")?;
+        let instance = Arc::downgrade(server);
+        let config = BinaryLogConfig {
+            base: self.base.unwrap_or_else(|| "binlog".to_owned()),
+            server_uuid,
+            server_version: PROTOCOL_VERSION.to_owned(),
+            checksum: Checksum::Crc32,
+            now_s,
+            live: Box::new(move || live_settings(&instance)),
+        };
+        let log = BinaryLog::open(env.clone(), server.engine().clone(), config).await;
+        let log = log.map_err(|error| failed(&error))?;
+        if is_on {
+            server.set_binary_log(log);
+            return Ok(());
+        }
+        log.close().await.map_err(|error| failed(&error))?;
+        let ended = load_position(&env).await.map_err(|error| failed(&error))?.unwrap_or_default();
+        store_position(&env, &Position { lsn: 0, ..ended }).await.map_err(|error| failed(&error))
+    }
+}
+
+fn live_settings(instance: &std::sync::Weak<Instance>) -> LiveSettings {
+    let number = |name: &'static str, without: u64| {
+        instance.upgrade().map_or(without, |instance| instance.globals.by_name(name).as_unsigned())
+    };
+    LiveSettings {
+        server_id: number("server_id", 1) as u32,
+        file_bytes_max: number("max_binlog_size", 1 << 30),
+        expire_seconds: number("binlog_expire_logs_seconds", 0),
+    }
+}

@@ -1,0 +1,155 @@
+//! SHOW of the binary log: its files, where it stands, and the events of a file.
+use binlog::{Checksum, Event, Events, GtidEvent, RowsKind, rows_flag, split_event};
+use datum::{SqlError, Value, error_code};
+use parser::ast::Limit;
+use source::{EventStream, StreamOptions};
+
+use crate::replication::stream_error;
+use crate::result::{MadeColumn, MadeRows};
+use crate::session::Session;
+use crate::statement::log_error;
+
+const ER_NO_BINARY_LOGGING: datum::ErrorCode =
+    datum::ErrorCode::new(1381, "HY000", "You are not using binary logging");
+
+/// What SHOW BINLOG EVENTS wants.
+pub(super) struct WantedEvents<'a> {
+    pub file: Option<&'a [u8]>,
+    pub position: Option<u64>,
+    pub limit: Option<Limit<'a>>,
+}
+
+impl Session {
+    pub(super) async fn show_binary_logs(&self) -> Result<MadeRows, SqlError> {
+        let log = self.instance.binary_log().ok_or_else(|| ER_NO_BINARY_LOGGING.plain())?;
+        log.catch_up().await.map_err(|error| log_error(&error))?;
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Log_name", 255),
+            MadeColumn::Number("File_size"),
+            MadeColumn::Text("Encrypted", 3),
+        ]);
+        for file in log.files() {
+            let name = log.file_name(file.number);
+            rows.push(vec![Value::bytes(name), Value::UInt(file.length), Value::bytes("No")]);
+        }
+        Ok(rows)
+    }
+
+    pub(super) async fn show_binary_log_status(&self) -> Result<MadeRows, SqlError> {
+        let mut rows = super::empty::binary_log_status();
+        let Some(log) = self.instance.binary_log() else { return Ok(rows) };
+        log.catch_up().await.map_err(|error| log_error(&error))?;
+        if let Some(last) = log.files().last() {
+            let set = log.executed().to_string();
+            let texts =
+                [log.file_name(last.number), last.length.to_string(), String::new(), String::new(), set];
+            rows.push(texts.into_iter().map(Value::bytes).collect());
+        }
+        Ok(rows)
+    }
+
+    pub(super) async fn show_binlog_events(&self, wanted: WantedEvents<'_>) -> Result<MadeRows, SqlError> {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Text("Log_name", 20),
+            MadeColumn::Number("Pos"),
+            MadeColumn::Text("Event_type", 20),
+            MadeColumn::Number("Server_id"),
+            MadeColumn::Number("End_log_pos"),
+            MadeColumn::LongText("Info"),
+        ]);
+        let Some(log) = self.instance.binary_log() else { return Ok(rows) };
+        log.catch_up().await.map_err(|error| log_error(&error))?;
+        if wanted.limit.is_some() {
+            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"LIMIT in SHOW BINLOG EVENTS"]));
+        }
+        let file = wanted.file.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default();
+        let begin = wanted.position.unwrap_or(4).max(4);
+        let options = StreamOptions { file, position: begin, ..StreamOptions::default() };
+        let opened = EventStream::open(log.clone(), options).await;
+        let mut stream = opened.map_err(|error| stream_error(&error))?;
+        let name = stream.file_name();
+        let mut position = begin;
+        loop {
+            let events = stream.next().await.map_err(|error| stream_error(&error))?;
+            if events.is_empty() || stream.file_name() != name {
+                return Ok(rows);
+            }
+            for bytes in events {
+                let raw =
+                    split_event(&bytes, Checksum::Crc32).map_err(|error| stream_error(&error.into()))?;
+                if raw.header.next_position == 0 {
+                    continue;
+                }
+                let shown = match Event::decode(&raw) {
+                    Ok(event) => (event_name(&event), info(&event)),
+                    Err(_) => ("Unknown", String::new()),
+                };
+                rows.push(vec![
+                    Value::bytes(&name),
+                    Value::UInt(position),
+                    Value::bytes(shown.0),
+                    Value::UInt(u64::from(raw.header.server_id)),
+                    Value::UInt(u64::from(raw.header.next_position)),
+                    Value::bytes(shown.1),
+                ]);
+                position = u64::from(raw.header.next_position);
+            }
+        }
+    }
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::FormatDescription(_) => "Format_desc",
+        Event::PreviousGtids(_) => "Previous_gtids",
+        Event::Gtid(GtidEvent { gtid: None, .. }) => "Anonymous_Gtid",
+        Event::Gtid(_) => "Gtid",
+        Event::Query(_) => "Query",
+        Event::TableMap(_) => "Table_map",
+        Event::Rows(rows) => match rows.header.kind {
+            RowsKind::Write => "Write_rows",
+            RowsKind::Update => "Update_rows",
+            RowsKind::Delete => "Delete_rows",
+        },
+        Event::Xid(_) => "Xid",
+        Event::XaPrepare(_) => "XA_prepare",
+        Event::Rotate { .. } => "Rotate",
+        Event::Stop => "Stop",
+        Event::Heartbeat { .. } => "Heartbeat",
+        Event::RowsQuery(_) => "Rows_query",
+        Event::TransactionPayload(_) => "Transaction_payload",
+        Event::Ignored(_) => "Unknown",
+    }
+}
+
+fn info(event: &Event) -> String {
+    match event {
+        Event::FormatDescription(description) => {
+            format!("Server ver: {}, Binlog ver: 4", description.server_version)
+        }
+        Event::PreviousGtids(set) => set.to_string(),
+        Event::Gtid(GtidEvent { gtid: None, .. }) => "SET @@SESSION.GTID_NEXT= 'ANONYMOUS'".to_owned(),
+        Event::Gtid(GtidEvent { gtid: Some(gtid), .. }) => format!("SET @@SESSION.GTID_NEXT= '{gtid}'"),
+        Event::Query(query) => {
+            let text = String::from_utf8_lossy(&query.sql);
+            let is_control = query.database.is_empty() || query.settings.definition_xid.is_none();
+            if is_control { text.into_owned() } else { format!("use `{}`; {text}", query.database) }
+        }
+        Event::TableMap(map) => format!("table_id: {} ({}.{})", map.table_id, map.database, map.table),
+        Event::Rows(rows) => {
+            let mut text = format!("table_id: {}", rows.header.table_id);
+            if rows.header.flags & rows_flag::STATEMENT_END != 0 {
+                text.push_str(" flags: STMT_END_F USE_SQL_FOREIGN_KEY_F");
+            }
+            text
+        }
+        Event::Xid(xid) => format!("COMMIT /* xid={xid} */"),
+        Event::Rotate { position, file } => format!("{file};pos={position}"),
+        Event::RowsQuery(sql) => format!("# {}", String::from_utf8_lossy(sql)),
+        Event::TransactionPayload(events) => {
+            let count = Events::unpacked(events).count();
+            format!("compression='ZSTD', decompressed_size={} bytes, {count} events", events.len())
+        }
+        _ => String::new(),
+    }
+}

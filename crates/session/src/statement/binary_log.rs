@@ -1,0 +1,207 @@
+//! What statements and transactions leave for the binary log.
+//!
+//! Invariant: while the server has a binary log, every transaction that a statement begins has its rows noted, unless
+//! `sql_log_bin` is off; a change of definitions takes its text along in its own commit. Called where statements begin,
+//! where definitions are committed, and by the variables that show transaction identifiers.
+use std::sync::Arc;
+
+use binlog::{CommitPackage, GtidChoice, Query, QuerySettings, RowMetadata, query_option, rows_flag};
+use catalog::SchemaChange;
+use datum::{SqlError, error_code};
+use source::BinaryLog;
+use table::{EventSettings, RowEvents, RowImages, StatementEvents, row_events};
+use variables::{Setting, VariableId};
+
+use super::Request;
+use crate::session::Session;
+
+/// `binlog_row_event_max_size`.
+const ROW_EVENT_BYTES: usize = 8192;
+/// Our version as MySQL counts.
+const SERVER_VERSION: u32 = 90_700;
+const GTID_EXECUTED: &str = "gtid_executed";
+
+/// BEGIN as the session's settings make it, kept from transaction to transaction.
+#[derive(Default)]
+pub(crate) struct BeginEvent {
+    made_of: Option<(Arc<variables::Settings>, Option<Arc<str>>)>,
+    event: Arc<Query>,
+}
+
+fn now_us() -> u64 {
+    instance::unix_now_us()
+}
+
+/// An error of the binary log.
+pub(crate) fn log_error(error: &source::SourceError) -> SqlError {
+    error_code::ER_INTERNAL_ERROR.with(&[&error.to_string()])
+}
+
+impl Session {
+    /// The binary log, if this session writes to it.
+    pub(crate) fn logged_to(&self) -> Option<&Arc<BinaryLog>> {
+        let log = self.instance.binary_log()?;
+        self.variables.by_name("sql_log_bin").as_boolean().then_some(log)
+    }
+
+    fn event_settings(&self) -> EventSettings {
+        let globals = &self.instance.globals;
+        let limit = globals.by_name("max_binlog_cache_size").as_unsigned();
+        let gtid = match globals.by_name("gtid_mode").as_text() {
+            "ON" => GtidChoice::Automatic,
+            _ => GtidChoice::Anonymous,
+        };
+        EventSettings {
+            images: match self.variables.by_name("binlog_row_image").as_text() {
+                "MINIMAL" => RowImages::Minimal,
+                "NOBLOB" => RowImages::WithoutLargeObjects,
+                _ => RowImages::Full,
+            },
+            metadata: match globals.by_name("binlog_row_metadata").as_text() {
+                "FULL" => RowMetadata::Full,
+                _ => RowMetadata::Minimal,
+            },
+            event_bytes: ROW_EVENT_BYTES,
+            bytes_max: limit.min(self.instance.engine().events_bytes_max()),
+            package: CommitPackage {
+                gtid,
+                has_statements: false,
+                ends_in_xid: true,
+                timestamp: 0,
+                server_id: globals.by_name("server_id").as_unsigned() as u32,
+                immediate_commit_us: 0,
+                original_commit_us: 0,
+                immediate_version: SERVER_VERSION,
+                original_version: SERVER_VERSION,
+                events: Vec::new(),
+            },
+            now_us,
+        }
+    }
+
+    fn timestamp(&self) -> u32 {
+        (self.now_utc_micros() / 1_000_000) as u32
+    }
+
+    fn relaxes_unique_checks(&self) -> bool {
+        !self.variables.by_name("unique_checks").as_boolean()
+    }
+
+    fn query_settings(&self) -> QuerySettings {
+        let mut options = 0;
+        if !self.settings.foreign_key_checks {
+            options |= query_option::NO_FOREIGN_KEY_CHECKS;
+        }
+        if self.relaxes_unique_checks() {
+            options |= query_option::RELAXED_UNIQUE_CHECKS;
+        }
+        let connection = self.settings.connection_collation.number();
+        // The text is kept in UTF-8, whatever the client has sent.
+        let client = self.settings.text_charset().default_collation().number();
+        QuerySettings {
+            options: Some(options),
+            sql_mode: Some(self.settings.sql_mode.0),
+            catalog: Some("std".into()),
+            charset: Some([client, connection, self.settings.server_collation.number()]),
+            databases: Some(Some(self.database.iter().map(|name| name.to_string()).collect())),
+            utf8mb4_collation: Some(collation::CollationId::UTF8MB4_0900_AI_CI.number()),
+            ..QuerySettings::default()
+        }
+    }
+
+    fn begin_event(&mut self) -> Arc<Query> {
+        let is_made = self.begin_event.made_of.as_ref().is_some_and(|(settings, database)| {
+            Arc::ptr_eq(settings, &self.settings) && *database == self.database
+        });
+        if !is_made {
+            let event = Query {
+                thread_id: self.connection.id.0,
+                settings: self.query_settings(),
+                database: self.database.as_deref().unwrap_or_default().to_owned(),
+                sql: b"BEGIN".to_vec(),
+                ..Query::default()
+            };
+            let made_of = Some((self.settings.clone(), self.database.clone()));
+            self.begin_event = BeginEvent { made_of, event: Arc::new(event) };
+        }
+        self.begin_event.event.clone()
+    }
+
+    /// The rows that the transaction changes from now on are of a new statement.
+    pub(super) fn note_statement(&mut self) {
+        if self.logged_to().is_none() || self.programs.is_inside_statement() {
+            return;
+        }
+        let flag = |set: bool, flag: u16| if set { flag } else { 0 };
+        let flags = rows_flag::USE_SQL_FOREIGN_KEY
+            | flag(!self.settings.foreign_key_checks, rows_flag::NO_FOREIGN_KEY_CHECKS)
+            | flag(self.relaxes_unique_checks(), rows_flag::RELAXED_UNIQUE_CHECKS);
+        let shows_text = self.variables.by_name("binlog_rows_query_log_events").as_boolean();
+        let rows_query = shows_text.then(|| self.process.activity().info().map(str::to_owned)).flatten();
+        let rows_query = rows_query.map(|text| Arc::from(text.into_bytes()));
+        let begin = self.begin_event();
+        let statement = StatementEvents { timestamp: self.timestamp(), flags, rows_query, begin };
+        let is_noted = self.transaction.current.as_mut().is_some_and(|one| row_events(one).is_some());
+        let settings = (!is_noted).then(|| self.event_settings());
+        let Some(transaction) = &mut self.transaction.current else { return };
+        if let Some(settings) = settings {
+            transaction.set_events(Box::new(RowEvents::new(settings)));
+        }
+        if let Some(events) = row_events(transaction) {
+            events.begin_statement(statement);
+        }
+    }
+
+    /// Keeps the text of a statement that changes definitions, for its commit.
+    pub(super) fn keep_definition_text(&mut self, request: Request<'_>) {
+        self.definition_text = match self.logged_to() {
+            Some(_) => Some(request.statement.span.of(request.text).into()),
+            None => None,
+        };
+    }
+
+    /// The change takes the text of its statement along.
+    pub(super) fn log_definition(&self, change: &mut SchemaChange) {
+        let (Some(_), Some(text)) = (self.logged_to(), &self.definition_text) else { return };
+        let timestamp = self.timestamp();
+        let invoker = (self.connection.account_user.to_string(), self.connection.account_host.to_string());
+        let settings = QuerySettings {
+            invoker: Some(invoker),
+            definition_xid: Some(0),
+            table_encryption: Some(false),
+            ..self.query_settings()
+        };
+        let query = Query {
+            thread_id: self.connection.id.0,
+            settings,
+            database: self.database.as_deref().unwrap_or_default().to_owned(),
+            sql: text.to_vec(),
+            ..Query::default()
+        };
+        let events = RowEvents::of_statement(self.event_settings(), timestamp, query);
+        change.transaction().set_events(Box::new(events));
+    }
+
+    /// What cannot be written to the binary log yet is refused while there is one.
+    pub(super) fn require_no_binary_log(&self, what: &str) -> Result<(), SqlError> {
+        match self.logged_to() {
+            Some(_) => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&format!("{what} with log_bin=ON")])),
+            None => Ok(()),
+        }
+    }
+
+    /// Before a statement whose text names them: the variables show what is committed.
+    pub(super) async fn refresh_identifiers(&self, text: &[u8]) {
+        let Some(log) = self.instance.binary_log() else { return };
+        if !text.windows(5).any(|word| word.eq_ignore_ascii_case(b"gtid_")) || log.catch_up().await.is_err() {
+            return;
+        }
+        let globals = &self.instance.globals;
+        for (name, set) in [(GTID_EXECUTED, log.executed()), ("gtid_purged", log.purged())] {
+            let shown = Setting::text(&set.to_string());
+            if globals.by_name(name) != shown {
+                globals.set(VariableId::known(name), shown);
+            }
+        }
+    }
+}
