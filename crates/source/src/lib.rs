@@ -9,6 +9,8 @@ mod error;
 mod log;
 mod position;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use error::SourceError;

@@ -115,5 +115,7 @@ fn short_name(argument: &str) -> Option<&'static str> {
 /// `--port 3307` is as good as `--port=3307`; switches stand alone.
 fn takes_next_argument(name: &str) -> bool {
     let name = name.replace('_', "-");
-    OPTIONS.iter().any(|spec| spec.name == name && !matches!(spec.kind, Kind::Boolean | Kind::Only(_)))
+    OPTIONS.iter().any(|spec| {
+        spec.name == name && !matches!(spec.kind, Kind::Boolean | Kind::Only(_) | Kind::NameOrOff)
+    })
 }

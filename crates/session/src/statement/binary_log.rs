@@ -103,7 +103,8 @@ impl Session {
             sql_mode: Some(self.settings.sql_mode.0),
             catalog: Some("std".into()),
             charset: Some([client, connection, self.settings.server_collation.number()]),
-            databases: Some(Some(self.database.iter().map(|name| name.to_string()).collect())),
+            // An empty list is an error for MySQL; "too many" is what it takes for all of them.
+            databases: Some(self.database.as_ref().map(|name| vec![name.to_string()])),
             utf8mb4_collation: Some(collation::CollationId::UTF8MB4_0900_AI_CI.number()),
             ..QuerySettings::default()
         }

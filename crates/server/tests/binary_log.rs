@@ -1,0 +1,147 @@
+//! The binary log of a real server: after kills at random moments under load its events make the tables again, row by row.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use binlog::{Event, Events, RowImage, TableMap};
+use datum::Value;
+use support::{RawClient, TestDirectory, TestServer};
+
+const OPTIONS: &[&str] = &["--log-bin", "--gtid-mode=ON", "--max-binlog-size=200000"];
+const WRITERS: u64 = 4;
+
+/// A table's rows by their key, as text.
+type Rows = BTreeMap<i64, (String, String)>;
+
+fn key_of(image: &RowImage) -> i64 {
+    match image[0] {
+        Some(Value::Int(key)) => key,
+        ref other => panic!("no key: {other:?}"),
+    }
+}
+
+fn row_of(image: &RowImage) -> (String, String) {
+    let number = match &image[1] {
+        Some(Value::Int(number)) => number.to_string(),
+        other => panic!("no number: {other:?}"),
+    };
+    let text = match &image[2] {
+        Some(Value::Bytes(text)) => String::from_utf8(text.clone()).expect("UTF-8"),
+        other => panic!("no text: {other:?}"),
+    };
+    (number, text)
+}
+
+/// The rows that the files make, and how many transactions are in them.
+fn replay(directory: &Path) -> (Rows, u64) {
+    let index = std::fs::read_to_string(directory.join("binlog.index")).expect("an index");
+    let (mut rows, mut transactions, mut map) = (Rows::new(), 0, None::<TableMap>);
+    for name in index.lines() {
+        let bytes = std::fs::read(directory.join(name)).expect("a file");
+        for raw in Events::of_file(&bytes).expect("a file of events") {
+            match Event::decode(&raw.expect("a sound event")).expect("an event") {
+                Event::Gtid(event) => {
+                    transactions += 1;
+                    assert_eq!(event.gtid.expect("an identifier").number, transactions, "no gap, none twice");
+                }
+                Event::TableMap(table) => map = Some(table),
+                Event::Rows(event) => {
+                    for change in event.changes(map.as_ref().expect("a table")) {
+                        let change = change.expect("a row");
+                        if let Some(before) = &change.before {
+                            let removed = rows.remove(&key_of(before));
+                            assert_eq!(removed, Some(row_of(before)), "what is changed was there");
+                        }
+                        if let Some(after) = &change.after {
+                            assert_eq!(
+                                rows.insert(key_of(after), row_of(after)),
+                                None,
+                                "what is new was not"
+                            );
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    (rows, transactions)
+}
+
+fn table(client: &mut RawClient) -> Rows {
+    let rows = client.query("select id, n, s from d.t order by id").expect("rows");
+    let text = |cell: &Option<String>| cell.clone().expect("not NULL");
+    rows.iter()
+        .map(|row| (text(&row[0]).parse().expect("a number"), (text(&row[1]), text(&row[2]))))
+        .collect()
+}
+
+/// Until the server is gone.
+fn write(mut client: RawClient, writer: u64, seed: u64) {
+    let mut state = seed | 1;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    loop {
+        let id = writer * 1000 + random(40);
+        let number = random(1000);
+        let done = match random(6) {
+            0 => client.execute(&format!("delete from d.t where id = {id}")),
+            1 => client
+                .execute("begin")
+                .and_then(|()| client.execute(&format!("replace into d.t values ({id}, {number}, 'two')")))
+                .and_then(|()| client.execute("savepoint s"))
+                .and_then(|()| client.execute(&format!("update d.t set n = n + 1 where id = {id}")))
+                .and_then(|()| {
+                    client.execute(if number % 2 == 0 { "rollback to s" } else { "release savepoint s" })
+                })
+                .and_then(|()| client.execute("commit")),
+            2 => client.execute(&format!("update d.t set s = concat('u', n), n = {number} where id = {id}")),
+            _ => client.execute(&format!(
+                "insert into d.t values ({id}, {number}, 'x') on duplicate key update n = n + {number}"
+            )),
+        };
+        if done.is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_files_make_the_tables_again_after_kills() {
+    let mut server = TestServer::start(OPTIONS);
+    let mut client = server.log_in();
+    client.execute("create database d").expect("a database");
+    client
+        .execute("create table d.t (id int primary key, n int not null, s varchar(50) not null)")
+        .expect("a table");
+    drop(client);
+    for cycle in 0..6u64 {
+        let clients: Vec<RawClient> = (0..WRITERS).map(|_| server.log_in()).collect();
+        let directory: TestDirectory = std::thread::scope(|scope| {
+            for (writer, client) in (0..).zip(clients) {
+                scope.spawn(move || {
+                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        write(client, writer, cycle * 7919 + writer * 104_729 + 1);
+                    }));
+                });
+            }
+            std::thread::sleep(Duration::from_millis(150 + cycle * 170));
+            server.kill_nine()
+        });
+        server = TestServer::start_in(directory, OPTIONS);
+        let mut client = server.log_in();
+        let status = client.query("show binary log status").expect("a row");
+        let (rows, transactions) = replay(&server.directory.path().join("data"));
+        assert_eq!(rows, table(&mut client), "cycle {cycle}");
+        let set = status[0][4].clone().expect("a set");
+        assert!(set.ends_with(&format!(":1-{transactions}")), "{set} with {transactions} transactions");
+        println!("cycle {cycle}: {transactions} transactions, {} rows", rows.len());
+    }
+}
