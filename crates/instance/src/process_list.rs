@@ -241,6 +241,12 @@ impl ProcessList {
         self.entries.lock().values().cloned().collect()
     }
 
+    /// Without what works in the background.
+    pub fn client_count(&self) -> usize {
+        let is_client = |entry: &&Arc<ProcessEntry>| entry.activity.lock().command != ProcessEntry::DAEMON;
+        self.entries.lock().values().filter(is_client).count()
+    }
+
     pub fn count(&self) -> usize {
         self.entries.lock().len()
     }

@@ -106,7 +106,7 @@ impl Session {
         let process = Arc::new(ProcessEntry::new(connection.id, &connection.user, host, way));
         instance.telemetry.accounts.connected(&connection.user, &connection.host);
         instance.processes().add(process.clone());
-        instance.gauges.count_connection(instance.processes().count(), connection.tls.is_some());
+        instance.gauges.count_connection(instance.processes().client_count(), connection.tls.is_some());
         let variables = SessionVariables::new(&instance.globals);
         let settings = Arc::new(Settings::of(&variables));
         let switches = switches_of(&variables);
@@ -335,7 +335,7 @@ impl Session {
         format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 1  \
              Open tables: 0  Queries per second avg: {:.3}",
-            self.instance.processes().count(),
+            self.instance.processes().client_count(),
             total.slow_queries.load(Relaxed),
             questions as f64 / uptime.max(1) as f64,
         )

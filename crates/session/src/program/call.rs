@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use auth::Privilege;
+use catalog::LockMode;
 use datum::{ColumnType, SqlError, TypeKind, Value, error_code};
 use expression::SessionServices;
 use instance::SharedProgram;
@@ -36,6 +37,9 @@ impl Session {
         let (database, name) = self.program_name(procedure)?;
         let full = format!("{database}.{name}");
         self.require_routine(Privilege::Execute, ProgramKind::Procedure, &database, &name)?;
+        // As in MySQL: until the first transaction inside ends, or the one around it.
+        let lock = Session::program_lock(ProgramKind::Procedure, &database, &name);
+        self.lock_shared(&[(lock, LockMode::Shared)]).await?;
         let live = self.instance.catalog().program(ProgramKind::Procedure, &database, &name);
         let live = live.ok_or_else(|| error_code::ER_SP_DOES_NOT_EXIST.with(&[&"PROCEDURE", &full]))?;
         let shared = self.shared_program(&live)?;
@@ -54,6 +58,9 @@ impl Session {
         };
         self.leave_programs(depth);
         result?;
+        if !self.programs.is_inside_statement() {
+            self.end_statement_transaction(shield).await?;
+        }
         self.reads_conditions = false;
         self.return_arguments(&run, targets, sink)?;
         let affected_rows = u64::try_from(self.shared.row_count.load(Relaxed)).unwrap_or(0);

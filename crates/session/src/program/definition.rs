@@ -25,7 +25,7 @@ impl Session {
         Ok((table.database, table.name))
     }
 
-    pub(super) fn program_lock(kind: ProgramKind, database: &str, name: &str) -> LockName {
+    pub(crate) fn program_lock(kind: ProgramKind, database: &str, name: &str) -> LockName {
         let name = if kind == ProgramKind::Trigger { name.to_owned() } else { name.to_lowercase() };
         LockName::Program(kind, database.into(), name.as_str().into())
     }

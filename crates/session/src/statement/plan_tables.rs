@@ -37,7 +37,7 @@ impl Session {
         let Some(not_ready) = self.instance.catalog().not_ready_of(tables) else {
             return Err(self.outdated());
         };
-        if !self.has_views(&prepared.plan.views) {
+        if !self.has_views(&prepared.plan.views) || !self.means_the_same_functions(&prepared.plan.functions) {
             return Err(self.outdated());
         }
         for table in not_ready {

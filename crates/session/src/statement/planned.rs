@@ -196,6 +196,10 @@ impl Session {
         }
         let mut locks: Vec<(LockName, LockMode)> = shared_tables(&plan).map(lock_of).collect();
         locks.extend(plan.views.iter().map(lock_of_view));
+        locks.extend(plan.functions.iter().map(|used| {
+            let lock = Session::program_lock(schema::ProgramKind::Function, &used.database, &used.name);
+            (lock, LockMode::Shared)
+        }));
         locks.extend(reach.locks());
         locks.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
         locks.dedup_by(|later, earlier| later.0 == earlier.0);

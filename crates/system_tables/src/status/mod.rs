@@ -93,7 +93,7 @@ fn server_numbers(instance: &Instance, total: &Counters) -> Vec<(&'static str, u
         ("Open_table_definitions", tables),
         ("Open_tables", tables),
         ("Prepared_stmt_count", instance.prepared_places.taken()),
-        ("Threads_connected", entries.len() as u64),
+        ("Threads_connected", instance.processes().client_count() as u64),
         ("Threads_running", entries.iter().filter(|entry| entry.is_running()).count() as u64),
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),
