@@ -58,6 +58,11 @@ impl SharedProgram {
         SharedProgram { live, program, table, row_positions, types, plans }
     }
 
+    /// Whether the column of the trigger's table numbers its rows by itself.
+    pub fn generates(&self, position: usize) -> bool {
+        self.table.as_ref().is_some_and(|table| table.columns[position].auto_increment)
+    }
+
     pub fn plan(&self, piece: usize) -> Option<PiecePlan> {
         self.plans[piece].read().clone()
     }

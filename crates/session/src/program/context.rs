@@ -35,6 +35,8 @@ struct Context {
     id: u64,
     /// A function or trigger, or called by one.
     is_inside_statement: bool,
+    /// It is one itself: a function, a trigger.
+    inside_what: Option<&'static str>,
     /// It runs with the rights of its definer, whom errors name.
     is_definers: bool,
     sql_mode: SqlMode,
@@ -61,6 +63,12 @@ impl ProgramStack {
         self.contexts.last().is_some_and(|context| context.is_inside_statement)
     }
 
+    /// What the innermost function or trigger is called in errors.
+    pub fn inside_what(&self) -> &'static str {
+        let of = self.contexts.iter().rev().find(|context| context.inside_what.is_some());
+        of.and_then(|context| context.inside_what).unwrap_or("function")
+    }
+
     /// The rights are those of a definer who is not the client.
     pub fn are_definers(&self) -> bool {
         self.contexts.iter().any(|context| context.is_definers)
@@ -83,6 +91,11 @@ impl Session {
         let mut context = Context {
             id: shared.live.id,
             is_inside_statement,
+            inside_what: match shared.program.kind {
+                RoutineKind::Function => Some("function"),
+                RoutineKind::Trigger => Some("trigger"),
+                _ => None,
+            },
             is_definers: shared.program.kind == RoutineKind::Event,
             sql_mode: self.settings.sql_mode,
             account: None,

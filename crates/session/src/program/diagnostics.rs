@@ -121,5 +121,5 @@ fn wrong_item(item: &DiagnosticsItem<'_>) -> SqlError {
 }
 
 const ER_NO_STACKED_AREA: ErrorCode =
-    ErrorCode::new(1887, "0Z002", "GET STACKED DIAGNOSTICS when handler not active");
+    ErrorCode::new(3004, "0Z002", "GET STACKED DIAGNOSTICS when handler not active");
 const ER_DA_INVALID_CONDITION_NUMBER: ErrorCode = ErrorCode::new(1758, "35000", "Invalid condition number");

@@ -71,10 +71,10 @@ impl Session {
         };
         let mut rows = CollectRows::default();
         let types = self.run_nested_plan(make, |_, _| {}, request.parameters, shield, &mut rows).await;
-        let types = types.map_err(|error| match error.is(&error_code::ER_SP_DOES_NOT_EXIST) {
-            true => refused(),
-            false => error,
-        })?;
+        let is_refused = |error: &SqlError| {
+            error.is(&error_code::ER_SP_DOES_NOT_EXIST) || error.is(&error_code::ER_NO_SUCH_TABLE)
+        };
+        let types = types.map_err(|error| if is_refused(&error) { refused() } else { error })?;
         self.end_statement_transaction(shield).await?;
         let value = rows.rows.pop().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null);
         Ok((value, types.into_iter().next().unwrap_or(ColumnType::new(TypeKind::Null))))

@@ -45,8 +45,16 @@ impl StatementHost for Session {
             };
             self.leave_programs(depth);
             result?;
-            // What its statements have told is settled with it.
-            self.shared.diagnostics.lock().replace(before);
+            // What its statements have told is settled with it, but for what RETURN has.
+            let told = {
+                let mut diagnostics = self.shared.diagnostics.lock();
+                let told = diagnostics.conditions().to_vec();
+                diagnostics.replace(before);
+                told
+            };
+            for condition in told.into_iter().filter(|_| run.returned.is_some()) {
+                self.shared.diagnostics.lock().add(condition);
+            }
             let name = &shared.live.definition.name;
             run.returned.ok_or_else(|| error_code::ER_SP_NORETURNEND.with(&[&name]))
         })
@@ -122,7 +130,11 @@ impl Session {
                 (true, Some(NewRow::Final(new)), _) => new.get(position),
                 _ => None,
             };
-            run.values[column.slot] = value.cloned().unwrap_or(Value::Null);
+            let value = value.cloned().unwrap_or(Value::Null);
+            // A number that is still to be generated is 0, as in MySQL.
+            let is_due =
+                value.is_null() && column.is_new && firing.old.is_none() && shared.generates(position);
+            run.values[column.slot] = if is_due { Value::Int(0) } else { value };
         }
         let depth = self.programs.depth();
         let before = self.shared.diagnostics.lock().area();

@@ -79,7 +79,7 @@ impl Session {
             _ => false,
         };
         if returns_rows {
-            return Err(error_code::ER_SP_NO_RETSET.with(&[&"function"]));
+            return Err(error_code::ER_SP_NO_RETSET.with(&[&self.programs.inside_what()]));
         }
         let is_dynamic = matches!(
             kind,

@@ -195,7 +195,7 @@ impl Session {
             return self.run_into(plan, parameters, shield).await;
         }
         if self.programs.is_inside_statement() && !plan.prepared.plan.is_change() {
-            return Err(error_code::ER_SP_NO_RETSET.with(&[&"function"]));
+            return Err(error_code::ER_SP_NO_RETSET.with(&[&self.programs.inside_what()]));
         }
         pin!(self.run_plan(&plan.prepared, &mut parameters, shield, sink)).await
     }

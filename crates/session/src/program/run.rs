@@ -123,8 +123,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Next, SqlError> {
         let next = Ok(Next::At(at + 1));
-        if let Instruction::Assign { .. } | Instruction::Clear(_) | Instruction::JumpUnless { .. } =
-            &shared.program.instructions[at]
+        if let Instruction::Assign { .. }
+        | Instruction::Clear(_)
+        | Instruction::JumpUnless { .. }
+        | Instruction::Return(_) = &shared.program.instructions[at]
         {
             self.start_inner(false);
         }

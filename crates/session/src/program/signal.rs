@@ -17,11 +17,14 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let mut items = ConditionItems::default();
         let mut error = None;
+        // What the condition that is handled says, for another one that is raised in its place.
+        let mut told = None;
         if statement.resignal {
             let Some(handled) = self.programs.handled.last().cloned() else {
                 return Err(error_code::ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER.plain());
             };
             let mut kept = handled;
+            told = kept.conditions.last().map(|condition| condition.error.message.clone());
             if statement.condition.is_none() {
                 // It is raised once more, perhaps with other items.
                 let last = kept.pop_last();
@@ -33,7 +36,9 @@ impl Session {
             self.shared.diagnostics.lock().replace(kept);
         }
         if let Some(ConditionValue::SqlState(state)) = statement.condition {
-            error = Some(unhandled(state));
+            let (mut raised, severity) = unhandled(state);
+            raised.message = told.unwrap_or(raised.message);
+            error = Some((raised, severity));
         }
         let (mut error, severity) =
             error.ok_or_else(|| error_code::ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER.plain())?;

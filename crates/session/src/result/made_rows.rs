@@ -18,6 +18,8 @@ pub enum MadeColumn {
     NullableText(&'static str, u32),
     LongText(&'static str),
     Number(&'static str),
+    /// The number of an error: of 32 bits.
+    Code(&'static str),
     NullableNumber(&'static str),
     DateTime(&'static str),
     /// With so many digits behind the point; its values are text.
@@ -34,6 +36,7 @@ impl MadeColumn {
             | MadeColumn::NullableText(name, _)
             | MadeColumn::LongText(name)
             | MadeColumn::Number(name)
+            | MadeColumn::Code(name)
             | MadeColumn::NullableNumber(name)
             | MadeColumn::DateTime(name)
             | MadeColumn::Decimal(name, _)
@@ -49,6 +52,7 @@ impl MadeColumn {
             MadeColumn::NullableText(_, length) => ColumnType::varchar(length, collation),
             MadeColumn::LongText(_) => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
             MadeColumn::Number(_) => ColumnType::bigint_unsigned().not_null(),
+            MadeColumn::Code(_) => ColumnType { unsigned: true, ..ColumnType::int() }.not_null(),
             MadeColumn::NullableNumber(_) => ColumnType::bigint_unsigned(),
             MadeColumn::Decimal(_, scale) => ColumnType::decimal(9 + scale, scale).not_null(),
             MadeColumn::NullableDecimal(_, scale) => ColumnType::decimal(9 + scale, scale),

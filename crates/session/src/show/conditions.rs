@@ -13,7 +13,7 @@ impl Session {
     ) -> Result<MadeRows, SqlError> {
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Level", 7),
-            MadeColumn::Number("Code"),
+            MadeColumn::Code("Code"),
             MadeColumn::Text("Message", 512),
         ]);
         let (offset, count) = offset_and_count(limit)?;
