@@ -33,9 +33,14 @@ impl<'t> Assigner<'t> {
     }
 
     /// After the triggers: what is still NULL and must not be.
-    pub fn require_values(&self, row: &mut [Value], context: &EvalContext) -> Result<(), SqlError> {
+    pub fn require_values(
+        &self,
+        row: &mut [Value],
+        is_insert: bool,
+        context: &EvalContext,
+    ) -> Result<(), SqlError> {
         for (value, definition) in row.iter_mut().zip(&self.table.columns) {
-            let is_made_later = definition.auto_increment || definition.generated.is_some();
+            let is_made_later = definition.auto_increment && is_insert || definition.generated.is_some();
             if value.is_null() && !definition.nullable() && !is_made_later {
                 *value = self.null_value(definition, context)?;
             }

@@ -75,14 +75,21 @@ pub async fn update_existing(
     for assignment in assignments {
         let column = assignment.column;
         let (assigner, value) = (&inserter.assigner, &assignment.value);
-        frame[column] =
-            retried(context, |eval| assigner.assigned(column, value, &frame, number, eval)).await?;
+        let value = retried(context, |eval| assigner.assigned(column, value, &frame, number, eval)).await?;
+        let definition = &inserter.plan.table.columns[column];
+        frame[column] = match value {
+            // The counter numbers new rows only; here MySQL takes NULL for 0 without a word.
+            Value::Null if definition.auto_increment && !definition.nullable() => {
+                definition.column_type.implicit_default()
+            }
+            value => value,
+        };
     }
     context.check()?;
     frame.truncate(width);
     inserter.outcome.matched_rows += 1;
     if context.fire_before(&inserter.handle, TriggerEvent::Update, Some(&existing), &mut frame).await? {
-        inserter.assigner.require_values(&mut frame, context.eval)?;
+        inserter.assigner.require_values(&mut frame, false, context.eval)?;
     }
     if frame == existing {
         inserter.outcome.unchanged_rows += 1;

@@ -189,7 +189,7 @@ impl Inserter<'_> {
         context.check()?;
         self.pace.count_change().await;
         if context.fire_before(&self.handle, TriggerEvent::Insert, None, &mut row).await? {
-            self.assigner.require_values(&mut row, context.eval)?;
+            self.assigner.require_values(&mut row, true, context.eval)?;
         }
         if let Some(rules) = &self.plan.rules {
             self.assigner.generate(rules, &mut row, self.outcome.records, context.eval)?;

@@ -9,6 +9,19 @@ pub struct SetStatement<'a> {
     pub for_statement: Option<&'a Statement<'a>>,
 }
 
+impl SetStatement<'_> {
+    /// Whether it gives a system variable of the name a value.
+    pub fn sets(&self, name: &str) -> bool {
+        self.assignments.iter().any(|assignment| match assignment {
+            VariableAssignment::Variable {
+                target: VariableTarget::System { instance, name: set, .. },
+                ..
+            } => instance.is_none() && set.name.eq_ignore_ascii_case(name),
+            _ => false,
+        })
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub enum VariableAssignment<'a> {
     Variable {

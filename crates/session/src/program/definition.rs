@@ -20,8 +20,11 @@ const NAME_CHARACTERS_MAX: usize = 64;
 
 impl Session {
     /// Database and name of a program; error 1046 without a database.
-    pub(super) fn program_name(&self, name: ObjectName<'_>) -> Result<(String, String), SqlError> {
+    pub(crate) fn program_name(&self, name: ObjectName<'_>) -> Result<(String, String), SqlError> {
         let table = self.table_name(name)?;
+        if table.name.chars().count() > NAME_CHARACTERS_MAX {
+            return Err(error_code::ER_TOO_LONG_IDENT.with(&[&table.name]));
+        }
         Ok((table.database, table.name))
     }
 
@@ -44,9 +47,6 @@ impl Session {
         self.require_changeable(&database)?;
         self.require_create_program(create, &database)?;
         self.instance.catalog().require_database(&database)?;
-        if name.chars().count() > NAME_CHARACTERS_MAX {
-            return Err(error_code::ER_TOO_LONG_IDENT.with(&[&name]));
-        }
         let mut event = None;
         if let Some(head) = create.event {
             event = self.new_event(head, request, shield).await?;
@@ -190,6 +190,7 @@ impl Session {
         let own = (own.user.clone(), own.host.as_str().to_owned());
         let Some(Definer(User::Named(name))) = definer else { return Ok(own) };
         let named = (name.user.to_owned(), name.host.to_lowercase());
+        crate::statement::check_account_length(&auth::AccountName::new(&named.0, &named.1))?;
         if named != own {
             self.require_super_or(&[auth::DynamicPrivilege::SetAnyDefiner], "SUPER or SET_ANY_DEFINER")?;
             let account = auth::AccountName::new(&named.0, &named.1);

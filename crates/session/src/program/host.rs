@@ -37,10 +37,15 @@ impl StatementHost for Session {
             let shared =
                 self.shared_program(&live.ok_or_else(|| error_code::ER_TABLE_DEF_CHANGED.plain())?)?;
             let mut run = Run::new(shared.clone());
+            // Arguments are taken as the caller's mode takes values.
+            for (slot, value) in arguments.into_iter().enumerate() {
+                let from = super::call::type_of(&value);
+                self.assign(&mut run, slot, value, &from)?;
+            }
             let depth = self.programs.depth();
             let before = self.shared.diagnostics.lock().area();
             let result = match self.enter_program(&shared) {
-                Ok(()) => self.run_function(&mut run, arguments).await,
+                Ok(()) => self.run_program(&mut run, &Shield::default(), &mut NoClient).await,
                 Err(error) => Err(error),
             };
             self.leave_programs(depth);
@@ -110,15 +115,6 @@ impl StatementHost for Session {
 }
 
 impl Session {
-    async fn run_function(&mut self, run: &mut Run, arguments: Vec<Value>) -> Result<(), SqlError> {
-        for (slot, value) in arguments.into_iter().enumerate() {
-            let from = super::call::type_of(&value);
-            self.assign(run, slot, value, &from)?;
-        }
-        let shield = Shield::default();
-        self.run_program(run, &shield, &mut NoClient).await
-    }
-
     async fn fire_one(&mut self, live: &Arc<LiveProgram>, firing: &mut Firing<'_>) -> Result<(), SqlError> {
         let shared = self.shared_program(live)?;
         let mut run = Run::new(shared.clone());

@@ -81,6 +81,11 @@ impl Session {
         if returns_rows {
             return Err(error_code::ER_SP_NO_RETSET.with(&[&self.programs.inside_what()]));
         }
+        if let StatementKind::Set(set) = kind
+            && set.sets("autocommit")
+        {
+            return Err(ER_SP_CANT_SET_AUTOCOMMIT.plain());
+        }
         let is_dynamic = matches!(
             kind,
             StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_)
@@ -103,3 +108,6 @@ impl Session {
         Ok(())
     }
 }
+
+const ER_SP_CANT_SET_AUTOCOMMIT: datum::ErrorCode =
+    datum::ErrorCode::new(1445, "HY000", "Not allowed to set autocommit from a stored function or trigger");

@@ -214,8 +214,11 @@ impl Session {
             return Err(error_code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT.plain());
         }
         let mut rows = CollectRows::default();
-        self.enter_plan(&plan.prepared).await?;
-        pin!(self.execute_plan(&plan.prepared.plan, parameters, &mut rows)).await?;
+        // What goes to variables of the program is assigned; conditions on rows of tables are not.
+        let is_assigned = plan.targets.iter().any(|target| matches!(target, IntoTarget::Slot(_)))
+            && plan.prepared.plan.tables.is_empty();
+        let is_strict = is_assigned && self.settings.sql_mode.is_strict();
+        self.collect(&plan.prepared, parameters, is_strict, &mut rows).await?;
         self.end_statement_transaction(shield).await?;
         if rows.rows.len() > 1 {
             return Err(error_code::ER_TOO_MANY_ROWS.plain());

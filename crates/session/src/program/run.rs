@@ -234,7 +234,11 @@ impl Session {
             _ => at + 1,
         };
         self.shared.diagnostics.lock().add_error(&error);
-        let area = self.shared.diagnostics.lock().area();
+        let mut area = self.shared.diagnostics.lock().area();
+        if area.conditions.last().is_none_or(|last| last.error != error) {
+            // There is no room for it where conditions are kept, but the handler is to know it.
+            area.conditions.push(datum::Condition { severity: Severity::Error, error: error.clone() });
+        }
         Ok(self.begin_handler(run, &reaction, area, after))
     }
 

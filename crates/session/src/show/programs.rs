@@ -175,7 +175,8 @@ impl Session {
         kind: RoutineKind,
         name: ObjectName<'_>,
     ) -> Result<MadeRows, SqlError> {
-        let table = self.table_name(name)?;
+        let (database, name) = self.program_name(name)?;
+        let table = definition::TableName { database, name };
         let catalog = self.instance.catalog();
         let find = |kind| catalog.program(kind, &table.database, &table.name);
         match kind {

@@ -75,7 +75,7 @@ pub(crate) use planned::PLAN_ATTEMPTS_MAX;
 pub use prepared::{PreparedInfo, PreparedStatement};
 pub(crate) use run::{StatementWork, keeps_conditions, parse_error};
 pub(crate) use temporary::TemporaryTables;
-pub(crate) use views::not_a_view;
+pub(crate) use views::{check_account_length, not_a_view};
 
 use std::borrow::Cow;
 

@@ -251,13 +251,17 @@ impl Session {
 }
 
 /// Error 1470.
-fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
+pub(crate) fn check_account_length(name: &AccountName) -> Result<(), SqlError> {
     const USER_LENGTH_MAX: usize = 32;
     const HOST_LENGTH_MAX: usize = 255;
     let parts =
         [(&*name.user, "user name", USER_LENGTH_MAX), (name.host.as_str(), "host name", HOST_LENGTH_MAX)];
     match parts.into_iter().find(|(text, _, maximum)| text.chars().count() > *maximum) {
-        Some((text, what, maximum)) => Err(ER_WRONG_STRING_LENGTH.with(&[&text, &what, &maximum])),
+        Some((text, what, maximum)) => {
+            // Errors quote no more of a string than this.
+            let shown: String = text.chars().take(70).collect();
+            Err(ER_WRONG_STRING_LENGTH.with(&[&shown, &what, &maximum]))
+        }
         None => Ok(()),
     }
 }

@@ -58,6 +58,7 @@ impl<'a> Parser<'a> {
             LoadData(_) => Some("LOAD DATA"),
             Handler(_) => Some("HANDLER"),
             CreateView(view) if view.alter => Some("ALTER VIEW"),
+            Help(_) => Some("HELP"),
             _ => None,
         };
         if let Some(what) = banned {
@@ -65,6 +66,12 @@ impl<'a> Parser<'a> {
         }
         if !self.names().is_inside_statement() {
             return Ok(());
+        }
+        if let Set(set) = kind
+            && set.sets("autocommit")
+        {
+            let message = "Not allowed to set autocommit from a stored function or trigger".to_owned();
+            return Err(self.program_error(1445, message));
         }
         if returns_rows(kind) {
             let message = match self.names().kind {
