@@ -99,26 +99,30 @@ fn padded_length(key: &[u8], width: usize, space: u16) -> Option<usize> {
     }
 }
 
-/// Writes the weights of the leading 7-bit characters that all have one, eight at a time; gives how many bytes those are. Less than
-/// eight are left to the caller, which takes any.
+/// Writes the weights of the leading 7-bit characters that all have one, eight at a time; gives how many bytes those are. The caller
+/// takes what is left, which may begin with some that would have been written here.
 fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usize {
     let Weighing::Uca(version) = weighing else { return 0 };
-    let ascii = version.ascii();
+    let weights = version.key_weights();
     let mut written = 0;
     for piece in bytes.chunks(LONG_PIECE) {
-        let (eights, _) = piece.as_chunks::<8>();
+        let (eights, rest) = piece.as_chunks::<8>();
         let start = key.len();
-        key.resize(start + eights.len() * 16, 0);
+        key.resize(start + piece.len() * 2, 0);
         let (slots, _) = key[start..].as_chunks_mut::<16>();
         let mut count = 0;
         for (slot, eight) in slots.iter_mut().zip(eights) {
-            let [low, high] = halves(eight).map(|four| key_of_four(ascii, four));
-            if u64::from_le_bytes(*eight) & NOT_ASCII != 0 || has_zero(low) || has_zero(high) {
-                break;
-            }
-            slot[..8].copy_from_slice(&low.to_le_bytes());
-            slot[8..].copy_from_slice(&high.to_le_bytes());
+            let Some(written) = key_of_eight(weights, eight) else { break };
+            *slot = written;
             count += 8;
+        }
+        // The last eight once more, with those that are left.
+        if let (true, false, Some(last)) = (count == eights.len() * 8, rest.is_empty(), piece.last_chunk())
+            && let Some(written) = key_of_eight(weights, last)
+            && let Some(slot) = key.last_chunk_mut()
+        {
+            *slot = written;
+            count = piece.len();
         }
         key.truncate(start + count * 2);
         written += count;
@@ -130,17 +134,15 @@ fn write_plain_ascii(weighing: Weighing, bytes: &[u8], key: &mut Vec<u8>) -> usi
     written
 }
 
-const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
-
-fn halves(eight: &[u8; 8]) -> [[u8; 4]; 2] {
-    let [a, b, c, d, e, f, g, h] = *eight;
-    [[a, b, c, d], [e, f, g, h]]
-}
-
-/// The weights of four 7-bit characters as their bytes follow each other in a key, the first one lowest.
-fn key_of_four(ascii: &[u16; 128], [a, b, c, d]: [u8; 4]) -> u64 {
-    let weight = |byte: u8| u64::from(ascii[usize::from(byte & 0x7F)].swap_bytes());
-    weight(a) | weight(b) << 16 | weight(c) << 32 | weight(d) << 48
+/// `None` if one of them is no 7-bit character or has no weight.
+fn key_of_eight(weights: &[u16; 256], [a, b, c, d, e, f, g, h]: &[u8; 8]) -> Option<[u8; 16]> {
+    let weight = |byte: &u8| u64::from(weights[usize::from(*byte)]);
+    let low = weight(a) | weight(b) << 16 | weight(c) << 32 | weight(d) << 48;
+    let high = weight(e) | weight(f) << 16 | weight(g) << 32 | weight(h) << 48;
+    if has_zero(low) || has_zero(high) {
+        return None;
+    }
+    Some((u128::from(low) | u128::from(high) << 64).to_le_bytes())
 }
 
 /// Whether one of the four numbers of 16 bits is 0.
@@ -228,5 +230,38 @@ fn write_run(run: u32, is_before_lower: bool, key: &mut Vec<u8>) {
     } else {
         key.push(TAG_HIGHER);
         key.extend_from_slice(&(!run).to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::CollationId;
+
+    /// Weight by weight.
+    fn plain_key(collation: CollationId, bytes: &[u8]) -> Vec<u8> {
+        let weights = Weights::new(collation.collation().weighing, bytes);
+        weights.flat_map(u16::to_be_bytes).chain([0, 0]).collect()
+    }
+
+    #[test]
+    fn keys_of_ascii_are_those_of_its_weights() {
+        let collation = CollationId::UTF8MB4_0900_AI_CI;
+        let letters: Vec<u8> = (0..10_000).map(|number| b' ' + (number * 7 % 90) as u8).collect();
+        for length in (0..40).chain([LONG_PIECE - 1, LONG_PIECE, LONG_PIECE + 3, 9_999]) {
+            let mut key = Vec::new();
+            collation.write_sort_key(&letters[..length], &mut key);
+            assert_eq!(key, plain_key(collation, &letters[..length]), "{length}");
+            // Something else at each place: without a weight, of two bytes, invalid.
+            for (place, other) in (0..length.min(40)).flat_map(|place| [(place, "\u{1}"), (place, "\u{e4}")])
+            {
+                let text = [&letters[..place], other.as_bytes(), &letters[place..length]].concat();
+                for text in [&text[..], &text[..text.len() - 1]] {
+                    let mut key = Vec::new();
+                    collation.write_sort_key(text, &mut key);
+                    assert_eq!(key, plain_key(collation, text), "{length} {place} {other:?}");
+                }
+            }
+        }
     }
 }

@@ -28,6 +28,10 @@ static UCA: [WeightTable; 3] =
 static ASCII_UCA: [[u16; 128]; 3] =
     [ascii_weights(UCA_400_BYTES), ascii_weights(UCA_520_BYTES), ascii_weights(UCA_900_BYTES)];
 
+/// See `UcaVersion::key_weights`.
+static KEY_UCA: [[u16; 256]; 3] =
+    [key_weights(UCA_400_BYTES), key_weights(UCA_520_BYTES), key_weights(UCA_900_BYTES)];
+
 /// Which version of the Unicode Collation Algorithm's default table a collation weighs by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UcaVersion {
@@ -40,6 +44,12 @@ impl UcaVersion {
     #[inline]
     pub(crate) fn table(self) -> &'static WeightTable {
         &UCA[self as usize]
+    }
+
+    /// The weights of the 7-bit characters as two bytes of a sort key, the most significant first; 0 for all other bytes.
+    #[inline]
+    pub(crate) fn key_weights(self) -> &'static [u16; 256] {
+        &KEY_UCA[self as usize]
     }
 
     #[inline]
@@ -69,6 +79,18 @@ const fn ascii_weights(bytes: &[u8]) -> [u16; 128] {
         let at = (page_start + byte) * 2;
         weights[byte] = u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         assert!(weights[byte] < EXPANSION_BASE, "no 7-bit character expands");
+        byte += 1;
+    }
+    weights
+}
+
+/// As numbers whose lower byte is the one that comes first in a key.
+const fn key_weights(bytes: &[u8]) -> [u16; 256] {
+    let ascii = ascii_weights(bytes);
+    let mut weights = [0u16; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        weights[byte] = ascii[byte].swap_bytes();
         byte += 1;
     }
     weights

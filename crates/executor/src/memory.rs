@@ -73,23 +73,28 @@ impl Held {
 
     /// Takes what there is room for. True when rows have to be written to disk: the operator holds more than its share, or
     /// there is little room left.
-    pub fn take_or_spill(&mut self, bytes: usize, share: usize, budget: &mut MemoryBudget) -> bool {
-        self.has_no_room(bytes, budget) || self.0 > share || budget.is_scarce()
+    pub fn take_or_spill(
+        &mut self,
+        bytes: usize,
+        share: usize,
+        budget: &mut MemoryBudget,
+    ) -> Result<bool, SqlError> {
+        Ok(self.has_no_room(bytes, budget)? || self.0 > share || budget.is_scarce())
     }
 
     /// Holds so much from now on, if there is room; true when there is little left.
-    pub fn set_or_spill(&mut self, bytes: usize, budget: &mut MemoryBudget) -> bool {
+    pub fn set_or_spill(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<bool, SqlError> {
         self.release(budget);
-        self.has_no_room(bytes, budget) || budget.is_scarce()
+        Ok(self.has_no_room(bytes, budget)? || budget.is_scarce())
     }
 
-    /// Takes it if there is room. A session that could have gone beyond its limit and writes rows to disk instead may stay.
-    fn has_no_room(&mut self, bytes: usize, budget: &mut MemoryBudget) -> bool {
-        let has_none = self.take(bytes, budget).is_err();
-        if has_none {
-            budget.session.take_is_over();
+    /// Takes it if there is room. Beyond a limit of MySQL's the session ends, as there, though rows could be written to disk.
+    fn has_no_room(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<bool, SqlError> {
+        match self.take(bytes, budget) {
+            Ok(()) => Ok(false),
+            Err(error) if budget.session.is_over() => Err(error),
+            Err(_) => Ok(true),
         }
-        has_none
     }
 
     pub fn release(&mut self, budget: &mut MemoryBudget) {

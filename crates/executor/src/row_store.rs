@@ -94,7 +94,7 @@ impl RowStore {
     async fn count_head(&mut self, first: usize, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let bytes: usize = (first..self.head.len()).map(|index| row_bytes(self.head.row(index))).sum();
         let share = context.settings.shares.rows_bytes;
-        if self.held.take_or_spill(bytes, share, &mut context.memory) {
+        if self.held.take_or_spill(bytes, share, &mut context.memory)? {
             self.begin_tail(context.temporary).await?;
         }
         Ok(())
@@ -123,7 +123,7 @@ impl RowStore {
             return self.write(row).await;
         }
         self.head.push_row(row.to_vec());
-        if self.held.take_or_spill(row_bytes(row), share, memory) {
+        if self.held.take_or_spill(row_bytes(row), share, memory)? {
             self.begin_tail(space).await?;
         }
         Ok(())

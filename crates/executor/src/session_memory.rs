@@ -189,7 +189,12 @@ impl SessionMemory {
         self.grow().inspect_err(|_| self.allocated.store(before, Relaxed))
     }
 
-    /// Whether a limit was exceeded that ends the session, since the last call.
+    /// Whether a limit was exceeded that ends the session.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Relaxed)
+    }
+
+    /// The same, since the last call.
     pub fn take_is_over(&self) -> bool {
         self.is_over.swap(false, Relaxed)
     }

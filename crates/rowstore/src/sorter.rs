@@ -20,6 +20,9 @@ use std::sync::Arc;
 const MERGE_MAX: usize = 64;
 /// Entries that are sorted without a pause.
 const CHUNK_ENTRIES: usize = 8192;
+/// There is room for so many when the first one comes, within so many bytes.
+const FIRST_ENTRIES: usize = 32;
+const FIRST_BYTES: usize = 16 << 10;
 /// Rows that are moved between two pauses.
 const PAUSE_ROWS: usize = 512;
 /// With a limit the buffer is not cut down before it has so many entries.
@@ -99,6 +102,11 @@ impl Buffer {
     }
 
     fn push(&mut self, order: &KeyOrder, key: &[u8], row: &[u8]) {
+        if self.entries.capacity() == 0 {
+            let bytes = key.len() + row.len();
+            self.bytes.reserve((bytes * FIRST_ENTRIES).min(FIRST_BYTES).max(bytes));
+            self.entries.reserve(FIRST_ENTRIES);
+        }
         self.entries.push(Entry {
             prefix: prefix_of(order, key),
             at: self.bytes.len(),

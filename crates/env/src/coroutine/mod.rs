@@ -14,21 +14,22 @@
 
 mod allocator;
 mod stack;
-mod switch;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::TaskWaits;
 
-pub use allocator::CountedAllocator;
+pub use allocator::{Allocations, CountedAllocator, thread_allocations};
+use corosensei::{CoroutineResult, Yielder};
 use stack::Stack;
 
 /// How long a poll may have the thread before a yield point takes it away: about what a turn of all other tasks takes.
@@ -74,24 +75,23 @@ pub enum Step {
 /// A poll that is half done. Dropping it runs it to its end: yield points pass, and what it waits for is refused.
 pub struct Left(Option<Coroutine>);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Idle,
-    Running,
+/// Why a coroutine gives the thread back.
+enum Leaves {
     Yields,
     Waits,
+    /// It has polled.
     Done,
 }
+
+/// The changes of stacks are those of the library.
+type Switched = corosensei::Coroutine<*const Inner, Leaves, Infallible, Stack>;
 
 /// A stack and what runs on it.
 struct Coroutine(Box<Inner>);
 
 struct Inner {
-    state: Cell<State>,
-    /// Where it goes on.
-    own: Cell<*mut u8>,
-    /// Where whoever runs it goes on.
-    caller: Cell<*mut u8>,
+    /// The way back to whoever runs it; null before it has run.
+    yielder: Cell<*const Yielder<*const Inner, Leaves>>,
     /// Since when it has the thread.
     since: Cell<Instant>,
     /// Asked at yield points, see `unless`.
@@ -107,13 +107,12 @@ struct Inner {
     waker: Cell<Option<NonNull<Waker>>>,
     /// What the poll had waited for when it was left.
     waits: Cell<Option<TaskWaits>>,
-    /// Last, so that everything that its frames use is still there when it is dropped.
-    _stack: Stack,
+    switched: RefCell<Switched>,
 }
 
 thread_local! {
     /// What runs on this thread now, or null.
-    static CURRENT: Cell<*const Inner> = const { Cell::new(null_mut()) };
+    static CURRENT: Cell<*const Inner> = const { Cell::new(null()) };
     static IDLE: RefCell<Vec<Coroutine>> = const { RefCell::new(Vec::new()) };
     static TICKS: Cell<usize> = const { Cell::new(0) };
     static LEFT: Cell<usize> = const { Cell::new(0) };
@@ -238,7 +237,7 @@ pub fn yield_point() {
         return;
     }
     if inner.may_leave() {
-        inner.leave(State::Yields);
+        inner.leave(Leaves::Yields);
     } else {
         inner.since.set(Instant::now());
     }
@@ -295,21 +294,20 @@ pub fn wait<F: Future>(future: F) -> Option<F::Output> {
         if !inner.may_leave() {
             return None;
         }
-        inner.leave(State::Waits);
+        inner.leave(Leaves::Waits);
     }
 }
 
 impl Coroutine {
     fn new() -> Option<Coroutine> {
-        if !switch::IS_AVAILABLE {
-            return None;
-        }
-        let stack = Stack::new()?;
-        let top = stack.top();
-        let inner = Box::new(Inner {
-            state: Cell::new(State::Idle),
-            own: Cell::new(null_mut()),
-            caller: Cell::new(null_mut()),
+        let body = |yielder: &Yielder<*const Inner, Leaves>, inner: *const Inner| {
+            // SAFETY: it is kept for as long as its stack, which this runs on.
+            let inner = unsafe { &*inner };
+            inner.yielder.set(yielder);
+            poll_for_ever(inner)
+        };
+        let inner = Inner {
+            yielder: Cell::new(null()),
             since: Cell::new(Instant::now()),
             is_to_end: Cell::new(None),
             bytes: Cell::new(0),
@@ -319,33 +317,28 @@ impl Coroutine {
             outcome: Cell::new(None),
             waker: Cell::new(None),
             waits: Cell::new(None),
-            _stack: stack,
-        });
-        let argument = (&raw const *inner).cast::<u8>().cast_mut();
-        // SAFETY: the stack is megabytes long, and its top is the end of a page.
-        inner.own.set(unsafe { switch::prepared(top, run_polls, argument) });
-        Some(Coroutine(inner))
+            switched: RefCell::new(Switched::with_stack(Stack::new()?, body)),
+        };
+        Some(Coroutine(Box::new(inner)))
     }
 
     /// Lets it run until it leaves or has polled.
     fn run(self) -> Step {
         let inner = &*self.0;
         let before = CURRENT.replace(inner);
-        inner.state.set(State::Running);
         inner.since.set(step_begins());
         if let Some(waits) = inner.waits.take() {
             waits.give_back();
         }
         inner.bytes_before.set(allocator::thread_bytes());
-        // SAFETY: `own` was prepared, or saved when it was left or had polled, and each is gone on with once: here.
-        unsafe { switch::switch(inner.caller.as_ptr(), inner.own.get()) };
+        let CoroutineResult::Yield(leaves) = inner.switched.borrow_mut().resume(inner);
         CURRENT.set(before);
         inner.bytes.set(inner.bytes.get() + allocator::thread_bytes() - inner.bytes_before.get());
         step_ends(inner.since.get());
-        match inner.state.get() {
-            State::Yields => Step::Yields(self.left()),
-            State::Waits => Step::Waits(self.left()),
-            _ => self.done(),
+        match leaves {
+            Leaves::Yields => Step::Yields(self.left()),
+            Leaves::Waits => Step::Waits(self.left()),
+            Leaves::Done => self.done(),
         }
     }
 
@@ -361,7 +354,6 @@ impl Coroutine {
         let polling = inner.polling.take().expect("it gives back what it has polled");
         let outcome = inner.outcome.take().expect("it says what came of it");
         inner.is_closing.set(false);
-        inner.state.set(State::Idle);
         let polling = Polling { bytes: inner.bytes.replace(0), ..polling };
         // At the end of the thread nobody needs it any more.
         let _ = IDLE.try_with(|idle| {
@@ -394,43 +386,27 @@ impl Inner {
     }
 
     /// Back to whoever runs it; returns when it is resumed.
-    fn leave(&self, state: State) {
-        self.state.set(state);
-        // SAFETY: this runs on the coroutine's own stack, and `caller` was saved by the `run` that waits for it.
-        unsafe { switch::switch(self.own.as_ptr(), self.caller.get()) };
+    fn leave(&self, why: Leaves) {
+        // SAFETY: this runs on the coroutine's own stack, where what it points to lies below.
+        unsafe { &*self.yielder.get() }.suspend(why);
     }
 }
 
-/// The outermost function of a coroutine's stack: polls whatever it is given.
-///
-/// # Safety
-/// `argument` is the coroutine's `Inner`, which lives until its stack is dropped.
-#[cfg(target_arch = "x86_64")]
-unsafe extern "sysv64" fn run_polls(argument: *mut u8) -> ! {
-    // SAFETY: as above.
-    unsafe { poll_for_ever(&*argument.cast::<Inner>()) }
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: nothing is half done, so there is nothing on its stack that would have to be dropped.
+        unsafe { self.switched.get_mut().force_reset() };
+    }
 }
 
-/// As above; never called.
-///
-/// # Safety
-/// It is not called.
-#[cfg(not(target_arch = "x86_64"))]
-unsafe extern "C" fn run_polls(_: *mut u8) -> ! {
-    unreachable!("stacks are not changed on this kind of processor")
-}
-
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    expect(dead_code, reason = "nothing runs on stacks of its own there")
-)]
-fn poll_for_ever(inner: &Inner) -> ! {
+/// What runs on a coroutine's stack: polls whatever it is given.
+fn poll_for_ever(inner: &Inner) -> Infallible {
     loop {
         let polling = inner.polling.take().expect("it runs to poll something");
         let (polling, outcome) = poll_here(polling, Some(&inner.waker));
         inner.polling.set(Some(polling));
         inner.outcome.set(Some(outcome));
-        inner.leave(State::Done);
+        inner.leave(Leaves::Done);
     }
 }
 

@@ -1,8 +1,10 @@
-//! The memory of a coroutine's stack: reserved at once, backed by the system page by page, with a page below that faults.
+//! The memory of a coroutine's stack: reserved at once, backed by the system page by page, with pages below that fault.
 //!
 //! Invariant: the memory is this value's alone until it is dropped. Made by `super`.
 
 use std::ptr::NonNull;
+
+use corosensei::stack::StackPointer;
 
 /// Room for the deepest statement that the parser lets through, also in builds without optimisation.
 const STACK_BYTES: usize = 16 << 20;
@@ -32,11 +34,17 @@ impl Stack {
         };
         (guarded == 0).then_some(stack)
     }
+}
 
+// SAFETY: megabytes of memory above pages that fault.
+unsafe impl corosensei::stack::Stack for Stack {
     /// One past its last byte: stacks grow down.
-    pub(super) fn top(&self) -> *mut u8 {
-        // SAFETY: one past the end of the mapping.
-        unsafe { self.start.as_ptr().add(STACK_BYTES) }
+    fn base(&self) -> StackPointer {
+        self.start.addr().saturating_add(STACK_BYTES)
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.start.addr()
     }
 }
 

@@ -208,7 +208,7 @@ impl<'p> AggregateRows<'p> {
         let values = row_bytes(&group.values) + row_bytes(&group.carried);
         let bytes = GROUP_BYTES + values + accumulators + self.row_keys.get(index).len();
         let share = context.settings.shares.rows_bytes;
-        if self.held.take_or_spill(bytes, share, &mut context.memory) {
+        if self.held.take_or_spill(bytes, share, &mut context.memory)? {
             self.aside.begin(context).await?;
         }
         Ok(())

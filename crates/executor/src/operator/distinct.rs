@@ -84,7 +84,7 @@ impl<'p> DistinctRows<'p> {
             out.move_row(index, kept);
             kept += 1;
             let share = context.settings.shares.rows_bytes;
-            if self.held.take_or_spill(key.len() + ENTRY_BYTES, share, &mut context.memory) {
+            if self.held.take_or_spill(key.len() + ENTRY_BYTES, share, &mut context.memory)? {
                 self.aside.begin(context).await?;
             }
         }

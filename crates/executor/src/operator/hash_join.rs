@@ -166,7 +166,7 @@ impl<'p> HashJoinRows<'p> {
             return Ok(());
         }
         let bytes = self.table.memory_bytes();
-        let has_no_room = self.held.set_or_spill(bytes, &mut context.memory);
+        let has_no_room = self.held.set_or_spill(bytes, &mut context.memory)?;
         if has_no_room || bytes > context.settings.shares.join_bytes || self.table.is_full() {
             self.aside.begin(context).await?;
         }
@@ -352,7 +352,7 @@ impl<'p> HashJoinRows<'p> {
                     sorter.spill(&mut pauses).await?;
                 }
             }
-            if self.held_order.set_or_spill(sorter.memory_bytes(), &mut context.memory) {
+            if self.held_order.set_or_spill(sorter.memory_bytes(), &mut context.memory)? {
                 let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
                 sorter.write_run(&mut pauses).await?;
             }

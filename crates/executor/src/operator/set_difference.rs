@@ -119,7 +119,7 @@ impl<'p> SetDifferenceRows<'p> {
         }
         self.counts.insert(self.key.as_slice().into(), 1);
         let share = context.settings.shares.rows_bytes;
-        if self.held.take_or_spill(self.key.len() + ENTRY_BYTES, share, &mut context.memory) {
+        if self.held.take_or_spill(self.key.len() + ENTRY_BYTES, share, &mut context.memory)? {
             context.work.disk_tables += u64::from(!std::mem::replace(&mut self.is_divided, true));
             self.aside.begin(context).await?;
         }

@@ -80,7 +80,7 @@ impl<'p> SortRows<'p> {
                     sorter.spill(&mut pauses).await?;
                 }
             }
-            if self.held.set_or_spill(sorter.memory_bytes(), &mut context.memory) {
+            if self.held.set_or_spill(sorter.memory_bytes(), &mut context.memory)? {
                 let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
                 sorter.write_run(&mut pauses).await?;
             }

@@ -142,7 +142,7 @@ impl<'p> LateDistinct<'p> {
                 group.count_memory(held, &mut context.memory)?;
                 seen.insert(key.into());
                 let share = context.settings.shares.rows_bytes;
-                if held_seen.take_or_spill(key.len() + ENTRY_BYTES, share, &mut context.memory) {
+                if held_seen.take_or_spill(key.len() + ENTRY_BYTES, share, &mut context.memory)? {
                     aside.begin(context).await?;
                 }
             }

@@ -95,7 +95,7 @@ impl Partition {
     /// Counts bytes that have come into memory, and sends chunks to disk when they are too many.
     async fn make_room(&mut self, bytes: usize, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let share = context.settings.shares.rows_bytes;
-        let mut has_too_much = self.held.take_or_spill(bytes, share, &mut context.memory);
+        let mut has_too_much = self.held.take_or_spill(bytes, share, &mut context.memory)?;
         while has_too_much && self.resident.len() > CHUNKS_MIN {
             let last = self.count.div_ceil(CHUNK_ROWS as u64) - 1;
             let movable = self.resident.iter().enumerate().filter(|(_, chunk)| **chunk != last);
@@ -103,7 +103,7 @@ impl Partition {
             let Some((index, _)) = movable.min_by_key(|(_, chunk)| used_at(**chunk)) else { break };
             let chunk = self.resident.swap_remove(index);
             self.send_to_disk(self.place_of(chunk), context).await?;
-            has_too_much = self.held.take_or_spill(0, share, &mut context.memory);
+            has_too_much = self.held.take_or_spill(0, share, &mut context.memory)?;
         }
         Ok(())
     }
