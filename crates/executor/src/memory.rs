@@ -116,3 +116,29 @@ pub fn outside_bytes(value: &Value) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session_memory::{MemoryLimits, ServerMemory};
+
+    const MB: usize = 1 << 20;
+
+    #[test]
+    fn rows_go_to_disk_for_the_servers_bound_but_not_beyond_a_limit_of_mysqls() {
+        let session = Arc::new(SessionMemory::new(Arc::new(ServerMemory::new(4 * MB as u64))));
+        let mut budget = MemoryBudget::new(64 * MB, session.clone());
+        let mut held = Held::default();
+        assert_eq!(held.take_or_spill(MB, 2 * MB, &mut budget), Ok(false));
+        assert_eq!(held.take_or_spill(8 * MB, 2 * MB, &mut budget), Ok(true), "no room in the server");
+        assert!(!session.is_over());
+        let limits =
+            MemoryLimits { session_bytes: 2 * MB as u64, is_exempt: false, ..MemoryLimits::default() };
+        session.set_limits(limits);
+        let refused = held.take_or_spill(2 * MB, 8 * MB, &mut budget).map_err(|error| error.errno);
+        assert_eq!((refused, held.bytes()), (Err(4082), MB));
+        assert!(session.is_over(), "the session ends");
+        let refused = held.set_or_spill(3 * MB, &mut budget).map_err(|error| error.errno);
+        assert_eq!((refused, held.bytes()), (Err(4082), 0));
+    }
+}
