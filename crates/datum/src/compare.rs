@@ -39,7 +39,8 @@ impl CompareMode {
         // A hexadecimal literal is a number unless it meets text.
         let number = TypeKind::LongLong;
         let as_number = |hex: &ColumnType, other: &ColumnType| {
-            hex.is_hex_literal() && (other.kind.is_numeric() || other.kind.is_temporal())
+            hex.is_hex_literal()
+                && (other.kind.is_numeric() || (other.kind.is_temporal() && !other.kind.has_date()))
         };
         let l = if as_number(left, right) { &number } else { &left.kind };
         let r = if as_number(right, left) { &number } else { &right.kind };

@@ -118,7 +118,11 @@ fn number_to_datetime(value: &Value, column: &ColumnType, is_lenient: bool) -> O
 }
 
 fn number_to_time(value: &Value, column: &ColumnType) -> Option<Parsed<Time>> {
-    let (integer, micros) = split_number(value, column)?;
+    let (integer, micros) = match value {
+        // An integer is a time by its 64 bits.
+        Value::UInt(number) => (*number as i64, 0),
+        value => split_number(value, column)?,
+    };
     let base = Time::from_number(integer)?;
     let (value, is_clipped) = Time::clipped(base.value.to_micros() + micros);
     Some(Parsed { value, truncated: base.truncated || is_clipped, offset_seconds: None, delimiter: None })

@@ -10,8 +10,37 @@ const EXPONENT_MAX: i32 = 14;
 pub fn write_double(number: f64, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
     match digits {
         Some((_, scale)) => write_fixed(number, scale, text),
-        None => write_scientific(&format!("{number:e}"), text),
+        None => write_scientific(&halves_to_even(format!("{number:e}"), number), text),
     }
+}
+
+/// Where two texts of the fewest digits are as near to the number, MySQL takes the one that ends in an even digit.
+fn halves_to_even(mut scientific: String, number: f64) -> String {
+    const DIGITS_MIN: usize = 15;
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let end = mantissa.len();
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let Ok(exponent) = exponent.parse::<i64>() else { return scientific };
+    // A number that is halfway between has one digit more after the point, and so many binary ones.
+    let bits = number.to_bits();
+    let power = (bits >> 52 & 0x7FF) as i64 - 1075;
+    let zeros = i64::from((bits & ((1 << 52) - 1) | 1 << 52).trailing_zeros());
+    let binary_places = -(power + zeros);
+    let places = digits as i64 - 1 - exponent;
+    if digits < DIGITS_MIN || binary_places != places + 1 || places < 0 {
+        return scientific;
+    }
+    let last = scientific.as_bytes()[end - 1];
+    if last % 2 == 1 {
+        let even = char::from(last - 1).to_string();
+        let is_same = |text: &str| text.parse::<f64>() == Ok(number);
+        let mut other = scientific.clone();
+        other.replace_range(end - 1..end, &even);
+        if is_same(&other) {
+            scientific = other;
+        }
+    }
+    scientific
 }
 
 pub fn write_float(number: f32, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
@@ -21,8 +50,24 @@ pub fn write_float(number: f32, digits: Option<(u8, u8)>, text: &mut Vec<u8>) {
     }
 }
 
+/// Digits that the number has no more are zeros, not those of its binary fraction.
 fn write_fixed(number: f64, scale: u8, text: &mut Vec<u8>) {
-    text.extend_from_slice(format!("{number:.*}", usize::from(scale)).as_bytes());
+    /// So many digits are the same either way.
+    const DIGITS: i32 = 15;
+    let scale = usize::from(scale);
+    if number.abs() >= 10f64.powi(DIGITS - scale as i32) {
+        let shortest = number.to_string();
+        let places = shortest.split_once('.').map_or(0, |(_, places)| places.len());
+        if places <= scale {
+            text.extend_from_slice(shortest.as_bytes());
+            if places == 0 && scale > 0 {
+                text.push(b'.');
+            }
+            text.extend(std::iter::repeat_n(b'0', scale - places));
+            return;
+        }
+    }
+    text.extend_from_slice(format!("{number:.scale$}").as_bytes());
 }
 
 /// Rewrites Rust's `d.ddde[-]x`; infinities and NaN do not occur in SQL values.
@@ -72,10 +117,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fixed_digits_end_in_zeros() {
+        for (number, scale, expected) in [
+            (0.1, 20, "0.10000000000000000000"),
+            (123_456_789.123_456_79, 12, "123456789.123456790000"),
+            (1e9 + 0.1, 20, "1000000000.10000000000000000000"),
+            (f64::from(0.1f32), 10, "0.1000000015"),
+            (1e20, 2, "100000000000000000000.00"),
+            (2.5, 0, "2"),
+        ] {
+            let mut text = Vec::new();
+            write_double(number, Some((30, scale)), &mut text);
+            assert_eq!(String::from_utf8(text).expect("digits"), expected);
+        }
+    }
+
+    #[test]
     fn doubles_as_mysql_prints_them() {
         for (number, expected) in [
             (1e14, "100000000000000"),
             (1e15, "1e15"),
+            (900_719_925_474_099.25, "900719925474099.2"),
             (123_456_789_012_345.0, "123456789012345"),
             (1_234_567_890_123_456.0, "1.234567890123456e15"),
             (1_234_567_890_123_456.8, "1234567890123456.8"),

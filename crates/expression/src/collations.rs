@@ -266,9 +266,9 @@ fn is_read(expr: &Expr) -> bool {
     matches!(expr.kind, Column(_) | Literal(_) | Parameter(_) | Slot(_) | UserVariable(_))
 }
 
-fn illegal_mix(operation: &str, exprs: &[Expr]) -> SqlError {
-    let shown: Vec<(&str, &str)> =
-        exprs.iter().map(|expr| (expr.ty.collation().name(), expr.ty.coercibility.word())).collect();
+pub(crate) fn illegal_mix<E: std::borrow::Borrow<Expr>>(operation: &str, exprs: &[E]) -> SqlError {
+    let types = exprs.iter().map(|expr| &expr.borrow().ty);
+    let shown: Vec<(&str, &str)> = types.map(|ty| (ty.collation().name(), ty.coercibility.word())).collect();
     match shown[..] {
         [a, b] => error_code::ER_CANT_AGGREGATE_2COLLATIONS.with(&[&a.0, &a.1, &b.0, &b.1, &operation]),
         [a, b, c] => {

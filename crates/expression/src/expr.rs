@@ -135,6 +135,9 @@ pub enum ExprKind {
     CaseOperand,
     /// Explicit or implicit conversion to the node's own type.
     Cast(Box<Expr>),
+    /// The same of a value that is one of several to choose from, to their common type: who wants another type is given
+    /// the value's own.
+    Branch(Box<Expr>),
     /// A text cut to the length of the node's type with warning 1292; a binary string is filled up to it as well. What
     /// CAST AS CHAR(n) and BINARY(n) add to a conversion, which by itself keeps every length. A CHAR is filled up only:
     /// so PAD_CHAR_TO_FULL_LENGTH reads columns.

@@ -96,6 +96,7 @@ impl Display for Shown<'_> {
                 self.write_case(operand.as_deref(), whens, otherwise.as_deref(), formatter)
             }
             ExprKind::CaseOperand => formatter.write_str("case operand"),
+            ExprKind::Branch(own) => show(own).fmt(formatter),
             ExprKind::Cast(operand) => match self.expr.ty.name.as_deref() {
                 Some(target) => write!(formatter, "cast({} as {target})", show(operand)),
                 None => show(operand).fmt(formatter),

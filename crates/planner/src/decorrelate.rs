@@ -217,9 +217,10 @@ fn is_null_without_rows(expr: &Expr, is_null: &dyn Fn(usize) -> bool) -> bool {
         return is_null(number);
     }
     match &expr.kind {
-        ExprKind::Cast(operand) | ExprKind::Negate(operand) | ExprKind::Relabel(operand) => {
-            is_null_without_rows(operand, is_null)
-        }
+        ExprKind::Cast(operand)
+        | ExprKind::Branch(operand)
+        | ExprKind::Negate(operand)
+        | ExprKind::Relabel(operand) => is_null_without_rows(operand, is_null),
         ExprKind::Arithmetic(_, left, right) => {
             is_null_without_rows(left, is_null) || is_null_without_rows(right, is_null)
         }

@@ -114,6 +114,7 @@ fn is_null_without_row(expr: &Expr) -> bool {
         ExprKind::Fit(operand)
         | ExprKind::Relabel(operand)
         | ExprKind::Cast(operand)
+        | ExprKind::Branch(operand)
         | ExprKind::Negate(operand) => is_null_without_row(operand),
         ExprKind::Arithmetic(_, left, right) => is_null_without_row(left) || is_null_without_row(right),
         _ => false,

@@ -62,6 +62,7 @@ pub fn for_each_operand<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
         | ExprKind::Negate(operand)
         | ExprKind::BitNot(operand)
         | ExprKind::Cast(operand)
+        | ExprKind::Branch(operand)
         | ExprKind::Fit(operand)
         | ExprKind::Relabel(operand) => visit(operand),
         ExprKind::And(operands) | ExprKind::Or(operands) | ExprKind::Call(_, operands) => {
@@ -126,6 +127,7 @@ pub fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Negate(operand)
         | ExprKind::BitNot(operand)
         | ExprKind::Cast(operand)
+        | ExprKind::Branch(operand)
         | ExprKind::Fit(operand)
         | ExprKind::Relabel(operand) => visit(operand),
         ExprKind::And(operands) | ExprKind::Or(operands) | ExprKind::Call(_, operands) => {

@@ -13,8 +13,9 @@ use crate::operator::run_initialisers;
 use crate::outcome::Outcome;
 use datum::{ColumnType, SqlError, Value, error_code};
 use engine::LockMode;
+use expression::ExprKind;
 use plan::{DefaultSource, DuplicateRule, InsertPlan, InsertSource, InsertValue, Node};
-use schema::TriggerEvent;
+use schema::{ColumnDefault, TriggerEvent};
 use table::{ChangeOutcome, ReadyTable};
 
 pub struct Inserter<'p> {
@@ -101,6 +102,9 @@ impl Inserter<'_> {
         self.outcome.records += 1;
         let number = self.outcome.records;
         let mut row = self.blank_row();
+        if values.iter().any(reads_row) {
+            self.begin_with_defaults(&mut row);
+        }
         for (&column, value) in self.plan.columns.iter().zip(values) {
             let assigner = &self.assigner;
             row[column] =
@@ -119,6 +123,19 @@ impl Inserter<'_> {
             }
         }
         row
+    }
+
+    /// Before a column is assigned, expressions read its constant default, or its type's zero if it cannot be NULL.
+    fn begin_with_defaults(&self, row: &mut [Value]) {
+        for (value, column) in row.iter_mut().zip(&self.plan.table.columns) {
+            match &column.default {
+                ColumnDefault::Value { value: default, .. } => *value = default.clone(),
+                _ if !column.nullable() && column.generated.is_none() => {
+                    *value = column.column_type.implicit_default();
+                }
+                _ => {}
+            }
+        }
     }
 
     fn fill_omitted(&self, row: &mut [Value], context: &ExecContext<'_>) -> Result<(), SqlError> {
@@ -279,5 +296,13 @@ fn output_types(node: &Node) -> Vec<ColumnType> {
         Initialise(initialise) => output_types(&initialise.input),
         Apply(apply) => output_types(&apply.input),
         _ => Vec::new(),
+    }
+}
+
+/// Whether a value may be made from the row's columns.
+fn reads_row(value: &InsertValue) -> bool {
+    match value {
+        InsertValue::Expr(expr) => !matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)),
+        InsertValue::Default(_) => false,
     }
 }

@@ -85,6 +85,12 @@ impl BindContext {
         } else {
             self.derive_pair(&mut left, &mut right);
         }
+        let number = match operator {
+            ArithmeticOperator::IntegerDivide => ColumnType::decimal(PRECISION_MAX, SCALE_MAX),
+            _ => ColumnType::double(),
+        };
+        let left = self.as_number(left, number.clone())?;
+        let right = self.as_number(right, number)?;
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let (is_left_unsigned, is_right_unsigned) =
             (is_unsigned(&left.ty.column), is_unsigned(&right.ty.column));
@@ -152,6 +158,7 @@ impl BindContext {
     /// Negated number literals are folded, so that the smallest BIGINT can be written.
     pub fn negate(&self, mut operand: Expr) -> Result<Expr, SqlError> {
         self.expect(&mut operand, Wanted::Double)?;
+        let operand = self.as_number(operand, ColumnType::double())?;
         match &operand.kind {
             // What is negated again is a DECIMAL.
             ExprKind::Literal(Value::Int(number)) if *number < 0 && *number != i64::MIN => {
@@ -198,7 +205,8 @@ impl BindContext {
         let shifts = matches!(operator, BitOperator::ShiftLeft | BitOperator::ShiftRight);
         self.expect_bits(&mut left)?;
         if shifts {
-            self.expect(&mut right, Wanted::Integer)?
+            self.expect(&mut right, Wanted::Integer)?;
+            right = self.as_number(right, ColumnType::bigint())?;
         } else {
             self.expect_bits(&mut right)?
         }
@@ -226,6 +234,10 @@ impl BindContext {
         {
             let length = u32::try_from(bytes_max(column)).unwrap_or(u32::MAX);
             operand.ty.column = ColumnType::varbinary(length);
+        }
+        if !is_binary(&operand.ty.column) {
+            let own = std::mem::replace(operand, Expr::null());
+            *operand = self.as_number(own, ColumnType::bigint())?;
         }
         Ok(())
     }
@@ -257,7 +269,7 @@ fn bit_result(kind: ExprKind, length: Option<u64>, nullable: bool) -> Expr {
     match length {
         Some(length) => {
             let column = ColumnType { nullable, ..text_column(length, CollationId::BINARY) };
-            Expr { kind, ty: ExprType::new(column, Coercibility::Implicit) }
+            Expr { kind, ty: ExprType::new(column, Coercibility::Coercible) }
         }
         None => numeric(kind, ColumnType::bigint_unsigned().not_null(), nullable),
     }

@@ -4,6 +4,7 @@ use datum::{ColumnType, SqlError, SqlMode, TypeKind, error_code};
 
 use super::BindContext;
 use super::merge::{bytes_max, shown_width};
+use super::through::is_mixed;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::functions::text_column;
 
@@ -11,6 +12,12 @@ impl BindContext {
     /// CAST(expr AS type). A text without a length, which `u32::MAX` says, is as long as its operand.
     pub fn cast(&self, mut operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
         self.marker_beside(&mut operand, &target);
+        // CAST makes an integer of the text that is chosen.
+        let is_text_choice =
+            operand.ty.column.kind.is_string() && matches!(operand.kind, ExprKind::Case { .. });
+        if target.kind.is_integer() && is_text_choice {
+            return Ok(self.converted(operand, target));
+        }
         if !target.kind.is_string() || target.kind.is_large_object() {
             return self.convert(operand, target);
         }
@@ -32,6 +39,16 @@ impl BindContext {
 
     /// The conversion of a value that changes its kind. A text keeps its length.
     pub(crate) fn convert(&self, operand: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        let is_apart = !(target.kind.is_string()
+            && (operand.ty.column.kind.is_string() || operand.ty.column.kind.is_temporal()));
+        if is_apart && target.kind != TypeKind::Json && is_mixed(&operand) {
+            return self.convert_chosen(operand, target);
+        }
+        Ok(self.converted(operand, target))
+    }
+
+    /// The conversion of the value as it is.
+    pub(super) fn converted(&self, operand: Expr, target: ColumnType) -> Expr {
         let numeric = !target.kind.is_string();
         // A conversion may fail into NULL only where text or numbers become moments, and bytes text.
         let may_fail = target.kind.is_temporal()
@@ -40,7 +57,7 @@ impl BindContext {
         let nullable = operand.ty.column.nullable || may_fail;
         let coercibility = if numeric { Coercibility::Numeric } else { Coercibility::Implicit };
         let column = ColumnType { nullable, ..target };
-        Ok(Expr { kind: ExprKind::Cast(Box::new(operand)), ty: ExprType::new(column, coercibility) })
+        Expr { kind: ExprKind::Cast(Box::new(operand)), ty: ExprType::new(column, coercibility) }
     }
 
     /// A column as it is read: under PAD_CHAR_TO_FULL_LENGTH a CHAR has the spaces that are not stored.

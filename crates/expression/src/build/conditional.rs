@@ -5,7 +5,7 @@ use datum::{ColumnType, SqlError, TypeKind, Value};
 use super::comparison::as_members;
 use super::merge::{Merging, bytes_max, merged_type, string_type};
 use super::{BindContext, Wanted, boolean};
-use crate::collations::Purpose;
+use crate::collations::{Purpose, illegal_mix};
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
 use crate::operator::ComparisonOperator;
 
@@ -25,7 +25,7 @@ impl BindContext {
         }
         let bytes_max = exprs.iter().map(|expr| bytes_max(&expr.ty.column)).max().unwrap_or(0);
         for expr in exprs.iter_mut() {
-            crate::functions::cast_text(self, expr)?;
+            become_text(self, expr, merging)?;
         }
         // Columns of a set operation have to be comparable, and numbers among them take the texts' collation.
         let purpose = match merging {
@@ -48,6 +48,11 @@ impl BindContext {
     /// Casts the expression where its values are of another kind than the type's.
     pub fn convert_to(&self, expr: Expr, ty: &ExprType) -> Result<Expr, SqlError> {
         let (column, target) = (&expr.ty.column, &ty.column);
+        if column.kind == TypeKind::Year && target.kind.is_string() {
+            // A year becomes text as a number does.
+            let number = self.converted(expr, ColumnType::bigint());
+            return self.convert(number, target.clone());
+        }
         if target.kind == TypeKind::Binary {
             let is_full = column.kind == TypeKind::Binary && column.length == target.length;
             return if is_full { Ok(expr) } else { self.cast(expr, target.clone()) };
@@ -74,7 +79,13 @@ impl BindContext {
         if matches!(ty.column.kind, TypeKind::Decimal { .. }) && is_exact(&expr.ty.column.kind) {
             return Ok(Expr { kind: ExprKind::Relabel(Box::new(expr)), ty: ty.clone() });
         }
-        self.convert_to(expr, ty)
+        let converted = self.convert_to(expr, ty)?;
+        Ok(match converted.kind {
+            ExprKind::Cast(own) if !ty.column.kind.is_string() => {
+                Expr { kind: ExprKind::Branch(own), ty: converted.ty }
+            }
+            kind => Expr { kind, ty: converted.ty },
+        })
     }
 
     /// As `case`, for an operand that may have another value each time it is evaluated, as RAND() has.
@@ -105,9 +116,20 @@ impl BindContext {
         if let Some(operand) = &mut operand {
             self.align_texts("case", operand, &mut candidates)?;
         }
+        let all = match (&operand, candidates.as_slice()) {
+            (Some(operand), [first, second]) => vec![operand.clone(), first.clone(), second.clone()],
+            _ => Vec::new(),
+        };
+        let has_many = candidates.len() > 1;
+        // The message tells of all operands.
+        let told = |error: SqlError| match () {
+            () if !has_many || !error.is(&datum::error_code::ER_CANT_AGGREGATE_2COLLATIONS) => error,
+            () if all.is_empty() => datum::error_code::ER_CANT_AGGREGATE_NCOLLATIONS.with(&[&"case"]),
+            () => illegal_mix("case", &all),
+        };
         for condition in candidates {
             conditions.push(match &operand {
-                Some(operand) => self.candidate(operand.clone(), condition)?,
+                Some(operand) => self.candidate(operand.clone(), condition).map_err(told)?,
                 // Here `false` is no truth, though it is where documents stand for conditions elsewhere.
                 None if condition.ty.column.kind == TypeKind::Json => {
                     self.convert(condition, ColumnType::double())?
@@ -187,6 +209,19 @@ impl BindContext {
             ty,
         })
     }
+}
+
+/// Makes a value text; one that is chosen remembers what it was.
+fn become_text(bind: &BindContext, expr: &mut Expr, merging: Merging) -> Result<(), SqlError> {
+    let is_string = expr.ty.column.kind.is_string();
+    crate::functions::cast_text(bind, expr)?;
+    let is_chosen = merging == Merging::Value && !is_string;
+    if is_chosen && matches!(expr.kind, ExprKind::Cast(_)) {
+        let old = std::mem::replace(expr, Expr::null());
+        let ExprKind::Cast(own) = old.kind else { unreachable!("it is a conversion") };
+        *expr = Expr { kind: ExprKind::Branch(own), ty: old.ty };
+    }
+    Ok(())
 }
 
 /// Whether a value of the one type is one of the other type of the same kind.

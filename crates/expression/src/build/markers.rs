@@ -63,6 +63,8 @@ pub(crate) enum Wanted {
     Text,
     Date,
     Moment,
+    /// A moment that texts become, while numbers stay what they are.
+    ToldMoment,
     /// A TIME that values are converted to, and one that is told.
     Time,
     ToldTime,
@@ -114,7 +116,7 @@ impl BindContext {
             Wanted::Decimal | Wanted::ToldDecimal => ColumnType::decimal(65, 30),
             Wanted::Text => ColumnType::varchar(0, self.connection_collation),
             Wanted::Date => ColumnType::new(TypeKind::Date),
-            Wanted::Moment => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
+            Wanted::Moment | Wanted::ToldMoment => ColumnType::new(TypeKind::DateTime { fsp: 6 }),
             Wanted::Time | Wanted::ToldTime => ColumnType::new(TypeKind::Time { fsp: 6 }),
             Wanted::Document => ColumnType::new(TypeKind::Json),
             Wanted::Bits => ColumnType::varbinary(VARCHAR_BYTES_MAX),
@@ -211,8 +213,14 @@ impl BindContext {
             Wanted::Decimal => {
                 (is_number || actual.is_string(), actual.is_temporal() || actual.is_floating())
             }
+            Wanted::ToldMoment => (actual.is_string(), false),
             Wanted::Date | Wanted::Moment | Wanted::Time => {
-                (!actual.is_temporal() || (wanted == Wanted::Time && actual.has_date()), false)
+                let is_other_moment = match wanted {
+                    Wanted::Time => actual.has_date(),
+                    Wanted::Moment => matches!(actual, TypeKind::Time { .. }),
+                    _ => false,
+                };
+                (!actual.is_temporal() || is_other_moment, false)
             }
             _ => (false, false),
         };
@@ -248,7 +256,10 @@ impl BindContext {
         amount: &mut Expr,
         unit: IntervalUnit,
     ) -> Result<(), SqlError> {
-        self.expect(date, if unit.has_time() { Wanted::Moment } else { Wanted::Date })?;
+        // A time is one of today unless the statement is planned anew for the amount.
+        let is_time =
+            matches!(date.ty.column.kind, TypeKind::Time { .. }) && !amount.ty.column.kind.is_floating();
+        self.expect(date, if unit.has_time() || is_time { Wanted::Moment } else { Wanted::Date })?;
         let wanted = match unit {
             IntervalUnit::Second => Wanted::ToldDecimal,
             unit if unit.is_composite() => Wanted::Text,
@@ -260,7 +271,9 @@ impl BindContext {
 
 /// What a function wants in an argument's place.
 fn wanted_by(name: &str, place: usize) -> Wanted {
-    use Wanted::{Bits, Date, Decimal, Document, Double, Integer, Moment, Text, Time, ToldDecimal, ToldTime};
+    use Wanted::{
+        Bits, Decimal, Document, Double, Integer, Moment, Text, Time, ToldDecimal, ToldMoment, ToldTime,
+    };
     match (name, place) {
         (
             "abs" | "ceiling" | "ceil" | "floor" | "sign" | "sqrt" | "exp" | "ln" | "log" | "log2" | "log10"
@@ -270,16 +283,17 @@ fn wanted_by(name: &str, place: usize) -> Wanted {
         ) => Double,
         ("round" | "truncate", 0) => Decimal,
         ("format" | "sec_to_time" | "from_unixtime", 0) | ("maketime", 2) => ToldDecimal,
-        ("date", 0) => Date,
+        ("date", 0) => ToldMoment,
         (
             "year" | "quarter" | "month" | "dayofweek" | "weekday" | "dayofyear" | "weekofyear" | "to_days"
             | "to_seconds" | "dayname" | "monthname" | "day" | "dayofmonth" | "last_day" | "hour" | "minute"
             | "second" | "microsecond" | "time_to_sec" | "time" | "unix_timestamp" | "week" | "yearweek"
-            | "date_format" | "time_format" | "convert_tz" | "timestamp" | "datediff",
+            | "date_format",
             0,
         )
-        | ("datediff" | "extract", 1)
-        | ("timestampdiff", 1 | 2) => Moment,
+        | ("extract", 1)
+        | ("timestampdiff", 1 | 2) => ToldMoment,
+        ("time_format" | "convert_tz" | "timestamp" | "datediff", 0) | ("datediff", 1) => Moment,
         ("timestamp", 1) => ToldTime,
         ("addtime" | "subtime", _) => Time,
         (

@@ -23,7 +23,7 @@ pub(crate) fn merged_type(types: &[&ColumnType], merging: Merging) -> ColumnType
     let kind = known[1..].iter().fold(first.kind.clone(), |kind, column| merged_kind(&kind, &column.kind));
     let column = match &kind {
         kind if kind.is_integer() => merged_integer(kind, &known, merging),
-        K::Decimal { .. } => merged_decimal(&known),
+        K::Decimal { .. } => merged_decimal(&known, merging),
         K::Float { .. } => with_digits(K::Float { digits: fixed_digits(&known) }),
         K::Double { .. } => with_digits(K::Double { digits: fixed_digits(&known) }),
         K::Bit(_) => with_digits(K::Bit(known.iter().map(|column| bits_of(column)).max().unwrap_or(1))),
@@ -104,7 +104,7 @@ fn merged_integer(kind: &TypeKind, known: &[&ColumnType], merging: Merging) -> C
         return ColumnType { unsigned, length, ..ColumnType::new(kind.clone()) };
     }
     match integer_rank(kind) {
-        4 => merged_decimal(known),
+        4 => merged_decimal(known, merging),
         rank => ColumnType::new(integer_of_rank(rank + 1)),
     }
 }
@@ -121,10 +121,10 @@ fn computed_width(column: &ColumnType) -> u32 {
     }
 }
 
-fn merged_decimal(known: &[&ColumnType]) -> ColumnType {
+fn merged_decimal(known: &[&ColumnType], merging: Merging) -> ColumnType {
     let scale = known.iter().map(|column| column.scale()).max().unwrap_or(0).min(SCALE_MAX);
     let integer_digits = known.iter().map(|column| integer_digits(column)).max().unwrap_or(1);
-    let unsigned = known.iter().all(|column| column.unsigned);
+    let unsigned = merging == Merging::Column && known.iter().all(|column| column.unsigned);
     let precision = integer_digits.saturating_add(scale).clamp(1, PRECISION_MAX);
     ColumnType { unsigned, ..ColumnType::decimal(precision, scale) }
 }

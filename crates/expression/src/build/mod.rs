@@ -20,7 +20,9 @@ mod markers;
 mod merge;
 mod reading;
 mod temporal;
+mod through;
 pub(crate) use temporal::moment_text;
+pub(crate) use through::{is_mixed, is_silent};
 
 pub(crate) use arithmetic::{double, is_bit_string};
 pub use markers::Markers;

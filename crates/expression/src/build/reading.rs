@@ -128,6 +128,45 @@ impl BindContext {
         }
     }
 
+    /// Whether the expression is the same for all rows and sessions; then the plan is for the constants in it only.
+    pub(crate) fn decide_by_constant(&self, expr: &Expr) -> bool {
+        use crate::function::Volatility::Pure;
+        match &expr.kind {
+            ExprKind::Literal(_) => true,
+            ExprKind::Parameter(_) => {
+                let is_known = self.peek(expr).is_some();
+                if is_known {
+                    self.decide_by(expr);
+                }
+                is_known
+            }
+            ExprKind::Cast(operand)
+            | ExprKind::Branch(operand)
+            | ExprKind::Fit(operand)
+            | ExprKind::Relabel(operand)
+            | ExprKind::Negate(operand)
+            | ExprKind::BitNot(operand)
+            | ExprKind::Not(operand)
+            | ExprKind::TruthTest(_, operand) => self.decide_by_constant(operand),
+            ExprKind::Arithmetic(_, left, right)
+            | ExprKind::Bit(_, left, right)
+            | ExprKind::Compare(_, _, left, right) => {
+                self.decide_by_constant(left) && self.decide_by_constant(right)
+            }
+            ExprKind::Case { operand: None, whens, otherwise } => {
+                let whens = whens
+                    .iter()
+                    .all(|(when, then)| self.decide_by_constant(when) && self.decide_by_constant(then));
+                whens && otherwise.as_deref().is_none_or(|otherwise| self.decide_by_constant(otherwise))
+            }
+            ExprKind::Call(function, arguments) => {
+                function.volatility == Pure
+                    && arguments.iter().all(|argument| self.decide_by_constant(argument))
+            }
+            _ => false,
+        }
+    }
+
     /// Replaces a constant by what it is read as. Where it cannot be read so, it stays and decides.
     pub(crate) fn read_as(&self, constant: &mut Expr, reading: Reading, column: ColumnType) -> bool {
         let Some(value) = self.peek(constant) else { return false };

@@ -3,7 +3,8 @@ use std::borrow::Cow;
 
 use collation::{Charset, CollationId};
 use datum::{
-    ColumnType, Decimal, Json, NoMoment, SqlError, SqlMode, TypeKind, Value, error_code, shown, truncated,
+    ColumnType, Date, DateTime, Decimal, Json, NoMoment, SqlError, SqlMode, TypeKind, Value, error_code,
+    shown, truncated,
 };
 
 use super::comparison::moment_context;
@@ -39,7 +40,12 @@ pub(super) fn cast(
         Value::Timestamp(_) => Cow::Owned(value.in_session_zone(&context.settings.time_zone)),
         _ => value,
     };
-    let mut warn = |warning| context.warn(warning);
+    let is_silent = crate::build::is_silent(operand);
+    let mut warn = |warning| {
+        if !is_silent {
+            context.warn(warning);
+        }
+    };
     match &target.kind {
         kind if kind.is_integer() => {
             let number = value.to_integer(source, &mut warn);
@@ -171,9 +177,10 @@ fn to_moment(
         TypeKind::Time { fsp } => value
             .to_time(source, &moments)
             .map(|parsed| (Value::Time(parsed.value.rounded(fsp)), parsed.truncated, None)),
-        TypeKind::Date => value
-            .to_datetime(source, &moments)
-            .map(|parsed| (Value::Date(parsed.value.date()), parsed.truncated, parsed.delimiter)),
+        TypeKind::Date => value.to_datetime(source, &moments).map(|parsed| {
+            let date = Value::Date(date_of(parsed.value, value, context));
+            (date, parsed.truncated, parsed.delimiter)
+        }),
         _ => value.to_datetime(source, &moments).map(|parsed| {
             let rounded = parsed.value.rounded(target.kind.fsp());
             (rounded.map_or(Value::Null, Value::DateTime), parsed.truncated, parsed.delimiter)
@@ -210,6 +217,19 @@ fn to_moment(
             context.warn(no_moment(name, &value.to_text(source)));
             Value::Null
         }
+    }
+}
+
+/// The date of a moment. A time that is no time of a day is counted from this moment, as MySQL counts it here.
+fn date_of(moment: DateTime, given: &Value, context: &EvalContext) -> Date {
+    let settings = &context.settings;
+    let now = || settings.time_zone.to_local(settings.now_utc_micros);
+    match given {
+        Value::Time(time) if time.is_negative() || time.hours() >= 24 => {
+            let then = now().and_then(|now| now.add_micros(time.to_micros()));
+            then.unwrap_or(moment).date()
+        }
+        _ => moment.date(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Three-valued truth of conditions.
 use datum::{SqlError, Value};
 
-use super::comparison;
+use super::{choose, comparison};
 use crate::context::EvalContext;
 use crate::expr::{Expr, ExprKind};
+use crate::function::Arguments;
 
 impl Expr {
     /// Three-valued truth: `None` is UNKNOWN. WHERE keeps rows with `Some(true)`.
@@ -66,10 +67,37 @@ impl Expr {
             ExprKind::Like { negated, operand, pattern, escape } => {
                 comparison::like(*negated, [operand, pattern, escape], row, context)
             }
+            ExprKind::Branch(own) => own.truth(row, context),
             // A text that they give is asked without a word, as in MySQL.
             ExprKind::Call(function, _) if matches!(function.name, "ifnull" | "coalesce") => {
                 let value = self.eval_ref(row, context)?;
                 Ok(value.to_truth(&self.ty.column, &mut datum::no_warning))
+            }
+            _ if crate::build::is_mixed(self) => self.truth_of_chosen(row, context),
+            _ => {
+                let value = self.eval_ref(row, context)?;
+                Ok(value.to_truth(&self.ty.column, &mut |warning| context.warn(warning)))
+            }
+        }
+    }
+
+    /// The truth of what is chosen from values of several kinds.
+    #[inline(never)]
+    fn truth_of_chosen(&self, row: &[Value], context: &EvalContext) -> Result<Option<bool>, SqlError> {
+        match &self.kind {
+            ExprKind::Case { operand: None, whens, otherwise } => {
+                match choose(whens, row, context)?.or(otherwise.as_deref()) {
+                    Some(result) => result.truth(row, context),
+                    None => Ok(None),
+                }
+            }
+            ExprKind::Call(function, exprs) => {
+                let arguments = Arguments { exprs, row, context, ty: &self.ty };
+                if let Some(truth) = crate::functions::extreme_truth(function.name, &arguments) {
+                    return truth;
+                }
+                let value = self.eval_ref(row, context)?;
+                Ok(value.to_truth(&self.ty.column, &mut |warning| context.warn(warning)))
             }
             _ => {
                 let value = self.eval_ref(row, context)?;

@@ -125,7 +125,7 @@ impl Expr {
                 }
             }
             ExprKind::CaseOperand => context.case_operands.newest(),
-            ExprKind::Cast(operand) => cast::cast(self, operand, row, context)?,
+            ExprKind::Cast(operand) | ExprKind::Branch(operand) => cast::cast(self, operand, row, context)?,
             ExprKind::Relabel(operand) => relabelled(operand.eval_ref(row, context)?, &self.ty.column),
             ExprKind::Call(function, exprs) => self.call(function, exprs, row, context)?,
             ExprKind::UserVariable(name) => match context.session.user_variable(name) {

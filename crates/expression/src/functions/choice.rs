@@ -1,6 +1,7 @@
-//! Functions whose result is one of their arguments: COALESCE, IFNULL, GREATEST, LEAST.
-use datum::{SqlError, TypeKind, Value, compare_in_type, error_code};
+//! Functions whose result is one of their arguments: COALESCE, IFNULL, GREATEST, LEAST (which `extremes` evaluates).
+use datum::{SqlError, TypeKind, Value, error_code};
 
+use super::extremes::extreme;
 use crate::build::{BindContext, Merging};
 use crate::expr::{Expr, ExprType};
 use crate::function::Volatility::Pure;
@@ -66,22 +67,4 @@ fn first_known(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         }
     }
     Ok(Value::Null)
-}
-
-fn extreme(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
-    let mut best: Option<Value> = None;
-    for index in 0..arguments.len() {
-        let value = arguments.value(index)?;
-        if value.is_null() {
-            return Ok(Value::Null);
-        }
-        let replaces = best.as_ref().is_none_or(|best| {
-            let ordering = compare_in_type(&value, best, &arguments.ty.column);
-            if largest { ordering.is_gt() } else { ordering.is_lt() }
-        });
-        if replaces {
-            best = Some(value.into_owned());
-        }
-    }
-    Ok(best.unwrap_or(Value::Null))
 }

@@ -11,6 +11,8 @@ mod arguments;
 mod choice;
 mod compression;
 mod encoding;
+mod extremes;
+pub(crate) use extremes::{extreme_truth, is_choice_of_moments};
 mod get_format;
 mod gtid;
 mod infer;

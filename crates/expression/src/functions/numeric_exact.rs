@@ -61,10 +61,13 @@ fn infer_same(bind: &BindContext, _name: &'static str, arguments: &mut [Expr]) -
     numeric_argument(bind, &mut arguments[0])?;
     let column = &arguments[0].ty.column;
     Ok(numeric(match column.kind {
-        TypeKind::Decimal { precision, scale } => ColumnType::decimal(precision, scale),
+        TypeKind::Decimal { precision, scale } => {
+            ColumnType { unsigned: column.unsigned, ..ColumnType::decimal(precision, scale) }
+        }
         _ if is_integer(column) => bigint_like(column),
         _ => {
-            let unsigned = given.is_hex_literal() && !given.is_bit_literal();
+            let is_unsigned_real = given.unsigned && given.kind.is_floating();
+            let unsigned = is_unsigned_real || (given.is_hex_literal() && !given.is_bit_literal());
             ColumnType { unsigned, ..double(given.fixed_scale()) }
         }
     }))

@@ -9,6 +9,7 @@ use super::infer::{
 use crate::build::BindContext;
 use crate::expr::{Expr, ExprType};
 use crate::function::{Arguments, Function, Volatility::Pure};
+use crate::operator::ComparisonOperator;
 
 /// What a place of a text costs where another text may stand.
 const TICKS_PER_PLACE: usize = 16;
@@ -77,8 +78,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arguments_min: 2,
         arguments_max: 2,
         volatility: Pure,
-        // MySQL takes what it answers for a condition.
-        infer: truth_of_texts,
+        infer: infer_strcmp,
         evaluate: strcmp,
     },
 ];
@@ -250,6 +250,18 @@ fn find_in_set(arguments: &Arguments<'_>) -> Result<Value, SqlError> {
         collation.compare(&wanted, member).is_eq()
     });
     Ok(found.map_or(Value::Int(0), |index| count(index + 1)))
+}
+
+/// Texts are compared, but a constant beside a moment has to be one. MySQL takes what it answers for a condition.
+fn infer_strcmp(
+    bind: &BindContext,
+    name: &'static str,
+    arguments: &mut [Expr],
+) -> Result<ExprType, SqlError> {
+    if arguments.iter().any(|argument| argument.ty.column.kind.has_date()) {
+        bind.compare(ComparisonOperator::Equal, arguments[0].clone(), arguments[1].clone())?;
+    }
+    truth_of_texts(bind, name, arguments)
 }
 
 fn strcmp(arguments: &Arguments<'_>) -> Result<Value, SqlError> {

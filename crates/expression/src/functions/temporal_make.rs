@@ -267,6 +267,7 @@ fn add(arguments: &Arguments<'_>, sign: i64) -> Result<Value, SqlError> {
     let name = if sign < 0 { "subtime" } else { "addtime" };
     let mut text = Vec::new();
     let value = match start {
+        MomentOrTime::Moment(moment) if !is_text && moment.date().has_zero_part() => return Ok(Value::Null),
         MomentOrTime::Moment(moment) => {
             let Some(sum) = moment.add_micros(micros) else {
                 return Ok(beyond_range("DATETIME", name, arguments));

@@ -1,0 +1,121 @@
+//! Choices of values of several kinds (CASE, IF, COALESCE, GREATEST) where another kind than their common one is wanted.
+//!
+//! Their common type may be a text that numbers and moments become. Invariant: who wants a number of such a choice gets
+//! the chosen value's own, not what its text begins with, as `ABS(IF(a, d, 'x'))` is 20240131 for a date `d`. Callers:
+//! conversions, arithmetic and comparisons.
+use datum::{ColumnType, SqlError, TypeKind};
+
+use super::BindContext;
+use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::functions::is_choice_of_moments;
+
+/// What a branch is before it becomes its choice's text.
+fn own(branch: &Expr) -> Option<&Expr> {
+    match &branch.kind {
+        ExprKind::Branch(own) => Some(own),
+        // The text may be in another character set, too.
+        ExprKind::Cast(inner) | ExprKind::Relabel(inner) if branch.ty.column.kind.is_string() => {
+            match &inner.kind {
+                ExprKind::Branch(own) => Some(own),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn into_own(branch: Expr) -> Expr {
+    match own(&branch) {
+        Some(own) => own.clone(),
+        None => branch,
+    }
+}
+
+fn is_other(branch: &Expr) -> bool {
+    own(branch).is_some() || branch.ty.column.is_hex_literal() || is_mixed(branch)
+}
+
+/// Whether the expression is chosen from values of which some are of another kind. COALESCE is none of them: it gives
+/// what its type says.
+pub(crate) fn is_mixed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Case { whens, otherwise, .. } => {
+            whens.iter().map(|(_, result)| result).chain(otherwise.as_deref()).any(is_other)
+        }
+        ExprKind::Call(function, arguments) => {
+            matches!(function.name, "greatest" | "least")
+                && expr.ty.column.kind.is_string()
+                && arguments.iter().any(is_other)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the expression is a text that is read as a number without a word.
+pub(crate) fn is_silent(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(function, _) => {
+            matches!(function.name, "coalesce" | "ifnull") && expr.ty.column.kind.is_string()
+        }
+        _ => false,
+    }
+}
+
+impl BindContext {
+    /// The number that a mixed choice gives; anything else as it is.
+    pub(crate) fn as_number(&self, expr: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        if is_silent(&expr) {
+            return Ok(self.converted(expr, target));
+        }
+        if expr.ty.column.kind.is_string() && is_mixed(&expr) {
+            self.convert_chosen(expr, target)
+        } else {
+            Ok(expr)
+        }
+    }
+
+    /// The conversion of a mixed choice, which is one of what is chosen.
+    pub(super) fn convert_chosen(&self, expr: Expr, target: ColumnType) -> Result<Expr, SqlError> {
+        let Expr { kind, ty } = expr;
+        let coercibility =
+            if target.kind.is_string() { Coercibility::Implicit } else { Coercibility::Numeric };
+        let number = |kind| {
+            let column = ColumnType { nullable: ty.column.nullable, ..target.clone() };
+            Expr { kind, ty: ExprType::new(column, coercibility) }
+        };
+        let is_real = matches!(target.kind, TypeKind::Double { .. } | TypeKind::Decimal { .. });
+        let convert = |branch: Expr| self.convert(into_own(branch), target.clone());
+        match kind {
+            ExprKind::Case { operand, whens, otherwise } => {
+                let whens = whens.into_iter().map(|(when, result)| Ok((when, convert(result)?)));
+                let whens = whens.collect::<Result<_, SqlError>>()?;
+                let otherwise = otherwise.map(|result| convert(*result).map(Box::new)).transpose()?;
+                Ok(number(ExprKind::Case { operand, whens, otherwise }))
+            }
+            ExprKind::Call(function, arguments) if matches!(function.name, "greatest" | "least") => {
+                let is_large = ty.column.kind.is_large_object();
+                let moment = is_choice_of_moments(&arguments).filter(|_| !is_large);
+                let has_time = arguments
+                    .iter()
+                    .any(|argument| own(argument).is_some_and(|own| own.ty.column.kind.is_temporal()));
+                if let Some(kind) = moment {
+                    // A date is its number already, because what stands for no date is none.
+                    let column = match kind {
+                        TypeKind::Date => ColumnType::bigint(),
+                        kind => ColumnType::new(kind),
+                    };
+                    let column = ColumnType { nullable: ty.column.nullable, ..column };
+                    let ty = ExprType::new(column, Coercibility::Numeric);
+                    return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
+                }
+                // Times are compared as numbers with numbers, others as texts.
+                if is_large || !has_time || !is_real {
+                    return Ok(self.converted(Expr { kind: ExprKind::Call(function, arguments), ty }, target));
+                }
+                let arguments = arguments.into_iter().map(convert).collect::<Result<_, SqlError>>()?;
+                Ok(number(ExprKind::Call(function, arguments)))
+            }
+            kind => Ok(self.converted(Expr { kind, ty }, target)),
+        }
+    }
+}

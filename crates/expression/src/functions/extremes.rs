@@ -1,0 +1,192 @@
+//! GREATEST and LEAST.
+//!
+//! Moments with a date beside texts or numbers are compared as moments, with MySQL's own notion of what is none: beside
+//! dates it is beyond all of them and shown as `16383-15-31`, beside moments with a time it is the zero moment, and where
+//! that wins the texts are compared instead.
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use datum::{
+    Date, DateTime, SqlError, TypeKind, Value, compare_in_type, error_code,
+    fraction_digits as digits_of_type, shown,
+};
+
+use crate::build::fraction_digits;
+use crate::evaluate::moment_context;
+use crate::expr::{Expr, ExprKind, ExprType};
+use crate::function::Arguments;
+
+/// What no date is shown as, and its number.
+const NO_DATE: (&[u8], i64) = (b"16383-15-31", 163_831_531);
+
+/// An argument before it became text.
+fn own(argument: &Expr) -> &Expr {
+    match &argument.kind {
+        ExprKind::Branch(own) => own,
+        ExprKind::Cast(inner) | ExprKind::Relabel(inner) => match &inner.kind {
+            ExprKind::Branch(own) => own,
+            _ => argument,
+        },
+        _ => argument,
+    }
+}
+
+/// The kind of moments in which arguments that become text are compared; `None` where they are texts.
+pub(crate) fn is_choice_of_moments(arguments: &[Expr]) -> Option<TypeKind> {
+    let kinds = || arguments.iter().map(own).map(|argument| &argument.ty.column.kind);
+    // Where all are moments they do not become text.
+    let is_mixed = arguments.iter().any(|argument| !std::ptr::eq(own(argument), argument));
+    if !is_mixed || !kinds().any(TypeKind::has_date) || kinds().any(|kind| *kind == TypeKind::Json) {
+        return None;
+    }
+    let is_timed = kinds().any(|kind| matches!(kind, TypeKind::DateTime { .. } | TypeKind::Timestamp { .. }));
+    Some(if is_timed { TypeKind::DateTime { fsp: 6 } } else { TypeKind::Date })
+}
+
+pub(super) fn extreme(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
+    let is_typed = arguments.ty.column.kind.is_string()
+        || arguments.exprs.iter().any(|expr| expr.ty.column.kind.is_string());
+    match is_choice_of_moments(arguments.exprs).filter(|_| is_typed) {
+        Some(TypeKind::Date) => extreme_date(arguments, largest),
+        Some(_) => extreme_moment(arguments, largest),
+        None => extreme_value(arguments, largest),
+    }
+}
+
+/// The truth of what is compared as moments; `None` for other calls.
+pub(crate) fn extreme_truth(name: &str, arguments: &Arguments<'_>) -> Option<Result<Option<bool>, SqlError>> {
+    let kind = is_choice_of_moments(arguments.exprs)?;
+    let column = match kind {
+        TypeKind::Date => datum::ColumnType::bigint(),
+        kind => datum::ColumnType::new(kind),
+    };
+    let ty = ExprType::new(column, crate::expr::Coercibility::Numeric);
+    let value = extreme(&Arguments { ty: &ty, ..*arguments }, name == "greatest");
+    Some(value.map(|value| value.to_truth(&ty.column, &mut datum::no_warning)))
+}
+
+fn wins(ordering: Ordering, largest: bool) -> bool {
+    if largest { ordering.is_gt() } else { ordering.is_lt() }
+}
+
+fn extreme_value(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
+    let mut best: Option<Value> = None;
+    for index in 0..arguments.len() {
+        let value = arguments.value(index)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let replaces = best
+            .as_ref()
+            .is_none_or(|best| wins(compare_in_type(&value, best, &arguments.ty.column), largest));
+        if replaces {
+            best = Some(value.into_owned());
+        }
+    }
+    Ok(best.unwrap_or(Value::Null))
+}
+
+/// The values of the arguments before they became text; `None` when one is NULL.
+fn own_values<'a>(arguments: &Arguments<'a>) -> Result<Option<Vec<(Cow<'a, Value>, &'a Expr)>>, SqlError> {
+    let mut values = Vec::with_capacity(arguments.len());
+    for argument in arguments.exprs {
+        let argument = own(argument);
+        let value = argument.eval_ref(arguments.row, arguments.context)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        values.push((value, argument));
+    }
+    Ok(Some(values))
+}
+
+/// A value as a moment; `None`, with a warning, for what is none.
+fn moment_of(value: &Value, argument: &Expr, is_date: bool, arguments: &Arguments<'_>) -> Option<DateTime> {
+    let context = arguments.context;
+    let column = &argument.ty.column;
+    let moments = moment_context(context, matches!(value, Value::Time(_)));
+    let number = match value {
+        Value::Year(year) => Some(i64::from(*year)),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
+            let number = value
+                .to_decimal(column, &mut datum::no_warning)
+                .and_then(|number| number.truncate(0).to_i64());
+            Some(number.unwrap_or(-1))
+        }
+        _ => None,
+    };
+    let moment = match number {
+        // Dates take a number without a year for one of the year 2000.
+        Some(number @ 0..=100) if is_date => {
+            Date::new_lenient(2000, (number / 100) as u8, (number % 100) as u8).map(Date::at_midnight)
+        }
+        Some(0) => return Some(DateTime::ZERO),
+        Some(number) if matches!(value, Value::Year(_)) => DateTime::from_number(number, false),
+        _ => value.to_datetime(column, &moments).ok().and_then(|parsed| {
+            let is_text = value_is_text(value);
+            let is_refused = is_text && (parsed.truncated || parsed.value.date().is_zero());
+            if let Some(delimiter) = parsed.delimiter.filter(|_| !is_refused && !context.is_marker(argument))
+            {
+                context.warn(delimiter.warning(&value.to_text(column)));
+            }
+            (!is_refused).then_some(parsed.value)
+        }),
+    };
+    if moment.is_none() {
+        let name = if is_date { "DATE" } else { "DATETIME" };
+        context.warn(error_code::ER_INCORRECT_VALUE.with(&[&name, &shown(&value.to_text(column))]));
+    }
+    moment
+}
+
+fn value_is_text(value: &Value) -> bool {
+    matches!(value, Value::Bytes(_) | Value::Enum(_) | Value::Set(_))
+}
+
+fn extreme_date(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
+    let Some(values) = own_values(arguments)? else { return Ok(Value::Null) };
+    let dates = values.iter().map(|(value, argument)| {
+        moment_of(value, argument, true, arguments).map_or(u32::MAX, |moment| moment.date().to_packed())
+    });
+    let best = if largest { dates.max() } else { dates.min() };
+    let date = best.and_then(Date::from_packed);
+    if !arguments.ty.column.kind.is_string() {
+        return Ok(Value::Int(date.map_or(NO_DATE.1, Date::to_number)));
+    }
+    let mut text = Vec::new();
+    match date {
+        Some(date) => date.write_text(&mut text),
+        None => text.extend_from_slice(NO_DATE.0),
+    }
+    Ok(Value::Bytes(text))
+}
+
+fn extreme_moment(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlError> {
+    let Some(values) = own_values(arguments)? else { return Ok(Value::Null) };
+    let moments = values
+        .iter()
+        .map(|(value, argument)| moment_of(value, argument, false, arguments).unwrap_or(DateTime::ZERO));
+    let best = if largest { moments.max() } else { moments.min() }.unwrap_or(DateTime::ZERO);
+    if !arguments.ty.column.kind.is_string() {
+        return Ok(Value::DateTime(best));
+    }
+    if best == DateTime::ZERO {
+        return extreme_value(arguments, largest);
+    }
+    let digits = values.iter().map(|(value, argument)| digits(value, argument)).max().unwrap_or(0);
+    let mut text = Vec::new();
+    best.write_text(digits, &mut text);
+    Ok(Value::Bytes(text))
+}
+
+/// The fractional digits that an argument has as a moment: a text that is no constant has all of them.
+fn digits(value: &Value, argument: &Expr) -> u8 {
+    let column = &argument.ty.column;
+    match value {
+        Value::Bytes(_) if column.is_hex_literal() => 0,
+        Value::Bytes(text) if matches!(argument.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)) => {
+            fraction_digits(text, false)
+        }
+        _ => digits_of_type(column),
+    }
+}
