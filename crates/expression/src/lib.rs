@@ -17,6 +17,7 @@ mod locale;
 mod operator;
 mod regexp;
 mod text;
+mod xml;
 
 mod aggregate;
 mod build;

@@ -51,6 +51,7 @@ mod temporal_parts;
 mod temporal_unit;
 mod waiting;
 mod weight_string;
+mod xml;
 
 static FAMILIES: &[&[Function]] = &[
     aes::FUNCTIONS,
@@ -83,6 +84,7 @@ static FAMILIES: &[&[Function]] = &[
     temporal_unit::FUNCTIONS,
     waiting::FUNCTIONS,
     weight_string::FUNCTIONS,
+    xml::FUNCTIONS,
 ];
 
 /// Finds a function by its name in lower case.
