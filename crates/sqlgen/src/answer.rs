@@ -13,20 +13,20 @@ pub enum Answer {
     Failed(String),
 }
 
-/// A session of `HOST:PORT` in a database of its own.
-pub fn connect(address: &str) -> Result<Conn, String> {
+/// A session of `HOST:PORT` in the database of a worker.
+pub fn connect(address: &str, worker: usize) -> Result<Conn, String> {
     let (host, port) = address.rsplit_once(':').ok_or_else(|| format!("{address} is no HOST:PORT"))?;
     let port: u16 = port.parse().map_err(|_| format!("{port} is no port"))?;
     let options =
         OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port).user(Some("root")).prefer_socket(false);
     let mut conn = Conn::new(options).map_err(|error| error.to_string())?;
     for statement in [
-        "SET NAMES utf8mb4",
-        "CREATE DATABASE IF NOT EXISTS sqlgen",
-        "USE sqlgen",
-        "SET time_zone = '+00:00'",
+        "SET NAMES utf8mb4".to_owned(),
+        format!("CREATE DATABASE IF NOT EXISTS sqlgen{worker}"),
+        format!("USE sqlgen{worker}"),
+        "SET time_zone = '+00:00'".to_owned(),
     ] {
-        conn.query_drop(statement).map_err(|error| error.to_string())?;
+        conn.query_drop(&statement).map_err(|error| error.to_string())?;
     }
     Ok(conn)
 }

@@ -13,11 +13,14 @@ pub struct Difference {
     /// What makes the table.
     pub statements: Vec<String>,
     pub query: String,
+    /// The part of the query that was cut down.
+    pub expression: String,
     pub reference: Answer,
     pub tested: Answer,
 }
 
-const QUERIES: usize = 40;
+/// Queries for each table.
+pub const QUERIES: usize = 100;
 const DEPTH: usize = 2;
 
 /// Runs all queries of a seed; the differences are cut down.
@@ -31,6 +34,7 @@ pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<D
                 seed,
                 statements: table.statements.clone(),
                 query: statement.clone(),
+                expression: statement.clone(),
                 reference: answers.0,
                 tested: answers.1,
             }];
@@ -57,7 +61,9 @@ pub fn compare_seed(seed: u64, reference: &mut Conn, tested: &mut Conn) -> Vec<D
             (query, answers) = found;
         }
         let statements = table.statements.clone();
-        differences.push(Difference { seed, statements, query, reference: answers.0, tested: answers.1 });
+        let expression = smallest.sql();
+        let (reference, tested) = answers;
+        differences.push(Difference { seed, statements, query, expression, reference, tested });
     }
     differences
 }

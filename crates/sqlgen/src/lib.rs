@@ -1,19 +1,24 @@
 //! Random expressions over all types, asked of two servers: what one seed makes is a table, its rows and queries.
 //!
 //! The answer of the reference is the truth: rows, the kinds of the result's columns, or the error's number. A query that
-//! differs is cut down to the smallest part of it that still does. Used by the `sqlgen` tool.
+//! differs is cut down to the smallest part of it that still does. Differences are put
+//! together to classes. A server alone can be asked whether it agrees with itself. Used by the `sqlgen` tool.
 #![forbid(unsafe_code)]
 
 mod answer;
+mod class;
 mod compare;
 mod expression;
+mod oracle;
 mod random;
 mod scripts;
 mod table;
 
 pub use answer::{Answer, connect, run};
+pub use class::{Class, classify};
 pub use compare::{Difference, compare_seed};
 pub use expression::Expression;
+pub use oracle::{Contradiction, check_seed};
 pub use random::Random;
 pub use scripts::{ScriptDifference, play_scripts};
 pub use table::Table;

@@ -1,14 +1,18 @@
 //! The sqlgen tool: compares two servers on the queries of random seeds.
 //!
 //! ```text
-//! sqlgen REFERENCE TESTED FIRST COUNT     run COUNT seeds from FIRST on; addresses are HOST:PORT
+//! sqlgen REFERENCE TESTED FIRST COUNT     run COUNT seeds from FIRST on, 100 queries each; addresses are HOST:PORT
+//! sqlgen check SERVER FIRST COUNT         ask one server whether it agrees with itself, 100 conditions a seed
 //! sqlgen scripts SERVER FOLDER [PART]     play the SQL scripts of a folder on a server and tell what it answers otherwise
 //! sqlgen show SEED                        print the statements that make a seed's table
 //! ```
 use std::path::Path;
 use std::process::ExitCode;
 
-use sqlgen::{Random, Table, compare_seed, connect, play_scripts};
+use sqlgen::{Random, Table, check_seed, classify, compare_seed, connect, play_scripts};
+
+/// Seeds that are run beside each other.
+const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,8 +21,10 @@ fn main() -> ExitCode {
         ["show", seed] => show(seed),
         ["scripts", at, folder] => scripts(at, folder, ""),
         ["scripts", at, folder, part] => scripts(at, folder, part),
+        ["check", at, first, count] => check(at, first, count),
         [reference, tested, first, count] => compare(reference, tested, first, count),
-        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | sqlgen show SEED | sqlgen scripts SERVER FOLDER [PART]".to_owned()),
+        _ => Err("usage: sqlgen REFERENCE TESTED FIRST COUNT | check SERVER FIRST COUNT | show SEED | scripts SERVER FOLDER [PART]"
+            .to_owned()),
     };
     match result {
         Ok(0) => ExitCode::SUCCESS,
@@ -50,20 +56,58 @@ fn scripts(at: &str, folder: &str, part: &str) -> Result<usize, String> {
     Ok(differences.len())
 }
 
+/// Runs the seeds on all workers; `run` is told the worker's number and a seed.
+fn on_workers<T: Send, S>(
+    first: &str,
+    count: &str,
+    begin: impl Fn(usize) -> Result<S, String> + Sync,
+    run: impl Fn(&mut S, u64) -> Vec<T> + Sync,
+) -> Result<Vec<T>, String> {
+    let (first, count) = (number(first)?, number(count)?);
+    let work = &|worker: usize| -> Result<Vec<T>, String> {
+        let mut state = begin(worker)?;
+        let seeds = (first..first.saturating_add(count)).skip(worker).step_by(WORKERS);
+        Ok(seeds.flat_map(|seed| run(&mut state, seed)).collect::<Vec<T>>())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|worker| scope.spawn(move || work(worker))).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a worker panicked".to_owned())??);
+        }
+        Ok(all)
+    })
+}
+
 /// Gives the number of differences.
 fn compare(reference: &str, tested: &str, first: &str, count: &str) -> Result<usize, String> {
-    let (first, count) = (number(first)?, number(count)?);
-    let (mut reference, mut tested) = (connect(reference)?, connect(tested)?);
-    let mut found = 0;
-    for seed in first..first.saturating_add(count) {
-        for difference in compare_seed(seed, &mut reference, &mut tested) {
-            found += 1;
-            println!("seed {}: {}", difference.seed, difference.query);
-            println!("  {}", difference.statements.get(1).map_or("", String::as_str));
-            println!("  reference {:?}", difference.reference);
-            println!("  tested    {:?}", difference.tested);
-        }
+    let begin = |worker| Ok((connect(reference, worker)?, connect(tested, worker)?));
+    let differences =
+        on_workers(first, count, begin, |(reference, tested), seed| compare_seed(seed, reference, tested))?;
+    let found = differences.len();
+    let classes = classify(differences);
+    for class in &classes {
+        let difference = &class.smallest;
+        println!("{} x {}", class.count, class.name);
+        println!("seed {}: {}", difference.seed, difference.query);
+        println!("  {}", difference.statements.get(1).map_or("", String::as_str));
+        println!("  reference {:?}", difference.reference);
+        println!("  tested    {:?}", difference.tested);
     }
-    println!("{count} seeds, {found} differences");
+    println!("{count} seeds, {found} differences in {} classes", classes.len());
     Ok(found)
+}
+
+/// Gives the number of contradictions.
+fn check(at: &str, first: &str, count: &str) -> Result<usize, String> {
+    let begin = |worker| connect(at, worker);
+    let seeds = on_workers(first, count, begin, |tested, seed| vec![check_seed(seed, tested)])?;
+    let conditions: usize = seeds.iter().map(|(_, count)| count).sum();
+    let found: Vec<_> = seeds.into_iter().flat_map(|(found, _)| found).collect();
+    for contradiction in &found {
+        println!("seed {}: {}: {}", contradiction.seed, contradiction.problem, contradiction.condition);
+        println!("  {}", contradiction.table);
+    }
+    println!("{conditions} conditions, {} contradictions", found.len());
+    Ok(found.len())
 }
