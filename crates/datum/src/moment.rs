@@ -52,7 +52,7 @@ impl Value {
             Value::Date(date) => Some(whole(date.at_midnight())),
             Value::Timestamp(timestamp) => Some(whole(timestamp.in_zone(context.zone))),
             Value::Time(time) => context.today.at_midnight().add_micros(time.to_micros()).map(whole),
-            Value::Bytes(_) | Value::Enum(_) | Value::Set(_) => {
+            Value::Bytes(_) | Value::Enum(_) | Value::Set(_) | Value::Bit(_) => {
                 let text = self.to_text(column);
                 DateTime::parse(&text, context.is_lenient())
                     .and_then(|parsed| context.in_session_zone(parsed))
@@ -80,8 +80,14 @@ impl Value {
             Value::DateTime(datetime) => Some(whole(datetime.time())),
             Value::Date(_) | Value::Year(_) => Some(whole(Time::ZERO)),
             Value::Timestamp(timestamp) => Some(whole(timestamp.in_zone(context.zone).time())),
-            Value::Bytes(_) | Value::Enum(_) | Value::Set(_) => Time::parse(&self.to_text(column)),
-            Value::Json(json) => Time::parse(json_shown(json).trim_matches('"').as_bytes()),
+            Value::Bytes(_) | Value::Enum(_) | Value::Set(_) | Value::Bit(_) => {
+                Time::parse(&self.to_text(column))
+            }
+            // Numbers in documents are no times.
+            Value::Json(json) => {
+                let shown = json_shown(json);
+                shown.starts_with('"').then(|| Time::parse(shown.trim_matches('"').as_bytes())).flatten()
+            }
             number => number_to_time(number, column),
         };
         parsed.ok_or(NoMoment::Invalid)

@@ -110,6 +110,8 @@ struct Parts {
     is_delimited_without_space: bool,
     has_space: bool,
     delimiter: Option<Delimiter>,
+    /// The year stands without its century.
+    has_short_year: bool,
 }
 
 /// A datetime and whether only a date was given.
@@ -172,7 +174,7 @@ fn read_datetime(text: &[u8], lenient: bool) -> Option<ReadDateTime> {
     let offset_seconds = if parts.count >= 6 { read_offset(&mut cursor) } else { None };
     let [mut year, month, day, hour, minute, second, mut micros] = parts.numbers;
     let is_nonzero = parts.numbers.iter().any(|number| *number != 0);
-    if parts.lengths[0] == 2 && is_nonzero {
+    if parts.has_short_year && is_nonzero {
         year += if year < 70 { 2000 } else { 1900 };
     }
     if parts.count == 7 {
@@ -200,6 +202,7 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
         is_delimited_without_space: false,
         has_space: false,
         delimiter: None,
+        has_short_year: is_compact && year_length == 2,
     };
     let mut between = None;
     let (mut has_delimiter, mut has_space) = (false, false);
@@ -220,6 +223,7 @@ fn read_parts(cursor: &mut Cursor<'_>) -> Option<Parts> {
         }
         parts.numbers[index] = number;
         parts.lengths[index] = length;
+        parts.has_short_year |= index == 0 && length == 2;
         parts.count += 1;
         end = cursor.at;
         match cursor.peek() {

@@ -73,24 +73,10 @@ impl BindContext {
     pub fn arithmetic(
         &self,
         operator: ArithmeticOperator,
-        mut left: Expr,
-        mut right: Expr,
+        left: Expr,
+        right: Expr,
     ) -> Result<Expr, SqlError> {
-        if operator == ArithmeticOperator::IntegerDivide {
-            self.expect(&mut left, Wanted::Integer)?;
-            self.expect(&mut right, Wanted::Integer)?;
-        } else if matches!((&left.kind, &right.kind), (ExprKind::Parameter(_), ExprKind::Parameter(_))) {
-            self.expect(&mut left, Wanted::Double)?;
-            self.expect(&mut right, Wanted::Double)?;
-        } else {
-            self.derive_pair(&mut left, &mut right);
-        }
-        let number = match operator {
-            ArithmeticOperator::IntegerDivide => ColumnType::decimal(PRECISION_MAX, SCALE_MAX),
-            _ => ColumnType::double(),
-        };
-        let left = self.as_number(left, number.clone())?;
-        let right = self.as_number(right, number)?;
+        let (left, right) = self.operands(operator, left, right)?;
         let (l, r) = (domain(&left.ty.column), domain(&right.ty.column));
         let (is_left_unsigned, is_right_unsigned) =
             (is_unsigned(&left.ty.column), is_unsigned(&right.ty.column));
@@ -153,6 +139,29 @@ impl BindContext {
         };
         let column = ColumnType { nullable: false, unsigned, ..column };
         Ok(numeric(ExprKind::Arithmetic(operator, Box::new(left), Box::new(right)), column, nullable))
+    }
+
+    /// The operands as the operator takes them: markers with their types, choices as the numbers that are chosen.
+    fn operands(
+        &self,
+        operator: ArithmeticOperator,
+        mut left: Expr,
+        mut right: Expr,
+    ) -> Result<(Expr, Expr), SqlError> {
+        if operator == ArithmeticOperator::IntegerDivide {
+            self.expect(&mut left, Wanted::Integer)?;
+            self.expect(&mut right, Wanted::Integer)?;
+        } else if matches!((&left.kind, &right.kind), (ExprKind::Parameter(_), ExprKind::Parameter(_))) {
+            self.expect(&mut left, Wanted::Double)?;
+            self.expect(&mut right, Wanted::Double)?;
+        } else {
+            self.derive_pair(&mut left, &mut right);
+        }
+        let number = match operator {
+            ArithmeticOperator::IntegerDivide => ColumnType::decimal(PRECISION_MAX, SCALE_MAX),
+            _ => ColumnType::double(),
+        };
+        Ok((self.as_number(left, number.clone())?, self.as_number(right, number)?))
     }
 
     /// Negated number literals are folded, so that the smallest BIGINT can be written.

@@ -86,8 +86,9 @@ impl BindContext {
     pub fn collate(&self, mut operand: Expr, collation: CollationId) -> Result<Expr, SqlError> {
         self.text_marker(&mut operand);
         crate::functions::cast_text(self, &mut operand)?;
-        let own = operand.ty.collation().charset();
-        if operand.ty.column.kind != TypeKind::Null && own != collation.charset() {
+        let is_null = matches!(operand.kind, ExprKind::Literal(datum::Value::Null));
+        let own = if is_null { Charset::Binary } else { operand.ty.collation().charset() };
+        if (is_null || operand.ty.column.kind != TypeKind::Null) && own != collation.charset() {
             return Err(error_code::ER_COLLATION_CHARSET_MISMATCH.with(&[&collation.name(), &own.name()]));
         }
         let column = ColumnType { collation, ..operand.ty.column.clone() };

@@ -15,6 +15,7 @@ mod call;
 mod cast;
 mod comparison;
 mod conditional;
+mod constants;
 mod logic;
 mod markers;
 mod merge;

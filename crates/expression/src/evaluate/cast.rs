@@ -10,6 +10,7 @@ use datum::{
 use super::comparison::moment_context;
 use crate::context::EvalContext;
 use crate::expr::{Coercibility, Expr, ExprKind, ExprType};
+use crate::text::name_place;
 
 /// Which dates a conversion to a moment gives. Binding tells it by the coercibility of the conversion, which means nothing
 /// else there.
@@ -48,6 +49,7 @@ pub(super) fn cast(
     };
     match &target.kind {
         kind if kind.is_integer() => {
+            check_bigint(&value, operand, context)?;
             let number = value.to_integer(source, &mut warn);
             let is_exact = matches!(*value, Value::Decimal(_));
             let is_unsigned = target.unsigned || (source.unsigned && is_exact);
@@ -100,6 +102,29 @@ pub(super) fn cast(
         kind if kind.is_string() => Ok(to_text(&value, source, target, context)),
         TypeKind::Null => Ok(Value::Null),
         _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this conversion"])),
+    }
+}
+
+/// 2 to the power of 63.
+const BIGINT_BOUND: f64 = 9_223_372_036_854_775_808.0;
+
+/// Error 1690 for a computed DOUBLE beyond BIGINT, which is no integer, while stored ones stop at its bounds.
+fn check_bigint(value: &Value, operand: &Expr, context: &EvalContext) -> Result<(), SqlError> {
+    match *value {
+        Value::Double(real) if !(-BIGINT_BOUND..BIGINT_BOUND).contains(&real) && is_computed(operand) => {
+            let error = error_code::ER_DATA_OUT_OF_RANGE.with(&[&"BIGINT", &""]);
+            Err(name_place(error, operand, context))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a number is a result of arithmetic or a function.
+fn is_computed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) => true,
+        ExprKind::Call(function, _) => !matches!(function.name, "coalesce" | "ifnull" | "any_value"),
+        _ => false,
     }
 }
 

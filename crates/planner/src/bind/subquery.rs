@@ -156,6 +156,9 @@ impl<'p> Planner<'p> {
         quantifier: Quantifier,
         query: &'p ast::Query<'p>,
     ) -> Result<Expr, SqlError> {
+        if has_limit(query) {
+            return Err(not_supported("LIMIT & IN/ALL/ANY/SOME subquery"));
+        }
         let left = self.bind_row_operand(left)?;
         let is_set_test = matches!(
             (operator, quantifier),
@@ -171,6 +174,11 @@ impl<'p> Planner<'p> {
         let mut slots = Vec::with_capacity(left.len());
         let mut pairs = Vec::with_capacity(left.len());
         for (position, (value, column)) in left.into_iter().zip(&bound.query.columns).enumerate() {
+            if column.column_type.kind.has_date() {
+                // A constant beside moments has to be one, whether or not there are rows.
+                let moment = Expr::column(position, column.column_type.clone());
+                self.context.bind.compare(operator, value.clone(), moment)?;
+            }
             let slot = self.new_slot();
             let mut stand_in = Expr::slot(slot, value.ty.column.clone());
             stand_in.ty = value.ty.clone();
@@ -180,5 +188,14 @@ impl<'p> Planner<'p> {
         let condition = self.compare_bound_rows(operator, pairs)?;
         let kind = ApplyKind::Quantified { comparison: Comparison { condition }, quantifier };
         Ok(self.place_pending(bound, kind, slots, ColumnType::bigint())?.as_truth())
+    }
+}
+
+/// Whether the query as a whole, however it is bracketed, is cut by LIMIT.
+fn has_limit(query: &ast::Query<'_>) -> bool {
+    match query.body {
+        _ if query.limit.is_some() => true,
+        ast::QueryBody::Parenthesized(inner) => has_limit(inner),
+        _ => false,
     }
 }
