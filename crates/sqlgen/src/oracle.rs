@@ -30,14 +30,14 @@ pub fn check_seed(seed: u64, tested: &mut Conn) -> (Vec<Contradiction>, usize) {
     let (mut found, mut count) = (Vec::new(), 0);
     for _ in 0..CONDITIONS {
         let condition = Expression::condition(&mut random, &table.columns, DEPTH);
-        let Some(problem) = contradiction(&condition.sql(), &table, tested) else { continue };
+        let Some(problem) = contradiction(&condition.sql(), tested) else { continue };
         count += 1;
         let Some(problem) = problem else { continue };
         let mut smallest = condition;
         while let Some(smaller) = smallest
             .smaller()
             .into_iter()
-            .find(|smaller| contradiction(&smaller.sql(), &table, tested).flatten().is_some())
+            .find(|smaller| contradiction(&smaller.sql(), tested).flatten().is_some())
         {
             smallest = smaller;
         }
@@ -48,7 +48,7 @@ pub fn check_seed(seed: u64, tested: &mut Conn) -> (Vec<Contradiction>, usize) {
 }
 
 /// `None` for a condition that the server refuses.
-fn contradiction(condition: &str, table: &Table, tested: &mut Conn) -> Option<Option<&'static str>> {
+fn contradiction(condition: &str, tested: &mut Conn) -> Option<Option<&'static str>> {
     let mut rows = |query: String| match run(tested, &query) {
         Answer::Rows { rows, .. } => Some(rows),
         _ => None,
@@ -66,18 +66,6 @@ fn contradiction(condition: &str, table: &Table, tested: &mut Conn) -> Option<Op
     if unindexed != kept {
         return Some(Some("an index changes the rows"));
     }
-    // Each condition is a part of a join's as well.
-    let joined = format!(
-        "SELECT t.id FROM t JOIN t u USE INDEX () ON t.id = u.id WHERE {}",
-        qualified(condition, table)
-    );
+    let joined = format!("SELECT t.id FROM t JOIN (SELECT id k FROM t) u ON t.id = u.k WHERE {condition}");
     (rows(joined)? != kept).then_some(Some("a join changes the rows")).or(Some(None))
-}
-
-/// The condition with its columns as the first table's.
-fn qualified(condition: &str, table: &Table) -> String {
-    table
-        .columns
-        .iter()
-        .fold(condition.to_owned(), |text, column| text.replace(column.as_str(), &format!("t.{column}")))
 }

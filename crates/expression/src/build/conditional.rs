@@ -204,7 +204,6 @@ impl BindContext {
             &equal.kind,
             ExprKind::Compare(_, datum::CompareMode::Text(collation::CollationId::BINARY), ..)
         );
-        let mut left = left;
         if is_of_bytes && left.ty.column.kind.is_string() {
             let column = crate::functions::text_column(bytes_max(&ty.column), collation::CollationId::BINARY);
             ty.column = ColumnType { nullable: true, ..column };

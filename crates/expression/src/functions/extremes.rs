@@ -86,8 +86,11 @@ fn extreme_value(arguments: &Arguments<'_>, largest: bool) -> Result<Value, SqlE
     Ok(best.unwrap_or(Value::Null))
 }
 
+/// A value with the expression that it is of.
+type OwnValue<'a> = (Cow<'a, Value>, &'a Expr);
+
 /// The values of the arguments before they became text; `None` when one is NULL.
-fn own_values<'a>(arguments: &Arguments<'a>) -> Result<Option<Vec<(Cow<'a, Value>, &'a Expr)>>, SqlError> {
+fn own_values<'a>(arguments: &Arguments<'a>) -> Result<Option<Vec<OwnValue<'a>>>, SqlError> {
     let mut values = Vec::with_capacity(arguments.len());
     for argument in arguments.exprs {
         let argument = own(argument);
