@@ -49,7 +49,8 @@ impl Catalog {
         }
         let rows = table.if_ready().map(|table| table.estimated_rows());
         let extent = Extent::Leaves { wanted: LEAVES_SAMPLED, rows };
-        let statistics = table.survey(self.engine(), extent, now_us, &|| Ok(())).await?;
+        let mut statistics = table.survey(self.engine(), extent, now_us, &|| Ok(())).await?;
+        statistics.columns = table.sample_columns(self.engine(), statistics.rows, &|| Ok(())).await?;
         self.store_statistics(table, &statistics).await?;
         Ok(Some(statistics))
     }
@@ -61,7 +62,8 @@ impl Catalog {
         now_us: i64,
         check: &(dyn Fn() -> Result<(), SqlError> + Sync),
     ) -> Result<(), SqlError> {
-        let statistics = table.survey(self.engine(), Extent::All, now_us, check).await?;
+        let mut statistics = table.survey(self.engine(), Extent::All, now_us, check).await?;
+        statistics.columns = table.sample_columns(self.engine(), statistics.rows, check).await?;
         self.store_statistics(table, &statistics).await?;
         let cell = table.statistics();
         self.publish_statistics(table, statistics, |new| match cell.begin_renewal() {

@@ -2,7 +2,7 @@
 //!
 //! Prices come from what indexes and statistics tell of the values at hand; a plan that is kept says what it relied on
 //! (`dive`). Units: reading one row of a scan in order costs 1.
-use crate::block::{Block, SourceKind};
+use crate::block::{Block, Position, SourceKind};
 use crate::catalog_view::TableStatistics;
 use crate::hints::{IndexHints, ScopedIndexes};
 use crate::join_order::{WantedOrder, projection_of};
@@ -31,6 +31,8 @@ const COST_REFUSED: f64 = 1e12;
 const ROWS_MIN: f64 = 1000.0;
 /// Fewer rows are read as their entries come.
 const ROWS_IN_ORDER_MIN: f64 = 2000.0;
+/// As much of a column is as good as all of it.
+const WHOLE_SHARE: f64 = 0.9;
 /// A kept plan of a table with so few rows serves all values (`EstimateCheck`), so it is made without asking for them.
 const DIVE_ROWS_MIN: f64 = 100.0;
 
@@ -114,7 +116,7 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
     ) -> TableAccess {
         let projection = projection_of(block, source);
-        let row_key = crate::block::Position::RowKey { source };
+        let row_key = Position::RowKey { source };
         let row_key_position = block.frame.iter().position(|position| *position == row_key);
         let description = &block.sources[source];
         let SourceKind::Stored { table, .. } = &description.kind else {
@@ -286,7 +288,7 @@ impl Chooser<'_> {
     }
 
     /// How many rows all conditions leave. Who has asked an index about one knows better than a guess, and what several
-    /// conditions leave together is at most what an index knows of them.
+    /// conditions leave together is what an index knows of as many of them as any.
     fn rows_passing(&self, conditions: &[Expr], candidates: &[Candidate]) -> f64 {
         let mut shares: Vec<f64> =
             conditions.iter().map(|condition| crate::selectivity::of(self.block, condition)).collect();
@@ -302,8 +304,15 @@ impl Chooser<'_> {
             let others = shares.iter().enumerate().filter(|(number, _)| !candidate.used.contains(number));
             candidate.choice.rows_read * others.map(|(_, share)| share).product::<f64>()
         };
-        let all = self.rows * shares.iter().product::<f64>();
-        candidates.iter().map(passing).fold(all, f64::min)
+        // Values of several columns seldom have nothing to do with each other: an index over them knows.
+        let told = candidates.iter().map(|candidate| candidate.used.len()).max().filter(|told| *told > 1);
+        match told {
+            Some(told) => {
+                let best = candidates.iter().filter(|candidate| candidate.used.len() == told).map(passing);
+                best.fold(f64::INFINITY, f64::min)
+            }
+            None => self.rows * shares.iter().product::<f64>(),
+        }
     }
 
     /// The ranges of an index that the hints leave.
@@ -327,21 +336,35 @@ impl Chooser<'_> {
 
     /// What a histogram tells of a condition on its column alone.
     fn share_by_histogram(&self, condition: &Expr) -> Option<f64> {
+        let column = self.lone_column(condition)?;
         let finder = RangeFinder { block: self.block, table: self.table, source: self.source, placed: 0 };
-        self.statistics.histograms.iter().find_map(|&column| {
-            let index = IndexDef {
-                id: schema::IndexId(0),
-                name: String::new(),
-                kind: IndexKind::Plain,
-                parts: vec![schema::IndexPart::column(column)],
-                tree: 0,
-                invisible: false,
-                generated: false,
-                comment: String::new(),
-            };
-            let found = finder.find(&index, std::slice::from_ref(condition));
-            self.planner.share_in_histogram(self.table, column, &found.ranges)
-        })
+        self.statistics.histograms.binary_search(&column).ok()?;
+        let index = IndexDef {
+            id: schema::IndexId(0),
+            name: String::new(),
+            kind: IndexKind::Plain,
+            parts: vec![schema::IndexPart::column(column)],
+            tree: 0,
+            invisible: false,
+            generated: false,
+            comment: String::new(),
+        };
+        let found = finder.find(&index, std::slice::from_ref(condition));
+        let share = self.planner.share_in_histogram(self.table, column, &found.ranges)?;
+        // Ranges that hold nearly all values, and more than the condition lets through, tell nothing (LIKE '%x%').
+        (share < WHOLE_SHARE || !found.implied.is_empty()).then_some(share)
+    }
+
+    /// The column, if the condition reads only this one.
+    fn lone_column(&self, condition: &Expr) -> Option<usize> {
+        let mut read = Vec::new();
+        crate::walk::positions(condition, &mut read);
+        let own = |position: &usize| match self.block.frame[*position] {
+            Position::Column { source, column } if source == self.source => Some(column),
+            _ => None,
+        };
+        let column = own(read.first()?)?;
+        read.iter().all(|position| own(position) == Some(column)).then_some(column)
     }
 
     /// The indexes that may give rows in this order.

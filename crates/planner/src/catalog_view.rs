@@ -84,7 +84,7 @@ pub struct TableStatistics {
     pub rows: Option<u64>,
     /// By position in `TableDef::indexes`; missing entries mean nothing is known.
     pub indexes: Vec<IndexStatistics>,
-    /// Columns that have a histogram.
+    /// Columns of which a histogram tells, or some rows that were looked at.
     pub histograms: Vec<usize>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Used to compare whole plans of one block with each other, for instance ways to evaluate a subquery.
 use crate::access::{COST_LOOKUP, COST_RANGE};
-use plan::{AccessPath, JoinKind, Node, NodeKind, TableAccess};
+use plan::{AccessPath, Apply, JoinKind, Node, NodeKind, TableAccess};
 
 /// A row through an operator that only looks at it.
 const COST_PASS: f64 = 0.1;
@@ -86,7 +86,10 @@ pub fn price_of(node: &Node) -> Price {
             let rows = apply.input.rows_passing();
             match apply.correlation.is_empty() {
                 true => plus(input, price(&apply.query) + rows * COST_PROBE),
-                false => plus(input, rows * price(&apply.query)),
+                false => {
+                    let runs = if apply.is_steady { rows.min(different(apply)) } else { rows };
+                    plus(input, runs * price(&apply.query) + rows * COST_PROBE)
+                }
             }
         }
         NodeKind::Initialise(initialise) => {
@@ -94,6 +97,38 @@ pub fn price_of(node: &Node) -> Price {
                 initialise.initialisers.iter().map(|initialiser| price(&initialiser.query)).sum();
             plus(price_of(&initialise.input), queries)
         }
+    }
+}
+
+/// At most so many different values the subquery is run with: what it takes from one table is as often different as that
+/// table has rows in the joins.
+fn different(apply: &Apply) -> f64 {
+    let mut read = Vec::new();
+    apply.correlation.iter().chain(&apply.left).for_each(|(_, expr)| crate::walk::positions(expr, &mut read));
+    let mut tables: Vec<(*const Node, f64)> = Vec::new();
+    for position in read {
+        let Some((node, rows)) = read_once(&apply.input, position) else { return f64::INFINITY };
+        if !tables.iter().any(|(known, _)| *known == node) {
+            tables.push((node, rows));
+        }
+    }
+    tables.iter().map(|(_, rows)| rows.max(1.0)).product()
+}
+
+/// The table whose column stands at the position, if it is read once as a whole, and its rows that pass.
+fn read_once(node: &Node, position: usize) -> Option<(*const Node, f64)> {
+    match &node.kind {
+        NodeKind::Table(access) => {
+            let has = access.projection.iter().any(|(_, at)| *at == position);
+            has.then(|| (std::ptr::from_ref(node), node.rows_passing()))
+        }
+        NodeKind::NestedLoop(join) => read_once(&join.outer, position),
+        NodeKind::HashJoin(join) => {
+            read_once(&join.outer, position).or_else(|| read_once(&join.inner, position))
+        }
+        NodeKind::Filter { input, .. } => read_once(input, position),
+        NodeKind::Apply(apply) => read_once(&apply.input, position),
+        _ => None,
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Histogram {
     pub text: String,
     /// ANALYZE TABLE makes it anew, with so many buckets.
     pub is_renewed: bool,
+    /// Of a sample: how many rows it is worth.
     pub buckets_wanted: u32,
     /// The share of rows that are NULL.
     nulls: f64,
@@ -50,7 +51,13 @@ pub struct ValueCounts {
     nulls: u64,
     rows: u64,
     bytes: usize,
+    /// How often a value differs from the one before.
+    changes: u64,
+    last: Vec<u8>,
 }
+
+/// A value that no row of a sample has is in fewer of all rows.
+const UNSEEN_MAX: f64 = 0.1;
 
 /// What an entry of the map takes beside the bytes of its key and value.
 const VALUE_BYTES: usize = 120;
@@ -64,6 +71,8 @@ impl ValueCounts {
             nulls: 0,
             rows: 0,
             bytes: 0,
+            changes: 0,
+            last: Vec::new(),
         }
     }
 
@@ -75,6 +84,10 @@ impl ValueCounts {
         }
         let mut key = Vec::with_capacity(16);
         self.part.write(value, &mut key)?;
+        if key != self.last {
+            self.changes += 1;
+            self.last.clone_from(&key);
+        }
         let size = key.len() + VALUE_BYTES + if let Value::Bytes(bytes) = value { bytes.len() } else { 0 };
         let mut is_new = false;
         let counted = self.values.entry(key).or_insert_with(|| {
@@ -89,6 +102,35 @@ impl ValueCounts {
     /// About what they take.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The length of the longest value's key.
+    pub fn longest(&self) -> usize {
+        self.values.keys().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// As many rows chosen one by one would tell as much: where neighbours have the same value, some leaves show few values.
+    fn worth(&self) -> f64 {
+        let seen = (self.rows - self.nulls).max(1) as f64;
+        let same: f64 = self.values.values().map(|(_, count)| (*count as f64 / seen).powi(2)).sum();
+        (self.changes as f64 / (1.0 - same).max(1.0 / seen)).clamp(1.0, seen)
+    }
+
+    /// What they tell of a table with so many rows, of which they are a few: how many different values there are is judged
+    /// by how many came up once (Haas and others, \"Sampling-based estimation of the number of distinct values\", Duj1).
+    pub fn into_sample(self, name: &str, order: HistogramOrder, rows: u64) -> Histogram {
+        let seen = (self.rows - self.nulls).max(1) as f64;
+        let once = self.values.values().filter(|(_, count)| *count == 1).count() as f64;
+        let share = (self.rows as f64 / rows.max(1) as f64).clamp(1e-9, 1.0);
+        let factor = seen / (seen - once + once * share).max(1.0);
+        let worth = self.worth();
+        let mut histogram = self.into_histogram(name, order, share);
+        histogram.text = String::new();
+        histogram.buckets_wanted = worth as u32;
+        for bucket in histogram.buckets.iter_mut().filter(|bucket| bucket.distinct > 1) {
+            bucket.distinct = (bucket.distinct as f64 * factor).round() as u64;
+        }
+        histogram
     }
 
     /// `sampled` is the share of rows that were counted.
@@ -245,6 +287,12 @@ fn collation_number(column: &ColumnType) -> i64 {
 }
 
 impl Histogram {
+    /// The same where this was made of some rows: what they did not show may be there.
+    pub fn share_at_least(&self, ranges: &[KeyRange]) -> f64 {
+        let unseen = 1.0 / f64::from(self.buckets_wanted.max(1));
+        self.share(ranges).max(unseen.min(UNSEEN_MAX))
+    }
+
     /// The share of all rows whose values lie in the ranges, which do not overlap.
     pub fn share(&self, ranges: &[KeyRange]) -> f64 {
         ranges.iter().map(|range| self.share_of(range)).sum::<f64>().clamp(0.0, 1.0)

@@ -26,6 +26,7 @@ mod storage_kind;
 
 mod row_events;
 
+mod column_sample;
 mod histogram;
 mod statistics;
 mod survey;

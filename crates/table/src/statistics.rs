@@ -7,12 +7,14 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     pub rows: u64,
     /// Microseconds since 1970 when they were made.
     pub made_at: i64,
     pub indexes: Vec<IndexStatistics>,
+    /// What some rows tell of columns that no index begins with (`column_sample`).
+    pub columns: Vec<Histogram>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,9 +93,13 @@ impl StatisticsCell {
         self.changes.fetch_add(1, Relaxed);
     }
 
-    /// Whether so much has changed that new ones should be made.
+    /// Whether so much has changed that new ones should be made. `rows` are those of the table, 0 if they are not known yet.
     pub fn is_due(&self, rows: u64) -> bool {
-        self.changes.load(Relaxed) > due_after(rows) && !self.is_renewing.load(Relaxed)
+        let changes = self.changes.load(Relaxed);
+        let is_much = |rows| changes > due_after(rows);
+        is_much(rows)
+            && !self.is_renewing.load(Relaxed)
+            && is_much(self.present().map_or(0, |known| known.rows))
     }
 
     /// The right to make new ones, which nobody else has at the moment.
@@ -161,43 +167,53 @@ impl Statistics {
         self.indexes.iter().find(|index| index.tree == tree)
     }
 
-    /// For the dictionary: numbers of eight bytes, least significant first.
+    /// For the dictionary: numbers of eight bytes, least significant first, and then the columns.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut numbers = vec![self.rows, self.made_at as u64, self.indexes.len() as u64];
         for index in &self.indexes {
             numbers.extend([index.tree, index.leaves, index.sampled, index.distinct.len() as u64]);
             numbers.extend(&index.distinct);
         }
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+        let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        bytes.extend(Histogram::to_bytes(&self.columns));
+        bytes
     }
 
     /// `None` for bytes that are no statistics.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Statistics> {
-        let (numbers, []) = bytes.as_chunks::<8>() else { return None };
-        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
-        let (rows, made_at, count) = (numbers.next()?, numbers.next()? as i64, numbers.next()?);
-        let mut statistics = Statistics { rows, made_at, indexes: Vec::new() };
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<Statistics> {
+        let mut number = || {
+            let (number, rest) = bytes.split_first_chunk::<8>()?;
+            bytes = rest;
+            Some(u64::from_le_bytes(*number))
+        };
+        let (rows, made_at, count) = (number()?, number()? as i64, number()?);
+        let mut statistics = Statistics { rows, made_at, ..Statistics::default() };
         for _ in 0..count {
-            let (tree, leaves) = (numbers.next()?, numbers.next()?);
-            let (sampled, parts) = (numbers.next()?, usize::try_from(numbers.next()?).ok()?);
-            let distinct: Vec<u64> = numbers.by_ref().take(parts).collect();
-            if distinct.len() != parts {
-                return None;
+            let (tree, leaves, sampled, parts) = (number()?, number()?, number()?, number()?);
+            let mut distinct = Vec::new();
+            for _ in 0..parts {
+                distinct.push(number()?);
             }
             statistics.indexes.push(IndexStatistics { tree, distinct, leaves, sampled });
         }
-        numbers.next().is_none().then_some(statistics)
+        statistics.columns = Histogram::from_bytes(bytes)?;
+        Some(statistics)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::{HistogramOrder, ValueCounts};
 
     #[test]
     fn they_are_stored_and_read_back() {
         let index = |tree| IndexStatistics { tree, distinct: vec![3, 70], leaves: 9, sampled: 2 };
-        let statistics = Statistics { rows: 70, made_at: -5, indexes: vec![index(4), index(9)] };
+        let mut counts = ValueCounts::new(0, &datum::ColumnType::bigint());
+        (0..50).for_each(|number| counts.add(&datum::Value::Int(number % 7)).expect("a number"));
+        let order = HistogramOrder { buckets: 4, is_renewed: false, made_at: 0 };
+        let columns = vec![counts.into_sample("c", order, 70)];
+        let statistics = Statistics { rows: 70, made_at: -5, indexes: vec![index(4), index(9)], columns };
         let bytes = statistics.to_bytes();
         assert_eq!(Statistics::from_bytes(&bytes), Some(statistics));
         assert_eq!(Statistics::from_bytes(&bytes[8..]), None);
@@ -216,6 +232,8 @@ mod tests {
         cell.count_change();
         assert!(renewal.finish(Arc::new(Statistics { rows: 100, ..Statistics::default() })));
         assert!(!cell.is_due(100));
+        let stored = StatisticsCell::stored(Statistics { rows: 100_000, ..Statistics::default() });
+        assert!(!stored.is_due(0), "a table that nobody has used since the start");
         let more = Arc::new(Statistics { rows: 150, ..Statistics::default() });
         assert!(!cell.replace(more), "half as many again change no plan");
     }

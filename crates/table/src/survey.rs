@@ -83,7 +83,7 @@ impl TableHandle {
         check: &(dyn Fn() -> Result<(), SqlError> + Sync),
     ) -> Result<Statistics, SqlError> {
         let mut transaction = engine.begin(Isolation::RepeatableRead, AccessMode::ReadOnly);
-        let mut statistics = Statistics { rows: 0, made_at, indexes: Vec::new() };
+        let mut statistics = Statistics { made_at, ..Statistics::default() };
         if self.layout().clustered.is_empty() {
             let (_, rows) =
                 self.survey_tree(&mut transaction, self.layout().tree, &[], extent, check).await?;

@@ -183,7 +183,10 @@ fn statistics_of(handle: &Arc<TableHandle>) -> TableStatistics {
     let column = |known: &table::Histogram| {
         definition.columns.iter().position(|column| !column.hidden && column.name == known.column)
     };
-    let histograms = handle.statistics().histograms().iter().filter_map(column).collect();
+    let mut histograms: Vec<usize> = handle.statistics().histograms().iter().filter_map(column).collect();
+    histograms.extend(known.iter().flat_map(|known| &known.columns).filter_map(column));
+    histograms.sort_unstable();
+    histograms.dedup();
     TableStatistics { rows, indexes: definition.indexes.iter().map(distinct).collect(), histograms }
 }
 

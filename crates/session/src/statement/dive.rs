@@ -77,12 +77,19 @@ impl Session {
         parameters: &[Value],
     ) -> Option<f64> {
         let definition = &table.columns[column];
-        let histograms = self.instance.catalog().table_by_id(table.id)?.statistics().histograms();
-        let histogram = histograms.iter().find(|known| known.column == definition.name)?;
+        let handle = self.instance.catalog().table_by_id(table.id)?;
+        let (histograms, known) = (handle.statistics().histograms(), handle.statistics().present());
+        let is_it = |known: &&table::Histogram| known.column == definition.name;
+        let made = histograms.iter().find(is_it);
+        let sampled = || known.as_ref().and_then(|known| known.columns.iter().find(is_it));
+        let histogram = made.or_else(sampled)?;
         let part = [table::histogram_part(column, &definition.column_type)];
         let context = self.estimating_context(parameters);
         let ranges = executor::key_ranges(table, &part, ranges, &context).ok()?;
-        Some(histogram.share(&ranges))
+        Some(match made.is_some() || ranges.is_empty() {
+            true => histogram.share(&ranges),
+            false => histogram.share_at_least(&ranges),
+        })
     }
 
     /// What bounds are evaluated with. The clock of the last statement will do.
