@@ -44,6 +44,18 @@ impl Catalog {
         self.keep_histograms(table, all).await
     }
 
+    /// Keeps a histogram that a statement spells out, in the place of an older one of its column.
+    pub async fn put_histogram(
+        self: &Arc<Self>,
+        table: &Arc<TableHandle>,
+        histogram: Histogram,
+    ) -> Result<(), SqlError> {
+        let mut all = Vec::clone(&table.statistics().histograms());
+        all.retain(|known| known.column != histogram.column);
+        all.push(histogram);
+        self.keep_histograms(table, all).await
+    }
+
     /// Leaves the histogram of this column out; whether there was one.
     pub async fn drop_histogram(
         self: &Arc<Self>,

@@ -219,7 +219,8 @@ async fn load_file_gives_bytes_or_null() {
     assert_eq!(client.query(asked).await, format!("a\tb\tc\td\te\n{row}{row}"));
     let folder =
         "ERROR 1085 (HY000): The file '/out/in' must be in the database directory or be readable by all\n";
-    assert_eq!(client.query("select load_file('/out/in')").await, folder);
+    let answer = client.query("select load_file('/out/in')").await;
+    assert!(answer.ends_with(folder), "{answer}");
     client.query("insert into t values (9, load_file('/out/a'))").await;
     assert_eq!(client.query("select hex(b) from t where a = 9").await, "hex(b)\n780079\n");
     client.query("create user u").await;

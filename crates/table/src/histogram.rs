@@ -221,7 +221,7 @@ pub fn histogram_part(number: usize, column: &ColumnType) -> KeyPart {
 pub fn histogram_type(column: &ColumnType) -> Option<&'static str> {
     use TypeKind::*;
     Some(match &column.kind {
-        Tiny | Short | Int24 | Long | LongLong if column.unsigned => "uint",
+        LongLong if column.unsigned => "uint",
         Tiny | Short | Int24 | Long | LongLong | Year | Bit(_) => "int",
         Float { .. } | Double { .. } => "double",
         Decimal { .. } => "decimal",
@@ -247,6 +247,15 @@ fn shown_value(value: &Value, column: &ColumnType) -> Json {
     }
 }
 
+/// A moment as histograms tell when they were made; microseconds since 1970.
+pub fn histogram_moment(made_at: i64) -> Json {
+    let mut moment = Vec::new();
+    if let Some(made_at) = Timestamp::from_unix_micros(made_at) {
+        made_at.in_zone(&TimeZone::utc()).write_text(6, &mut moment);
+    }
+    Json::String(String::from_utf8_lossy(&moment).into_owned())
+}
+
 fn shown_text(
     column: &ColumnType,
     buckets: Vec<Json>,
@@ -256,17 +265,13 @@ fn shown_text(
 ) -> String {
     let word = |text: &str| Json::String(text.to_owned());
     let kind = if is_singleton { "singleton" } else { "equi-height" };
-    let mut moment = Vec::new();
-    if let Some(made_at) = Timestamp::from_unix_micros(order.made_at) {
-        made_at.in_zone(&TimeZone::utc()).write_text(6, &mut moment);
-    }
     let members = [
         ("buckets", Json::Array(buckets)),
         ("data-type", word(histogram_type(column).unwrap_or("string"))),
         ("auto-update", Json::Bool(order.is_renewed)),
         ("null-values", Json::Double(nulls)),
         ("collation-id", Json::Int(collation_number(column))),
-        ("last-updated", word(&String::from_utf8_lossy(&moment))),
+        ("last-updated", histogram_moment(order.made_at)),
         ("sampling-rate", Json::Double(sampled)),
         ("histogram-type", word(kind)),
         ("number-of-buckets-specified", Json::Int(order.buckets as i64)),
@@ -286,11 +291,42 @@ fn collation_number(column: &ColumnType) -> i64 {
     }
 }
 
+/// A bucket of a histogram that is given, not counted: keys as `histogram_part` writes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenBucket {
+    pub lower: Vec<u8>,
+    pub upper: Vec<u8>,
+    pub cumulative: f64,
+    pub distinct: u64,
+}
+
 impl Histogram {
     /// The same where this was made of some rows: what they did not show may be there.
     pub fn share_at_least(&self, ranges: &[KeyRange]) -> f64 {
         let unseen = 1.0 / f64::from(self.buckets_wanted.max(1));
         self.share(ranges).max(unseen.min(UNSEEN_MAX))
+    }
+
+    /// A histogram that a statement spells out; `text` is its document, the buckets are in order.
+    pub fn given(
+        column: &str,
+        text: String,
+        order: HistogramOrder,
+        nulls: f64,
+        buckets: Vec<GivenBucket>,
+    ) -> Histogram {
+        let bucket = |given: GivenBucket| {
+            let GivenBucket { lower, upper, cumulative, distinct } = given;
+            Bucket { lower, upper, cumulative, distinct }
+        };
+        Histogram {
+            column: column.to_owned(),
+            text,
+            is_renewed: order.is_renewed,
+            buckets_wanted: order.buckets as u32,
+            nulls,
+            buckets: buckets.into_iter().map(bucket).collect(),
+        }
     }
 
     /// The share of all rows whose values lie in the ranges, which do not overlap.

@@ -39,7 +39,9 @@ pub use change_stream::{AttachedStream, ChangeStream, ChangedRow};
 pub use error::{damaged, engine_error, table_error};
 pub use foreign_key::{ChildLink, ForeignKeyWalk, ParentLink, Relations};
 pub use handle::TableHandle;
-pub use histogram::{Histogram, HistogramOrder, ValueCounts, histogram_part, histogram_type};
+pub use histogram::{
+    GivenBucket, Histogram, HistogramOrder, ValueCounts, histogram_moment, histogram_part, histogram_type,
+};
 pub use key_codec::{DecodeError, KeyPart};
 pub use layout::{IndexLayout, Projection, TableLayout};
 pub use ready::ReadyTable;

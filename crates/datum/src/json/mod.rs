@@ -16,7 +16,7 @@ mod tests;
 pub use convert::{json_of, json_of_text};
 pub(crate) use order::compare_json;
 pub use order::{compare_documents, json_key};
-pub use read::{InvalidJson, normalize_json, parse_json, read_json};
+pub use read::{InvalidJson, normalize_json, opaque_of, parse_json, read_json};
 pub use write::{json_shown, json_shown_text, json_text};
 
 use crate::decimal::Decimal;

@@ -320,14 +320,14 @@ impl Reader<'_> {
             mark::DATE => moment().map(|moment| Json::Date(moment.date())),
             mark::DATETIME => moment().map(Json::DateTime),
             mark::TIME => Time::parse(text.as_bytes()).map(|parsed| Json::Time(parsed.value)),
-            _ => opaque(&text),
+            _ => opaque_of(&text),
         };
         value.ok_or(damaged)
     }
 }
 
-/// `base64:type15:YWJj`
-fn opaque(text: &str) -> Option<Json> {
+/// What documents show of a value that JSON has no kind for: `base64:type15:YWJj`.
+pub fn opaque_of(text: &str) -> Option<Json> {
     let (kind, encoded) = text.strip_prefix("base64:type")?.split_once(':')?;
     Some(Json::Opaque(kind.parse().ok()?, base64_bytes(encoded.as_bytes())?))
 }

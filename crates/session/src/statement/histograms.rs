@@ -6,6 +6,7 @@ use datum::{ErrorCode, SqlError, error_code};
 use parser::ast::{Histogram, Ident, MaintainTable};
 use table::{HistogramOrder, TableHandle, histogram_type};
 
+use super::histogram_data::HistogramReader;
 use super::maintenance::Line;
 use crate::session::Session;
 use definition::TableName;
@@ -45,9 +46,59 @@ impl Session {
         table.clone().ready(catalog.engine()).await?;
         let mut columns: Vec<&Ident<'_>> = histogram.columns.iter().collect();
         columns.sort_by_key(|column| column.name.to_lowercase());
+        if let Some(data) = histogram.using_data {
+            return match columns.as_slice() {
+                [column] => self.given_histogram(&table, column, data).await,
+                _ => error(
+                    "Only one column can be specified while modifying histogram statistics with JSON data."
+                        .to_owned(),
+                ),
+            };
+        }
         match histogram.drop {
             true => self.drop_histograms(&table, &columns).await,
             false => self.make_histograms(&table, &columns, histogram).await,
+        }
+    }
+
+    /// UPDATE HISTOGRAM .. USING DATA.
+    async fn given_histogram(
+        &mut self,
+        table: &Arc<TableHandle>,
+        column: &Ident<'_>,
+        data: &[u8],
+    ) -> Result<Vec<Line>, SqlError> {
+        let definition = table.definition().clone();
+        let position = match histogram_column(&definition, column.name) {
+            Ok(position) => position,
+            Err(text) => return Ok(vec![("Error", text)]),
+        };
+        let given = &definition.columns[position];
+        let failed = format!(
+            "Unable to build histogram statistics for column '{}' in table '{}'.'{}'",
+            given.name, definition.database, definition.name
+        );
+        let document = match datum::parse_json(data) {
+            Ok(document) => document,
+            Err(invalid) => {
+                let lines = [
+                    invalid.in_function(1, "UPDATE HISTOGRAM").message,
+                    failed,
+                    "JSON format error.".to_owned(),
+                ];
+                return Ok(lines.into_iter().map(|line| ("Error", line)).collect());
+            }
+        };
+        let made_at = self.now_utc_micros();
+        let settings = self.settings.clone();
+        let reader = HistogramReader { column: given, position, conversion: self.conversion_of(&settings) };
+        match reader.read(document, made_at) {
+            Ok(histogram) => {
+                self.instance.catalog().clone().put_histogram(table, histogram).await?;
+                let text = format!("Histogram statistics created for column '{}'.", given.name);
+                Ok(vec![("status", text)])
+            }
+            Err(reason) => Ok(vec![("Error", failed), ("Error", reason)]),
         }
     }
 
@@ -134,9 +185,6 @@ impl Session {
 }
 
 fn check_histogram(histogram: &Histogram<'_>) -> Result<(), SqlError> {
-    if histogram.using_data.is_some() {
-        return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"UPDATE HISTOGRAM .. USING DATA"]));
-    }
     if histogram.buckets.is_some_and(|buckets| !(1..=BUCKETS_MAX).contains(&buckets)) {
         return Err(ER_DATA_OUT_OF_RANGE.with(&[&"Number of buckets", &"ANALYZE TABLE"]));
     }

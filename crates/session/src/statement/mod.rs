@@ -23,6 +23,7 @@ mod guard;
 mod handler;
 mod help;
 mod hinted_settings;
+mod histogram_data;
 mod histograms;
 mod import;
 mod instance;
