@@ -3,7 +3,7 @@
 //!
 //! Invariant: a histogram comes out only of a document that is right in all its parts: values of the column's type in
 //! order, shares that grow and add up. The reasons are MySQL's. Called by `histograms`.
-use datum::{ColumnType, Json, JsonMap, TypeKind, Value, json_text};
+use datum::{ColumnType, Json, JsonMap, Severity, TypeKind, Value, json_text};
 use definition::Conversion;
 use schema::ColumnDef;
 use table::{GivenBucket, Histogram, HistogramOrder, histogram_moment, histogram_part, histogram_type};
@@ -193,7 +193,10 @@ impl HistogramReader<'_> {
             _ => return Err(wrong_type(path)),
         };
         match self.conversion.column_value(&value, &from, self.column, 1) {
-            Ok((value, None)) => Ok(value),
+            // Digits behind the point of a moment that the column has not are cut with a note.
+            Ok((value, told)) if told.as_ref().is_none_or(|told| told.severity == Severity::Note) => {
+                Ok(value)
+            }
             _ => Err(problem),
         }
     }
