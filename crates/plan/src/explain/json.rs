@@ -122,9 +122,12 @@ fn add_figures(members: &mut Members, node: &Node, cost: f64, rows: f64, measure
     }
 }
 
+fn text(text: &str) -> Json {
+    Json::text(text)
+}
+
 /// What tells more of a node than its words do.
 fn own_members(node: &Node) -> Members {
-    let text = |text: &str| Json::text(text);
     match &node.kind {
         NodeKind::Dual | NodeKind::Values { .. } => {
             vec![("access_type", text("rows_fetched_before_execution"))]

@@ -34,8 +34,8 @@ fn union_json(union: &ExplainRow, rows: &[ExplainRow]) -> Json {
 }
 
 fn inner_block(id: u64, rows: &[ExplainRow]) -> Json {
-    let is_dependent = |row: &&ExplainRow| row.id == Some(id) && row.select_type.starts_with("DEPENDENT");
-    let dependent = rows.iter().find(is_dependent).is_some();
+    let is_dependent = |row: &ExplainRow| row.id == Some(id) && row.select_type.starts_with("DEPENDENT");
+    let dependent = rows.iter().any(is_dependent);
     Json::Object(vec![
         ("dependent", Json::Bool(dependent)),
         ("cacheable", Json::Bool(!dependent)),
@@ -88,7 +88,7 @@ fn others_of(id: u64, rows: &[ExplainRow], is_outermost: bool) -> Option<(&'stat
     let mut ids: Vec<u64> = rows.iter().filter(is_subquery).filter_map(|row| row.id).collect();
     ids.dedup();
     let blocks: Vec<Json> = ids.into_iter().map(|id| inner_block(id, rows)).collect();
-    (!blocks.is_empty()).then(|| ("attached_subqueries", Json::List(blocks)))
+    (!blocks.is_empty()).then_some(("attached_subqueries", Json::List(blocks)))
 }
 
 fn table_json(row: &ExplainRow, rows: &[ExplainRow]) -> Json {
