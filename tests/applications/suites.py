@@ -28,13 +28,16 @@ DJANGO = """
     contenttypes_tests auth_tests
 """.split()
 
+SQLALCHEMY = ["sqlalchemy==2.0.58", "test/dialect/mysql", "test/dialect/test_suite.py"]
+
 PYTHON = ["python3"]
 NODE = ["node", "npm"]
 
 ALL = {
     "django": Suite("django_suite", "django", PYTHON, DJANGO),
     "django-small": Suite("django_suite", "django", PYTHON, DJANGO_SMALL),
-    "sqlalchemy": Suite("sqlalchemy_suite", "sqlalchemy", PYTHON, ["test/dialect/mysql", "test/dialect/test_suite.py"]),
+    "sqlalchemy": Suite("pytest_suite", "sqlalchemy", PYTHON, SQLALCHEMY),
+    "alembic": Suite("pytest_suite", "alembic", PYTHON, ["alembic==1.20.1", "tests"]),
     "go-sql-driver": Suite("go_driver", "go-sql-driver", ["go"], ["github.com/go-sql-driver/mysql@v1.10.1"]),
     "knex": Suite("node_suite", "knex", NODE, ["knex.js", "knex@3"]),
     "sequelize": Suite("node_suite", "sequelize", NODE, ["sequelize.js", "sequelize@6"]),

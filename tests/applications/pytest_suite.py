@@ -1,19 +1,18 @@
-"""SQLAlchemy's suite of its MySQL dialect and the one that every dialect has to pass."""
+"""Suites that SQLAlchemy's plugin of pytest runs: its own of the MySQL dialect and of all dialects, and Alembic's."""
 
 import re
 
 from support import command, python_environment, source_distribution
 
-VERSION = "2.0.58"
-PACKAGES = ["mysqlclient>=2.2", "pytest>=8", "greenlet", "typing-extensions"]
+PACKAGES = ["mysqlclient>=2.2", "pytest>=8", "greenlet", "typing-extensions", "mako", "sqlalchemy==2.0.58"]
 DATABASES = ["test", "test_schema"]
 LINE = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?(\S+::.*?)(?: - .*)?$")
 OUTCOMES = {"PASSED": "passed", "FAILED": "failed", "ERROR": "failed", "SKIPPED": "skipped"}
 
 
-def install(folder, _suite):
+def install(folder, suite):
     python = python_environment(folder, PACKAGES)
-    source = source_distribution(folder, python, "sqlalchemy", VERSION)
+    source = source_distribution(folder, python, *suite.arguments[0].split("=="))
     command([python, "-m", "pip", "install", "--quiet", "--no-deps", source], folder / "install.log")
 
 
@@ -27,9 +26,10 @@ def run(folder, server, suite):
     command([python, "-c", make], folder / "databases.log")
     url = f"mysql+mysqldb://root@{server.host}:{server.port}/test?charset=utf8mb4"
     options = ["-p", "no:cacheprovider", "-q", "-rA", "--tb=short", "--maxfail=100000", "--dburi", url]
-    source = source_distribution(folder, python, "sqlalchemy", VERSION)
+    package, *tests = suite.arguments
+    source = source_distribution(folder, python, *package.split("=="))
     log = folder / "run.log"
-    command([python, "-m", "pytest", *options, *suite.arguments], log, cwd=source)
+    command([python, "-m", "pytest", *options, *tests], log, cwd=source)
     outcomes = {}
     for line in log.read_text(errors="replace").splitlines():
         found = LINE.match(line)
