@@ -44,6 +44,7 @@ ALL = {
     "sequelize": Suite("node_suite", "sequelize", NODE, ["sequelize.js", "sequelize@6"]),
     "typeorm": Suite("node_suite", "typeorm", NODE, ["typeorm.js", "typeorm@0.3", "reflect-metadata@0.2"]),
     "java": Suite("java_suite", "java", ["java", "javac", "mvn"]),
+    "dumps": Suite("dumps_suite", "dumps"),
     "wordpress": Suite("php_suite", "wordpress", ["php"], ["wordpress.php", "wordpress"]),
     "mediawiki": Suite("php_suite", "mediawiki", ["php"], ["mediawiki.php", "mediawiki", "mediawiki-classes"]),
 }

@@ -127,7 +127,7 @@ pub fn drop_redundant_indexes(draft: &mut TableDraft) {
     draft.indexes.retain(|_| !dropped.next().is_some_and(|dropped| *dropped));
 }
 
-/// Whether one of the two is generated and begins the other.
+/// Whether one of the two is generated and begins the other, in the same order.
 fn is_redundant_pair(first: &IndexDraft, second: &IndexDraft) -> bool {
     let (shorter, longer) = match (first.generated, second.generated) {
         (false, false) => return false,
@@ -137,7 +137,9 @@ fn is_redundant_pair(first: &IndexDraft, second: &IndexDraft) -> bool {
     };
     shorter.parts.len() <= longer.parts.len()
         && shorter.parts.iter().zip(&longer.parts).all(|(short, long)| {
-            same_name(&short.column, &long.column) && short.prefix_length == long.prefix_length
+            same_name(&short.column, &long.column)
+                && short.prefix_length == long.prefix_length
+                && short.descending == long.descending
         })
 }
 

@@ -1,0 +1,80 @@
+"""Dumps both ways: databases of `dumps/` are dumped by the command line tool, loaded elsewhere, and compared.
+
+Elsewhere is another database of the same server, or the server at EVENKEEL_OTHER=host:port (root without a password),
+for instance MySQL: then the dumps go there and, of what was made there, come here.
+"""
+
+import os
+import shutil
+import subprocess
+
+from support import Absent, HERE
+
+DATABASES = ["rental", "employees"]
+
+
+def install(_folder, _suite):
+    tool("mariadb-dump", "mysqldump")
+    tool("mariadb", "mysql")
+
+
+def tool(*names):
+    found = next((name for name in names if shutil.which(name)), None)
+    if found is None:
+        raise Absent(f"{' or '.join(names)} is absent")
+    return found
+
+
+def run(_folder, server, _suite):
+    here = (server.host, str(server.port))
+    other = tuple(os.environ["EVENKEEL_OTHER"].rsplit(":", 1)) if "EVENKEEL_OTHER" in os.environ else here
+    outcomes = {}
+    for name in DATABASES:
+        ways = [("here", here, other)] + ([("back", other, here)] if other != here else [])
+        for way, origin, destination in ways:
+            difference = copy_of(name, origin, destination)
+            outcomes[f"{name} {way}"] = "failed" if difference else "passed"
+            if difference:
+                print(f"dumps: {name} {way}: {difference}")
+    return outcomes
+
+
+def copy_of(name, origin, destination):
+    """What differs between a database and what its dump makes elsewhere; nothing if all is well."""
+    copy = f"{name}_copy"
+    ask(origin, "", f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}")
+    error = load(origin, name, (HERE / "dumps" / f"{name}.sql").read_bytes())
+    if error:
+        return error
+    dump = subprocess.run(
+        [tool("mariadb-dump", "mysqldump"), *login(origin), "--routines", "--triggers", "--hex-blob", name],
+        capture_output=True,
+    )
+    if dump.returncode != 0:
+        return dump.stderr.decode()
+    ask(destination, "", f"DROP DATABASE IF EXISTS {copy}; CREATE DATABASE {copy}")
+    error = load(destination, copy, dump.stdout)
+    if error:
+        return error
+    for table in ask(origin, name, "SHOW TABLES").split():
+        for question in [f"SHOW CREATE TABLE `{table}`", f"CHECKSUM TABLE `{table}`"]:
+            left = ask(origin, name, question).replace(f"{name}.", "")
+            right = ask(destination, copy, question).replace(f"{copy}.", "")
+            if left != right:
+                return f"{question}: {left} | {right}"
+    return ""
+
+
+def login(address):
+    options = ["-h", address[0], "-P", address[1], "-u", "root", "--default-character-set=utf8mb4"]
+    return options + (["--skip-ssl"] if tool("mariadb", "mysql") == "mariadb" else [])
+
+
+def load(address, database, text):
+    answer = subprocess.run([tool("mariadb", "mysql"), *login(address), database], input=text, capture_output=True)
+    return answer.stderr.decode() if answer.returncode != 0 else ""
+
+
+def ask(address, database, text):
+    client = [tool("mariadb", "mysql"), *login(address), "-N", "-e", text]
+    return subprocess.run(client + ([database] if database else []), capture_output=True, text=True).stdout
