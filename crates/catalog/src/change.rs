@@ -17,6 +17,8 @@ pub struct SchemaChange {
     catalog: Arc<Catalog>,
     transaction: Transaction,
     edits: Vec<Edit>,
+    /// Trees whose rows have other columns from now on.
+    renewed: Vec<TreeId>,
 }
 
 enum Edit {
@@ -33,7 +35,7 @@ enum Edit {
 impl SchemaChange {
     pub(crate) fn new(catalog: Arc<Catalog>) -> SchemaChange {
         let transaction = catalog.engine().begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
-        SchemaChange { catalog, transaction, edits: Vec::new() }
+        SchemaChange { catalog, transaction, edits: Vec::new(), renewed: Vec::new() }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -119,6 +121,9 @@ impl SchemaChange {
             Some(table) => {
                 table.statistics().expect_indexes(definition.indexes.iter().map(|index| index.tree));
                 self.forget_histograms(&table, &definition).await?;
+                if table.definition().places != definition.places {
+                    self.renewed.push(TreeId(definition.tree));
+                }
                 table.statistics().clone()
             }
             None => Arc::new(StatisticsCell::unknown()),
@@ -284,8 +289,10 @@ impl SchemaChange {
     /// Makes everything durable and visible. The future must be run to its end: dropped in the middle, the
     /// dictionary may have changed while the copy in memory has not.
     pub async fn commit(self) -> Result<(), SqlError> {
-        let SchemaChange { catalog, transaction, edits } = self;
+        let SchemaChange { catalog, transaction, edits, renewed } = self;
+        let mark = transaction.change_mark();
         transaction.commit().await.map_err(|error| engine_error("data dictionary", error))?;
+        renewed.iter().for_each(|tree| catalog.engine().hide_from_older(*tree, &mark));
         show_temporary_tables(&catalog, &edits);
         catalog.publish(|state| {
             for edit in edits {

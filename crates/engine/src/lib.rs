@@ -124,6 +124,7 @@ pub use scan::Cursor;
 pub use stats::EngineStats;
 pub use survey::{Fault, Survey};
 pub use transaction::{LockMark, Transaction};
+pub use trees::ChangeMark;
 pub use tuning::{PoolResize, PoolWarmUp};
 pub use verify::VerifyReport;
 pub use wal::LogPin;

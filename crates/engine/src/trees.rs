@@ -113,13 +113,30 @@ impl Engine {
         self.trees.show_to_all(tree);
     }
 
+    /// Snapshots that do not see the commit of `change` cannot read the tree any more: what its records mean has changed.
+    /// Called behind the commit, while nobody uses the tree.
+    pub fn hide_from_older(&self, tree: TreeId, change: &ChangeMark) {
+        if let Some(live) = self.trees.live.write().get_mut(&tree) {
+            live.creator = change.0.clone();
+        }
+    }
+
     /// The trees that exist, without the engine's own.
     pub fn tree_ids(&self) -> Vec<TreeId> {
         self.trees.all().into_iter().map(|(tree, _)| tree).collect()
     }
 }
 
+/// A transaction, as later snapshots see its commit or do not.
+#[derive(Clone)]
+pub struct ChangeMark(Option<Arc<TransactionState>>);
+
 impl Transaction {
+    /// To be taken before the commit: see [`Engine::hide_from_older`].
+    pub fn change_mark(&self) -> ChangeMark {
+        ChangeMark(self.work.state.clone())
+    }
+
     /// Creates an empty tree; undone if the transaction does not commit.
     pub async fn create_tree(&mut self) -> Result<TreeId, EngineError> {
         self.check_writable()?;
