@@ -61,6 +61,8 @@ struct Shape {
     kind: RowsKind,
     before: Vec<bool>,
     after: Vec<bool>,
+    /// A foreign key made the change: whoever applies it checks none.
+    follows_key: bool,
 }
 
 struct Note {
@@ -78,6 +80,8 @@ pub struct RowEvents {
     shapes: Vec<Shape>,
     notes: Vec<Note>,
     images: Vec<u8>,
+    /// What is noted now was made by a foreign key.
+    follows_key: bool,
     /// A statement of data definition: it is one event.
     query: Option<(u32, Query)>,
 }
@@ -91,7 +95,7 @@ const ER_TRANS_CACHE_FULL: ErrorCode = ErrorCode::new(
 impl RowEvents {
     pub fn new(settings: EventSettings) -> RowEvents {
         let (statements, shapes, notes, images) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        RowEvents { settings, statements, shapes, notes, images, query: None }
+        RowEvents { settings, statements, shapes, notes, images, follows_key: false, query: None }
     }
 
     /// The events of a statement that is written as its text, in one transaction with what it does.
@@ -143,7 +147,8 @@ impl RowEvents {
         if self.images.len() as u64 > self.settings.bytes_max {
             return Err(ER_TRANS_CACHE_FULL.plain());
         }
-        let shape = Shape { table: table.clone(), kind, before: masks_before, after: masks_after };
+        let (before, after, follows_key) = (masks_before, masks_after, self.follows_key);
+        let shape = Shape { table: table.clone(), kind, before, after, follows_key };
         let shape = self.shape(shape);
         let (end, statement) = (self.images.len(), self.statements.len() - 1);
         self.notes.push(Note { savepoint, end, shape, statement });
@@ -220,7 +225,9 @@ impl RowEvents {
             let header = RowsHeader {
                 kind: shape.kind,
                 table_id: shape.table.id.0,
-                flags: statement.flags | last,
+                flags: statement.flags
+                    | last
+                    | if shape.follows_key { rows_flag::NO_FOREIGN_KEY_CHECKS } else { 0 },
                 extra: Vec::new(),
                 before: shape.before.clone(),
                 after: shape.after.clone(),
@@ -291,6 +298,13 @@ pub(crate) fn note_change(
     match row_events(transaction) {
         Some(events) if !table.temporary => events.note(savepoint, table, before, after),
         _ => Ok(()),
+    }
+}
+
+/// Says whether what is changed next follows from a foreign key.
+pub(crate) fn follow_key(transaction: &mut Transaction, follows: bool) {
+    if let Some(events) = row_events(transaction) {
+        events.follows_key = follows;
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use binlog::{CommitPackage, GtidChoice, Query, QuerySettings, RowMetadata, query_option, rows_flag};
 use catalog::SchemaChange;
 use datum::{SqlError, error_code};
+use parser::ast::StatementKind;
 use source::BinaryLog;
 use table::{EventSettings, RowEvents, RowImages, StatementEvents, row_events};
 use variables::{Setting, VariableId};
@@ -19,6 +20,7 @@ use crate::session::Session;
 const ROW_EVENT_BYTES: usize = 8192;
 /// Our version as MySQL counts.
 const SERVER_VERSION: u32 = 90_700;
+const CREATE: &[u8] = b"CREATE";
 const GTID_EXECUTED: &str = "gtid_executed";
 
 /// BEGIN as the session's settings make it, kept from transaction to transaction.
@@ -156,9 +158,26 @@ impl Session {
     /// Keeps the text of a statement that changes definitions, for its commit.
     pub(super) fn keep_definition_text(&mut self, request: Request<'_>) {
         self.definition_text = match self.logged_to() {
-            Some(_) => Some(request.statement.span.of(request.text).into()),
+            Some(_) => Some(self.with_definer(request).into()),
             None => None,
         };
+    }
+
+    /// The text; a stored program without a definer gets the session's account, because elsewhere it would be another's.
+    fn with_definer(&self, request: Request<'_>) -> Vec<u8> {
+        let text = request.statement.span.of(request.text);
+        let is_undefined = match request.statement.kind {
+            StatementKind::CreateProgram(create) => create.definer.is_none(),
+            _ => false,
+        };
+        match text.split_at_checked(CREATE.len()) {
+            Some((create, rest)) if is_undefined && create.eq_ignore_ascii_case(CREATE) => {
+                let [user, host] = [&self.connection.account_user, &self.connection.account_host]
+                    .map(|name| schema::quote_identifier(name));
+                [create, format!(" DEFINER={user}@{host}").as_bytes(), rest].concat()
+            }
+            _ => text.to_vec(),
+        }
     }
 
     /// The change takes the text of its statement along.

@@ -8,6 +8,7 @@ use super::{ForeignKeyWalk, Step};
 use crate::change::ChangeOutcome;
 use crate::error::{damaged, engine_error};
 use crate::handle::TableHandle;
+use crate::row_events::follow_key;
 use datum::{Date, MomentContext, SqlError, SqlMode, StoreMode, TimeZone, Value};
 use engine::{EntryBatch, LockMode, Transaction};
 use schema::ReferentialAction;
@@ -143,7 +144,10 @@ impl<'a> ForeignKeyWalk<'a> {
             if let Some(relations) = self.tables.relations(id) {
                 self.before_delete(transaction, &relations, child, row_key, &row, None).await?;
             }
-            child.delete_row(transaction, row_key, &row, self.wait).await
+            follow_key(transaction, true);
+            let deleted = child.delete_row(transaction, row_key, &row, self.wait).await;
+            follow_key(transaction, false);
+            deleted
         })
     }
 
@@ -176,7 +180,10 @@ impl<'a> ForeignKeyWalk<'a> {
                 self.before_update(transaction, &relations, child, row_key, &old, &new).await?;
                 self.check_other_parents(transaction, &relations, link, &old, &new).await?;
             }
-            match child.update_row(transaction, row_key, &old, &new, self.wait).await? {
+            follow_key(transaction, true);
+            let updated = child.update_row(transaction, row_key, &old, &new, self.wait).await;
+            follow_key(transaction, false);
+            match updated? {
                 ChangeOutcome::Done => Ok(()),
                 ChangeOutcome::Duplicate { index, .. } => Err(child.duplicate_error(index, &new)),
             }
