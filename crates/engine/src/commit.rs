@@ -65,9 +65,14 @@ impl Work {
     }
 
     async fn append_commit(&mut self, events: Option<Vec<u8>>) -> Result<u64, EngineError> {
-        let (state, engine) = (self.state(), self.engine.clone());
+        let state = self.state();
+        // Only events borrow it, and most commits have none.
+        let engine;
         let events = match events {
-            Some(bytes) => Some(Box::pin(engine.log_pieces(state.id.0, bytes)).await?),
+            Some(bytes) => {
+                engine = self.engine.clone();
+                Some(Box::pin(engine.log_pieces(state.id.0, bytes)).await?)
+            }
             None => None,
         };
         // The record lists the chains that are replaced: in 8 bytes each, in half a group.

@@ -294,10 +294,13 @@ pub(crate) fn note_change(
     before: Option<&[Value]>,
     after: Option<&[Value]>,
 ) -> Result<(), SqlError> {
+    if table.temporary || transaction.events().is_none() {
+        return Ok(());
+    }
     let savepoint = transaction.savepoint().0;
     match row_events(transaction) {
-        Some(events) if !table.temporary => events.note(savepoint, table, before, after),
-        _ => Ok(()),
+        Some(events) => events.note(savepoint, table, before, after),
+        None => Ok(()),
     }
 }
 

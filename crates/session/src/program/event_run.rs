@@ -104,7 +104,7 @@ impl Session {
         }
         let mut change = catalog.begin_change();
         change.put_event_state(&live, due.state, due.now_us).await?;
-        self.commit_change(change, &Shield::default()).await?;
+        self.commit_unlogged(change, &Shield::default()).await?;
         Ok(catalog.program_by_id(due.event.id))
     }
 
@@ -184,7 +184,7 @@ impl Session {
         let Some(live) = catalog.program_by_id(live.id) else { return Ok(()) };
         let mut change = catalog.begin_change();
         change.remove_program(&live).await?;
-        self.commit_change(change, &Shield::default()).await?;
+        self.commit_unlogged(change, &Shield::default()).await?;
         self.instance.programs.forget(live.id);
         Ok(())
     }

@@ -115,7 +115,9 @@ impl Session {
                 self.truncate_system_table(statement.table)
             }
             _ if is_schema_change(kind) => {
-                let done = Box::pin(self.change_schema(request, shield, sink)).await?;
+                let changed = Box::pin(self.change_schema(request, shield, sink)).await;
+                self.definition_text = None;
+                let done = changed?;
                 self.move_table_locks(kind).await?;
                 Ok(done)
             }
