@@ -351,8 +351,9 @@ impl Chooser<'_> {
         };
         let found = finder.find(&index, std::slice::from_ref(condition));
         let share = self.planner.share_in_histogram(self.table, column, &found.ranges)?;
-        // Ranges that hold nearly all values, and more than the condition lets through, tell nothing (LIKE '%x%').
-        (share < WHOLE_SHARE || !found.implied.is_empty()).then_some(share)
+        // A pattern that begins with anything has all values for its range, which tells nothing.
+        let is_pattern = matches!(condition.kind, ExprKind::Like { .. });
+        (share < WHOLE_SHARE || !is_pattern).then_some(share)
     }
 
     /// The column, if the condition reads only this one.
