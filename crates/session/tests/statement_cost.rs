@@ -1,0 +1,135 @@
+//! What the statements that servers run most cost in memory that is taken and given back: so many allocations and bytes, and no more.
+//!
+//! Invariant: the numbers are those of the code, the same on each machine and under any load. Whoever makes one greater has to say here why.
+mod support;
+
+use std::sync::Arc;
+
+use datum::{SqlError, Value};
+use env::coroutine::{Allocations, CountedAllocator, thread_allocations};
+use instance::ResultShape;
+use session::{CursorKind, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
+use support::{Client, new_server};
+
+#[global_allocator]
+static ALLOCATOR: CountedAllocator<std::alloc::System> = CountedAllocator(std::alloc::System);
+
+const ROWS: i64 = 200;
+const EXECUTIONS: i64 = 101;
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Silent {
+    rows: u64,
+    changed: u64,
+}
+
+impl ResultSink for Silent {
+    fn columns(&mut self, _: &Arc<ResultShape>) {}
+
+    fn row(&mut self, _: &[Value]) {
+        self.rows += 1;
+    }
+
+    fn end_rows(&mut self, _: &StatusInfo) {}
+
+    fn cursor_opened(&mut self, _: &StatusInfo) {}
+
+    fn ok(&mut self, ok: &OkInfo) {
+        self.changed += ok.affected_rows;
+    }
+
+    fn error(&mut self, error: &SqlError) {
+        panic!("{error}");
+    }
+
+    fn needs_flush(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> FlushFuture<'_> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// What one execution takes, the middle one of many: now and then something grows that serves many statements.
+async fn cost_of(mut execute: impl AsyncFnMut(i64, &mut Silent)) -> Allocations {
+    let mut sink = Silent::default();
+    let mut costs = Vec::new();
+    for number in 0..EXECUTIONS {
+        let before = thread_allocations();
+        execute(number, &mut sink).await;
+        let after = thread_allocations();
+        costs.push((after.count - before.count, after.bytes - before.bytes));
+    }
+    assert_eq!(sink.rows + sink.changed, EXECUTIONS as u64, "each finds or changes one row");
+    costs.sort_unstable();
+    let (count, bytes) = costs[costs.len() / 2];
+    Allocations { count, bytes }
+}
+
+async fn cost_of_prepared(
+    session: &mut Session,
+    text: &str,
+    values: impl Fn(i64) -> Vec<Value>,
+) -> Allocations {
+    let info = session.prepare(text.as_bytes()).await.unwrap_or_else(|error| panic!("{text}: {error}"));
+    // The values come from the connection, whose cost they are.
+    let mut all: Vec<Vec<Value>> = (0..EXECUTIONS).map(values).collect();
+    cost_of(async |number, sink| {
+        let values = std::mem::take(&mut all[number as usize]);
+        session.execute(info.id, values, CursorKind::None, sink).await;
+    })
+    .await
+}
+
+async fn cost_of_text(session: &mut Session, text: impl Fn(i64) -> String) -> Allocations {
+    let texts: Vec<String> = (0..EXECUTIONS).map(text).collect();
+    cost_of(async |number, sink| session.query(texts[number as usize].as_bytes(), sink).await).await
+}
+
+#[test]
+fn statements_take_no_more_memory_than_they_did() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let server = new_server().await;
+        let mut client = Client::connect(&server).await;
+        client.query("create database d; use d").await;
+        client
+            .query("create table t (id int primary key, k int not null, c char(120) not null, key (k))")
+            .await;
+        for id in 1..=ROWS {
+            client.query(&format!("insert into t values ({id}, {id}, repeat('x', 119))")).await;
+        }
+        let costs = costs(&mut client.session).await;
+        let are_too_high: Vec<_> =
+            costs.iter().filter(|(_, cost, most)| cost.count > most.0 || cost.bytes > most.1).collect();
+        assert!(are_too_high.is_empty(), "more than the count and the bytes behind them: {are_too_high:#?}");
+    });
+}
+
+/// Each with the most that it may be; changes have room for a wait for the log, whose waker is kept somewhere.
+async fn costs(session: &mut Session) -> Vec<(&'static str, Allocations, (u64, u64))> {
+    let point = |number| vec![Value::Int(number + 1)];
+    let select = "select c from t where id = ?";
+    let select = cost_of_prepared(session, select, point).await;
+    let select_text = |number| format!("select c from t where id = {}", number + 1);
+    let select_text = cost_of_text(session, select_text).await;
+    let values = |number| vec![Value::bytes(format!("{number:0>119}").as_str()), Value::Int(number + 1)];
+    let update = cost_of_prepared(session, "update t set c = ? where id = ?", values).await;
+    let update_index = "update t set k = k + 1000 where id = ?";
+    let update_index = cost_of_prepared(session, update_index, point).await;
+    let values = |number| vec![Value::Int(number + 1 + ROWS)];
+    let insert = cost_of_prepared(session, "insert into t values (?, 5, 'y')", values).await;
+    let insert_text = |number| format!("insert into t values ({}, 5, 'y')", number + 1 + 2 * ROWS);
+    let insert_text = cost_of_text(session, insert_text).await;
+    vec![
+        ("prepared point select", select, (5, 375)),
+        ("point select as text", select_text, (6, 503)),
+        ("prepared update", update, (22, 2_500)),
+        ("prepared update of an index", update_index, (34, 12_000)),
+        ("prepared insert", insert, (17, 1_400)),
+        ("insert as text", insert_text, (19, 1_500)),
+    ]
+}
