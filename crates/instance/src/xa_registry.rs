@@ -26,6 +26,7 @@ pub struct XaRegistry {
     unnumbered: AtomicU64,
 }
 
+#[allow(clippy::large_enum_variant, reason = "there is one for each XA transaction only")]
 enum Entry {
     /// A session works on it.
     Running(ConnectionId),
