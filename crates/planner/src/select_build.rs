@@ -257,9 +257,7 @@ fn unselected_column(block: &Block, key: &Expr, items: &[Expr], taken: &[TakenVa
         let Some((_, values)) = subquery else { return Some(column_name_in(block, key)) };
         for value in values {
             let mut value = value.clone();
-            replace(&mut value, &mut |part| {
-                items.iter().any(|item| item.kind == part.kind).then(|| Expr::null())
-            });
+            replace(&mut value, &mut |part| items.iter().any(|item| item.kind == part.kind).then(Expr::null));
             if let Some(name) = unselected_column(block, &value, items, taken) {
                 return Some(name);
             }
