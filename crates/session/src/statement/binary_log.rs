@@ -157,10 +157,7 @@ impl Session {
 
     /// Keeps the text of a statement that changes definitions, for its commit.
     pub(super) fn keep_definition_text(&mut self, request: Request<'_>) {
-        self.definition_text = match self.logged_to() {
-            Some(_) => Some(self.with_definer(request).into()),
-            None => None,
-        };
+        self.definition_text = self.logged_to().map(|_| self.with_definer(request).into());
     }
 
     /// The text; a stored program without a definer gets the session's account, because elsewhere it would be another's.
