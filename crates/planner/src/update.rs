@@ -4,6 +4,7 @@ use crate::bound::{BoundBlock, Logical};
 use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
+use crate::moved_rows::{moves_rows, reads_assigned};
 use crate::planner::Planner;
 use crate::select_build::{BoundSelect, RowSource};
 use crate::select_items::SelectItem;
@@ -13,8 +14,8 @@ use datum::{SqlError, error_code};
 use expression::Expr;
 use parser::ast;
 use plan::{
-    AccessPath, Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node,
-    NodeKind, Rights, RowRules, SortKey, TableUsage, UpdatePlan, UpdateTarget,
+    Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node, NodeKind,
+    Rights, RowRules, SortKey, TableUsage, UpdatePlan, UpdateTarget,
 };
 use schema::{TableDef, TableId};
 use std::sync::Arc;
@@ -80,10 +81,12 @@ impl<'p> Planner<'p> {
         for ((source, assignments), rules) in targets {
             let table = stored_table(&block, source, "UPDATE")?;
             self.check_not_read(&table, &block.sources[source].alias, block.reference_of(source), "UPDATE")?;
-            collect_first |= reads_assigned(&node, &table, &assignments);
+            let is_assigned =
+                |column: usize| assignments.iter().any(|assignment| assignment.column == column);
+            collect_first |= reads_assigned(&node, &table, &is_assigned);
             let row_key_position = place_of(&block, Position::RowKey { source });
             plan_targets.push(UpdateTarget {
-                is_seen: first == Some(row_key_position) && !moves_rows(&table, &assignments),
+                is_seen: first == Some(row_key_position) && !moves_rows(&table, &is_assigned),
                 row_key_position,
                 column_positions: (0..table.columns.len())
                     .map(|column| place_of(&block, Position::Column { source, column }))
@@ -110,9 +113,11 @@ impl<'p> Planner<'p> {
             }
             ast::DeleteTarget::Multiple { targets, from } => {
                 self.is_joined_change = true;
+                let known = self.tables.len();
                 let joined = self.bind_from(from, TableUsage::Delete)?;
                 let joined = joined.ok_or_else(|| error_code::ER_NO_TABLES_USED.plain())?;
                 let sources = self.delete_sources(targets)?;
+                self.only_read_others(known, &sources)?;
                 for &source in &sources {
                     self.need_more(source, Rights::DELETE)?;
                 }
@@ -151,6 +156,17 @@ impl<'p> Planner<'p> {
             ast::DeleteTarget::Multiple { from, .. } => !matches!(from, [ast::TableReference::Table(_)]),
         };
         Ok(DeletePlan { input: node, targets, ignore: delete.ignore, collect_first })
+    }
+
+    /// Tables that a DELETE joins without deleting from them, among those in use from `known` on, are only read.
+    fn only_read_others(&mut self, known: usize, sources: &[usize]) -> Result<(), SqlError> {
+        let targets = sources.iter().map(|&source| Ok(stored_table(self.block(), source, "DELETE")?.id));
+        let targets = targets.collect::<Result<Vec<TableId>, SqlError>>()?;
+        let joined = self.tables[known..].iter_mut().filter(|used| used.usage == TableUsage::Delete);
+        for used in joined.filter(|used| !targets.contains(&used.id)) {
+            used.usage = TableUsage::ReadLocking;
+        }
+        Ok(())
     }
 
     fn delete_sources(&mut self, targets: &[ast::ObjectName<'_>]) -> Result<Vec<usize>, SqlError> {
@@ -407,44 +423,5 @@ fn first_row_key(node: &Node) -> Option<usize> {
         NodeKind::Initialise(initialise) => first_row_key(&initialise.input),
         NodeKind::Apply(apply) => first_row_key(&apply.input),
         _ => None,
-    }
-}
-
-/// Whether rows get new clustered keys.
-fn moves_rows(table: &TableDef, assignments: &[Assignment]) -> bool {
-    let is_assigned = |column: usize| assignments.iter().any(|assignment| assignment.column == column);
-    let index = table.clustering_index();
-    index.is_some_and(|index| index.parts.iter().any(|part| is_assigned(part.column)))
-}
-
-/// Whether the input walks along a key that the statement itself moves rows in: they could be met twice.
-fn reads_assigned(node: &Node, table: &TableDef, assignments: &[Assignment]) -> bool {
-    let assigned = |column: usize| {
-        table.columns[column].on_update_current_timestamp
-            || table.columns[column].generated.is_some()
-            || assignments.iter().any(|assignment| assignment.column == column)
-    };
-    let clustered = || {
-        let index = table.clustering_index();
-        index.is_some_and(|index| index.parts.iter().any(|part| assigned(part.column)))
-    };
-    match &node.kind {
-        NodeKind::Table(access) => match &access.path {
-            AccessPath::Nothing | AccessPath::Point { .. } => false,
-            AccessPath::FullScan => clustered(),
-            AccessPath::IndexScan { index } | AccessPath::Ranges { index, .. } => {
-                clustered() || table.indexes[*index].parts.iter().any(|part| assigned(part.column))
-            }
-            AccessPath::Groups { .. }
-            | AccessPath::Skip { .. }
-            | AccessPath::Merge(_)
-            | AccessPath::Keys { .. } => true,
-        },
-        NodeKind::Filter { input, .. } | NodeKind::Limit { input, .. } => {
-            reads_assigned(input, table, assignments)
-        }
-        // These have read all their input before the first row comes out.
-        NodeKind::Sort { .. } | NodeKind::Nothing => false,
-        _ => true,
     }
 }

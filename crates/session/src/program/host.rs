@@ -11,7 +11,7 @@ use executor::{Firing, NewRow, StatementHost};
 use instance::{ResultShape, SharedProgram};
 use plan::{FunctionUse, Plan, TableUsage};
 use planner::StoredFunction;
-use schema::{LocalFuture, ProgramKind};
+use schema::{LocalFuture, ProgramKind, TableId};
 
 use super::run::Run;
 use crate::session::Session;
@@ -176,6 +176,25 @@ impl Session {
             let present = catalog.program(ProgramKind::Function, &used.database, &used.name);
             present.is_some_and(|program| program.id == used.id)
         })
+    }
+
+    /// The columns that the triggers before an update give values to. One that cannot be read stops its statement when it
+    /// fires.
+    pub(crate) fn columns_of_triggers(&self, table: TableId) -> Vec<usize> {
+        let Some(handle) = self.instance.catalog().table_by_id(table) else { return Vec::new() };
+        let definition = handle.definition();
+        let mut columns = Vec::new();
+        for live in self.instance.catalog().triggers(&definition.database, &definition.name) {
+            let fires =
+                live.definition.trigger.as_ref().is_some_and(|trigger| {
+                    trigger.is_before && trigger.event == schema::TriggerEvent::Update
+                });
+            if let (true, Ok(shared)) = (fires, self.shared_program(&live)) {
+                let slots = shared.program.row_columns.iter().zip(&shared.row_positions);
+                columns.extend(slots.filter(|(slot, _)| slot.is_new && slot.is_assigned).map(|(_, at)| *at));
+            }
+        }
+        columns
     }
 
     /// Notes the tables of a statement that may call programs while it runs.

@@ -187,6 +187,11 @@ impl Session {
                 plan.triggers.push((used.id, set));
             }
         }
+        if let PlanKind::Update(update) = &mut plan.kind {
+            for (id, _) in &plan.triggers {
+                planner::heed_trigger_values(update, *id, &self.columns_of_triggers(*id));
+            }
+        }
         for table in reach.updated() {
             if let Some(handle) = self.instance.catalog().table_by_id(table)
                 && let Some(rules) = self.row_rules(handle.definition())?
