@@ -153,12 +153,19 @@ impl Exchange {
             name => Plugin::from_name(name),
         };
         let wanted = self.account.credential.plugin();
-        // Without a password there is nothing to prove, so no plugin to agree on. A client that names a plugin
-        // that is not offered here is different: it waits for the switch to one that is.
+        // A client without the greeting's plugin (a MariaDB replica) names another one and proves nothing yet: it waits
+        // for a switch, whatever it names. After a login a client knows what it was asked for.
+        let waits_for_switch = start.can_switch
+            && !start.must_switch
+            && is_empty_proof(start.proof)
+            && !start.plugin.is_empty()
+            && client_plugin != Some(Plugin::default());
+        // Without a password there is nothing to prove, so no plugin to agree on.
         let is_trivial = client_plugin.is_some()
             && is_empty_proof(start.proof)
             && self.account.credential.is_passwordless();
-        if is_trivial || (client_plugin == Some(wanted) && !start.must_switch) {
+        let is_agreed = is_trivial || (client_plugin == Some(wanted) && !start.must_switch);
+        if is_agreed && !waits_for_switch {
             return self.check_proof(start.proof);
         }
         if !start.can_switch {
@@ -169,7 +176,7 @@ impl Exchange {
         }
         self.state = State::Switched;
         self.salt = start.second_salt;
-        Step::Switch(wanted)
+        Step::Switch(client_plugin.filter(|_| is_trivial).unwrap_or(wanted))
     }
 
     fn check_proof(&mut self, proof: &[u8]) -> Step {

@@ -170,6 +170,11 @@ fn byte_by_byte_is_as_good() {
     for byte in bytes {
         client.stream.write_all(&[byte]).expect("sent");
     }
+    let (sequence, switch) = client.read().expect("a switch to the plugin that the client knows");
+    assert!(switch.starts_with(b"\xfemysql_native_password\0"));
+    for byte in [0, 0, 0, sequence + 1] {
+        client.stream.write_all(&[byte]).expect("sent");
+    }
     client.expect_ok().expect("logged in");
 }
 

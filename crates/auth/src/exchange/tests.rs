@@ -51,7 +51,7 @@ fn is_refused(step: &Step, with_password: bool) -> bool {
 #[test]
 fn without_a_password_no_plugin_matters() {
     let store = accounts();
-    for plugin in ["caching_sha2_password", "mysql_native_password", ""] {
+    for plugin in ["caching_sha2_password", ""] {
         assert!(is_accepted(&Exchange::start(&store, &start("root", plugin, b"")).1));
         assert!(is_accepted(&Exchange::start(&store, &start("bare", plugin, &[0])).1));
     }
@@ -61,6 +61,23 @@ fn without_a_password_no_plugin_matters() {
     let proof = client::sha2(b"guess", &SALT);
     assert!(is_refused(&Exchange::start(&store, &start("root", "caching_sha2_password", &proof)).1, true));
     assert!(is_refused(&Exchange::start(&store, &start("sha", "caching_sha2_password", b"")).1, false));
+}
+
+#[test]
+fn a_client_that_does_not_know_the_greetings_plugin_waits_for_a_switch() {
+    let store = accounts();
+    for (user, proof) in
+        [("root", vec![]), ("bare", vec![]), ("old", client::native(b"secret", &SECOND_SALT))]
+    {
+        let introduction = start(user, "mysql_native_password", b"");
+        let (mut exchange, step) = Exchange::start(&store, &introduction);
+        assert!(matches!(step, Step::Switch(Plugin::Native)), "{user}");
+        assert!(is_accepted(&exchange.respond(&proof, no_key)), "{user}");
+    }
+    let (mut exchange, _) = Exchange::start(&store, &start("old", "mysql_native_password", b""));
+    assert!(is_refused(&exchange.respond(b"", no_key), false));
+    let change = ExchangeStart { must_switch: true, ..start("bare", "mysql_native_password", b"") };
+    assert!(is_accepted(&Exchange::start(&store, &change).1));
 }
 
 #[test]

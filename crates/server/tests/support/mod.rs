@@ -238,6 +238,9 @@ impl RawClient {
         loop {
             // An account with a password asks for proofs, and gets wrong ones.
             match self.read() {
+                Some((sequence, payload)) if payload.starts_with(b"\xfemysql_native_password\0") => {
+                    self.send(sequence + 1, b"");
+                }
                 Some((sequence, payload)) if payload[0] == 0xfe => self.send(sequence + 1, &[7; 32]),
                 Some((sequence, payload)) if payload[0] == 1 => self.send(sequence + 1, b"guess"),
                 Some((_, payload)) if payload[0] == 0xff => return Err(parse_error(&payload)),
