@@ -71,6 +71,8 @@ counters! {
     com_optimize = "Com_optimize";
     com_prepare_sql = "Com_prepare_sql";
     com_release_savepoint = "Com_release_savepoint";
+    com_purge = "Com_purge";
+    com_purge_before_date = "Com_purge_before_date";
     com_rename_table = "Com_rename_table";
     com_rename_user = "Com_rename_user";
     com_repair = "Com_repair";

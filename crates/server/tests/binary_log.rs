@@ -145,3 +145,67 @@ fn the_files_make_the_tables_again_after_kills() {
         println!("cycle {cycle}: {transactions} transactions, {} rows", rows.len());
     }
 }
+
+/// The numbers of the files that SHOW BINARY LOGS has.
+fn files(client: &mut RawClient) -> Vec<String> {
+    let rows = client.query("show binary logs").expect("rows");
+    rows.into_iter().filter_map(|row| row[0].clone()).collect()
+}
+
+#[test]
+fn files_are_purged_and_reset_by_statement() {
+    let server = TestServer::start(OPTIONS);
+    let mut client = server.log_in();
+    client.execute("create database d").expect("a database");
+    client.execute("create table d.t (id int primary key)").expect("a table");
+    client.execute("flush binary logs").expect("a new file");
+    client.execute("insert into d.t values (1)").expect("a row");
+    client.execute("flush binary logs").expect("a new file");
+    let shown = |client: &mut RawClient, limit: &str| {
+        let rows = client.query(&format!("show binlog events {limit}")).expect("rows");
+        rows.into_iter().filter_map(|row| row[2].clone()).collect::<Vec<_>>()
+    };
+    let all = shown(&mut client, "in 'binlog.000002'");
+    assert_eq!(all[..4], ["Format_desc", "Previous_gtids", "Gtid", "Query"]);
+    assert_eq!(shown(&mut client, "in 'binlog.000002' limit 2, 2"), all[2..4]);
+    assert_eq!(shown(&mut client, "in 'binlog.000002' from 5 limit 1"), all[1..2]);
+    assert_eq!(shown(&mut client, "in 'binlog.000002' limit 0"), all, "0 is no limit");
+    assert!(shown(&mut client, "from 9999999").is_empty());
+
+    client.execute("purge binary logs before '2000-01-01'").expect("nothing is as old");
+    assert_eq!(files(&mut client).len(), 3);
+    client.execute("purge binary logs to './binlog.000002'").expect("a purge");
+    assert_eq!(files(&mut client), ["binlog.000002", "binlog.000003"]);
+    let refused = client.execute("purge binary logs to 'binlog.000001'").expect_err("it is gone");
+    assert!(format!("{refused:?}").contains("Target log not found in binlog index"), "{refused:?}");
+    client.execute("purge binary logs before now() + interval 1 day").expect("all but the last");
+    let warnings = client.query("show warnings").expect("rows");
+    assert_eq!(warnings[0][1].as_deref(), Some("1868"));
+    assert_eq!(files(&mut client), ["binlog.000003"]);
+    client.execute("prepare p from \"purge binary logs to 'x'\"").expect_err("not as prepared statement");
+
+    for (statement, first) in [
+        ("reset binary logs and gtids to 7", "binlog.000007"),
+        ("reset binary logs and gtids to 7", "binlog.000007"),
+        ("reset binary logs and gtids", "binlog.000001"),
+        ("reset binary logs and gtids to 3", "binlog.000003"),
+    ] {
+        client.execute("insert into d.t select max(id) + 1 from d.t").expect("a row");
+        client.execute(statement).expect("a reset");
+        assert_eq!(files(&mut client), [first]);
+        let set = client.query("select @@global.gtid_executed").expect("a row");
+        assert_eq!(set[0][0].as_deref(), Some(""));
+    }
+    client.execute("reset binary logs and gtids to 0").expect_err("out of range");
+    client.execute("lock tables d.t read").expect("a lock");
+    client.execute("reset binary logs and gtids").expect_err("not under a lock");
+    client.execute("unlock tables").expect("no lock");
+    client.execute("insert into d.t values (100)").expect("a row");
+    drop(client);
+
+    let server = TestServer::start_in(server.kill_nine(), OPTIONS);
+    let mut client = server.log_in();
+    assert_eq!(files(&mut client), ["binlog.000003", "binlog.000004"]);
+    let set = client.query("select @@global.gtid_executed").expect("a row");
+    assert!(set[0][0].as_deref().is_some_and(|set| set.ends_with(":1")), "{set:?}");
+}

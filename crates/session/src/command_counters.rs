@@ -2,7 +2,7 @@
 //! plan are counted with their plan, because a kept plan has no statement.
 use std::sync::atomic::AtomicU64;
 
-use parser::ast::{MaintenanceKind, RoutineKind, Show, StatementKind, XaStatement};
+use parser::ast::{self, MaintenanceKind, RoutineKind, Show, StatementKind, XaStatement};
 use plan::{DuplicateRule, InsertSource, NodeKind, Plan, PlanKind};
 
 use instance::Counters;
@@ -45,11 +45,15 @@ pub fn counter_of<'c>(kind: &StatementKind<'_>, counters: &'c Counters) -> Optio
         UnlockInstance => &counters.com_unlock_instance,
         AlterInstance(_) => &counters.com_alter_instance,
         Help(_) => &counters.com_help,
-        ResetPersist { .. } => &counters.com_reset,
+        ResetPersist { .. } | ResetBinaryLogs(_) => &counters.com_reset,
         Restart => &counters.com_restart,
         Shutdown => &counters.com_shutdown,
         Explain(_) => &counters.com_explain_other,
         Kill(_) => &counters.com_kill,
+        StatementKind::PurgeBinaryLogs(purge) => match purge {
+            ast::PurgeBinaryLogs::To(_) => &counters.com_purge,
+            ast::PurgeBinaryLogs::Before(_) => &counters.com_purge_before_date,
+        },
         Flush(_) => &counters.com_flush,
         MaintainTable(maintain) => match maintain.kind {
             MaintenanceKind::Analyze => &counters.com_analyze,

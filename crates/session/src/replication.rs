@@ -4,7 +4,7 @@ use std::time::Duration;
 use auth::Privilege;
 use datum::{ErrorCode, SqlError, Value};
 use expression::SessionServices;
-use source::{EventStream, SourceError, StreamOptions};
+use source::{EventStream, Replica, SourceError, StreamOptions};
 
 use crate::session::Session;
 
@@ -38,8 +38,16 @@ impl Session {
     }
 
     /// COM_REGISTER_REPLICA: who may ask for a stream may say so.
-    pub fn register_replica(&self) -> Result<(), SqlError> {
-        self.require_global(Privilege::ReplicationSlave)
+    pub fn register_replica(&mut self, server_id: u32, host: &[u8], port: u16) -> Result<(), SqlError> {
+        self.require_global(Privilege::ReplicationSlave)?;
+        let uuid = match self.replica_variable(["replica_uuid", "slave_uuid"]) {
+            Some(Value::Bytes(uuid)) => String::from_utf8_lossy(&uuid).into_owned(),
+            _ => String::new(),
+        };
+        let host = String::from_utf8_lossy(host).into_owned();
+        let replica = Replica { server_id, host, port, uuid };
+        self.registration = self.instance.binary_log().map(|log| log.register(replica));
+        Ok(())
     }
 
     fn replica_variable(&self, names: [&str; 2]) -> Option<Value> {

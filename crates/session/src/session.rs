@@ -69,6 +69,8 @@ pub struct Session {
     /// Of the running change of definitions, for the binary log.
     pub(crate) definition_text: Option<Box<[u8]>>,
     pub(crate) begin_event: crate::statement::BeginEvent,
+    /// Keeps a replica in the list while it is connected.
+    pub(crate) registration: Option<source::Registration>,
     pub(crate) programs: ProgramStack,
     /// `None` is the one that runs.
     pub(crate) prepared: BTreeMap<StatementId, Option<PreparedStatement>>,
@@ -138,6 +140,7 @@ impl Session {
             statements: Statements::default(),
             definition_text: None,
             begin_event: crate::statement::BeginEvent::default(),
+            registration: None,
             programs: ProgramStack::default(),
             prepared: BTreeMap::new(),
             named_statements: HashMap::new(),

@@ -8,6 +8,7 @@
 mod error;
 mod log;
 mod position;
+mod replicas;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -16,4 +17,5 @@ mod writer;
 pub use error::SourceError;
 pub use log::{BinaryLog, BinaryLogConfig, LiveSettings, LogFile};
 pub use position::{POSITION_FILE, Position, load_position, store_position};
+pub use replicas::{Registration, Replica};
 pub use stream::{EventStream, StreamOptions};

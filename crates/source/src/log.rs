@@ -2,12 +2,14 @@
 //!
 //! Invariant: `files` and `executed` say what readers may see: all of it is in the files. Only the task changes them.
 use crate::SourceError;
+use crate::replicas::Replicas;
 use crate::writer::Writer;
 use binlog::{Checksum, GtidSet, ServerUuid};
 use engine::Engine;
 use env::sync::{Event, WaitQueue};
 use env::{Env, File, OpenOptions};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,8 +57,8 @@ pub(crate) enum Request {
     Rotate,
     /// PURGE: the files before this number.
     Purge(u64),
-    /// RESET BINARY LOGS AND GTIDS.
-    Reset,
+    /// RESET BINARY LOGS AND GTIDS; the first file has this number.
+    Reset(u64),
 }
 
 #[derive(Default)]
@@ -79,6 +81,9 @@ pub struct BinaryLog {
     pub(crate) progress: WaitQueue,
     pub(crate) requests: Mutex<Vec<(Request, Arc<Event>)>>,
     ended: Mutex<bool>,
+    /// How many streams are in a file.
+    readers: Mutex<BTreeMap<u64, usize>>,
+    pub(crate) replicas: Mutex<Replicas>,
 }
 
 impl BinaryLog {
@@ -97,6 +102,8 @@ impl BinaryLog {
             progress: WaitQueue::new(),
             requests: Mutex::default(),
             ended: Mutex::new(false),
+            readers: Mutex::default(),
+            replicas: Mutex::default(),
         });
         let writer = Writer::open(log.clone()).await?;
         let task = log.clone();
@@ -116,6 +123,10 @@ impl BinaryLog {
     /// The name of a file.
     pub fn file_name(&self, number: u64) -> String {
         format!("{}.{number:06}", self.config.base)
+    }
+
+    pub(crate) fn index_name(&self) -> String {
+        format!("{}.index", self.config.base)
     }
 
     /// The number of the file of this name, if it is there. A path before the name does not matter.
@@ -182,14 +193,19 @@ impl BinaryLog {
         self.ask(Request::Rotate).await
     }
 
-    /// Removes the files before this one.
+    /// The oldest file that is being read, and by how many: it and what follows it is not purged.
+    pub fn oldest_read(&self) -> Option<(u64, usize)> {
+        self.readers.lock().first_key_value().map(|(number, count)| (*number, *count))
+    }
+
+    /// Removes the files before this one, but none that is being read.
     pub async fn purge_before(&self, number: u64) -> Result<(), SourceError> {
         self.ask(Request::Purge(number)).await
     }
 
-    /// Removes all files and forgets all identifiers.
-    pub async fn reset(&self) -> Result<(), SourceError> {
-        self.ask(Request::Reset).await
+    /// Removes all files and forgets all identifiers; goes on in the file of this number.
+    pub async fn reset(&self, first: u64) -> Result<(), SourceError> {
+        self.ask(Request::Reset(first)).await
     }
 
     /// Writes what is left, syncs it, and ends. Call it when no session is left, before the engine is closed.
@@ -210,6 +226,31 @@ impl BinaryLog {
             Ok(file) => Ok(file),
             Err(error) if error.is_not_found() => Err(SourceError::UnknownFile(name)),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A stream is in this file, until it is dropped.
+pub(crate) struct Reading {
+    log: Arc<BinaryLog>,
+    number: u64,
+}
+
+impl Reading {
+    pub fn new(log: Arc<BinaryLog>, number: u64) -> Reading {
+        *log.readers.lock().entry(number).or_default() += 1;
+        Reading { log, number }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut readers = self.log.readers.lock();
+        if let Some(count) = readers.get_mut(&self.number) {
+            *count -= 1;
+            if *count == 0 {
+                readers.remove(&self.number);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: only what the writer has published is read, in the order of the files; a transaction that the reader has
 //! already is left out as a whole. A stream holds one file open, and a piece of it in memory.
 use crate::SourceError;
-use crate::log::{BinaryLog, LogFile};
+use crate::log::{BinaryLog, LogFile, Reading};
 use crate::writer::{previous_gtids, read};
 use binlog::{
     Checksum, Event, EventHeader, FormatDescription, GtidSet, HEADER_BYTES, MAGIC, RawEvent, event_type,
@@ -32,6 +32,7 @@ pub struct StreamOptions {
 pub struct EventStream {
     log: Arc<BinaryLog>,
     file: Arc<dyn File>,
+    reading: Reading,
     number: u64,
     position: u64,
     checksum: Checksum,
@@ -48,9 +49,11 @@ impl EventStream {
             Some(executed) => (first_file_for(&log, executed).await?, MAGIC.len() as u64),
             None => (named_file(&log, &options.file)?, options.position.max(MAGIC.len() as u64)),
         };
+        let reading = Reading::new(log.clone(), number);
         let (file, checksum) = (log.open_file(number).await?, Checksum::Crc32);
         let (opening, piece) = (Vec::new(), Vec::new());
-        let mut stream = EventStream { log, file, number, position, checksum, options, opening, piece };
+        let mut stream =
+            EventStream { log, file, reading, number, position, checksum, options, opening, piece };
         if position > stream.published().map_or(0, |file| file.length) {
             return Err(SourceError::WrongPosition(position));
         }
@@ -155,7 +158,9 @@ impl EventStream {
                 continue;
             }
             let Some(next) = next else { return Ok(Vec::new()) };
+            let reading = Reading::new(self.log.clone(), next);
             self.file = self.log.open_file(next).await?;
+            self.reading = reading;
             (self.number, self.position) = (next, MAGIC.len() as u64);
             self.announce().await?;
             return Ok(std::mem::take(&mut self.opening));

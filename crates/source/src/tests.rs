@@ -290,7 +290,7 @@ fn a_reader_begins_where_its_transactions_end() {
         assert_eq!(log.files().len(), 1);
         let options = StreamOptions { executed: Some(binlog::GtidSet::new()), ..StreamOptions::default() };
         assert_eq!(EventStream::open(log.clone(), options).await.err(), Some(SourceError::Purged));
-        log.reset().await.expect("a reset");
+        log.reset(1).await.expect("a reset");
         assert!(log.executed().is_empty());
         log.close().await.expect("the log closes");
         engine.close().await.expect("the engine closes");

@@ -72,6 +72,10 @@ impl Writer {
     /// The file that the note names, without what is behind the note.
     async fn resume(log: Arc<BinaryLog>, at: Position, hold: LogPin) -> Result<Writer, SourceError> {
         let mut files = files_on_disk(&log).await?;
+        // A reset that a crash has cut off leaves a file of before, which the index has no more.
+        if let Some(listed) = listed_files(&log).await? {
+            files.retain(|file| file.number >= at.file || listed.contains(&file.number));
+        }
         for later in files.iter().filter(|file| file.number > at.file) {
             log.env.disk.remove(&log.file_name(later.number)).await?;
         }
@@ -140,20 +144,28 @@ impl Writer {
     async fn serve(&mut self, request: Request) -> Result<(), SourceError> {
         match request {
             Request::Rotate => self.rotate(true).await,
-            Request::Purge(number) => self.purge(number).await,
-            Request::Reset => {
-                self.purge(self.at.file).await?;
-                let old = self.log.file_name(self.at.file);
-                let (lsn, old_number) = (self.at.lsn, self.at.file);
-                self.at = Position { lsn, ..Position::default() };
-                self.log.published.lock().files.clear();
-                self.next_file().await?;
-                if old_number != self.at.file {
-                    self.log.env.disk.remove(&old).await?;
-                }
-                Ok(())
-            }
+            Request::Purge(number) => self.purge_unread(number).await,
+            Request::Reset(first) => self.reset(first).await,
         }
+    }
+
+    async fn reset(&mut self, first: u64) -> Result<(), SourceError> {
+        if self.at.file == first {
+            // The note is of a whole file until the new one is certain.
+            self.rotate(true).await?;
+        }
+        self.purge(self.at.file).await?;
+        let old = self.log.file_name(self.at.file);
+        self.at = Position { lsn: self.at.lsn, file: first - 1, ..Position::default() };
+        self.log.published.lock().files.clear();
+        self.next_file().await?;
+        self.log.env.disk.remove(&old).await?;
+        Ok(self.log.env.disk.sync_dir("").await?)
+    }
+
+    async fn purge_unread(&mut self, number: u64) -> Result<(), SourceError> {
+        let oldest_read = self.log.oldest_read().map_or(number, |(oldest, _)| oldest);
+        self.purge(number.min(oldest_read)).await
     }
 
     /// The transaction's bytes, unwritten.
@@ -308,8 +320,7 @@ impl Writer {
     async fn write_index(&self, files: &[LogFile]) -> Result<(), SourceError> {
         let text: String =
             files.iter().map(|file| format!("./{}\n", self.log.file_name(file.number))).collect();
-        replace_file(&self.log.env, &format!("{}.index", self.log.config.base), NEW_INDEX, text.as_bytes())
-            .await
+        replace_file(&self.log.env, &self.log.index_name(), NEW_INDEX, text.as_bytes()).await
     }
 
     /// Removes the files before `number`.
@@ -345,10 +356,23 @@ impl Writer {
         let first =
             self.log.files().iter().rev().find(|file| u64::from(file.begun_at) < oldest_kept).copied();
         match first {
-            Some(first) => self.purge(first.number).await,
+            Some(first) => self.purge_unread(first.number).await,
             None => Ok(()),
         }
     }
+}
+
+/// The numbers that the index has; `None` without an index.
+async fn listed_files(log: &BinaryLog) -> Result<Option<Vec<u64>>, SourceError> {
+    let file = match log.env.disk.open(&log.index_name(), OpenOptions::existing()).await {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let bytes = read(&*file, 0, file.len().await?).await?;
+    let prefix = format!("./{}.", log.config.base);
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Some(text.lines().filter_map(|line| line.strip_prefix(&prefix)?.parse().ok()).collect()))
 }
 
 /// The files by their names, with their lengths.

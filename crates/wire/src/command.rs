@@ -61,8 +61,12 @@ pub enum Command<'a> {
         parameter: u16,
         data: &'a [u8],
     },
-    /// COM_REGISTER_REPLICA.
-    RegisterReplica,
+    /// COM_REGISTER_REPLICA; where the replica says it can be reached.
+    RegisterReplica {
+        server_id: u32,
+        host: &'a [u8],
+        port: u16,
+    },
     /// COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
     BinlogDump(BinlogDump<'a>),
     StatementReset(u32),
@@ -124,8 +128,7 @@ impl<'a> Command<'a> {
                     executed: None,
                 })
             }
-            // Its host, account and port are for lists that nobody keeps here.
-            21 => Self::RegisterReplica,
+            21 => decode_replica(reader)?,
             30 => decode_dump(reader)?,
             22 => Self::StatementPrepare(reader.take_rest()),
             23 => decode_execute(reader)?,
@@ -152,6 +155,17 @@ impl<'a> Command<'a> {
 /// Long data and close have no reply, so even a malformed one must stay unanswered.
 pub(crate) fn is_silent(packet: &[u8]) -> bool {
     matches!(packet.first(), Some(24 | 25))
+}
+
+/// The account that it names and what follows the port mean nothing.
+fn decode_replica(mut reader: FieldReader<'_>) -> Result<Command<'_>, ProtocolError> {
+    let server_id = reader.u32()?;
+    let mut short = || {
+        let length = reader.u8()?;
+        reader.bytes(usize::from(length))
+    };
+    let (host, _user, _password) = (short()?, short()?, short()?);
+    Ok(Command::RegisterReplica { server_id, host, port: reader.u16()? })
 }
 
 fn decode_dump(mut reader: FieldReader<'_>) -> Result<Command<'_>, ProtocolError> {

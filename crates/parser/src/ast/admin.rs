@@ -133,6 +133,15 @@ pub struct ChangeReplicationSource<'a> {
     pub channel: Option<&'a str>,
 }
 
+/// PURGE BINARY LOGS.
+#[derive(Debug, Clone, Copy)]
+pub enum PurgeBinaryLogs<'a> {
+    /// The files before this one.
+    To(&'a [u8]),
+    /// The files last written before this moment, in seconds since 1970.
+    Before(Expr<'a>),
+}
+
 /// START, STOP and RESET REPLICA; `rest` is the text after the leading words.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaControl<'a> {

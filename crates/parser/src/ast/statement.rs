@@ -83,6 +83,9 @@ pub enum StatementKind<'a> {
     GetDiagnostics(&'a Diagnostics<'a>),
     ChangeReplicationSource(&'a ChangeReplicationSource<'a>),
     ReplicaControl(&'a ReplicaControl<'a>),
+    PurgeBinaryLogs(&'a PurgeBinaryLogs<'a>),
+    /// RESET BINARY LOGS AND GTIDS: the number of the first file.
+    ResetBinaryLogs(Option<u64>),
     Shutdown,
     Restart,
     /// RESET PERSIST; without a name everything.

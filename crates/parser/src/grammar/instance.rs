@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    fn expect_words(&mut self, words: &[&str]) -> Result<()> {
+    pub fn expect_words(&mut self, words: &[&str]) -> Result<()> {
         for word in words {
             if !self.at_word(word) {
                 return Err(self.syntax_error());

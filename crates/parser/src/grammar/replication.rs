@@ -1,6 +1,8 @@
 //! The statements of replication: options are kept by name, for the server to judge.
 use super::core::{Parser, Result};
-use crate::ast::{ChangeReplicationSource, Expr, ExprKind, Ident, ReplicaControl, StatementKind};
+use crate::ast::{
+    ChangeReplicationSource, Expr, ExprKind, Ident, PurgeBinaryLogs, ReplicaControl, StatementKind,
+};
 use crate::lexer::{Keyword as K, TokenKind as T};
 
 impl<'a> Parser<'a> {
@@ -72,9 +74,38 @@ impl<'a> Parser<'a> {
         match (self.keyword(), self.keyword_at(1)) {
             (K::Replica | K::Slave, _) => self.replica_control("RESET"),
             (K::Master, _) => self.unsupported("RESET MASTER"),
-            (K::Binary, K::Logs) => self.unsupported("RESET BINARY LOGS AND GTIDS"),
+            (K::Binary, _) => self.reset_binary_logs(),
             (K::Persist, _) => self.reset_persist(),
             _ => Err(self.syntax_error()),
         }
+    }
+
+    /// `BINARY LOGS AND GTIDS [TO number]`
+    fn reset_binary_logs(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        self.expect_keywords(&[K::Logs, K::And])?;
+        self.expect_words(&["GTIDS"])?;
+        let first = if self.accept_keyword(K::To) { Some(self.integer_option()?) } else { None };
+        if self.at(T::Comma) {
+            return self.unsupported("RESET of several things");
+        }
+        Ok(StatementKind::ResetBinaryLogs(first))
+    }
+
+    /// `PURGE BINARY LOGS TO 'name'` and `BEFORE moment`, which is in the session's time zone.
+    pub fn purge(&mut self) -> Result<StatementKind<'a>> {
+        self.advance();
+        self.expect_keywords(&[K::Binary, K::Logs])?;
+        let purge = match self.expect_one_of(&[K::To, K::Before])? {
+            K::To => PurgeBinaryLogs::To(self.string_option()?),
+            _ => {
+                let start = self.start();
+                let moment = self.expr()?;
+                self.literal_use.structural = true;
+                let name = Ident { name: "unix_timestamp", span: moment.span };
+                PurgeBinaryLogs::Before(self.builtin(name, &[moment], start)?)
+            }
+        };
+        Ok(StatementKind::PurgeBinaryLogs(self.alloc(purge)))
     }
 }

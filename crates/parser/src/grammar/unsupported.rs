@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
             (K::Cache, K::Index) => "CACHE INDEX",
             (K::Import, K::Table) => "IMPORT TABLE",
             (K::Binlog, _) if self.peek_at(1).kind == T::String => "BINLOG",
-            (K::Purge, K::Binary | K::Master) => "PURGE BINARY LOGS",
+            (K::Purge, _) => return self.purge(),
             _ => return Err(self.syntax_error()),
         };
         self.unsupported(family)

@@ -271,9 +271,9 @@ impl Context<'_> {
             Command::StatementSendLongData { statement, parameter, data } => {
                 self.keep_long_data(statement, parameter, data);
             }
-            Command::RegisterReplica => {
+            Command::RegisterReplica { server_id, host, port } => {
                 let ok = self.session.ok_info();
-                let result = self.session.register_replica().map(|()| ok);
+                let result = self.session.register_replica(server_id, host, port).map(|()| ok);
                 self.answer(result);
             }
             Command::BinlogDump(dump) => {

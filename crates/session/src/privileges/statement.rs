@@ -49,6 +49,12 @@ impl Session {
             }
             Flush(flush) => flush.targets.iter().try_for_each(|target| self.require_flush(target)),
             Show(show) => self.require_show(show),
+            PurgeBinaryLogs(_) if !self.privileges.has_super_or(&[DynamicPrivilege::BinlogAdmin]) => {
+                Err(Self::privilege_missing("SUPER or BINLOG_ADMIN"))
+            }
+            ResetBinaryLogs(_) if !self.privileges.has_global(Privilege::Reload) => {
+                Err(Self::privilege_missing("RELOAD or FLUSH_TABLES"))
+            }
             Query(query) if matches!(query.into, Some(Into::OutFile { .. } | Into::DumpFile { .. })) => {
                 self.require_global(Privilege::File)
             }

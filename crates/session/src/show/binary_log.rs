@@ -1,9 +1,10 @@
 //! SHOW of the binary log: its files, where it stands, and the events of a file.
 use binlog::{Checksum, Event, Events, GtidEvent, RowsKind, rows_flag, split_event};
-use datum::{SqlError, Value, error_code};
+use datum::{SqlError, Value};
 use parser::ast::Limit;
 use source::{EventStream, StreamOptions};
 
+use super::conditions::offset_and_count;
 use crate::replication::stream_error;
 use crate::result::{MadeColumn, MadeRows};
 use crate::session::Session;
@@ -11,6 +12,9 @@ use crate::statement::log_error;
 
 const ER_NO_BINARY_LOGGING: datum::ErrorCode =
     datum::ErrorCode::new(1381, "HY000", "You are not using binary logging");
+
+const ER_ERROR_WHEN_EXECUTING_COMMAND: datum::ErrorCode =
+    datum::ErrorCode::new(1220, "HY000", "Error when executing command %s: %s");
 
 /// What SHOW BINLOG EVENTS wants.
 pub(super) struct WantedEvents<'a> {
@@ -48,6 +52,28 @@ impl Session {
         Ok(rows)
     }
 
+    pub(super) fn show_replicas(&self) -> MadeRows {
+        let mut rows = MadeRows::new(&[
+            MadeColumn::Number("Server_Id"),
+            MadeColumn::Text("Host", 20),
+            MadeColumn::Number("Port"),
+            MadeColumn::Number("Source_Id"),
+            MadeColumn::Text("Replica_UUID", 36),
+        ]);
+        let Some(log) = self.instance.binary_log() else { return rows };
+        let source = self.instance.globals.by_name("server_id").as_unsigned();
+        for replica in log.replicas() {
+            rows.push(vec![
+                Value::UInt(u64::from(replica.server_id)),
+                Value::bytes(replica.host),
+                Value::UInt(u64::from(replica.port)),
+                Value::UInt(source),
+                Value::bytes(replica.uuid),
+            ]);
+        }
+        rows
+    }
+
     pub(super) async fn show_binlog_events(&self, wanted: WantedEvents<'_>) -> Result<MadeRows, SqlError> {
         let mut rows = MadeRows::new(&[
             MadeColumn::Text("Log_name", 20),
@@ -59,16 +85,24 @@ impl Session {
         ]);
         let Some(log) = self.instance.binary_log() else { return Ok(rows) };
         log.catch_up().await.map_err(|error| log_error(&error))?;
-        if wanted.limit.is_some() {
-            return Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"LIMIT in SHOW BINLOG EVENTS"]));
-        }
-        let file = wanted.file.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default();
-        let begin = wanted.position.unwrap_or(4).max(4);
-        let options = StreamOptions { file, position: begin, ..StreamOptions::default() };
+        let (mut skipped, count) = offset_and_count(wanted.limit)?;
+        // For MySQL no rows are as many as there are.
+        let count = if count == 0 { usize::MAX } else { count };
+        let file = match wanted.file {
+            Some(name) => {
+                let name = String::from_utf8_lossy(name).into_owned();
+                log.file_named(&name).ok_or_else(no_such_file)?;
+                name
+            }
+            None => String::new(),
+        };
+        // The position need not be one where an event begins.
+        let begin = wanted.position.unwrap_or(0);
+        let mut position = binlog::MAGIC.len() as u64;
+        let options = StreamOptions { file, position, ..StreamOptions::default() };
         let opened = EventStream::open(log.clone(), options).await;
         let mut stream = opened.map_err(|error| stream_error(&error))?;
         let name = stream.file_name();
-        let mut position = begin;
         loop {
             let events = stream.next().await.map_err(|error| stream_error(&error))?;
             if events.is_empty() || stream.file_name() != name {
@@ -79,6 +113,14 @@ impl Session {
                     split_event(&bytes, Checksum::Crc32).map_err(|error| stream_error(&error.into()))?;
                 if raw.header.next_position == 0 {
                     continue;
+                }
+                if position < begin || skipped > 0 {
+                    skipped -= usize::from(position >= begin);
+                    position = u64::from(raw.header.next_position);
+                    continue;
+                }
+                if rows.rows.len() == count {
+                    return Ok(rows);
                 }
                 let shown = match Event::decode(&raw) {
                     Ok(event) => (event_name(&event), info(&event)),
@@ -96,6 +138,10 @@ impl Session {
             }
         }
     }
+}
+
+fn no_such_file() -> SqlError {
+    ER_ERROR_WHEN_EXECUTING_COMMAND.with(&[&"SHOW BINLOG EVENTS", &"Could not find target log"])
 }
 
 fn event_name(event: &Event) -> &'static str {

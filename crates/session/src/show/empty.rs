@@ -22,7 +22,3 @@ pub(super) fn binary_log_status() -> MadeRows {
 pub(super) fn replica_status() -> MadeRows {
     texts(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"])
 }
-
-pub(super) fn replicas() -> MadeRows {
-    texts(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
-}

@@ -114,7 +114,7 @@ impl Session {
             Show::Profiles => unfiltered(self.show_profiles()),
             Show::Profile { types, query, limit } => unfiltered(self.show_profile(types, query, limit)?),
             Show::ReplicaStatus { .. } => unfiltered(empty::replica_status()),
-            Show::Replicas { .. } => unfiltered(empty::replicas()),
+            Show::Replicas { .. } => unfiltered(self.show_replicas()),
             _ => Err(error_code::ER_NOT_SUPPORTED_YET.with(&[&"this SHOW statement"])),
         }
     }

@@ -89,6 +89,8 @@ impl Session {
             Explain(explain) => Box::pin(self.explain(explain, request, shield)).await,
             Kill(kill) => Box::pin(self.kill_statement(kill, request, shield)).await,
             Flush(flush) => Box::pin(self.flush(flush)).await,
+            PurgeBinaryLogs(purge) => Box::pin(self.purge_binary_logs(purge, request, shield)).await,
+            ResetBinaryLogs(first) => Box::pin(self.reset_binary_logs(first)).await,
             CloneLocal(directory) => Box::pin(self.clone_local(directory, shield)).await,
             MaintainTable(maintain) => Box::pin(self.maintain_tables(maintain, shield)).await,
             Prepare { name, source } => self.prepare_named(name, source),
@@ -205,7 +207,7 @@ fn is_logged(kind: MaintenanceKind) -> bool {
 /// Commit").
 pub(crate) fn commits_implicitly(kind: &StatementKind<'_>) -> bool {
     match kind {
-        StatementKind::LockTables(_) | StatementKind::Flush(_) => true,
+        StatementKind::LockTables(_) | StatementKind::Flush(_) | StatementKind::ResetBinaryLogs(_) => true,
         StatementKind::CreateTable(statement) => !statement.temporary,
         StatementKind::DropTable(statement) => !statement.temporary,
         StatementKind::MaintainTable(maintain) => maintain.kind != MaintenanceKind::Checksum,

@@ -6,6 +6,7 @@ mod accounts;
 mod administration;
 mod alter_table;
 mod binary_log;
+mod binary_log_files;
 mod catalog_view;
 mod check_constraint;
 mod clone;

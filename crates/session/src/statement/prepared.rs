@@ -395,6 +395,7 @@ fn check_preparable(kind: &StatementKind<'_>) -> Result<(), SqlError> {
         | RollbackToSavepoint(_)
         | ReleaseSavepoint(_)
         | Handler(_)
+        | PurgeBinaryLogs(_)
         | Xa(_) => Err(error_code::ER_UNSUPPORTED_PS.plain()),
         _ => Ok(()),
     }

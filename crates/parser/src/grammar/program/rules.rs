@@ -83,6 +83,7 @@ impl<'a> Parser<'a> {
         let what = match kind {
             Prepare { .. } | Execute { .. } | Deallocate(_) => Some("Dynamic SQL"),
             Flush(_) => Some("FLUSH"),
+            ResetBinaryLogs(_) => Some("RESET"),
             _ => None,
         };
         if let Some(what) = what {
@@ -129,6 +130,7 @@ fn commits(kind: &StatementKind<'_>) -> bool {
         | Kill(_)
         | SetRole(_)
         | Help(_)
+        | PurgeBinaryLogs(_)
         | Empty
         | Unsupported(_) => false,
         SetTransaction(_) => false,
