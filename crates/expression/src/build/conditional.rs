@@ -79,9 +79,12 @@ impl BindContext {
         if matches!(ty.column.kind, TypeKind::Decimal { .. }) && is_exact(&expr.ty.column.kind) {
             return Ok(Expr { kind: ExprKind::Relabel(Box::new(expr)), ty: ty.clone() });
         }
+        // A statement's own CAST is the value itself, not a conversion to the common type.
+        let casts = casts(&expr);
         let converted = self.convert_to(expr, ty)?;
+        let is_made = self::casts(&converted) > casts;
         Ok(match converted.kind {
-            ExprKind::Cast(own) if !ty.column.kind.is_string() => {
+            ExprKind::Cast(own) if is_made && !ty.column.kind.is_string() => {
                 Expr { kind: ExprKind::Branch(own), ty: converted.ty }
             }
             kind => Expr { kind, ty: converted.ty },
@@ -232,6 +235,16 @@ fn become_text(bind: &BindContext, expr: &mut Expr, merging: Merging) -> Result<
         *expr = Expr { kind: ExprKind::Branch(own), ty: old.ty };
     }
     Ok(())
+}
+
+/// How many conversions the expression's value is given by, one around the other.
+fn casts(expr: &Expr) -> usize {
+    let mut count = 0;
+    let mut expr = expr;
+    while let ExprKind::Cast(own) = &expr.kind {
+        (count, expr) = (count + 1, own);
+    }
+    count
 }
 
 /// Whether a value of the one type is one of the other type of the same kind.
