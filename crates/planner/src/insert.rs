@@ -44,11 +44,12 @@ impl<'p> Planner<'p> {
             ast::InsertSource::Values(rows) => self.insert_rows(&target, &columns, rows)?,
             ast::InsertSource::Set(assignments) => self.insert_set(&target, &columns, assignments)?,
             ast::InsertSource::Query(query) => {
+                let (query, added) = self.with_duplicate_reads(query, insert.on_duplicate, &target);
                 let planned = self.plan_source_query(query)?;
                 if insert.columns.is_none() {
                     self.need_unnamed_columns(&target, &columns)?;
                 }
-                if planned.columns.len() != columns.len() {
+                if planned.columns.len() != columns.len() + added {
                     return Err(error_code::ER_WRONG_VALUE_COUNT_ON_ROW.with(&[&1]));
                 }
                 source_columns = planned.columns;
@@ -344,7 +345,8 @@ fn add_query_column(block: &mut Block, column: OutputColumn) {
         });
     }
     let columns = &mut block.sources[source].columns;
-    let is_named = !column.original_name.is_empty();
+    let is_known = columns.iter().any(|known| !known.hidden && same_name(&known.name, &column.original_name));
+    let is_named = !column.original_name.is_empty() && !is_known;
     columns.push(SourceColumn {
         name: if is_named { column.original_name } else { "query column ".to_owned() },
         column_type: column.column_type,

@@ -28,6 +28,7 @@ mod json_table;
 
 mod merge;
 
+mod duplicate_reads;
 mod insert;
 mod insert_target;
 mod load;

@@ -189,7 +189,8 @@ pub fn is_mergeable(query: &ast::Query<'_>) -> bool {
     }
 }
 
-fn has_aggregate(expr: &ast::Expr<'_>) -> bool {
+/// Whether an aggregate or window function is part of the expression.
+pub fn has_aggregate(expr: &ast::Expr<'_>) -> bool {
     if matches!(expr.kind, ast::ExprKind::Aggregate(_) | ast::ExprKind::Window(_)) {
         return true;
     }
