@@ -228,3 +228,34 @@ fn accounts_are_made_changed_and_kept() {
     root.query_drop("DROP USER 'anna'@'%'").expect("dropped");
     assert_eq!(log_in(&server, "anna", "second").err(), Some(1045));
 }
+
+/// The columns and rows of each result set of a statement.
+fn result_sets(client: &mut Conn, text: &str) -> Vec<(Vec<String>, usize)> {
+    let mut result = client.query_iter(text).expect("answered");
+    let mut sets = Vec::new();
+    while let Some(set) = result.iter() {
+        let names = set.columns().as_ref().iter().map(|column| column.name_str().into_owned()).collect();
+        sets.push((names, set.map(|row| row.expect("a row")).count()));
+    }
+    sets
+}
+
+#[test]
+fn a_program_goes_on_after_a_query_that_failed_among_its_rows() {
+    let server = TestServer::start(&[]);
+    let mut client = Conn::new(options(&server)).expect("connected");
+    for statement in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (c INT PRIMARY KEY)",
+        "CREATE FUNCTION f() RETURNS INT DETERMINISTIC BEGIN INSERT INTO t VALUES (1), (1); RETURN 0; END",
+        "CREATE PROCEDURE tells() BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 42; SELECT f(); END",
+        "CREATE PROCEDURE goes_on() BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; SELECT f(); SELECT 7; END",
+    ] {
+        client.query_drop(statement).expect(statement);
+    }
+    let set = |name: &str, rows| (vec![name.to_owned()], rows);
+    assert_eq!(result_sets(&mut client, "CALL tells()"), [set("f()", 0), set("42", 1), (Vec::new(), 0)]);
+    assert_eq!(result_sets(&mut client, "CALL goes_on()"), [set("f()", 0), set("7", 1), (Vec::new(), 0)]);
+    assert_eq!(client.query_first::<u8, _>("SELECT 3").expect("the connection is in step"), Some(3));
+}

@@ -1,7 +1,7 @@
 //! What a statement's outcome is written to: result sets, OK and errors, as they are produced.
 //!
 //! Invariant: every statement ends in exactly one of `end_rows`, `cursor_opened`, `ok` and `error`; `columns`
-//! comes before the first `row`, and an `error` may still follow rows. Implemented by the connection (wire
+//! comes before the first `row`, and an `error` (or, in a program, `end_unfinished`) may still follow rows. Implemented by the connection (wire
 //! packets), by tests, and by the session itself where it needs a statement's rows.
 use std::borrow::Cow;
 use std::future::Future;
@@ -92,6 +92,9 @@ pub trait ResultSink {
     /// character set of the column's `collation_id`, ENUM and SET have become text.
     fn row(&mut self, values: &[Value]);
     fn end_rows(&mut self, status: &StatusInfo);
+    /// A statement inside a program failed and the program goes on: a result set under way ends with its rows so far.
+    /// Sinks that have no reader of the rows need not tell one result set from the next.
+    fn end_unfinished(&mut self, _status: &StatusInfo) {}
     /// A cursor was opened instead of rows being sent: follows `columns`, ends the statement.
     fn cursor_opened(&mut self, status: &StatusInfo);
     fn ok(&mut self, ok: &OkInfo);

@@ -350,6 +350,7 @@ impl Context<'_> {
             shape: None,
             owes_definitions_end: false,
             has_opened_cursor: false,
+            is_in_rows: false,
             is_gone: false,
             file: PacketReader::default(),
             settings_touched: self.settings_touched,

@@ -49,6 +49,8 @@ pub(super) struct Reply<'a> {
     /// The end of the definitions has not been written yet: a cursor's comes with other flags.
     pub owes_definitions_end: bool,
     pub has_opened_cursor: bool,
+    /// Between a result set's definitions and its end.
+    pub is_in_rows: bool,
     pub is_gone: bool,
     /// Packets of a file that the client was asked for.
     pub file: PacketReader,
@@ -81,6 +83,7 @@ impl ResultSink for Reply<'_> {
         self.writer.result_start(&definitions(shape));
         self.shape = Some(shape.clone());
         self.owes_definitions_end = true;
+        self.is_in_rows = true;
     }
 
     fn row(&mut self, values: &[Value]) {
@@ -96,12 +99,21 @@ impl ResultSink for Reply<'_> {
     fn end_rows(&mut self, status: &StatusInfo) {
         self.end_definitions();
         self.end(status);
+        self.is_in_rows = false;
+    }
+
+    fn end_unfinished(&mut self, status: &StatusInfo) {
+        if self.is_in_rows {
+            borrow_buffer(self.writer);
+            self.end_rows(status);
+        }
     }
 
     fn cursor_opened(&mut self, status: &StatusInfo) {
         // One packet ends both the definitions and the response.
         self.owes_definitions_end = false;
         self.has_opened_cursor = true;
+        self.is_in_rows = false;
         let status =
             StatusInfo { status: status.status.with(SessionStatus::CURSOR_EXISTS), ..status.clone() };
         self.end(&status);
@@ -116,6 +128,7 @@ impl ResultSink for Reply<'_> {
     fn error(&mut self, error: &SqlError) {
         borrow_buffer(self.writer);
         self.end_definitions();
+        self.is_in_rows = false;
         write_error(self.writer, self.capabilities, error);
     }
 

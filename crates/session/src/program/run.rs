@@ -12,7 +12,7 @@ use program::{Frame, Instruction, RaisedCondition};
 
 use crate::diagnostics::Area;
 use crate::session::Session;
-use crate::sink::ResultSink;
+use crate::sink::{ResultSink, StatusFlags, StatusInfo};
 use crate::statement::Shield;
 
 /// Between two pauses for other sessions; a loop of simple instructions takes about a millisecond for so many.
@@ -109,7 +109,12 @@ impl Session {
                     let count = self.shared.diagnostics.lock().raised() - raised;
                     if count == 0 { next } else { self.react_to_warnings(run, count, next) }
                 }
-                Err(error) => self.react_to_error(run, &shared, at, error)?,
+                Err(error) => {
+                    let next = self.react_to_error(run, &shared, at, error)?;
+                    let status = self.status_flags().with(StatusFlags::MORE_RESULTS);
+                    sink.end_unfinished(&StatusInfo { status, ..StatusInfo::default() });
+                    next
+                }
             };
         }
     }
