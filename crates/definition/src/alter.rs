@@ -41,12 +41,17 @@ pub fn apply_alterations<'a>(
     }
     check_foreign_key_columns(draft)?;
     draft.check_not_read(&dropped_columns(specifications))?;
-    if draft.columns.is_empty() {
+    let adds_column =
+        |specification: &Spec<'_>| matches!(specification, Spec::AddColumn { .. } | Spec::AddElements(_));
+    if draft.columns.is_empty() && !specifications.iter().any(adds_column) {
         return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
     let mut before = ColumnsBefore::of(draft);
     for specification in specifications {
         apply(specification, &mut before, draft, asked, context)?;
+    }
+    if draft.columns.is_empty() {
+        return Err(error_code::ER_CANT_REMOVE_ALL_FIELDS.plain());
     }
     draft.check_not_read(&before.renamed(draft))?;
     before.rename_in_keys(draft);
@@ -326,14 +331,15 @@ fn require_index(name: &str, draft: &TableDraft) -> Result<usize, SqlError> {
     draft.index_position(name).ok_or_else(|| error_code::ER_KEY_DOES_NOT_EXITS.with(&[&name, &draft.name]))
 }
 
+/// No column comes after itself.
 fn move_last_column(draft: &mut TableDraft, position: &ColumnPosition<'_>) -> Result<(), SqlError> {
+    let column = draft.columns.pop().expect("a column was just added");
     let target = match position {
-        ColumnPosition::Last => return Ok(()),
+        ColumnPosition::Last => draft.columns.len(),
         ColumnPosition::First => 0,
         ColumnPosition::After(name) => require_column(name.name, draft)? + 1,
     };
-    let column = draft.columns.pop().expect("a column was just added");
-    draft.columns.insert(target.min(draft.columns.len()), column);
+    draft.columns.insert(target, column);
     Ok(())
 }
 

@@ -84,4 +84,4 @@ pub use price::price as plan_price;
 pub use row_expression::{bind_default_expression, bind_row_expression, row_rules};
 pub use statement::{is_plannable, plan_expressions, plan_statement};
 pub use switches::{Switch, Switches};
-pub use view_definition::{ViewQuery, for_each_table, plan_view, view_columns};
+pub use view_definition::{ViewQuery, for_each_table, has_outer_join, plan_view, view_columns};

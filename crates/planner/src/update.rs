@@ -60,7 +60,10 @@ impl<'p> Planner<'p> {
         is_single &= joined.tree.sources().count_ones() == 1;
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
+        // Subqueries below views wait in the block, and belong to no value.
+        let below_views = std::mem::take(&mut self.block().subqueries);
         let mut targets = self.update_targets(update.assignments)?;
+        self.block().subqueries = below_views;
         let rules = self.target_checks(&targets)?;
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };

@@ -239,3 +239,24 @@ fn ask_reference(
         ast::TableReference::List(members) => members.iter().all(|member| ask_reference(member, ask)),
     }
 }
+
+/// Whether FROM has an outer join: rows of such a query cannot be changed.
+pub fn has_outer_join(query: &ast::Query<'_>) -> bool {
+    match query.body {
+        ast::QueryBody::Select(select) => select.from.iter().any(is_outer_join),
+        ast::QueryBody::Parenthesized(inner) => has_outer_join(inner),
+        ast::QueryBody::Table(_) | ast::QueryBody::Values(_) | ast::QueryBody::Set(_) => false,
+    }
+}
+
+fn is_outer_join(reference: &ast::TableReference<'_>) -> bool {
+    match reference {
+        ast::TableReference::Join(join) => {
+            matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right)
+                || is_outer_join(&join.left)
+                || is_outer_join(&join.right)
+        }
+        ast::TableReference::List(members) => members.iter().any(is_outer_join),
+        _ => false,
+    }
+}

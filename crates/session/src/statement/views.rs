@@ -157,6 +157,7 @@ impl Session {
         }
         let is_updatable = algorithm != schema::ViewAlgorithm::TempTable
             && query.is_mergeable
+            && !planner::has_outer_join(statement.query)
             && !query.reads_itself
             && query.columns.iter().any(|column| !column.original_name.is_empty())
             && self.reads_updatable(statement.query);
