@@ -79,6 +79,13 @@ impl RowBatch {
         self.row_mut(index).iter_mut().map(std::mem::take).collect()
     }
 
+    /// Appends a row of another batch, whose values are moved out; NULLs stay behind.
+    pub fn push_taken(&mut self, from: &mut RowBatch, index: usize) {
+        assert_eq!(from.width, self.width, "the batches have one width");
+        self.values.extend(from.row_mut(index).iter_mut().map(std::mem::take));
+        self.count += 1;
+    }
+
     pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.count).map(|index| self.row(index))
     }

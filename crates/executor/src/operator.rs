@@ -9,6 +9,7 @@ mod common_table;
 mod derived;
 mod distinct;
 mod filter;
+mod first_rows;
 mod hash_join;
 mod index_merge;
 mod initialise;

@@ -1,12 +1,12 @@
-//! ORDER BY: reads everything, sorts, gives it out. Rows beyond the sort buffer go to disk as sorted runs, which are merged at the
-//! end. With a LIMIT above it only the first rows are kept.
+//! ORDER BY: reads everything, sorts, gives it out. A few rows are sorted as values. Of more, those beyond the sort buffer go to disk as
+//! sorted runs, which are merged at the end. With a LIMIT above it only the first rows are kept.
+use super::first_rows::{FIRST_BYTES, FirstRows};
 use super::limit::row_limit;
 use super::sort_key::SortKeys;
 use super::{BATCH_ROWS, Operator, build};
 use crate::batch::RowBatch;
 use crate::context::ExecContext;
 use crate::cooperate::{Pace, Pauses};
-use crate::deferred::retried;
 use crate::memory::Held;
 use datum::{SqlError, Value};
 use expression::Expr;
@@ -16,11 +16,14 @@ use schema::LocalFuture;
 
 pub struct SortRows<'p> {
     input: Box<dyn Operator + 'p>,
-    batch: RowBatch,
     keys: SortKeys<'p>,
     limit: Option<&'p (Expr, Option<Expr>)>,
-    /// Filled and sorted by the first call.
+    /// The first rows, or all if they are few; else the batch at hand.
+    first: FirstRows,
+    /// Where the rows are if they are many.
     sorter: Option<Sorter>,
+    /// The first call fills and sorts.
+    is_sorted: bool,
     held: Held,
     pace: Pace,
 }
@@ -31,12 +34,14 @@ impl<'p> SortRows<'p> {
         keys: &'p [SortKey],
         limit: Option<&'p (Expr, Option<Expr>)>,
     ) -> SortRows<'p> {
+        let keys = SortKeys::new(keys);
         SortRows {
-            batch: RowBatch::new(input.width),
+            first: FirstRows::new(input.width, &keys),
             input: build(input),
-            keys: SortKeys::new(keys),
+            keys,
             limit,
             sorter: None,
+            is_sorted: false,
             held: Held::default(),
             pace: Pace::default(),
         }
@@ -50,40 +55,70 @@ impl<'p> SortRows<'p> {
         Ok(usize::try_from(total).unwrap_or(usize::MAX))
     }
 
-    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<Sorter, SqlError> {
+    async fn fill(&mut self, context: &mut ExecContext<'_>) -> Result<(), SqlError> {
         let keep = self.keep(context)?;
+        let mut more = keep > 0;
+        let mut is_short = false;
+        self.held.release(&mut context.memory);
+        self.first.clear();
+        while more && !is_short && self.first.bytes() <= FIRST_BYTES {
+            more = self.read(context).await?;
+            is_short = self.held.set_or_spill(self.first.bytes(), &mut context.memory)?;
+        }
+        let are_few = !more && !is_short && self.first.bytes() <= FIRST_BYTES;
+        if are_few && self.first.sort(&self.keys, keep) {
+            context.work.sorted_rows += self.first.len().min(keep) as u64;
+        } else {
+            self.sorter = Some(self.fill_sorter(more, keep, context).await?);
+        }
+        self.is_sorted = true;
+        Ok(())
+    }
+
+    /// Reads a batch behind the first rows, with its keys.
+    async fn read(&mut self, context: &mut ExecContext<'_>) -> Result<bool, SqlError> {
+        context.interrupt.check()?;
+        let more = self.input.next_batch(context, BATCH_ROWS, self.first.batch()).await?;
+        self.first.compute(&self.keys, context).await?;
+        Ok(more)
+    }
+
+    /// Sorts the first rows and all that follow them.
+    async fn fill_sorter(
+        &mut self,
+        mut more: bool,
+        keep: usize,
+        context: &mut ExecContext<'_>,
+    ) -> Result<Sorter, SqlError> {
         let shares = &context.settings.shares;
         // The first rows of many are kept in memory also where a whole sort of them would not be.
         let share =
             if keep == usize::MAX { shares.sort_bytes } else { shares.rows_bytes.max(shares.sort_bytes) };
         let mut sorter = Sorter::new(context.temporary, self.keys.order(), share, keep);
-        let (mut key, mut row) = (Vec::new(), Vec::new());
+        let (mut key, mut record) = (Vec::new(), Vec::new());
         let mut rows = 0;
-        let mut more = keep > 0;
-        self.held.release(&mut context.memory);
-        while more {
-            context.interrupt.check()?;
-            self.batch.clear();
-            more = self.input.next_batch(context, BATCH_ROWS, &mut self.batch).await?;
-            rows += self.batch.len();
-            for index in 0..self.batch.len() {
-                row.clear();
-                let (keys, batch) = (&self.keys, &self.batch);
-                retried(context, |eval| {
-                    key.clear();
-                    keys.write(batch.row(index), eval, &mut key)
-                })
-                .await?;
-                write_row(self.batch.row(index), &mut row);
-                if sorter.push(&key, &row) {
+        loop {
+            rows += self.first.len();
+            for index in 0..self.first.len() {
+                let row = self.first.row(index);
+                key.clear();
+                self.keys.write(row, &mut key);
+                record.clear();
+                write_row(row.0, &mut record);
+                if sorter.push(&key, &record) {
                     let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
                     sorter.spill(&mut pauses).await?;
                 }
             }
+            self.first.clear();
             if self.held.set_or_spill(sorter.memory_bytes(), &mut context.memory)? {
                 let mut pauses = Pauses { pace: &mut self.pace, interrupt: context.interrupt };
                 sorter.write_run(&mut pauses).await?;
             }
+            if !more {
+                break;
+            }
+            more = self.read(context).await?;
         }
         sorter.finish(&mut Pauses { pace: &mut self.pace, interrupt: context.interrupt }).await?;
         context.work.sorted_rows += rows.min(keep) as u64;
@@ -97,6 +132,7 @@ impl Operator for SortRows<'_> {
     fn start(&mut self, base: &[Value]) {
         self.input.start(base);
         self.sorter = None;
+        self.is_sorted = false;
     }
 
     fn next_batch<'a, 'c: 'a>(
@@ -107,11 +143,18 @@ impl Operator for SortRows<'_> {
     ) -> LocalFuture<'a, Result<bool, SqlError>> {
         Box::pin(async move {
             context.interrupt.check()?;
-            if self.sorter.is_none() {
-                self.sorter = Some(self.fill(context).await?);
+            if !self.is_sorted {
+                self.fill(context).await?;
             }
-            let Some(sorter) = &mut self.sorter else { return Ok(false) };
             let wanted = wanted.min(BATCH_ROWS);
+            let Some(sorter) = &mut self.sorter else {
+                let more = self.first.take(wanted, out);
+                if !more {
+                    self.first.clear();
+                    self.held.release(&mut context.memory);
+                }
+                return Ok(more);
+            };
             for _ in 0..wanted {
                 if !sorter.next().await? {
                     *sorter = Sorter::new(context.temporary, self.keys.order(), 0, 0);

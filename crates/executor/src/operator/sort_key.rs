@@ -6,21 +6,31 @@ use expression::EvalContext;
 use plan::SortKey;
 use rowstore::{KeyOrder, read_row, write_row};
 use std::cmp::Ordering;
+use std::mem::discriminant;
 use std::rc::Rc;
 
 const NULL: u8 = 0;
 const PRESENT: u8 = 1;
 
-/// How the keys of a sort are written and compared.
+/// How the keys of a sort are found, written and compared.
 pub struct SortKeys<'p> {
     keys: &'p [SortKey],
+    /// How many of them are no columns of the row.
+    computed: usize,
     /// Documents have no bytes with their order: then the key is the values themselves.
     are_values: bool,
 }
 
+/// A row, and the values of the keys that are no columns of it.
+type KeyedRow<'r> = (&'r [Value], &'r [Value]);
+
 impl<'p> SortKeys<'p> {
     pub fn new(keys: &'p [SortKey]) -> SortKeys<'p> {
-        SortKeys { keys, are_values: keys.iter().any(|key| key.expr.ty.column.kind == TypeKind::Json) }
+        SortKeys {
+            keys,
+            computed: keys.iter().filter(|key| key.expr.as_column().is_none()).count(),
+            are_values: keys.iter().any(|key| key.expr.ty.column.kind == TypeKind::Json),
+        }
     }
 
     pub fn order(&self) -> KeyOrder {
@@ -32,17 +42,67 @@ impl<'p> SortKeys<'p> {
         KeyOrder::By(Rc::new(move |left, right| compare_values(&types, left, right)))
     }
 
-    /// Appends the key of a row.
-    pub fn write(&self, row: &[Value], context: &EvalContext, key: &mut Vec<u8>) -> Result<(), SqlError> {
-        for part in self.keys {
-            let value = part.expr.eval_ref(row, context)?;
-            if self.are_values {
-                write_row([&*value], key);
-            } else {
-                write_key(&value, &part.expr.ty.column, part.descending, key);
-            }
+    /// How many keys are no columns of the row.
+    pub fn computed(&self) -> usize {
+        self.computed
+    }
+
+    /// Finds the keys that are no columns of the row.
+    pub fn compute(
+        &self,
+        row: &[Value],
+        context: &EvalContext,
+        computed: &mut [Value],
+    ) -> Result<(), SqlError> {
+        let keys = self.keys.iter().filter(|key| key.expr.as_column().is_none());
+        for (key, value) in keys.zip(computed) {
+            *value = key.expr.eval(row, context)?;
         }
         Ok(())
+    }
+
+    /// Each key with its value.
+    fn values<'r>(&self, (row, computed): KeyedRow<'r>) -> impl Iterator<Item = (&'p SortKey, &'r Value)> {
+        let mut computed = computed.iter();
+        self.keys.iter().map(move |key| {
+            let value = match key.expr.as_column() {
+                Some(position) => &row[position],
+                None => computed.next().expect("a value for each key that is computed"),
+            };
+            (key, value)
+        })
+    }
+
+    /// Appends the key of a row.
+    pub fn write(&self, row: KeyedRow<'_>, out: &mut Vec<u8>) {
+        for (key, value) in self.values(row) {
+            if self.are_values {
+                write_row([value], out);
+            } else {
+                write_key(value, &key.expr.ty.column, key.descending, out);
+            }
+        }
+    }
+
+    /// The order of two rows, which is that of what `write` writes where the rows are comparable.
+    pub fn compare(&self, left: KeyedRow<'_>, right: KeyedRow<'_>) -> Ordering {
+        for ((key, left), (_, right)) in self.values(left).zip(self.values(right)) {
+            let order = compare_in_type(left, right, &key.expr.ty.column);
+            if order.is_ne() {
+                return if key.descending { order.reverse() } else { order };
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// Whether `compare` has one order of the rows: each key's values are of one kind, or NULL.
+    pub fn are_comparable<'r>(&self, rows: impl Iterator<Item = KeyedRow<'r>> + Clone) -> bool {
+        (0..self.keys.len()).all(|number| {
+            let mut values =
+                rows.clone().filter_map(|row| self.values(row).nth(number)).map(|(_, value)| value);
+            let Some(first) = values.find(|value| !value.is_null()) else { return true };
+            values.all(|value| value.is_null() || discriminant(value) == discriminant(first))
+        })
     }
 }
 
@@ -116,6 +176,7 @@ fn write_integer(value: &Value, key: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use expression::Expr;
 
     fn key(value: &Value, column: &ColumnType, descending: bool) -> Vec<u8> {
         let mut key = Vec::new();
@@ -166,5 +227,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn values_of_several_kinds_are_not_compared() {
+        let keys = [SortKey { expr: Expr::column(0, ColumnType::double()), descending: false }];
+        let keys = SortKeys::new(&keys);
+        let are_comparable = |values: &[Value]| {
+            keys.are_comparable(values.iter().map(|value| (std::slice::from_ref(value), &[][..])))
+        };
+        assert!(are_comparable(&[]));
+        assert!(are_comparable(&[Value::Null, Value::Double(1.0), Value::Null, Value::Double(0.0)]));
+        assert!(!are_comparable(&[Value::Null, Value::Double(1.0), Value::Int(0)]));
     }
 }
