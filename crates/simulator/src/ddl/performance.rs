@@ -14,12 +14,15 @@ use instance::Instance;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
 const STEPS_MAX: u64 = 20_000_000;
+/// As a worker of the server has.
+const STACK_BYTES: usize = 16 << 20;
 /// So many units are repeated after a recovery.
 const UNITS_AFTER: usize = 2;
 
@@ -275,8 +278,16 @@ fn finished<T>(outcome: Outcome<Result<T, String>>, what: &str) -> Result<T, Str
     }
 }
 
-/// Runs one seed to its end or to the first violation.
+/// Runs one seed to its end or to the first violation, on a thread with as much stack as a worker of the server has.
 pub fn run_ddl_seed(options: &DdlOptions) -> Result<Report, Violation> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let thread = thread.spawn_scoped(scope, || run_here(options)).expect("a thread starts");
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+fn run_here(options: &DdlOptions) -> Result<Report, Violation> {
     let rehearsal = World::new(options.seed.rotate_left(11), options.sim());
     let tracks =
         caught(|| finished(rehearsal.block_on(rehearse(rehearsal.env(), options.clone())), "the rehearsal"));
