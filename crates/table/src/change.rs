@@ -40,6 +40,7 @@ impl ReadyTable {
         row: &[Value],
         wait: WaitPolicy,
     ) -> Result<ChangeOutcome, SqlError> {
+        self.wait_for_build().await;
         let savepoint = transaction.savepoint();
         match self.add_row(transaction, row, wait).await {
             Ok(()) => {
@@ -171,6 +172,7 @@ impl TableHandle {
         new: &[Value],
         wait: WaitPolicy,
     ) -> Result<ChangeOutcome, SqlError> {
+        self.wait_for_build().await;
         let savepoint = transaction.savepoint();
         match self.update_entries(transaction, row_key, old, new, wait).await {
             Ok(()) => {
@@ -274,6 +276,7 @@ impl TableHandle {
         row: &[Value],
         wait: WaitPolicy,
     ) -> Result<(), SqlError> {
+        self.wait_for_build().await;
         let to_sql = |error| table_error(self.definition(), error);
         // The caller may not have read all columns, and who listens has to know them.
         let is_noted = are_noted(transaction, self.definition());

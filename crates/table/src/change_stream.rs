@@ -4,16 +4,24 @@
 //! to know is in the stream before the change can be seen, and its transaction is among `open_writers` until it
 //! has ended. A record says that the row may have changed and what it was; what it is now is in the table. So a change that was
 //! undone needs no record of its own. Written by `change`, read by the catalog's builds.
+//!
+//! Memory: those who write wait before their next row while the records take `STREAM_BYTES`, until the build has taken them. So
+//! there is at most that, and a record of each writer. The build waits for no row and for no writer, but in steps between
+//! which it takes the records.
 use crate::handle::TableHandle;
 use datum::{SqlError, Value};
 use engine::{EntryBatch, Transaction};
+use env::sync::WaitQueue;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What records may take before those who write wait.
+const STREAM_BYTES: usize = 8 << 20;
+
 /// The changes that one build has not seen yet.
-#[derive(Debug)]
 pub struct ChangeStream {
     /// Those whose old values the build has to know; a change of other columns does not concern it.
     columns: Vec<usize>,
@@ -21,12 +29,25 @@ pub struct ChangeStream {
     every_change: bool,
     /// A leaf lock, held for the copying of a record or to take all of them.
     state: Mutex<State>,
+    /// Whether the records take `STREAM_BYTES`. Changed under the mutex; before the waiters are woken, and tested
+    /// after registering: see `WaitQueue`.
+    is_full: AtomicBool,
+    /// Those who wait for it to have room.
+    writers: WaitQueue,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     records: EntryBatch,
     open: BTreeSet<u64>,
+    /// Nobody takes the records any more.
+    is_closed: bool,
+}
+
+impl fmt::Debug for ChangeStream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ChangeStream").field("columns", &self.columns).finish_non_exhaustive()
+    }
 }
 
 /// One record of the stream.
@@ -54,7 +75,13 @@ impl Drop for OpenWriter {
 impl ChangeStream {
     /// For a build that needs the old values of `columns`, and is told of changes of those, or of any column.
     pub fn new(columns: Vec<usize>, every_change: bool) -> ChangeStream {
-        ChangeStream { columns, every_change, state: Mutex::default() }
+        ChangeStream {
+            columns,
+            every_change,
+            state: Mutex::default(),
+            is_full: AtomicBool::new(false),
+            writers: WaitQueue::new(),
+        }
     }
 
     pub fn columns(&self) -> &[usize] {
@@ -63,7 +90,34 @@ impl ChangeStream {
 
     /// Takes all records that there are: keys of rows, and the rest encoded (`ChangedRow::decode`).
     pub fn take(&self) -> EntryBatch {
-        std::mem::take(&mut self.state.lock().records)
+        let mut state = self.state.lock();
+        let records = std::mem::take(&mut state.records);
+        self.make_room();
+        records
+    }
+
+    /// The caller holds the mutex and has taken the records.
+    fn make_room(&self) {
+        self.is_full.store(false, Ordering::SeqCst);
+        self.writers.wake_all();
+    }
+
+    /// The build is over: nobody waits for it any more.
+    fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        state.records = EntryBatch::default();
+        self.make_room();
+    }
+
+    /// Waits until the build has taken what there is, if that is much.
+    async fn wait_for_room(&self) {
+        while self.is_full.load(Ordering::SeqCst) {
+            let place = self.writers.register();
+            if self.is_full.load(Ordering::SeqCst) {
+                place.await;
+            }
+        }
     }
 
     /// The transactions that have written and not ended. What the others wrote can be seen once the engine's commits are
@@ -78,17 +132,26 @@ impl ChangeStream {
 
     fn add(self: &Arc<Self>, transaction: &mut Transaction, row_key: &[u8], old: Option<&[Value]>) {
         let id = transaction.id().expect("who has changed a row has a number");
+        if self.push(id, row_key, old) {
+            transaction.keep_until_ended(OpenWriter { stream: self.clone(), id });
+        }
+    }
+
+    /// True for the first record of a transaction.
+    fn push(&self, id: u64, row_key: &[u8], old: Option<&[Value]>) -> bool {
         let mut rest = id.to_le_bytes().to_vec();
         rest.push(u8::from(old.is_some()));
         if let Some(old) = old {
             rowstore::write_row(self.columns.iter().map(|column| &old[*column]), &mut rest);
         }
         let mut state = self.state.lock();
-        state.records.push(row_key, &rest);
-        if state.open.insert(id) {
-            drop(state);
-            transaction.keep_until_ended(OpenWriter { stream: self.clone(), id });
+        if !state.is_closed {
+            state.records.push(row_key, &rest);
+            if state.records.bytes_len() >= STREAM_BYTES {
+                self.is_full.store(true, Ordering::SeqCst);
+            }
         }
+        state.open.insert(id)
     }
 }
 
@@ -151,6 +214,7 @@ impl AttachedStream {
 impl Drop for AttachedStream {
     fn drop(&mut self) {
         self.table.changes.set(None);
+        self.stream.close();
     }
 }
 
@@ -161,6 +225,14 @@ impl TableHandle {
         let stream = Arc::new(stream);
         self.changes.set(Some(stream.clone()));
         AttachedStream { table: self.clone(), stream }
+    }
+
+    /// Called before a change, while no page is latched: waits for a build that does not keep up.
+    #[inline]
+    pub(crate) async fn wait_for_build(&self) {
+        if let Some(stream) = self.changes.get() {
+            stream.wait_for_room().await;
+        }
     }
 
     /// Called behind the change: of a new row, of one that has other values, or of both rows when its key changes.
@@ -197,6 +269,35 @@ impl TableHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn writers_wait_for_room() {
+        let stream = ChangeStream::new(vec![0], false);
+        let old = [Value::Bytes(vec![b'x'; 1 << 20].into())];
+        let mut context = Context::from_waker(Waker::noop());
+        let mut records = 0;
+        while pin!(stream.wait_for_room()).poll(&mut context).is_ready() {
+            assert_eq!(stream.push(7, b"key", Some(&old)), records == 0);
+            records += 1;
+        }
+        assert_eq!(records, STREAM_BYTES >> 20);
+        let mut waiting = pin!(stream.wait_for_room());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        assert_eq!(stream.take().len(), records);
+        assert!(waiting.poll(&mut context).is_ready());
+        // Nor for a build that is over.
+        assert!((0..records).all(|_| !stream.push(7, b"key", Some(&old))));
+        let mut waiting = pin!(stream.wait_for_room());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        stream.close();
+        assert!(waiting.poll(&mut context).is_ready());
+        assert!((0..records).all(|_| !stream.push(7, b"key", Some(&old))));
+        assert!(pin!(stream.wait_for_room()).poll(&mut context).is_ready());
+        assert!(stream.take().is_empty());
+    }
 
     #[test]
     fn records_come_back() {

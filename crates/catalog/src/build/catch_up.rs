@@ -4,10 +4,13 @@
 //! unique index. Otherwise, when it is done, the trees hold exactly what the row is in a snapshot younger than the record.
 //! Whatever changes the row later has a record of its own.
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use datum::SqlError;
 use engine::{AccessMode, EntryBatch, Isolation, Transaction};
+use rowstore::Pause;
 use table::{AttachedStream, ChangeStream, ChangedRow, TableHandle, table_error};
 
 use super::BuildWork;
@@ -17,6 +20,17 @@ use crate::progress::Stage;
 
 /// Records of nobody: those that come again because of a rival.
 const NO_WRITER: u64 = 0;
+
+/// While rows are read, sorted and written.
+impl Pause for CatchUp {
+    fn pause<'a>(&'a mut self, _: usize) -> Pin<Box<dyn Future<Output = Result<(), SqlError>> + 'a>> {
+        Box::pin(async {
+            self.put_by().await?;
+            env::yield_now().await;
+            Ok(())
+        })
+    }
+}
 
 /// What is kept in step with the rows.
 pub(super) trait Target {
@@ -73,7 +87,7 @@ impl CatchUp {
     }
 
     /// Keeps what the stream has for later, so that its memory stays small.
-    pub async fn put_by(&mut self) -> Result<(), SqlError> {
+    async fn put_by(&mut self) -> Result<(), SqlError> {
         if let Some(stream) = &self.stream {
             self.backlog.put(&stream.stream().take()).await?;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datum::{SqlError, Value};
 use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, Transaction, TreeId, Uniqueness};
+use rowstore::Pause;
 use table::{ChangeStream, ChangedRow, ReadyTable, TableHandle, damaged, table_error};
 
 use super::catch_up::{CatchUp, Target};
@@ -77,15 +78,14 @@ impl<'c> TableCopy<'c> {
         drop(reader);
         progress.enter(Stage::Insert);
         let after = self.rows.after.handle().clone();
-        if let Some(rival) = rows.write(change, &after, &progress).await? {
+        if let Some(rival) = rows.write(change, &after, &mut self.catch_up).await? {
             let row = self.rows.decode_new(&rival.key, &rival.value)?;
             return Err(after.duplicate_error(clustering.unwrap_or_default(), &row));
         }
         for (one, index) in sorted.into_iter().zip(indexes) {
-            if let Some(rival) = one.write(change, &after, &progress).await? {
+            if let Some(rival) = one.write(change, &after, &mut self.catch_up).await? {
                 return Err(self.rows.rival(change, index, &rival).await?);
             }
-            self.catch_up.put_by().await?;
         }
         Ok(count)
     }
@@ -114,13 +114,13 @@ impl<'c> TableCopy<'c> {
                 let mut record = Vec::new();
                 after.layout().write_row(&row, &mut record);
                 if self.rows.keys == CopiedKeys::Made {
-                    rows.push_record(&new_key, &record).await?;
+                    rows.push_record(&new_key, &record, &mut self.catch_up).await?;
                 } else {
                     ordered.push(&new_key, &record);
                 }
                 for (one, index) in sorted.iter_mut().zip(indexes) {
                     entry.fill(&after, *index, &row, &new_key)?;
-                    one.push(&entry).await?;
+                    one.push(&entry, &mut self.catch_up).await?;
                 }
             }
             if super::sorted::is_piece(&ordered) || !more {
@@ -130,8 +130,7 @@ impl<'c> TableCopy<'c> {
             }
             count += batch.len() as u64;
             self.catch_up.work.progress.add(batch.len() as u64);
-            self.catch_up.put_by().await?;
-            env::yield_now().await;
+            self.catch_up.pause(batch.len()).await?;
         }
         Ok(count)
     }

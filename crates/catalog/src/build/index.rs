@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use datum::{SqlError, Value};
 use engine::{Direction, EngineError, EntryBatch, KeyRange, ReadMode, Transaction, TreeId};
+use rowstore::Pause;
 use table::{ChangeStream, ChangedRow, Projection, TableHandle, damaged, table_error};
 
 use super::catch_up::{CatchUp, Target};
@@ -69,12 +70,11 @@ impl IndexBuild {
         progress.enter(Stage::Insert);
         for (one, index) in sorted.into_iter().zip(self.indexes.indexes.clone()) {
             let after = &self.indexes.after;
-            if let Some(rival) = one.write(change, after, &progress).await? {
+            if let Some(rival) = one.write(change, after, &mut self.catch_up).await? {
                 let row = after.read_row_at(&mut reader, rival.behind_unique(), ReadMode::Snapshot).await?;
                 let row = row.unwrap_or_else(|| self.indexes.empty_row());
                 return Err(after.duplicate_error(index, &row));
             }
-            self.catch_up.put_by().await?;
         }
         Ok(())
     }
@@ -96,12 +96,11 @@ impl IndexBuild {
                 indexes.decode(key, value, &mut row)?;
                 for (one, index) in sorted.iter_mut().zip(&indexes.indexes) {
                     entry.fill(&indexes.after, *index, &row, key)?;
-                    one.push(&entry).await?;
+                    one.push(&entry, &mut self.catch_up).await?;
                 }
             }
             self.catch_up.work.progress.add(batch.len() as u64);
-            self.catch_up.put_by().await?;
-            env::yield_now().await;
+            self.catch_up.pause(batch.len()).await?;
         }
         Ok(())
     }

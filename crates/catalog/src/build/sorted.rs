@@ -4,13 +4,12 @@
 use datum::SqlError;
 use engine::{EntryBatch, TreeId, Uniqueness};
 use env::TemporarySpace;
-use rowstore::{KeyOrder, Sorter};
+use rowstore::{KeyOrder, Pause, Sorter};
 use std::sync::Arc;
 use table::{TableHandle, table_error};
 
-use super::Turns;
+use super::catch_up::CatchUp;
 use crate::change::SchemaChange;
-use crate::progress::Progress;
 
 /// Records are handed over to the tree in pieces of this size: several leaves.
 const PIECE_BYTES: usize = 128 << 10;
@@ -80,22 +79,32 @@ impl SortedTree {
         SortedTree { tree, sorter, row: Vec::new() }
     }
 
-    pub async fn push(&mut self, entry: &Entry) -> Result<(), SqlError> {
+    pub async fn push(&mut self, entry: &Entry, beside: &mut CatchUp) -> Result<(), SqlError> {
         let unique = entry.unique.map_or(NOT_UNIQUE, |own| own as u16);
-        self.put(&entry.key, &entry.value, unique).await
+        self.put((&entry.key, &entry.value), unique, beside).await
     }
 
     /// A row: its whole key is there once.
-    pub async fn push_record(&mut self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
-        self.put(key, value, key.len() as u16).await
+    pub async fn push_record(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        beside: &mut CatchUp,
+    ) -> Result<(), SqlError> {
+        self.put((key, value), key.len() as u16, beside).await
     }
 
-    async fn put(&mut self, key: &[u8], value: &[u8], unique: u16) -> Result<(), SqlError> {
+    async fn put(
+        &mut self,
+        (key, value): (&[u8], &[u8]),
+        unique: u16,
+        beside: &mut CatchUp,
+    ) -> Result<(), SqlError> {
         self.row.clear();
         self.row.extend_from_slice(&unique.to_le_bytes());
         self.row.extend_from_slice(value);
         if self.sorter.push(key, &self.row) {
-            self.sorter.spill(&mut Turns).await?;
+            self.sorter.spill(beside).await?;
         }
         Ok(())
     }
@@ -105,9 +114,9 @@ impl SortedTree {
         mut self,
         change: &mut SchemaChange,
         table: &TableHandle,
-        progress: &Progress,
+        beside: &mut CatchUp,
     ) -> Result<Option<Rival>, SqlError> {
-        self.sorter.finish(&mut Turns).await?;
+        self.sorter.finish(beside).await?;
         let mut piece = EntryBatch::default();
         let mut previous: Vec<u8> = Vec::new();
         let mut more = true;
@@ -130,9 +139,9 @@ impl SortedTree {
             if is_piece(&piece) || !more && !piece.is_empty() {
                 let loaded = change.transaction().load_in_order(self.tree, &piece).await;
                 loaded.map_err(|error| table_error(table.definition(), error))?;
-                progress.add(piece.len() as u64);
+                beside.work.progress.add(piece.len() as u64);
+                beside.pause(piece.len()).await?;
                 piece.clear();
-                env::yield_now().await;
             }
         }
         Ok(None)
