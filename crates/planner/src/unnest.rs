@@ -105,7 +105,6 @@ fn join_block(
 ) -> Vec<Expr> {
     let first_subquery = block.subqueries.len();
     absorb(block, inner);
-    let items: Vec<Expr> = inner.bound.items.iter().map(|item| item.expr.clone()).collect();
     let mut fill = |expr: &mut Expr| {
         replace(expr, &mut |part| {
             let ExprKind::Slot(slot) = part.kind else { return None };
@@ -114,6 +113,7 @@ fn join_block(
         });
     };
     inner.for_each_expr(&mut fill);
+    let items: Vec<Expr> = inner.bound.items.iter().map(|item| item.expr.clone()).collect();
     for subquery in &mut block.subqueries[first_subquery..] {
         subquery.left.iter_mut().chain(&mut subquery.correlation).for_each(|(_, expr)| fill(expr));
         // What it takes from further out has to be brought in by itself now.
