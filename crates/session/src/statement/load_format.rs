@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes `text` if it comes next; an empty one never does.
-    fn accept(&mut self, text: &[u8]) -> Result<bool, NeedsMore> {
+    pub fn accept(&mut self, text: &[u8]) -> Result<bool, NeedsMore> {
         let rest = &self.input[self.at..];
         if text.is_empty() {
             return Ok(false);

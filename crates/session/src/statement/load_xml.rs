@@ -1,7 +1,8 @@
 //! LOAD XML: rows are elements, whose attributes, child elements and `<field name='..'>` elements are their fields.
 //!
 //! Invariant: a row is taken only when its closing tag is there; fields of enclosing elements stay for the rows inside of
-//! them, those of an earlier row go. It reads what MySQL reads, which is no full XML: no entities but the five, no CDATA.
+//! them, those of an earlier row go. It reads what MySQL reads, which is no full XML: no entities but the five, and CDATA in the text of
+//! elements alone.
 use super::load_format::{Cut, NeedsMore, Reader};
 
 /// A value with the name and depth of its element or attribute.
@@ -110,7 +111,15 @@ impl XmlRows {
         while reader.peek()?.is_some_and(is_space) {
             reader.next()?;
         }
-        let (value, next) = text_before(reader, b'<')?;
+        let (mut value, mut next) = text_before(reader, b'<')?;
+        while next.is_some() && reader.accept(b"![CDATA[")? {
+            if !characters(reader, &mut value)? {
+                return Ok(None);
+            }
+            let (more, mark) = text_before(reader, b'<')?;
+            value.extend(more);
+            next = mark;
+        }
         if next.is_some() {
             self.keep(self.level, &parts.tag, value);
             parts.tag.clear();
@@ -205,6 +214,19 @@ fn comment(reader: &mut Reader<'_>) -> Result<Option<u8>, NeedsMore> {
     }
 }
 
+/// Behind `<![CDATA[`: adds what is there up to `]]>`, as it is; false where the file ends first.
+fn characters(reader: &mut Reader<'_>, text: &mut Vec<u8>) -> Result<bool, NeedsMore> {
+    loop {
+        if reader.accept(b"]]>")? {
+            return Ok(true);
+        }
+        match reader.next()? {
+            Some(byte) => text.push(byte),
+            None => return Ok(false),
+        }
+    }
+}
+
 /// Text with its entities resolved, and the mark behind it, which is taken.
 fn text_before(reader: &mut Reader<'_>, mark: u8) -> Result<(Vec<u8>, Option<u8>), NeedsMore> {
     let mut text = Vec::new();
@@ -288,6 +310,15 @@ mod tests {
         for piece in 1..text.len() {
             let found = rows(text, &["a", "b"], piece);
             assert_eq!(found, ["1,2", "3,<4> &no;", "5,-"], "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn marked_characters_are_text() {
+        let text = "<list><row><a>x<![CDATA[7<&amp;]]]>y<![CDATA[]]></a><b>1</b></row>\
+                    <row><b><![CDATA[2]]></b></row><row><a><![CDATA[3</a></row></list>";
+        for piece in 1..text.len() {
+            assert_eq!(rows(text, &["a", "b"], piece), ["x7<&amp;]y,1", "-,2"], "pieces of {piece}");
         }
     }
 }
