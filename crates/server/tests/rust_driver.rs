@@ -235,7 +235,8 @@ fn result_sets(client: &mut Conn, text: &str) -> Vec<(Vec<String>, usize)> {
     let mut sets = Vec::new();
     while let Some(set) = result.iter() {
         let names = set.columns().as_ref().iter().map(|column| column.name_str().into_owned()).collect();
-        sets.push((names, set.map(|row| row.expect("a row")).count()));
+        let rows: Vec<mysql::Row> = set.collect::<Result<_, _>>().expect("rows");
+        sets.push((names, rows.len()));
     }
     sets
 }

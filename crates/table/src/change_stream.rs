@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn writers_wait_for_room() {
         let stream = ChangeStream::new(vec![0], false);
-        let old = [Value::Bytes(vec![b'x'; 1 << 20].into())];
+        let old = [Value::Bytes(vec![b'x'; 1 << 20])];
         let mut context = Context::from_waker(Waker::noop());
         let mut records = 0;
         while pin!(stream.wait_for_room()).poll(&mut context).is_ready() {
