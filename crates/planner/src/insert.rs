@@ -212,11 +212,21 @@ impl<'p> Planner<'p> {
         if matches!(expr.kind, Kind::DefaultValue) {
             return Ok(InsertValue::Default(self.default_source(table, column)?));
         }
+        let value = self.assigned_value(table, column, expr)?;
+        Ok(InsertValue::Expr(self.settle_subqueries(value)?))
+    }
+
+    /// A value that is not DEFAULT; its subqueries wait in the block.
+    pub fn assigned_value(
+        &mut self,
+        table: &Arc<TableDef>,
+        column: usize,
+        expr: &ast::Expr<'p>,
+    ) -> Result<expression::Expr, SqlError> {
         check_assignable(table, column)?;
-        let bound = self.bind(expr)?;
-        let mut bound = self.settle_subqueries(bound)?;
+        let mut bound = self.bind(expr)?;
         self.context.bind.marker_beside(&mut bound, &table.columns[column].column_type);
-        Ok(InsertValue::Expr(bound))
+        Ok(bound)
     }
 
     /// A block whose frame is the row of the table, every column at its own position.

@@ -60,10 +60,7 @@ impl<'p> Planner<'p> {
         is_single &= joined.tree.sources().count_ones() == 1;
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
-        // Subqueries below views wait in the block, and belong to no value.
-        let below_views = std::mem::take(&mut self.block().subqueries);
         let mut targets = self.update_targets(update.assignments)?;
-        self.block().subqueries = below_views;
         let rules = self.target_checks(&targets)?;
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
@@ -217,7 +214,12 @@ impl<'p> Planner<'p> {
             if block.sources[source].origin.is_inner {
                 self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
             }
-            let mut value = self.insert_value(&definition, column, &assignment.value)?;
+            let mut value = match assignment.value.kind {
+                ast::ExprKind::DefaultValue => {
+                    self.insert_value(&definition, column, &assignment.value)?
+                }
+                _ => InsertValue::Expr(self.assigned_value(&definition, column, &assignment.value)?),
+            };
             if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {
                 self.block().read_row_of(source, expr);
             }

@@ -61,11 +61,12 @@ impl<'p> SortRows<'p> {
         let mut is_short = false;
         self.held.release(&mut context.memory);
         self.first.clear();
-        while more && !is_short && self.first.bytes() <= FIRST_BYTES {
+        let few = FIRST_BYTES.min(context.settings.shares.sort_bytes);
+        while more && !is_short && self.first.bytes() <= few {
             more = self.read(context).await?;
             is_short = self.held.set_or_spill(self.first.bytes(), &mut context.memory)?;
         }
-        let are_few = !more && !is_short && self.first.bytes() <= FIRST_BYTES;
+        let are_few = !more && !is_short && self.first.bytes() <= few;
         if are_few && self.first.sort(&self.keys, keep) {
             context.work.sorted_rows += self.first.len().min(keep) as u64;
         } else {

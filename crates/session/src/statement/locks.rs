@@ -147,9 +147,6 @@ impl Session {
         if steps.left.is_zero() {
             return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
         }
-        let awaited = names.iter().max_by_key(|(_, mode)| *mode);
-        let locks = self.instance.catalog().locks();
-        let _shown = awaited.map(|(name, _)| locks.rest(self.lock_owner(), name.clone()));
         self.instance.timer().sleep(steps.take(REST)).await;
         Ok(())
     }

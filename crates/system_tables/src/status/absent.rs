@@ -53,8 +53,6 @@ pub const NAMES: &[&str] = &[
     "Com_install_plugin",
     "Com_load",
     "Com_preload_keys",
-    "Com_purge",
-    "Com_purge_before_date",
     "Com_replica_start",
     "Com_replica_stop",
     "Com_resignal",
