@@ -215,9 +215,7 @@ impl<'p> Planner<'p> {
                 self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
             }
             let mut value = match assignment.value.kind {
-                ast::ExprKind::DefaultValue => {
-                    self.insert_value(&definition, column, &assignment.value)?
-                }
+                ast::ExprKind::DefaultValue => self.insert_value(&definition, column, &assignment.value)?,
                 _ => InsertValue::Expr(self.assigned_value(&definition, column, &assignment.value)?),
             };
             if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {

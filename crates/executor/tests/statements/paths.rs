@@ -96,10 +96,7 @@ fn joins() {
             "t const PRIMARY []\no ref t_id [Using index]",
         ),
         ("SELECT * FROM t LEFT JOIN o ON t.id = o.t_id", "t ALL - []\no ref t_id [Using index]"),
-        (
-            "SELECT * FROM t JOIN h ON t.c = h.v WHERE t.id = 3",
-            "t const PRIMARY []\nh ALL - [Using where]",
-        ),
+        ("SELECT * FROM t JOIN h ON t.c = h.v WHERE t.id = 3", "t const PRIMARY []\nh ALL - [Using where]"),
         ("SELECT * FROM t STRAIGHT_JOIN o ON t.id = o.id", "t ALL - []\no eq_ref PRIMARY []"),
         ("SELECT * FROM t FORCE INDEX (a) WHERE a > 3", "t range a [Using index condition]"),
         ("SELECT * FROM t IGNORE INDEX (PRIMARY) WHERE id = 3", "t ALL - [Using where]"),
