@@ -97,7 +97,7 @@ impl Session {
             if let Some(guards) = self.lock_step(&names, &mut steps).await? {
                 return Ok(guards);
             }
-            self.rest(&names, &mut steps).await?;
+            self.rest(&mut steps).await?;
         }
     }
 
@@ -139,11 +139,7 @@ impl Session {
     }
 
     /// The time between two steps; error 1205 when there is none left.
-    pub(super) async fn rest(
-        &self,
-        names: &[(LockName, LockMode)],
-        steps: &mut LockSteps,
-    ) -> Result<(), SqlError> {
+    pub(super) async fn rest(&self, steps: &mut LockSteps) -> Result<(), SqlError> {
         if steps.left.is_zero() {
             return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
         }

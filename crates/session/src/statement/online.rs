@@ -97,7 +97,7 @@ impl Session {
             if let Some(guards) = self.lock_step(&wanted, &mut steps).await? {
                 return Ok(guards);
             }
-            self.rest(&wanted, &mut steps).await?;
+            self.rest(&mut steps).await?;
         }
     }
 
