@@ -213,7 +213,7 @@ impl<'l> LockEnd<'l> {
                 self.locks.is_alone = true;
                 Ok(())
             }
-            None => session.rest(&self.wanted, &mut self.steps).await,
+            None => session.rest(&mut self.steps).await,
         }
     }
 }
