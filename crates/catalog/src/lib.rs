@@ -29,7 +29,7 @@ pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};
 pub use global_lock::{ClosedGate, Gate, Passage};
 pub use metadata_lock::{
-    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks, Rest,
+    Acquire, ListedLock, LockDeadlock, LockGuard, LockMode, LockName, LockOwner, MetadataLocks,
 };
 pub use name::{
     INFORMATION_SCHEMA, NAME_LENGTH_MAX, SYSTEM_DATABASES, canonical_database, check_column_name,

@@ -6,8 +6,8 @@
 //! behind the ALTER that waits for it. Who has read a table and begins to change it does not pass: as in MySQL that
 //! is a deadlock with the ALTER.
 //!
-//! Definitions ask in steps (`acquire_politely`): who has the lock already passes such a request, and one that takes too long
-//! is taken back, so that the others go on.
+//! Definitions ask in steps (`acquire_politely`): who has the lock already passes such a request. One that takes too long steps
+//! aside for a while (`acquire_aside`): then everybody passes it, and it still has the lock as soon as nobody else needs it.
 //!
 //! Deadlocks: an owner waits for at most one lock. Before it waits, the graph "waits for the holders and the
 //! waiters in front" is searched; if it leads back to the owner, the request fails with `Deadlock` (MySQL chooses
@@ -113,12 +113,22 @@ struct Holder {
     count: u32,
 }
 
+/// Whom a request lets pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Nobody who comes later.
+    Firm,
+    /// Those who hold the lock.
+    Polite,
+    /// Everybody.
+    Aside,
+}
+
 struct Waiter {
     ticket: u64,
     owner: LockOwner,
     mode: LockMode,
-    /// Lets those pass who hold the lock.
-    is_polite: bool,
+    manner: Manner,
     /// It would wait for ever: somebody who has the lock and waits for a definition that waits for him.
     is_refused: bool,
     waker: Option<Waker>,
@@ -159,20 +169,21 @@ impl Drop for LockGuard {
 impl MetadataLocks {
     /// Asks for a lock. The future may be dropped (time limit, KILL): the request is then forgotten.
     pub fn acquire(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
-        Acquire { locks: self.clone(), owner, name, mode, is_polite: false, ticket: None }
+        self.ask(owner, name, mode, Manner::Firm)
     }
 
     /// The same, letting those pass who have the lock: they are waited for anyway.
     pub fn acquire_politely(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
-        let mut acquire = self.acquire(owner, name, mode);
-        acquire.is_polite = true;
-        acquire
+        self.ask(owner, name, mode, Manner::Polite)
     }
 
-    /// Shows an owner as one who waits while he does not ask.
-    pub fn rest(self: &Arc<Self>, owner: LockOwner, awaited: LockName) -> Rest {
-        self.show_wait(owner, Some(awaited));
-        Rest { locks: self.clone(), owner }
+    /// The same, letting everybody pass.
+    pub fn acquire_aside(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode) -> Acquire {
+        self.ask(owner, name, mode, Manner::Aside)
+    }
+
+    fn ask(self: &Arc<Self>, owner: LockOwner, name: LockName, mode: LockMode, manner: Manner) -> Acquire {
+        Acquire { locks: self.clone(), owner, name, mode, manner, ticket: None }
     }
 
     /// The lock if it is free now, without a request that could wait.
@@ -222,24 +233,12 @@ impl MetadataLocks {
     }
 }
 
-/// The time between two requests: see `MetadataLocks::rest`.
-pub struct Rest {
-    locks: Arc<MetadataLocks>,
-    owner: LockOwner,
-}
-
-impl Drop for Rest {
-    fn drop(&mut self) {
-        self.locks.show_wait(self.owner, None);
-    }
-}
-
 pub struct Acquire {
     locks: Arc<MetadataLocks>,
     owner: LockOwner,
     name: LockName,
     mode: LockMode,
-    is_polite: bool,
+    manner: Manner,
     /// Set while the request is in the queue.
     ticket: Option<u64>,
 }
@@ -265,17 +264,16 @@ impl Future for Acquire {
         }
         if this.ticket.is_none() {
             if table.would_deadlock(this.owner, &this.name, this.mode)
-                && !(this.is_polite && table.refuse_others(this.owner, &this.name))
+                && !(this.manner != Manner::Firm && table.refuse_others(this.owner, &this.name))
             {
                 return Poll::Ready(Err(LockDeadlock));
             }
             let waker = Some(context.waker().clone());
-            let (owner, mode, is_polite) = (this.owner, this.mode, this.is_polite);
-            this.ticket =
-                Some(table.enqueue(
-                    &this.name,
-                    Waiter { ticket: 0, owner, mode, is_polite, is_refused: false, waker },
-                ));
+            let (owner, mode, manner) = (this.owner, this.mode, this.manner);
+            this.ticket = Some(
+                table
+                    .enqueue(&this.name, Waiter { ticket: 0, owner, mode, manner, is_refused: false, waker }),
+            );
         }
         Poll::Pending
     }
@@ -488,9 +486,11 @@ impl Lock {
     fn goes_before(&self, waiter: &Waiter, owner: LockOwner, mode: LockMode) -> bool {
         let passes = |holder: &Holder| {
             holder.owner == owner
-                && (waiter.is_polite || holder.mode >= mode || holder.mode == LockMode::Upgradable)
+                && (waiter.manner == Manner::Polite
+                    || holder.mode >= mode
+                    || holder.mode == LockMode::Upgradable)
         };
-        conflict(waiter.mode, mode) && !self.holders.iter().any(passes)
+        waiter.manner != Manner::Aside && conflict(waiter.mode, mode) && !self.holders.iter().any(passes)
     }
 
     /// Grants to everybody whom no holder and nobody in front stops, as `try_grant` would.
@@ -498,9 +498,13 @@ impl Lock {
         let mut position = 0;
         // Each mode once.
         let mut modes_in_front: Vec<LockMode> = Vec::new();
-        while let Some(&Waiter { owner, mode, .. }) = self.queue.get(position) {
+        while let Some(&Waiter { owner, mode, manner, .. }) = self.queue.get(position) {
             let is_behind = modes_in_front.iter().any(|in_front| conflict(*in_front, mode));
             if is_behind || self.held_against(owner, mode) {
+                if manner == Manner::Aside {
+                    position += 1;
+                    continue;
+                }
                 if mode == LockMode::Exclusive {
                     // Nobody behind it goes on.
                     return;

@@ -162,6 +162,24 @@ fn a_holder_passes_a_polite_request_and_newcomers_do_not() {
 }
 
 #[test]
+fn everybody_passes_a_request_that_stands_aside_until_the_lock_is_free() {
+    let locks = Arc::new(MetadataLocks::default());
+    let reader = take(&locks, 1, "t", LockMode::Shared).unwrap();
+    let mut alter = pin!(locks.acquire_aside(LockOwner(2), name("t"), LockMode::Exclusive));
+    assert!(poll_once(alter.as_mut()).is_none());
+    assert_eq!(locks.awaited(LockOwner(2)), Some(name("t")));
+    let newcomer = take(&locks, 3, "t", LockMode::SharedWrite).expect("it passes");
+    let mut other = pin!(locks.acquire(LockOwner(4), name("t"), LockMode::NoWrite));
+    assert!(poll_once(other.as_mut()).is_none());
+    drop(newcomer);
+    let other = poll_once(other.as_mut()).expect("behind a request that keeps nobody").unwrap();
+    drop(reader);
+    assert!(poll_once(alter.as_mut()).is_none());
+    drop(other);
+    assert!(poll_once(alter.as_mut()).is_some());
+}
+
+#[test]
 fn an_upgradable_lock_lets_all_but_its_like_in_and_passes_those_who_wait() {
     let locks = Arc::new(MetadataLocks::default());
     let own = take(&locks, 1, "t", LockMode::Upgradable).unwrap();

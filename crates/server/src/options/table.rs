@@ -383,6 +383,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     option(
         Storage,
+        "ddl-lock-step",
+        Integer { min: 1, max: 31_536_000_000 },
+        "50",
+        Variable,
+        "Milliseconds for which a definition that waits for a table first keeps later statements waiting.",
+    ),
+    option(
+        Storage,
         "innodb-lock-wait-timeout",
         Integer { min: 1, max: 1_073_741_824 },
         "50",

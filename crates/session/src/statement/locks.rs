@@ -9,22 +9,24 @@ use definition::TableName;
 use super::guard::within;
 use crate::session::Session;
 
-/// How long a definition's request keeps others waiting, at first and at most. Those who have the table go on meanwhile, so
-/// it takes longer only when one of them does.
-const STEP_MIN: Duration = Duration::from_millis(50);
-const STEP_MAX: Duration = Duration::from_millis(400);
+/// How many times longer than the first one the longest request is.
+const STEPS_MAX: u32 = 8;
 /// How long the others have between two requests.
 const REST: Duration = Duration::from_millis(100);
 
-/// The requests for one lock, as long as `lock_wait_timeout` in all.
+/// The requests for one lock, as long as `lock_wait_timeout` in all. The first one keeps others waiting for `ddl_lock_step`. Those
+/// who have the table go on meanwhile, so it takes longer only when one of them does.
 pub(super) struct LockSteps {
     step: Duration,
+    step_max: Duration,
     left: Duration,
 }
 
 impl LockSteps {
     pub fn new(session: &Session) -> LockSteps {
-        LockSteps { step: STEP_MIN, left: Duration::from_secs(session.settings.lock_wait_timeout_s) }
+        let step = Duration::from_millis(session.settings.ddl_lock_step_ms);
+        let left = Duration::from_secs(session.settings.lock_wait_timeout_s);
+        LockSteps { step, step_max: step * STEPS_MAX, left }
     }
 
     fn take(&mut self, wanted: Duration) -> Duration {
@@ -36,7 +38,7 @@ impl LockSteps {
     /// How long the next request may take.
     fn next(&mut self) -> Duration {
         let step = self.step;
-        self.step = (step + step / 8).min(STEP_MAX);
+        self.step = (step + step / 8).min(self.step_max);
         self.take(step)
     }
 }
@@ -97,7 +99,7 @@ impl Session {
             if let Some(guards) = self.lock_step(&names, &mut steps).await? {
                 return Ok(guards);
             }
-            self.rest(&mut steps).await?;
+            self.rest(&names, &mut steps).await?;
         }
     }
 
@@ -138,12 +140,22 @@ impl Session {
         }
     }
 
-    /// The time between two steps; error 1205 when there is none left.
-    pub(super) async fn rest(&self, steps: &mut LockSteps) -> Result<(), SqlError> {
+    /// The time between two steps, which ends when the lock that was in the way is free; error 1205 when there is none left.
+    pub(super) async fn rest(
+        &self,
+        names: &[(LockName, LockMode)],
+        steps: &mut LockSteps,
+    ) -> Result<(), SqlError> {
         if steps.left.is_zero() {
             return Err(error_code::ER_LOCK_WAIT_TIMEOUT.plain());
         }
-        self.instance.timer().sleep(steps.take(REST)).await;
+        let (locks, owner) = (self.instance.catalog().locks(), self.lock_owner());
+        let is_taken = |(name, mode): &&(LockName, LockMode)| locks.try_acquire(owner, name, *mode).is_none();
+        if let Some((name, mode)) = names.iter().find(is_taken) {
+            let aside = locks.acquire_aside(owner, name.clone(), *mode);
+            // Whom it would wait for ever is told by the next step.
+            drop(within(self.instance.timer(), steps.take(REST), aside).await);
+        }
         Ok(())
     }
 

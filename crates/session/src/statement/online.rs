@@ -97,7 +97,7 @@ impl Session {
             if let Some(guards) = self.lock_step(&wanted, &mut steps).await? {
                 return Ok(guards);
             }
-            self.rest(&mut steps).await?;
+            self.rest(&wanted, &mut steps).await?;
         }
     }
 
@@ -213,7 +213,7 @@ impl<'l> LockEnd<'l> {
                 self.locks.is_alone = true;
                 Ok(())
             }
-            None => session.rest(&mut self.steps).await,
+            None => session.rest(&self.wanted, &mut self.steps).await,
         }
     }
 }

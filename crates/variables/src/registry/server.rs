@@ -71,6 +71,9 @@ pub(super) const SERVER: &[Definition] = &[
     choice("concurrent_insert", Global, "AUTO", &["NEVER", "AUTO", "ALWAYS"]),
     unsigned("connect_timeout", Global, 10, 2, 31536000).obeyed("Seconds to wait for the handshake."),
     text("datadir", Global, "").read_only(),
+    unsigned("ddl_lock_step", Both, 50, 1, 31536000000).obeyed(
+        "Milliseconds for which a definition that waits for a table first keeps later statements waiting.",
+    ),
     choice("delay_key_write", Global, "ON", &["OFF", "ON", "ALL"]),
     text("disabled_storage_engines", Global, "").read_only().fixed(),
     boolean("disconnect_on_expired_password", Global, true).read_only(),
