@@ -5,13 +5,14 @@ use crate::condition::split_conjuncts;
 use crate::error_codes::ER_MULTI_UPDATE_KEY_CONFLICT;
 use crate::from::{JoinTree, Joined};
 use crate::moved_rows::{moves_rows, reads_assigned};
-use crate::planner::Planner;
+use crate::planner::{Planner, not_supported};
 use crate::select_build::{BoundSelect, RowSource};
 use crate::select_items::SelectItem;
 use crate::select_subquery::{apply_all, place_subqueries};
 use crate::view_change::MergedView;
+use crate::walk::{any, has_aggregate};
 use datum::{SqlError, error_code};
-use expression::Expr;
+use expression::{Expr, ExprKind};
 use parser::ast;
 use plan::{
     Assignment, DefaultSource, DeletePlan, DeleteTarget, InsertValue, LockClause, LockWait, Node, NodeKind,
@@ -60,7 +61,7 @@ impl<'p> Planner<'p> {
         is_single &= joined.tree.sources().count_ones() == 1;
         // MySQL: at READ COMMITTED an UPDATE of one table reads others without locks, every other change with.
         self.share_reads(!is_single);
-        let mut targets = self.update_targets(update.assignments)?;
+        let mut targets = self.update_targets(update.assignments, is_single)?;
         let rules = self.target_checks(&targets)?;
         let clauses =
             Clauses { filter: update.filter, order_by: update.order_by, limit: update.limit, is_single };
@@ -192,6 +193,7 @@ impl<'p> Planner<'p> {
     fn update_targets(
         &mut self,
         assignments: &[ast::Assignment<'p>],
+        is_single: bool,
     ) -> Result<Vec<(usize, Vec<Assignment>)>, SqlError> {
         let mut targets: Vec<(usize, Vec<Assignment>)> = Vec::new();
         for assignment in assignments {
@@ -214,6 +216,7 @@ impl<'p> Planner<'p> {
             if block.sources[source].origin.is_inner {
                 self.need_column(self.blocks.len() - 1, source, column, Rights::UPDATE, false)?;
             }
+            let known_subqueries = self.block().subqueries.len();
             let mut value = match assignment.value.kind {
                 ast::ExprKind::DefaultValue => self.insert_value(&definition, column, &assignment.value)?,
                 _ => InsertValue::Expr(self.assigned_value(&definition, column, &assignment.value)?),
@@ -221,8 +224,12 @@ impl<'p> Planner<'p> {
             if let InsertValue::Default(DefaultSource::Expr(expr)) = &mut value {
                 self.block().read_row_of(source, expr);
             }
+            if is_single {
+                let assigned = targets.iter().flat_map(|(_, list)| list).map(|assignment| assignment.column);
+                self.refuse_reading_assigned(known_subqueries, source, assigned.collect())?;
+            }
             if let InsertValue::Expr(expr) = &value
-                && crate::walk::has_aggregate(expr)
+                && has_aggregate(expr)
             {
                 return Err(error_code::ER_INVALID_GROUP_FUNC_USE.plain());
             }
@@ -235,6 +242,25 @@ impl<'p> Planner<'p> {
             }
         }
         Ok(targets)
+    }
+
+    /// The plan computes subqueries from the row as it was, where an UPDATE of one table has given it new values already.
+    fn refuse_reading_assigned(
+        &mut self,
+        known_subqueries: usize,
+        source: usize,
+        assigned: Vec<usize>,
+    ) -> Result<(), SqlError> {
+        let block = self.block();
+        let places: Vec<usize> = assigned.iter().map(|&column| block.position(source, column)).collect();
+        let reads = |part: &Expr| matches!(part.kind, ExprKind::Column(place) if places.contains(&place));
+        let taken = |subquery: &PendingSubquery| {
+            subquery.left.iter().chain(&subquery.correlation).any(|(_, expr)| any(expr, &reads))
+        };
+        match block.subqueries[known_subqueries..].iter().any(taken) {
+            true => Err(not_supported("a subquery that reads a column which the statement has assigned")),
+            false => Ok(()),
+        }
     }
 
     /// What rows of each target need before they are written. Error 1393 where the statement changes more than one table

@@ -115,6 +115,18 @@ fn a_session_beyond_connection_memory_limit_is_closed() {
     assert_eq!(error.number, 4082);
     assert!(error.text.contains("Connection memory limit 2097152 bytes exceeded. Consumed "), "{error:?}");
     assert!(user.is_closed());
+    // What a statement could write to disk instead is no exception.
+    let many = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 40000) \
+                SELECT COUNT(*) FROM (SELECT n, REPEAT('x', 200) AS x FROM r ORDER BY n DESC LIMIT 39999) AS t";
+    let settings = ["SET cte_max_recursion_depth = 100000", "SET sort_buffer_size = 67108864"];
+    let mut user = server.connect();
+    user.log_in("u").expect("an account");
+    user.execute_all(&settings);
+    assert_eq!(user.query(many).expect_err("too much").number, 4082);
+    assert!(user.is_closed());
+    root.execute_all(&settings);
+    let counted = root.query(many).expect("CONNECTION_ADMIN is exempt");
+    assert_eq!(counted, [[Some("39999".to_owned())]]);
     root.execute("SET @a = REPEAT('x', 10000000)").expect("CONNECTION_ADMIN is exempt");
     root.execute_all(&[
         "SET GLOBAL connection_memory_limit = DEFAULT",

@@ -7,13 +7,7 @@ use std::time::Duration;
 use datum::Value;
 use instance::{Instance, KillKind};
 use session::CursorKind;
-use support::{Client, Printer, new_server};
-
-fn run<T>(test: impl AsyncFnOnce(Arc<Instance>) -> T) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await })
-}
+use support::{Client, Printer, run};
 
 /// How much of the log survives a crash, and how much there is.
 async fn log_lsns(client: &mut Client) -> (u64, u64) {

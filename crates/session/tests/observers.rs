@@ -6,15 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use instance::Instance;
-use support::{Client, new_server};
+use support::{Client, run};
 
 /// All clients of a test run on one thread.
-fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await });
-}
-
 type Running = tokio::task::JoinHandle<(Client, String)>;
 
 fn start(mut client: Client, text: &'static str) -> Running {

@@ -8,15 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use instance::{Instance, KillKind};
-use support::{Client, new_server};
+use support::{Client, run};
 
 const SOUND: &str = "Table\tOp\tMsg_type\tMsg_text\nd.t\tcheck\tstatus\tOK\n";
-
-fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await });
-}
 
 async fn client(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;

@@ -7,13 +7,10 @@ use std::sync::Arc;
 use datum::Value;
 use instance::{Instance, ResultShape};
 use session::{CursorKind, PreparedInfo};
-use support::{Client, Printer, new_server};
+use support::{Client, Printer};
 
 fn run(test: impl AsyncFnOnce(Arc<Instance>, Client)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async {
-        let server = new_server().await;
+    support::run(async |server| {
         let mut client = Client::connect(&server).await;
         client.query("create database d; use d").await;
         client

@@ -6,13 +6,7 @@ use std::sync::Arc;
 use datum::Value;
 use instance::{Instance, ResultShape};
 use session::{CursorKind, PreparedInfo};
-use support::{Client, Printer, new_server};
-
-fn run<T>(test: impl AsyncFnOnce(Arc<Instance>) -> T) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await })
-}
+use support::{Client, Printer, run};
 
 async fn client_in_database(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;

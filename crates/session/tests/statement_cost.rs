@@ -9,7 +9,7 @@ use datum::{SqlError, Value};
 use env::coroutine::{Allocations, CountedAllocator, thread_allocations};
 use instance::ResultShape;
 use session::{CursorKind, FlushFuture, OkInfo, ResultSink, Session, StatusInfo};
-use support::{Client, new_server};
+use support::{Client, run};
 
 #[global_allocator]
 static ALLOCATOR: CountedAllocator<std::alloc::System> = CountedAllocator(std::alloc::System);
@@ -91,10 +91,7 @@ async fn cost_of_text(session: &mut Session, text: impl Fn(i64) -> String) -> Al
 
 #[test]
 fn statements_take_no_more_memory_than_they_did() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async {
-        let server = new_server().await;
+    run(async |server| {
         let mut client = Client::connect(&server).await;
         client.query("create database d; use d").await;
         client

@@ -6,15 +6,9 @@ use std::time::{Duration, Instant};
 
 use catalog::{LockGuard, LockMode, LockName, LockOwner};
 use instance::{Instance, KillKind};
-use support::{Client, new_server};
+use support::{Client, run};
 
 /// All clients of a test run on one thread, so a call that blocked it would stop the others.
-fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await });
-}
-
 fn start(mut client: Client, text: &'static str) -> tokio::task::JoinHandle<(Client, String)> {
     tokio::task::spawn_local(async move {
         let answer = client.query(text).await;

@@ -4,18 +4,12 @@ mod support;
 use std::sync::Arc;
 
 use instance::{Instance, KillKind};
-use support::{Client, new_server};
+use support::{Client, run};
 
 const RMERR: &str = "ERROR 1401 (XAE03): XAER_RMERR: Fatal error occurred in the transaction branch - check your data \
                      for consistency\n";
 const NOTA: &str = "ERROR 1397 (XAE04): XAER_NOTA: Unknown XID\n";
 const NONE: &str = "formatID\tgtrid_length\tbqual_length\tdata\n";
-
-fn run(test: impl AsyncFnOnce(Arc<Instance>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async { test(new_server().await).await });
-}
 
 async fn client_in_database(server: &Arc<Instance>) -> Client {
     let mut client = Client::connect(server).await;

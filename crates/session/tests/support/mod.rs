@@ -22,6 +22,14 @@ pub async fn new_server() -> Arc<Instance> {
     serve(engine::Engine::in_memory(), Arc::new(TokioTimer)).await
 }
 
+/// Runs a test against a new server, on this thread alone; the test may spawn local tasks.
+#[allow(dead_code, reason = "each test binary has its own copy of this module")]
+pub fn run<T>(test: impl AsyncFnOnce(Arc<Instance>) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async { test(new_server().await).await })
+}
+
 pub async fn serve(engine: Arc<engine::Engine>, timer: Arc<dyn Timer>) -> Arc<Instance> {
     serve_with(engine, timer, Vec::new()).await
 }
