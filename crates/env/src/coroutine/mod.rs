@@ -13,6 +13,7 @@
 //! coroutine a yield point does nothing and `wait` refuses.
 
 mod allocator;
+mod room;
 mod stack;
 
 use std::any::Any;
@@ -30,6 +31,7 @@ use crate::TaskWaits;
 
 pub use allocator::{Allocations, CountedAllocator, thread_allocations};
 use corosensei::{CoroutineResult, Yielder};
+pub use room::{Roomy, roomy};
 use stack::Stack;
 
 /// How long a poll may have the thread before a yield point takes it away: about what a turn of all other tasks takes.
@@ -107,6 +109,8 @@ struct Inner {
     waker: Cell<Option<NonNull<Waker>>>,
     /// What the poll had waited for when it was left.
     waits: Cell<Option<TaskWaits>>,
+    /// Where the stack ends that it runs on: its own, or one that `roomy` has given it.
+    limit: Cell<usize>,
     switched: RefCell<Switched>,
 }
 
@@ -306,7 +310,9 @@ impl Coroutine {
             inner.yielder.set(yielder);
             poll_for_ever(inner)
         };
+        let stack = Stack::new()?;
         let inner = Inner {
+            limit: Cell::new(stack.usable_from()),
             yielder: Cell::new(null()),
             since: Cell::new(Instant::now()),
             is_to_end: Cell::new(None),
@@ -317,7 +323,7 @@ impl Coroutine {
             outcome: Cell::new(None),
             waker: Cell::new(None),
             waits: Cell::new(None),
-            switched: RefCell::new(Switched::with_stack(Stack::new()?, body)),
+            switched: RefCell::new(Switched::with_stack(stack, body)),
         };
         Some(Coroutine(Box::new(inner)))
     }

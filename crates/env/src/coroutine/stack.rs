@@ -34,6 +34,25 @@ impl Stack {
         };
         (guarded == 0).then_some(stack)
     }
+
+    /// Above the pages that fault.
+    pub(super) fn usable_from(&self) -> usize {
+        self.start.addr().get() + GUARD_BYTES
+    }
+}
+
+/// A stack that is run on for a while by one that does not own it.
+pub(super) struct BorrowedStack<'s>(pub &'s Stack);
+
+// SAFETY: that of the stack it borrows.
+unsafe impl corosensei::stack::Stack for BorrowedStack<'_> {
+    fn base(&self) -> StackPointer {
+        self.0.base()
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.0.limit()
+    }
 }
 
 // SAFETY: megabytes of memory above pages that fault.

@@ -181,3 +181,43 @@ fn work_ends_at_a_yield_point_when_it_is_to_end() {
     assert!(is_dropped.get());
     assert_eq!(result.get(), None);
 }
+
+/// Each level takes a megabyte of stack and gives the thread away at the bottom.
+fn nest(depth: usize) -> Pin<Box<dyn Future<Output = usize>>> {
+    Box::pin(async move {
+        let sum = roomy(Box::pin(async move {
+            if depth == 0 {
+                work_for(SLICE * 2);
+                return 0;
+            }
+            deep_frame(nest(depth - 1).as_mut())
+        }));
+        depth + sum.await.expect("the system has memory for stacks")
+    })
+}
+
+#[inline(never)]
+fn deep_frame(future: Pin<&mut dyn Future<Output = usize>>) -> usize {
+    let frame = std::hint::black_box([1u8; 1 << 20]);
+    let Poll::Ready(sum) = future.poll(&mut Context::from_waker(Waker::noop())) else { return 0 };
+    sum + usize::from(frame[sum % frame.len()]) - 1
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "stacks are switched")]
+fn what_nests_deeper_than_a_stack_has_room() {
+    let sum = Rc::new(Cell::new(0));
+    let seen = sum.clone();
+    let mut step = poll(task(async move { seen.set(nest(100).await) }));
+    let mut steps = 0;
+    while let Step::Yields(left) = step {
+        steps += 1;
+        step = left.resume();
+    }
+    assert!(matches!(step, Step::Done(_, Ok(Poll::Ready(())))));
+    assert_eq!(sum.get(), 5050);
+    assert!(steps >= 1, "{steps}");
+    // Outside of coroutines, too.
+    let polled = nest(40).as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!(polled, Poll::Ready(820));
+}

@@ -51,13 +51,7 @@ impl Session {
         let targets = targets_of(&shared, arguments, request, &full)?;
         let mut run = Run::new(shared.clone());
         self.pass_arguments(&mut run, arguments, request, shield).await?;
-        let depth = self.programs.depth();
-        let result = match self.enter_program(&shared) {
-            Ok(()) => Box::pin(self.run_program(&mut run, shield, sink)).await,
-            Err(error) => Err(error),
-        };
-        self.leave_programs(depth);
-        result?;
+        self.run_called(&mut run, shield, sink).await?;
         if !self.programs.is_inside_statement() {
             self.end_statement_transaction(shield).await?;
         }

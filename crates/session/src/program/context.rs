@@ -16,8 +16,8 @@ use crate::diagnostics::Area;
 use crate::privileges::Privileges;
 use crate::session::Session;
 
-/// Programs call each other this deep at most; each level takes room on the worker's stack.
-const PROGRAM_DEPTH_MAX: usize = 40;
+/// Programs call each other this deep at most: a procedure itself as often as `max_sp_recursion_depth` can allow, and as much again.
+const PROGRAM_DEPTH_MAX: usize = 512;
 
 /// The programs that run in a session, and what they leave for each other.
 #[derive(Default)]
@@ -188,7 +188,7 @@ impl Session {
     }
 }
 
-const ER_STACK_OVERRUN: datum::ErrorCode =
+pub(super) const ER_STACK_OVERRUN: datum::ErrorCode =
     datum::ErrorCode::new(1436, "HY000", "Thread stack overrun: stored programs call each other too deep");
 pub(super) const ER_NO_SUCH_USER: datum::ErrorCode =
     datum::ErrorCode::new(1449, "HY000", "The user specified as a definer ('%s'@'%s') does not exist");

@@ -42,14 +42,8 @@ impl StatementHost for Session {
                 let from = super::call::type_of(&value);
                 self.assign(&mut run, slot, value, &from)?;
             }
-            let depth = self.programs.depth();
             let before = self.shared.diagnostics.lock().area();
-            let result = match self.enter_program(&shared) {
-                Ok(()) => self.run_program(&mut run, &Shield::default(), &mut NoClient).await,
-                Err(error) => Err(error),
-            };
-            self.leave_programs(depth);
-            result?;
+            self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
             // What its statements have told is settled with it, but for what RETURN has.
             let told = {
                 let mut diagnostics = self.shared.diagnostics.lock();
@@ -132,15 +126,8 @@ impl Session {
                 value.is_null() && column.is_new && firing.old.is_none() && shared.generates(position);
             run.values[column.slot] = if is_due { Value::Int(0) } else { value };
         }
-        let depth = self.programs.depth();
         let before = self.shared.diagnostics.lock().area();
-        let shield = Shield::default();
-        let result = match self.enter_program(&shared) {
-            Ok(()) => self.run_program(&mut run, &shield, &mut NoClient).await,
-            Err(error) => Err(error),
-        };
-        self.leave_programs(depth);
-        result?;
+        self.run_called(&mut run, &Shield::default(), &mut NoClient).await?;
         self.shared.diagnostics.lock().replace(before);
         if let Some(NewRow::Changeable(new)) = &mut firing.new {
             for (column, &position) in columns.filter(|(column, _)| column.is_new && column.is_assigned) {

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use datum::{ColumnType, Severity, SqlError, TypeKind, Value, error_code};
+use env::coroutine::roomy;
 use env::yield_now;
 use instance::{SharedProgram, count};
 use program::{Frame, Instruction, RaisedCondition};
 
+use super::context::ER_STACK_OVERRUN;
 use crate::diagnostics::Area;
 use crate::session::Session;
 use crate::sink::{ResultSink, StatusFlags, StatusInfo};
@@ -84,6 +86,23 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// A program that a statement calls begins, runs to its end and is left.
+    pub(super) async fn run_called(
+        &mut self,
+        run: &mut Run,
+        shield: &Shield,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let depth = self.programs.depth();
+        let shared = run.shared.clone();
+        let result = match self.enter_program(&shared) {
+            Ok(()) => roomy(Box::pin(self.run_program(run, shield, sink))).await,
+            Err(error) => Some(Err(error)),
+        };
+        self.leave_programs(depth);
+        result.unwrap_or_else(|| Err(ER_STACK_OVERRUN.plain()))
     }
 
     /// Runs the program to its end.
