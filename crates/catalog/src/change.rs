@@ -19,6 +19,8 @@ pub struct SchemaChange {
     edits: Vec<Edit>,
     /// Trees whose rows have other columns from now on.
     renewed: Vec<TreeId>,
+    /// Trees that take the places of empty ones.
+    filled: Vec<TreeId>,
 }
 
 enum Edit {
@@ -35,7 +37,7 @@ enum Edit {
 impl SchemaChange {
     pub(crate) fn new(catalog: Arc<Catalog>) -> SchemaChange {
         let transaction = catalog.engine().begin(Isolation::RepeatableRead, AccessMode::ReadWrite);
-        SchemaChange { catalog, transaction, edits: Vec::new(), renewed: Vec::new() }
+        SchemaChange { catalog, transaction, edits: Vec::new(), renewed: Vec::new(), filled: Vec::new() }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -133,6 +135,19 @@ impl SchemaChange {
         handle.ready_within(&mut self.transaction).await?;
         self.edits.push(Edit::PutTable(handle.clone()));
         Ok(handle)
+    }
+
+    /// Puts trees that were filled in the places of the table's own, which have no records for anybody: whoever has an older
+    /// snapshot still sees none.
+    pub async fn replace_empty(
+        &mut self,
+        before: &Arc<TableDef>,
+        filled: TableDef,
+    ) -> Result<Arc<TableHandle>, SqlError> {
+        self.drop_trees(before).await?;
+        let trees = filled.indexes.iter().map(|index| index.tree).chain([filled.tree]);
+        self.filled.extend(trees.map(TreeId));
+        self.put_table(filled).await
     }
 
     /// A histogram goes with its column.
@@ -289,10 +304,11 @@ impl SchemaChange {
     /// Makes everything durable and visible. The future must be run to its end: dropped in the middle, the
     /// dictionary may have changed while the copy in memory has not.
     pub async fn commit(self) -> Result<(), SqlError> {
-        let SchemaChange { catalog, transaction, edits, renewed } = self;
+        let SchemaChange { catalog, transaction, edits, renewed, filled } = self;
         let mark = transaction.change_mark();
         transaction.commit().await.map_err(|error| engine_error("data dictionary", error))?;
         renewed.iter().for_each(|tree| catalog.engine().hide_from_older(*tree, &mark));
+        filled.iter().for_each(|tree| catalog.engine().show_empty_to_older(*tree));
         show_temporary_tables(&catalog, &edits);
         catalog.publish(|state| {
             for edit in edits {

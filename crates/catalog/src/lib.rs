@@ -23,7 +23,7 @@ mod statistics;
 mod validate;
 mod viewer;
 
-pub use build::{BuildWork, CopiedKeys, IndexBuild, TableCopy};
+pub use build::{BuildWork, CopiedKeys, IndexBuild, TableCopy, TableFill};
 pub use catalog::{Catalog, LiveTable, StoredSettings};
 pub use change::SchemaChange;
 pub use check::{check_table, checksum_table};

@@ -23,7 +23,7 @@ use crate::spill::Spills;
 use crate::stats::Counters;
 use crate::transaction::Transaction;
 use crate::transaction_state::TransactionState;
-use crate::trees::Trees;
+use crate::trees::{InView, Trees};
 use crate::writers::Writers;
 use crate::{AccessMode, EngineError, FlushAtCommit, Isolation, TreeId};
 use btree::{Edit, Mtr, Space, Tree};
@@ -197,12 +197,13 @@ impl Engine {
         self.trees.get(tree).ok_or(EngineError::NoSuchTree(tree))
     }
 
-    /// The tree for a plain read. `SnapshotTooOld` if it was created after what the read sees: its records have no
+    /// The tree for a plain read, `None` if it sees no records of it. `SnapshotTooOld` if it was created after what the read sees: its records have no
     /// versions that would tell (`load`).
-    pub(crate) fn tree_in_view(&self, tree: TreeId, view: &View) -> Result<Tree, EngineError> {
-        match self.trees.get_if(tree, |creator| view.sees(creator)) {
-            Some(Some(tree)) => Ok(tree),
-            Some(None) => Err(EngineError::SnapshotTooOld),
+    pub(crate) fn tree_in_view(&self, tree: TreeId, view: &View) -> Result<Option<Tree>, EngineError> {
+        match self.trees.in_view(tree, |creator| view.sees(creator)) {
+            Some(InView::Tree(tree)) => Ok(Some(tree)),
+            Some(InView::Empty) => Ok(None),
+            Some(InView::Younger) => Err(EngineError::SnapshotTooOld),
             None => Err(EngineError::NoSuchTree(tree)),
         }
     }

@@ -60,7 +60,7 @@ impl Transaction {
         self.prepare_snapshot().await?;
         let view = self.view();
         let engine = &self.work.engine;
-        let handle = engine.tree_in_view(tree, &view)?;
+        let Some(handle) = engine.tree_in_view(tree, &view)? else { return Ok(Found::Absent) };
         engine
             .lookup(&handle, key, |record, page_lsn| {
                 view.visible(engine, tree, key, record, page_lsn, Found::from_record)

@@ -185,7 +185,10 @@ impl Cursor {
         out: &mut EntryBatch,
     ) -> Result<Pause, EngineError> {
         let handle = match access {
-            Access::View(view) => engine.tree_in_view(self.tree, view)?,
+            Access::View(view) => match engine.tree_in_view(self.tree, view)? {
+                Some(tree) => tree,
+                None => return Ok(Pause::RangeEnd),
+            },
             Access::Locks(_) => engine.tree(self.tree)?,
         };
         let direction = match self.direction {

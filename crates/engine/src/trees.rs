@@ -41,6 +41,17 @@ pub(crate) struct LiveTree {
     pub with_chains: bool,
     /// Who created it, if that was after the start: snapshots that do not see that commit cannot read the tree.
     pub creator: Option<Arc<TransactionState>>,
+    /// It took the place of an empty tree, which is what those snapshots see.
+    pub was_empty: bool,
+}
+
+/// What a snapshot has of a tree.
+pub(crate) enum InView {
+    Tree(Tree),
+    /// It sees none of the tree's records.
+    Empty,
+    /// It is older than the tree.
+    Younger,
 }
 
 pub(crate) struct Trees {
@@ -68,15 +79,19 @@ impl Trees {
         self.live.read().get(&tree).map(|live| live.tree)
     }
 
-    /// The tree; `Some(None)` if it has a creator whom `is_seen` does not see.
-    pub fn get_if(
+    /// The tree for whoever sees what `is_seen` says.
+    pub fn in_view(
         &self,
         tree: TreeId,
         is_seen: impl FnOnce(&Arc<TransactionState>) -> bool,
-    ) -> Option<Option<Tree>> {
+    ) -> Option<InView> {
         let live = self.live.read();
         let live = live.get(&tree)?;
-        Some(live.creator.as_ref().is_none_or(is_seen).then_some(live.tree))
+        Some(match live.creator.as_ref().is_none_or(is_seen) {
+            true => InView::Tree(live.tree),
+            false if live.was_empty => InView::Empty,
+            false => InView::Younger,
+        })
     }
 
     fn show_to_all(&self, tree: TreeId) {
@@ -113,11 +128,20 @@ impl Engine {
         self.trees.show_to_all(tree);
     }
 
+    /// The tree takes the place of an empty one: snapshots that do not see its creation see no records. Called behind the
+    /// commit, while nobody uses the tree.
+    pub fn show_empty_to_older(&self, tree: TreeId) {
+        if let Some(live) = self.trees.live.write().get_mut(&tree) {
+            live.was_empty = true;
+        }
+    }
+
     /// Snapshots that do not see the commit of `change` cannot read the tree any more: what its records mean has changed.
     /// Called behind the commit, while nobody uses the tree.
     pub fn hide_from_older(&self, tree: TreeId, change: &ChangeMark) {
         if let Some(live) = self.trees.live.write().get_mut(&tree) {
             live.creator = change.0.clone();
+            live.was_empty = false;
         }
     }
 
@@ -146,7 +170,7 @@ impl Transaction {
         let sequence = self.work.sequence();
         let tree = engine.create_root(&state, id, sequence).await?;
         self.work.push_undo(UndoItem::Tree { tree: id, root: tree.root }, UNDO_BYTES);
-        engine.trees.add(LiveTree { tree, with_chains: false, creator: Some(state) });
+        engine.trees.add(LiveTree { tree, with_chains: false, creator: Some(state), was_empty: false });
         if let Err(error) = engine.put_row(id, Some((LIVE, tree.root))).await {
             self.work.roll_back_to(sequence, true).await?;
             return Err(error);
@@ -265,7 +289,7 @@ impl Engine {
         let (tree, committed) = created.await.map_err(|error| self.pool_error(error))?;
         committed.map_err(|error| self.log_failed(&error))?;
         self.put_row(TreeId::CATALOG, Some((LIVE, tree.root))).await?;
-        self.trees.add(LiveTree { tree, with_chains: false, creator: None });
+        self.trees.add(LiveTree { tree, with_chains: false, creator: None, was_empty: false });
         Ok(())
     }
 
@@ -303,7 +327,7 @@ impl Engine {
             let with_chains =
                 [LIVE_WITH_CHAINS, DROPPED_WITH_CHAINS, SPILL_WITH_CHAINS, OLD_SPILL_WITH_CHAINS]
                     .contains(&state);
-            let live = LiveTree { tree, with_chains, creator: None };
+            let live = LiveTree { tree, with_chains, creator: None, was_empty: false };
             match state {
                 DROPPED | DROPPED_WITH_CHAINS => leftovers.drops.push(live),
                 SPILL | SPILL_WITH_CHAINS | OLD_SPILL | OLD_SPILL_WITH_CHAINS => {

@@ -251,7 +251,7 @@ impl Target for NewRows<'_> {
     }
 }
 
-fn decode_all(table: &TableHandle, key: &[u8], value: &[u8]) -> Result<Vec<Value>, SqlError> {
+pub(super) fn decode_all(table: &TableHandle, key: &[u8], value: &[u8]) -> Result<Vec<Value>, SqlError> {
     let definition = table.definition();
     let mut row = vec![Value::Null; definition.columns.len()];
     let wanted: Vec<(usize, usize)> = (0..row.len()).map(|column| (column, column)).collect();

@@ -6,10 +6,13 @@
 mod backlog;
 mod catch_up;
 mod copy;
+mod fill;
 mod index;
+mod numbered;
 mod sorted;
 
 pub use copy::{CopiedKeys, TableCopy};
+pub use fill::TableFill;
 pub use index::IndexBuild;
 
 use std::future::Future;

@@ -157,5 +157,5 @@ impl Engine {
 
 fn run_tree(tree: Tree) -> LiveTree {
     // The chains are not the tree's: see `runs`.
-    LiveTree { tree, with_chains: false, creator: None }
+    LiveTree { tree, with_chains: false, creator: None, was_empty: false }
 }

@@ -47,7 +47,7 @@ impl Engine {
         standing: Standing,
         with_chains: bool,
     ) -> Result<(), EngineError> {
-        let live = LiveTree { tree: *tree, with_chains, creator: None };
+        let live = LiveTree { tree: *tree, with_chains, creator: None, was_empty: false };
         self.put_found_spill(&FoundSpill { live, owner, standing }).await
     }
 
@@ -107,7 +107,7 @@ impl Engine {
                 env::yield_now().await;
             }
         }
-        let live = LiveTree { tree: spill.tree, with_chains: false, creator: None };
+        let live = LiveTree { tree: spill.tree, with_chains: false, creator: None, was_empty: false };
         self.drop_spill_tree(live).await
     }
 
@@ -150,7 +150,7 @@ impl Engine {
         state: &Arc<TransactionState>,
         spill: &Arc<Spill>,
     ) -> Result<(), EngineError> {
-        let live = LiveTree { tree: spill.tree, with_chains: false, creator: None };
+        let live = LiveTree { tree: spill.tree, with_chains: false, creator: None, was_empty: false };
         self.mark_undone(&live, state.id).await?;
         self.spills.remove(spill);
         state.set_spill(None);

@@ -2,7 +2,7 @@
 //! same schema change, so the table exists with all its rows or not at all.
 use std::sync::Arc;
 
-use catalog::{RowConverter, SchemaChange};
+use catalog::{RowConverter, SchemaChange, TableFill};
 use datum::{Condition, SqlError, SqlMode, Value};
 use engine::{LockMode, ReadMode, WaitPolicy};
 use executor::RowSink;
@@ -71,6 +71,7 @@ impl Session {
             targets: &mut targets,
             waiting: Vec::new(),
             duplicates,
+            fill: duplicates.is_none().then(|| TableFill::new(table, self.instance.temporary())),
             session: &*shared,
             filled: Filled::default(),
         };
@@ -79,6 +80,9 @@ impl Session {
             false => self.execute_source(&source.plan, parameters, &mut rows).await?,
         };
         rows.flush().await?;
+        if let Some(fill) = rows.fill.take() {
+            rows.filled.affected = fill.finish(rows.change).await?;
+        }
         Ok(rows.filled)
     }
 }
@@ -103,6 +107,8 @@ struct TableFiller<'a, 'c> {
     /// Rows with what was adjusted in them.
     waiting: Vec<(Vec<Value>, Vec<Condition>)>,
     duplicates: Option<DuplicateHandling>,
+    /// Where the rows go if no row may be there already.
+    fill: Option<TableFill>,
     session: &'a dyn SessionServices,
     filled: Filled,
 }
@@ -111,6 +117,9 @@ impl TableFiller<'_, '_> {
     /// Nobody else knows the new trees, so nothing is waited for.
     async fn insert(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.filled.records += 1;
+        if let Some(fill) = &mut self.fill {
+            return fill.push(self.change, row).await;
+        }
         let table = self.table;
         loop {
             let transaction = self.change.transaction();

@@ -138,6 +138,7 @@ impl Session {
         let handle = unpublished(&definition);
         let parameters = request.parameters.to_vec();
         let filled = self.fill_from(&mut change, &handle, (&source, duplicates), parameters).await?;
+        definition.auto_increment_start = definition.auto_increment_start.max(handle.auto_increment().peek());
         change.put_table(definition).await?;
         self.commit_change(change, shield).await?;
         self.commit_open(shield).await?;
