@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bench::Result;
 use clap::Args;
 use report::Subject;
+use serde_json::json;
 
 #[derive(Args)]
 pub struct Report {
@@ -22,6 +23,9 @@ pub struct Report {
     /// Write the values as CSV too.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Write the dips as JSON lines too: the second, how low it was, its cause, what changed most.
+    #[arg(long, value_name = "FILE")]
+    dips: Option<PathBuf>,
     /// The page's title.
     #[arg(long)]
     title: Option<String>,
@@ -38,6 +42,9 @@ impl Report {
         if let Some(path) = &self.csv {
             write(path, &report::csv(&subjects))?;
         }
+        if let Some(path) = &self.dips {
+            write(path, &dips(&subjects))?;
+        }
         for subject in &subjects {
             let low = report::dips(subject).len();
             println!("{}: {low} seconds below half of the median", subject.name);
@@ -45,6 +52,20 @@ impl Report {
         println!("{}", self.out.display());
         Ok(true)
     }
+}
+
+fn dips(subjects: &[Subject]) -> String {
+    let mut lines = String::new();
+    for subject in subjects {
+        for dip in report::dips(subject) {
+            let line = json!({
+                "subject": subject.name, "second": dip.second, "throughput": dip.throughput, "median": dip.median,
+                "cause": dip.cause, "changes": dip.changes,
+            });
+            lines.push_str(&format!("{line}\n"));
+        }
+    }
+    lines
 }
 
 fn title(subjects: &[Subject]) -> String {

@@ -4,15 +4,17 @@
 //! in hundredths of a second, sectors of 512 bytes and microseconds. Used by `recorder`, `bench`, `companion`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use client::Dsn;
 use serde_json::{Value, json};
 
 use crate::Values;
 
-/// Every so many samples all processes are looked at.
+/// Every so many samples all processes are looked at; each time while no processor idles.
 const ALL_PROCESSES_EVERY: u64 = 10;
+/// Ticks of idleness between two samples below which the processors count as taken.
+const IDLE_TICKS_MIN: f64 = 10.0;
 const PROCESSES_SHOWN: usize = 5;
 
 /// The host, and the process of the server if it is here.
@@ -20,8 +22,15 @@ const PROCESSES_SHOWN: usize = 5;
 pub struct Host {
     server: Option<u32>,
     cgroup: Option<String>,
+    /// The limits on disks of the server's group, which the older kind of cgroups has in a folder of its own.
+    limits: Option<PathBuf>,
+    /// Where the server's data lies, as this process sees it.
+    data: Option<PathBuf>,
     turn: u64,
+    idle: f64,
     processes: Vec<(u32, f64)>,
+    /// When they were looked at.
+    looked: u64,
     /// The busiest, as they were found last.
     shown: Values,
 }
@@ -31,7 +40,16 @@ impl Host {
     #[must_use]
     pub fn of(dsn: &Dsn) -> Self {
         let server = listening_process(dsn);
-        Self { server, cgroup: server.and_then(cgroup_of), ..Self::default() }
+        let (cgroup, limits) = (server.and_then(cgroup_of), server.and_then(limits_of));
+        Self { server, cgroup, limits, ..Self::default() }
+    }
+
+    /// Watches the room on the disk of the server's data; `folder` is as the server names it.
+    pub fn watch_data(&mut self, folder: &str) {
+        let Some(process) = self.server.filter(|_| !folder.is_empty()) else { return };
+        let way = if folder.starts_with('/') { "root" } else { "cwd" };
+        self.data =
+            Some(Path::new("/proc").join(process.to_string()).join(way).join(folder.trim_start_matches('/')));
     }
 
     /// The server's process.
@@ -53,7 +71,16 @@ impl Host {
         if let Some(cgroup) = &self.cgroup {
             cgroup_values(cgroup, &mut values);
         }
-        if self.turn.is_multiple_of(ALL_PROCESSES_EVERY) {
+        if let Some(folder) = &self.limits {
+            limit_values(folder, &mut values);
+        }
+        if let Some(room) = self.data.as_ref().and_then(|data| rustix::fs::statvfs(data).ok()) {
+            values.insert("host.data_free_bytes".into(), (room.f_bavail * room.f_frsize) as f64);
+            values.insert("host.data_bytes".into(), (room.f_blocks * room.f_frsize) as f64);
+        }
+        let idle = values.get("cpu.idle").copied().unwrap_or(0.0);
+        let is_taken = idle - std::mem::replace(&mut self.idle, idle) < IDLE_TICKS_MIN;
+        if is_taken || self.turn.is_multiple_of(ALL_PROCESSES_EVERY) {
             self.shown = self.busiest();
         }
         values.extend(self.shown.clone());
@@ -75,6 +102,7 @@ impl Host {
         }
         let before =
             |process| self.processes.iter().find(|(other, _)| *other == process).map(|(_, ticks)| *ticks);
+        let turns = (self.turn - std::mem::replace(&mut self.looked, self.turn)).max(1);
         if !self.processes.is_empty() {
             let mut used: Vec<(f64, String)> = now
                 .iter()
@@ -84,7 +112,7 @@ impl Host {
                 .collect();
             used.sort_by(|left, right| right.0.total_cmp(&left.0));
             for (ticks, name) in used.into_iter().take(PROCESSES_SHOWN).filter(|(ticks, _)| *ticks > 0.0) {
-                values.insert(format!("process.{name}"), ticks / ALL_PROCESSES_EVERY as f64);
+                values.insert(format!("process.{name}"), ticks / turns as f64);
             }
         }
         self.processes = now.into_iter().map(|(process, _, ticks)| (process, ticks)).collect();
@@ -212,6 +240,14 @@ fn process_values(process: u32, values: &mut Values) {
     if let Some((_, ticks)) = ticks_of(process) {
         values.insert("server.cpu".into(), ticks);
     }
+    if let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) {
+        // T is a process that a signal or a debugger holds.
+        let state = stat.rsplit_once(')').and_then(|(_, tail)| tail.trim_start().chars().next());
+        values.insert(
+            "server.stopped".into(),
+            f64::from(u8::from(state.is_some_and(|state| "Tt".contains(state)))),
+        );
+    }
     for line in fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default().lines() {
         if let Some((name @ ("read_bytes" | "write_bytes" | "syscr" | "syscw"), value)) =
             line.split_once(": ")
@@ -251,6 +287,43 @@ fn cgroup_values(folder: &str, values: &mut Values) {
         values.insert("cgroup.memory".into(), text.trim().parse().unwrap_or(0.0));
     }
     pressure(folder, "cgroup.psi", values);
+}
+
+/// The folder with the limits on disks of a process's group, unless the group is the host itself.
+fn limits_of(process: u32) -> Option<PathBuf> {
+    let text = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+    let old = text
+        .lines()
+        .find_map(|line| line.split_once(":blkio:"))
+        .map(|(_, path)| ("/sys/fs/cgroup/blkio", path));
+    let new = text.lines().find_map(|line| line.strip_prefix("0::")).map(|path| ("/sys/fs/cgroup", path));
+    let (root, path) = [old, new].into_iter().flatten().find(|(_, path)| *path != "/")?;
+    Some(Path::new(&format!("{root}{path}")).to_owned())
+}
+
+/// The smallest limit of each kind that is set.
+fn limit_values(folder: &Path, values: &mut Values) {
+    let mut put = |name: &str, limit: f64| {
+        let least = values.entry(format!("cgroup.limit.{name}")).or_insert(limit);
+        *least = least.min(limit);
+    };
+    // 8:0 rbps=max wbps=max riops=max wiops=500
+    for word in fs::read_to_string(folder.join("io.max")).unwrap_or_default().split_whitespace() {
+        if let Some((name, limit)) = word.split_once('=')
+            && let Ok(limit) = limit.parse()
+        {
+            put(name, limit);
+        }
+    }
+    for (file, name) in
+        [("read_iops", "riops"), ("write_iops", "wiops"), ("read_bps", "rbps"), ("write_bps", "wbps")]
+    {
+        let text =
+            fs::read_to_string(folder.join(format!("blkio.throttle.{file}_device"))).unwrap_or_default();
+        for limit in text.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()) {
+            put(name, limit);
+        }
+    }
 }
 
 /// The process that has the socket on which the server listens.
@@ -296,13 +369,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn limits_of_both_kinds_of_groups_are_read() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-limits-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("io.max"), "8:0 rbps=max wbps=max riops=max wiops=500\n8:16 wiops=200\n")
+            .unwrap();
+        fs::write(folder.join("blkio.throttle.read_bps_device"), "254:0 1048576\n").unwrap();
+        let mut values = Values::new();
+        limit_values(&folder, &mut values);
+        let wanted = [("cgroup.limit.rbps", 1_048_576.0), ("cgroup.limit.wiops", 200.0)];
+        assert_eq!(values, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn a_listening_process_is_found_and_sampled() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let dsn = Dsn::parse(&format!("127.0.0.1:{port}")).unwrap();
         let mut host = Host::of(&dsn);
         assert_eq!(host.server(), Some(std::process::id()));
+        host.watch_data(std::env::temp_dir().to_str().unwrap());
         let values = host.sample();
+        assert_eq!(values["server.stopped"], 0.0);
+        assert!(values["host.data_bytes"] > values["host.data_free_bytes"]);
         assert!(values["cpu.idle"] > 0.0);
         assert!(values["server.rss_kb"] > 0.0);
         assert!(host.describe()["processors"].as_u64().unwrap() > 0);

@@ -123,6 +123,7 @@ impl Lines {
             Said::Header(server) => {
                 self.end_gap(writer);
                 self.host = Host::of(&self.plan.dsn);
+                self.host.watch_data(server["variables"]["datadir"].as_str().unwrap_or(""));
                 // Everything is written anew behind a header: it begins a file, or a server with counters of its own.
                 self.server_values.clear();
                 self.host_values.clear();

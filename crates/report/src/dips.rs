@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use crate::causes::Causes;
 use crate::grid::{Points, median, usual};
 use crate::panels::panels;
 use crate::subject::Subject;
@@ -19,6 +20,8 @@ pub struct Dip {
     pub second: f64,
     pub throughput: f64,
     pub median: f64,
+    /// The cause, where what was recorded tells it.
+    pub cause: Option<String>,
     /// What changed most, in words.
     pub changes: Vec<String>,
 }
@@ -43,17 +46,13 @@ pub fn dips(subject: &Subject) -> Vec<Dip> {
         return Vec::new();
     }
     let others = usual_values(subject);
-    let unanswered = |place: usize| {
-        let begin = subject.grid.start + place as u64 * subject.grid.step;
-        let gap =
-            subject.recording.gaps.iter().find(|gap| gap.at < begin + subject.grid.step && gap.until > begin);
-        gap.map(|gap| format!("the server did not answer: {}", gap.why))
-    };
+    let causes = Causes::new(subject);
     let dip = |place: usize| Dip {
         second: place as f64 * subject.grid.step as f64 / 1000.0,
         throughput: throughput[place].unwrap_or(0.0),
         median: usual,
-        changes: unanswered(place).into_iter().chain(changes(&others, place)).collect(),
+        cause: causes.of(place),
+        changes: causes.unanswered(place).into_iter().chain(changes(&others, place)).collect(),
     };
     low.into_iter().map(dip).collect()
 }

@@ -8,6 +8,7 @@
 //! Invariant: a second without a sample is a hole in every line, never a line drawn across. Callers: `companion`.
 #![forbid(unsafe_code)]
 
+mod causes;
 mod csv;
 mod dips;
 mod findings;

@@ -229,18 +229,19 @@ fn dip_table(subject: &Subject, name: &str, body: &mut String) {
     }
     body.push_str(
         "<div class=\"scroll\"><table><tr><th class=\"n\">second</th><th class=\"n\">per s</th>\
-         <th class=\"n\">of median</th><th>what changed most (median → then)</th></tr>\n",
+         <th class=\"n\">of median</th><th>cause</th><th>what changed most (median → then)</th></tr>\n",
     );
-    for Dip { second, throughput, median, changes } in found.iter().take(DIPS_SHOWN) {
+    for Dip { second, throughput, median, cause, changes } in found.iter().take(DIPS_SHOWN) {
         let changes: Vec<String> = changes.iter().map(|change| escape(change)).collect();
         let changes =
             if changes.is_empty() { "nothing that was recorded".into() } else { changes.join("<br>") };
         let place = second * 1000.0 / subject.grid.step as f64;
         body.push_str(&format!(
             "<tr class=\"dip\" data-place=\"{place}\"><td class=\"n\">{second}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{:.0} %</td><td>{changes}</td></tr>\n",
+             <td class=\"n\">{:.0} %</td><td>{}</td><td>{changes}</td></tr>\n",
             short(*throughput),
-            100.0 * throughput / median.max(1e-9)
+            100.0 * throughput / median.max(1e-9),
+            escape(cause.as_deref().unwrap_or("not known"))
         ));
     }
     body.push_str("</table></div>\n");

@@ -116,20 +116,8 @@ fn not_zero(points: Points) -> Points {
 }
 
 fn storage(subject: &Subject, gathered: &mut Gathered) {
-    let lsn = combine(
-        &subject.gauge("Innodb_redo_log_current_lsn"),
-        &subject.gauge("Innodb_redo_log_checkpoint_lsn"),
-        |end, checkpoint| Some(end - checkpoint),
-    );
-    let known =
-        subject.known(&["Innodb_checkpoint_age", "monitor.checkpoint_age", "metric.log_lsn_checkpoint_age"]);
-    let age = known.map_or(lsn, |name| subject.gauge(name));
-    let variable = |names: &[&str]| {
-        let found = names.iter().filter_map(|name| subject.recording.variable(name));
-        found.filter_map(|text| text.parse::<f64>().ok()).next()
-    };
-    let capacity = variable(&["innodb_redo_log_capacity", "innodb_log_file_size"]);
-    let room: Points = age.iter().map(|age| age.and(capacity)).collect();
+    let (age, capacity) = (subject.checkpoint_age(), subject.capacity());
+    let room = combine(&age, &capacity, |_, capacity| Some(capacity));
     gathered.add(
         "Checkpoint age",
         "MiB",
@@ -141,7 +129,7 @@ fn storage(subject: &Subject, gathered: &mut Gathered) {
     } else {
         scale(
             &subject.gauge("Innodb_buffer_pool_pages_dirty"),
-            variable(&["innodb_page_size"]).unwrap_or(PAGE_BYTES),
+            subject.number(&["innodb_page_size"]).unwrap_or(PAGE_BYTES),
         )
     };
     gathered.add("Dirty pages", "MiB", vec![("dirty", scale(&dirty, 1.0 / 1_048_576.0))]);

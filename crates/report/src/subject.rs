@@ -7,7 +7,7 @@ use std::path::Path;
 use recording::Recording;
 use serde_json::Value;
 
-use crate::grid::{Grid, Points};
+use crate::grid::{Grid, Points, combine};
 
 /// A name and what is known about it.
 #[derive(Debug, Clone)]
@@ -40,6 +40,33 @@ impl Subject {
 
     pub(crate) fn gauge(&self, name: &str) -> Points {
         self.grid.gauge(&self.recording, name, self.times(name))
+    }
+
+    /// Bytes of log behind the last checkpoint.
+    pub(crate) fn checkpoint_age(&self) -> Points {
+        let names = ["Innodb_checkpoint_age", "monitor.checkpoint_age", "metric.log_lsn_checkpoint_age"];
+        match self.known(&names) {
+            Some(name) => self.gauge(name),
+            None => combine(
+                &self.gauge("Innodb_redo_log_current_lsn"),
+                &self.gauge("Innodb_redo_log_checkpoint_lsn"),
+                |end, checkpoint| Some(end - checkpoint),
+            ),
+        }
+    }
+
+    /// Bytes that the log may hold: as the status tells it, which follows a change, else as it was set at the start.
+    pub(crate) fn capacity(&self) -> Points {
+        let told = self.gauge("Innodb_redo_log_capacity_resized");
+        if told.iter().flatten().any(|size| *size > 0.0) {
+            return told;
+        }
+        vec![self.number(&["innodb_redo_log_capacity", "innodb_log_file_size"]); self.grid.places]
+    }
+
+    /// The first of the settings that is there as a number.
+    pub(crate) fn number(&self, names: &[&str]) -> Option<f64> {
+        names.iter().find_map(|name| self.recording.variable(name)?.parse().ok())
     }
 
     /// The first of the names that was recorded.
