@@ -253,6 +253,7 @@ impl Run {
         let tables: Vec<String> = control.query("SHOW TABLES")?;
         for table in tables {
             let rows = outcome(control, &format!("SELECT * FROM `{table}`"));
+            let rows = rows.replace(&self.database, "db");
             self.lines.push(format!("{table} | {rows}"));
         }
         Ok(())
