@@ -329,7 +329,9 @@ impl Work {
     ) -> Result<(), EngineError> {
         let state = self.state();
         self.moves_seen = self.engine.rows.moves();
-        while self.engine.rows.try_lock(&state, tree, key, mode) == Attempt::Conflict {
+        let attempt =
+            |work: &Work| env::coroutine::uncounted(|| work.engine.rows.try_lock(&state, tree, key, mode));
+        while attempt(self) == Attempt::Conflict {
             if self.wait_for_row(tree, key, mode, wait).await? == Waited::Skip {
                 return Err(EngineError::LockNotAvailable);
             }

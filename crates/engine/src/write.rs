@@ -182,8 +182,20 @@ impl Work {
         written
     }
 
-    /// Writes an encoded record, waiting for whoever is in the way.
+    /// Writes an encoded record, waiting for whoever is in the way. What that leaves in memory keeps within the engine's budgets.
     async fn write(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        write: Write<'_>,
+        duplicate_lock: LockMode,
+        wait: WaitPolicy,
+    ) -> Result<(), EngineError> {
+        env::coroutine::uncounted_polls(self.write_counted_by_engine(tree, key, write, duplicate_lock, wait))
+            .await
+    }
+
+    async fn write_counted_by_engine(
         &mut self,
         tree: TreeId,
         key: &[u8],

@@ -81,6 +81,24 @@ fn calls_wait_in_clauses_whose_operators_do_not() {
 }
 
 #[test]
+fn versions_and_locks_are_not_the_statements() {
+    let server =
+        TestServer::start(&[ONE_THREAD, "--session-memory-size=4M", "--innodb-buffer-pool-size=32M"]);
+    let mut client = server.log_in();
+    client.execute_all(&[
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, KEY (n))",
+        "INSERT INTO t (n) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)",
+    ]);
+    for _ in 0..11 {
+        client.execute("INSERT INTO t (n) SELECT n + 1 FROM t").expect("rows are added");
+    }
+    assert_eq!(text(&mut client, "SELECT COUNT(*) FROM (SELECT id FROM t FOR UPDATE) x"), "20480");
+    client.execute_all(&["UPDATE t SET n = n + 1", "DELETE FROM t"]);
+}
+
+#[test]
 fn statements_together_are_bounded() {
     let server =
         TestServer::start(&[ONE_THREAD, "--session-memory-size=100M", "--innodb-buffer-pool-size=32M"]);

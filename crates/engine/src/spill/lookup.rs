@@ -183,7 +183,9 @@ impl Engine {
     ) -> Result<Attempt, Stop> {
         let moves = self.rows.moves();
         self.show_spilled_locks(me, row, mode)?;
-        let attempt = self.rows.try_lock_unmoved(me, row.tree, row.key, mode, moves).ok_or(Stop::Restart)?;
+        let attempt =
+            env::coroutine::uncounted(|| self.rows.try_lock_unmoved(me, row.tree, row.key, mode, moves));
+        let attempt = attempt.ok_or(Stop::Restart)?;
         Ok(match attempt {
             Attempt::Granted { newest_lsn } => {
                 // After the lock was granted: nobody else can commit a change of the row from here on.

@@ -273,6 +273,23 @@ pub fn task_bytes() -> isize {
     current().map_or(0, |inner| inner.bytes.get() + allocator::thread_bytes() - inner.bytes_before.get())
 }
 
+/// Does `work`; what it takes of memory and gives back is not the task's: for what is put where all tasks share it, within a budget of its
+/// own, and where others may give it back.
+pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
+    let before = task_bytes();
+    let result = work();
+    if let Some(inner) = current() {
+        inner.bytes.set(inner.bytes.get() - (task_bytes() - before));
+    }
+    result
+}
+
+/// `uncounted` for the polls of a future.
+pub async fn uncounted_polls<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| uncounted(|| future.as_mut().poll(context))).await
+}
+
 /// What `yield_point` unwinds with.
 struct Ended;
 

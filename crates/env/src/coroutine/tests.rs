@@ -6,6 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+#[global_allocator]
+static ALLOCATOR: CountedAllocator<std::alloc::System> = CountedAllocator(std::alloc::System);
+
 fn task(future: impl Future<Output = ()> + 'static) -> Polling {
     Polling::new(Box::pin(future), Waker::noop().clone())
 }
@@ -220,4 +223,26 @@ fn what_nests_deeper_than_a_stack_has_room() {
     // Outside of coroutines, too.
     let polled = nest(40).as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert_eq!(polled, Poll::Ready(820));
+}
+
+#[test]
+fn what_is_uncounted_is_not_the_tasks() {
+    let seen = Rc::new(Cell::new((0, 0)));
+    let noted = seen.clone();
+    drop(poll(task(async move {
+        let own = vec![0u8; 1 << 20];
+        let shared = uncounted(|| vec![0u8; 4 << 20]);
+        let later = uncounted_polls(async {
+            std::future::ready(()).await;
+            vec![0u8; 4 << 20]
+        });
+        let later = later.await;
+        let held = task_bytes();
+        uncounted(|| drop((shared, later)));
+        noted.set((held, task_bytes()));
+        drop(own);
+    })));
+    let (held, after) = seen.get();
+    assert!((1 << 20..2 << 20).contains(&held), "{held}");
+    assert!((1 << 20..2 << 20).contains(&after), "{after}");
 }
